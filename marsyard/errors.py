@@ -1,0 +1,28 @@
+"""The errors a user can cause, said in one sentence.
+
+`InputError` is raised for anything a user wrote that cannot be used: an unknown name, a wrong
+unit, a negative mass. Its text names the field and what is allowed. The command line prints it
+without a traceback and exits with code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """Something in the input cannot be used; the message says what and what is allowed."""
+
+
+def suggest(name: str, valid: Iterable[str], count: int = 3) -> str:
+    """The end of an error sentence that offers the valid names nearest to `name`."""
+    names = [str(v) for v in valid]
+    near = difflib.get_close_matches(str(name), names, n=count, cutoff=0.5)
+    if near:
+        return "did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
+    if not names:
+        return "there are none."
+    if len(names) <= 12:
+        return "valid: " + ", ".join(names) + "."
+    return "valid: " + ", ".join(names[:12]) + ", …"
