@@ -1,0 +1,339 @@
+"""The shape of a scenario: what may stand in a scenario file, with units, defaults and ranges.
+
+A scenario is one YAML file of the same shape as these models: `robot`, `ground`, `gravity`,
+`interaction`, `control`, `run`, `report`. Numbers are SI; texts may carry a unit ("10 deg",
+"5 cm"), converted once on reading. Unknown keys are errors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from marsyard.units import (
+    Acceleration,
+    Angle,
+    AngularDamping,
+    AngularSpeed,
+    AngularStiffness,
+    Length,
+    Number,
+    Speed,
+    Time,
+)
+
+Vector = tuple[Number, Number, Number]
+Point = tuple[Length, Length, Length]
+
+
+class Part(BaseModel):
+    """A part of a scenario: immutable, no unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+# --- robot
+
+
+class Spring(Part):
+    """A linear spring and damper on a joint: torque = −stiffness (q − q₀) − damping q̇, where q₀
+    is the joint's angle at the start."""
+
+    stiffness: Annotated[AngularStiffness, Field(ge=0)] = 0.0
+    damping: Annotated[AngularDamping, Field(ge=0)] = 0.0
+
+
+class Robot(Part):
+    """Which robot, where it starts and how fast."""
+
+    name: str = Field(description="a rover of the library, or the path of an MJCF or robot.yaml file")
+    position: Point = Field((0.0, 0.0, 0.0), description="origin of the base frame in the world [m]")
+    attitude: tuple[Angle, Angle, Angle] = Field(
+        (0.0, 0.0, 0.0), description="roll, pitch, yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll)"
+    )
+    velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
+    angular_velocity: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = Field(
+        (0.0, 0.0, 0.0), description="in the base frame [rad/s]"
+    )
+    joints: dict[str, Angle] = Field({}, description="start angle by joint or role [rad]")
+    joint_rates: dict[str, AngularSpeed] = Field({}, description="start rate by joint or role [rad/s]")
+    springs: dict[str, Spring] = Field({}, description="by joint or role; replaces the robot's own")
+    wheel_shape: Literal["sphere", "disc", "cylinder", "torus"] | None = Field(
+        None, description="replaces the robot's own wheel shape"
+    )
+    settle: bool = Field(
+        False, description="place the robot on the ground before the start, whatever its height"
+    )
+
+
+# --- ground
+
+
+class PlaneGround(Part):
+    """A plane through `through` that rises by `slope` towards the heading `uphill`."""
+
+    kind: Literal["plane"]
+    name: str | None = None
+    through: Point = (0.0, 0.0, 0.0)
+    slope: Annotated[Angle, Field(ge=0, lt=math.pi / 2)] = Field(
+        0.0, description="inclination, from 0 to below 90° [rad]"
+    )
+    uphill: Angle = Field(0.0, description="heading of steepest ascent, 0 = +x, 90° = +y [rad]")
+
+
+class SphereGround(Part):
+    """A solid ball, fixed to the ground."""
+
+    kind: Literal["sphere"]
+    name: str | None = None
+    centre: Point
+    radius: Annotated[Length, Field(gt=0)]
+
+
+class BoxGround(Part):
+    """A solid box, fixed to the ground."""
+
+    kind: Literal["box"]
+    name: str | None = None
+    centre: Point
+    size: tuple[
+        Annotated[Length, Field(gt=0)], Annotated[Length, Field(gt=0)], Annotated[Length, Field(gt=0)]
+    ]
+    attitude: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
+
+
+class MeshGround(Part):
+    """A surface of triangles, from a file (STL, OBJ, PLY) or listed here."""
+
+    kind: Literal["mesh"]
+    name: str | None = None
+    file: str | None = None
+    triangles: tuple[tuple[Point, Point, Point], ...] | None = None
+    edge_normal: Vector | None = Field(
+        None,
+        description="use this direction as the normal of every contact on a horizontal edge instead "
+        "of the true one (what the programs of RT-0448 did in test 7)",
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> MeshGround:
+        if (self.file is None) == (self.triangles is None):
+            raise ValueError("a mesh takes either 'file' or 'triangles', exactly one of the two")
+        return self
+
+
+Ground = Annotated[
+    PlaneGround | SphereGround | BoxGround | MeshGround, Field(discriminator="kind")
+]
+
+# --- interaction
+
+
+class Surface(Part):
+    """Friction and restitution on one named surface, where they differ from the rest."""
+
+    friction: Annotated[Number, Field(ge=0)] | None = None
+    restitution: Annotated[Number, Field(ge=0, le=1)] | None = None
+    restitution_tangential: Annotated[Number, Field(ge=0, le=1)] | None = None
+
+
+class ContactSolver(Part):
+    """How the friction-contact problem of a step is solved."""
+
+    method: Literal["auto", "gauss_seidel", "newton"] = "auto"
+    tolerance: Annotated[Number, Field(gt=0, lt=1)] = Field(
+        1e-10, description="relative residual of the natural map"
+    )
+    max_iterations: Annotated[int, Field(ge=1)] = 20000
+
+
+class Interaction(Part):
+    """What passes between robot and ground."""
+
+    law: Literal["nonsmooth", "mujoco", "none"] = Field(
+        "nonsmooth",
+        description="nonsmooth: unilateral contact, Coulomb friction, Newton impact; mujoco: its "
+        "soft contact, as a baseline to compare with; none: no contact",
+    )
+    friction: Annotated[Number, Field(ge=0)] = 0.7
+    restitution: Annotated[Number, Field(ge=0, le=1)] = 0.0
+    restitution_tangential: Annotated[Number, Field(ge=0, le=1)] = 0.0
+    surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
+    solver: ContactSolver = ContactSolver()
+
+
+# --- control
+
+
+class TorqueLaw(Part):
+    """A torque on some joints while `start` ≤ t < `end`; laws on the same joint add up."""
+
+    joints: str | tuple[str, ...] = Field(
+        description="a role (drives, steering, passive), a joint, or a list of joints"
+    )
+    torque: str | float = Field(
+        description="[N·m] a number, or an expression of t, x, y, z, vx, vy, vz, roll, pitch, yaw, "
+        "angle, rate (of the joint itself) with + - * / **, comparisons, and, or, not, "
+        "where(c, a, b), min, max, abs, sqrt, sin, cos, tan, exp, log, sign"
+    )
+    start: Time = 0.0
+    end: Time | None = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> TorqueLaw:
+        if self.end is not None and self.end <= self.start:
+            raise ValueError(f"end ({self.end} s) must lie after start ({self.start} s)")
+        return self
+
+
+# --- run
+
+
+class Run(Part):
+    """How long, in which steps, by which scheme."""
+
+    duration: Annotated[Time, Field(gt=0)]
+    step: Annotated[Time, Field(gt=0)] = Field(1e-3, description="physics step h [s]")
+    control_period: Annotated[Time, Field(gt=0)] | None = Field(
+        None, description="a whole multiple of step; default: the step"
+    )
+    record_period: Annotated[Time, Field(gt=0)] | None = Field(
+        None, description="a whole multiple of control_period; default: about 2000 records"
+    )
+    integrator: Literal["moreau_jean", "semi_implicit", "implicit_damping"] = "moreau_jean"
+    theta: Annotated[Number, Field(ge=0.5, le=1)] = Field(
+        0.5, description="θ of the Moreau-Jean scheme: ½ keeps energy, 1 damps"
+    )
+    activation: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0.5, description="γ: a contact is active when its gap predicted after γ h is closed"
+    )
+    projection: bool = Field(
+        True, description="remove penetration at position level at the end of each step"
+    )
+
+    @model_validator(mode="after")
+    def _multiples(self) -> Run:
+        object.__setattr__(self, "control_period", self.control_period or self.step)
+        control_ratio = whole_ratio("control_period", self.control_period, "step", self.step)
+        if self.record_period is None:
+            steps = max(1, round(self.duration / self.control_period / 2000))
+            object.__setattr__(self, "record_period", steps * self.control_period)
+        whole_ratio("record_period", self.record_period, "control_period", self.control_period)
+        whole_ratio("duration", self.duration, "record_period", self.record_period)
+        assert control_ratio >= 1
+        return self
+
+
+def whole_ratio(name: str, value: float | None, of_name: str, of: float | None) -> int:
+    """value/of as a whole number, or an error that names both and the nearest that would do."""
+    assert value is not None and of is not None
+    ratio = round(value / of)
+    if ratio < 1 or abs(ratio * of - value) > 1e-9 * max(value, of):
+        near = max(1, ratio) * of
+        raise ValueError(
+            f"{name} = {value:g} s is not a whole multiple of {of_name} = {of:g} s; "
+            f"the nearest is {near:g} s"
+        )
+    return ratio
+
+
+# --- report
+
+
+class Figure(Part):
+    """One figure: a stack of panels over time."""
+
+    title: str
+    panels: tuple[tuple[str, ...], ...] = Field(
+        description="each panel a list of variables of the results, e.g. ['position_base.z']; "
+        "a dot picks one component, e.g. 'impulse_normal.RL', 'position_base.x'"
+    )
+    start: Time | None = None
+    end: Time | None = None
+    note: str | None = Field(None, description="which figure of the source shows the same")
+
+
+class Check(Part):
+    """A number computed from the results against a published or exact one."""
+
+    name: str
+    of: str = Field(description="variable and component, e.g. 'position_base.z', or 'impact'")
+    take: Literal[
+        "at", "mean", "min", "max", "max_abs", "range", "final", "crossing_time",
+        "impact_time", "impact_speed", "impact_impulse", "rebound_speed", "slope",
+    ] = Field("final", description="what is taken of the series between start and end")
+    at: Time | None = Field(None, description="for take: at")
+    start: Time | None = None
+    end: Time | None = None
+    index: int = Field(0, description="for impacts: which one, from 0")
+    level: float = Field(0.0, description="for take: crossing_time, the level crossed")
+    expected: float
+    tolerance: float = Field(gt=0)
+    unit: str = ""
+    source: str = Field("", description="where the expected value comes from")
+
+
+class Report(Part):
+    """What the report shows."""
+
+    figures: tuple[Figure, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+
+class Scenario(Part):
+    """A whole scenario."""
+
+    title: str = ""
+    description: str = ""
+    sources: tuple[str, ...] = ()
+    robot: Robot
+    ground: tuple[Ground, ...] = Field((PlaneGround(kind="plane"),), min_length=0)
+    gravity: Annotated[Acceleration, Field(ge=0)] = Field(3.69, description="downwards [m/s²]")
+    interaction: Interaction = Interaction()
+    control: tuple[TorqueLaw, ...] = ()
+    run: Run
+    report: Report = Report()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_surfaces(cls, data: Any) -> Any:
+        # surfaces without a name are called after their kind, numbered when there are several
+        if isinstance(data, dict) and isinstance(data.get("ground"), list | tuple):
+            counts: dict[str, int] = {}
+            ground = []
+            for item in data["ground"]:
+                if isinstance(item, dict) and not item.get("name"):
+                    kind = str(item.get("kind"))
+                    counts[kind] = counts.get(kind, 0) + 1
+                    number = "" if counts[kind] == 1 else f"-{counts[kind]}"
+                    item = {**item, "name": kind + number}
+                ground.append(item)
+            data = {**data, "ground": ground}
+        return data
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> Scenario:
+        names = [g.name for g in self.ground]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"ground: two surfaces are called '{name}'; names must differ")
+        for name in self.interaction.surfaces:
+            if name not in names:
+                raise ValueError(
+                    f"interaction.surfaces: no ground surface is called '{name}'; "
+                    f"there is {', '.join(str(n) for n in names) or 'none'}"
+                )
+        smooth = self.run.integrator != "moreau_jean"
+        if smooth and self.interaction.law == "nonsmooth":
+            raise ValueError(
+                f"run.integrator: '{self.run.integrator}' is smooth and cannot carry the "
+                "nonsmooth law; use moreau_jean, or interaction.law mujoco or none"
+            )
+        if not smooth and self.interaction.law == "mujoco":
+            raise ValueError(
+                "interaction.law: mujoco's soft contact needs a smooth integrator; "
+                "use run.integrator semi_implicit or implicit_damping"
+            )
+        return self

@@ -1,0 +1,91 @@
+"""Units at the door: a number is SI, a text may carry a unit, inside everything is SI.
+
+    >>> to_si("10 deg", "angle")
+    0.17453292519943295
+    >>> to_si("5 cm", "length")
+    0.05
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from marsyard.errors import suggest
+
+_DEG = math.pi / 180.0
+
+#: factor to SI of every unit, by dimension; the first of each is the SI unit
+UNITS: dict[str, dict[str, float]] = {
+    "length": {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "km": 1e3},
+    "angle": {"rad": 1.0, "deg": _DEG, "°": _DEG, "mrad": 1e-3, "turn": 2 * math.pi},
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0, "h": 3600.0},
+    "mass": {"kg": 1.0, "g": 1e-3, "t": 1e3},
+    "speed": {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3, "km/h": 1 / 3.6},
+    "angular_speed": {"rad/s": 1.0, "deg/s": _DEG, "°/s": _DEG, "rpm": 2 * math.pi / 60},
+    "acceleration": {"m/s²": 1.0, "m/s^2": 1.0, "m/s2": 1.0},
+    "torque": {"N·m": 1.0, "N.m": 1.0, "N*m": 1.0, "Nm": 1.0, "mN·m": 1e-3, "mNm": 1e-3},
+    "angular_stiffness": {"N·m/rad": 1.0, "Nm/rad": 1.0, "N.m/rad": 1.0, "N·m/deg": 1 / _DEG},
+    "angular_damping": {"N·m·s/rad": 1.0, "Nms/rad": 1.0, "N.m.s/rad": 1.0},
+    "number": {"": 1.0, "%": 1e-2},
+}
+
+_NUMBER = re.compile(r"^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
+
+
+def to_si(value: Any, dimension: str) -> float:
+    """`value` as a finite float in the SI unit of `dimension`.
+
+    A bare number is taken as SI. A text is a number followed by a unit of that dimension.
+    Raises ValueError with one sentence that names the unit and those allowed.
+    """
+    units = UNITS[dimension]
+    allowed = ", ".join(u for u in units if u) or "a plain number"
+    kind = dimension.replace("_", " ")
+    if isinstance(value, bool):
+        raise ValueError(f"'{value}' is not a {kind}; give a number or a text with a unit: {allowed}")
+    if isinstance(value, int | float):
+        number = float(value)
+    elif isinstance(value, str):
+        match = _NUMBER.match(value)
+        if match is None:
+            raise ValueError(f"'{value}' is not a {kind}; give a number or one with a unit: {allowed}")
+        unit = match.group(2)
+        if unit and unit not in units:
+            other = next((d for d, us in UNITS.items() if unit in us), None)
+            what = f"is a unit of {other.replace('_', ' ')}" if other else "is not a known unit"
+            raise ValueError(
+                f"'{unit}' in '{value}' {what}; a {kind} takes {allowed} "
+                f"({suggest(unit, units)})"
+                if other is None
+                else f"'{unit}' in '{value}' {what}; a {kind} takes {allowed}"
+            )
+        number = float(match.group(1)) * units.get(unit, 1.0)
+    else:
+        raise ValueError(f"{value!r} is not a {kind}; give a number or one with a unit: {allowed}")
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is not finite; a {kind} must be a finite number")
+    return number
+
+
+def _quantity(dimension: str) -> Any:
+    return BeforeValidator(lambda v: to_si(v, dimension), json_schema_input_type=float | str)
+
+
+def _typed(dimension: str) -> Any:
+    si = next(iter(UNITS[dimension])) or "1"
+    return Annotated[float, _quantity(dimension), Field(json_schema_extra={"unit": si})]
+
+
+Length = _typed("length")
+Angle = _typed("angle")
+Time = _typed("time")
+Speed = _typed("speed")
+AngularSpeed = _typed("angular_speed")
+Acceleration = _typed("acceleration")
+AngularStiffness = _typed("angular_stiffness")
+AngularDamping = _typed("angular_damping")
+Number = _typed("number")
