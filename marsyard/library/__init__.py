@@ -1,0 +1,84 @@
+"""The library: rovers, soils and scenarios as data files, each number with its source.
+
+    rovers/NAME/robot.yaml      roles, wheels, sources; robot.xml beside it is the MJCF model
+    scenarios/GROUP/NAME.yaml   called GROUP/NAME
+    soils/NAME.yaml
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from marsyard.errors import InputError, suggest
+
+FOLDER = Path(__file__).parent
+KINDS = ("scenarios", "rovers", "soils")
+
+
+def names(kind: str) -> list[str]:
+    """Names of everything of one kind, sorted."""
+    if kind not in KINDS:
+        raise InputError(f"unknown kind '{kind}'; {suggest(kind, KINDS)}")
+    if kind == "rovers":
+        return sorted(p.parent.name for p in (FOLDER / kind).glob("*/robot.yaml"))
+    root = FOLDER / kind
+    return sorted(p.relative_to(root).with_suffix("").as_posix() for p in root.rglob("*.yaml"))
+
+
+def path_of(kind: str, name: str) -> Path:
+    """The file of a library entry, or an InputError with the nearest names."""
+    if name in names(kind):
+        if kind == "rovers":
+            return FOLDER / kind / name / "robot.yaml"
+        return FOLDER / kind / f"{name}.yaml"
+    raise InputError(f"unknown {kind[:-1]} '{name}'; {suggest(name, names(kind))}")
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file that holds a mapping; errors name the file and the line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(f"{path}: cannot be read ({reason})") from None
+    try:
+        data = yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise InputError(f"{path}{where}: not valid YAML ({getattr(error, 'problem', error)})") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: holds no keys; a mapping such as 'robot: …' is expected")
+    return data
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, where 1e-3 is a number (YAML 1.1 takes it for a text) and a key said twice
+    is an error."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    __import__("re").compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
+    list("-+0123456789."),
+)
+
+
+def _mapping_without_twins(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict:
+    seen: set[Any] = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=deep)
+        if key in seen:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the key '{key}' stands twice", key_node.start_mark
+            )
+        seen.add(key)
+    return yaml.SafeLoader.construct_mapping(loader, node, deep)
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_twins)

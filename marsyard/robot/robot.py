@@ -1,0 +1,105 @@
+"""A robot: an MJCF model with roles.
+
+`robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`, `wheels`
+(body, joint, radius [m], width [m], shape), `roles` (named groups of joints: drives, steering,
+passive, …). A bare MJCF file is a robot without roles.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import mujoco
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from marsyard import library
+from marsyard.errors import InputError, suggest
+from marsyard.units import Length
+
+
+class Wheel(BaseModel):
+    """A wheel: the body that turns, its joint and its shape.
+
+    radius [m]: rolling radius. width [m]: of a cylinder; for a torus twice the tread's own radius.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    body: str
+    joint: str
+    radius: Annotated[Length, Field(gt=0)]
+    width: Annotated[Length, Field(gt=0)]
+    shape: Literal["sphere", "disc", "cylinder", "torus"]
+
+
+class Robot(BaseModel):
+    """What `robot.yaml` says, and where the model lies."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str
+    title: str = ""
+    description: str = ""
+    model: Path
+    base: str | None = None
+    wheels: dict[str, Wheel] = {}
+    roles: dict[str, tuple[str, ...]] = {}
+    numbers: dict[str, dict[str, Any]] = {}
+    sources: tuple[str, ...] = ()
+
+    def spec(self) -> mujoco.MjSpec:
+        """A fresh, editable MuJoCo specification of the model."""
+        try:
+            return mujoco.MjSpec.from_file(str(self.model))
+        except (ValueError, OSError) as error:
+            first = " ".join(str(error).split())
+            raise InputError(f"{self.model.name}: MuJoCo cannot read the model ({first})") from None
+
+    def joints_of(self, group: str | tuple[str, ...], joints: list[str], field: str) -> list[str]:
+        """The joints that a role, a joint's name or a list of names stands for."""
+        if isinstance(group, tuple):
+            return [j for g in group for j in self.joints_of(g, joints, field)]
+        if group in self.roles:
+            return list(self.roles[group])
+        if group in joints:
+            return [group]
+        raise InputError(
+            f"{field}: '{group}' is neither a role nor a joint of {self.name}; "
+            f"{suggest(group, [*self.roles, *joints])}"
+        )
+
+
+def load_robot(name: str, folder: Path | None = None) -> Robot:
+    """A robot of the library by name, or from a robot.yaml or MJCF/URDF file.
+
+    A relative path counts from `folder` (where the scenario lies) and then from here.
+    """
+    if name in library.names("rovers"):
+        return _from_yaml(library.path_of("rovers", name), name)
+    looks_like_path = any(s in name for s in ("/", "\\", ".xml", ".yaml", ".yml", ".urdf"))
+    if not looks_like_path:
+        raise InputError(
+            f"robot.name: unknown rover '{name}'; {suggest(name, library.names('rovers'))}"
+        )
+    candidates = [Path(name)] if folder is None else [folder / name, Path(name)]
+    path = next((p for p in candidates if p.exists()), None)
+    if path is None:
+        raise InputError(f"robot.name: no such file '{name}'")
+    if path.is_dir():
+        path = path / "robot.yaml"
+    if path.suffix in (".yaml", ".yml"):
+        return _from_yaml(path, path.resolve().parent.name)
+    return Robot(name=path.stem, model=path)
+
+
+def _from_yaml(path: Path, name: str) -> Robot:
+    data = library.read_yaml(path)
+    try:
+        robot = Robot.model_validate({"name": name, **data})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(p) for p in first["loc"])
+        raise InputError(f"{path.name}: {where}: {first['msg']}") from None
+    model = path.parent / robot.model
+    if not model.exists():
+        raise InputError(f"{path.name}: model: no such file '{robot.model}'")
+    return robot.model_copy(update={"model": model})

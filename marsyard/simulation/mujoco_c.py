@@ -1,0 +1,282 @@
+"""MuJoCo's C functions inside compiled loops.
+
+Numba code cannot call Python bindings without the interpreter. Here the addresses of MuJoCo's C
+functions are taken from the shared library inside the `mujoco` package and are passed into the
+compiled loop as integers, next to the addresses of `mjModel` and `mjData`. A small intrinsic
+casts an integer to a function pointer and calls it. Because nothing is captured as a global, the
+loop can be cached on disk.
+
+Arrays of fixed size (`qpos`, `xpos`, `M`, …) are numpy views of C memory and are passed as arrays.
+What MuJoCo allocates anew each step (contacts, constraint rows) is read through the pointers in
+`mjData`; their offsets come from the struct layout that `mujoco.introspect` describes and are
+verified against known pointers when this module is first used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from marsyard.errors import InputError
+
+
+class Functions(NamedTuple):
+    """Addresses of the C functions the loop calls (each as an integer)."""
+
+    kinematics: int
+    com_pos: int
+    tendon: int
+    make_inertia: int
+    factor_inertia: int
+    solve_inertia: int
+    solve_inertia_half: int
+    com_vel: int
+    passive: int
+    rne: int
+    fwd_actuation: int
+    transmission: int
+    collision: int
+    make_constraint: int
+    jac: int
+    integrate_pos: int
+    mul_inertia: int
+    energy_pos: int
+    energy_vel: int
+    subtree_vel: int
+    step: int
+
+
+_NAMES = Functions(
+    kinematics="mj_kinematics",
+    com_pos="mj_comPos",
+    tendon="mj_tendon",
+    make_inertia="mj_makeM",
+    factor_inertia="mj_factorM",
+    solve_inertia="mj_solveM",
+    solve_inertia_half="mj_solveM2",
+    com_vel="mj_comVel",
+    passive="mj_passive",
+    rne="mj_rne",
+    fwd_actuation="mj_fwdActuation",
+    transmission="mj_transmission",
+    collision="mj_collision",
+    make_constraint="mj_makeConstraint",
+    jac="mj_jac",
+    integrate_pos="mj_integratePos",
+    mul_inertia="mj_mulM",
+    energy_pos="mj_energyPos",
+    energy_vel="mj_energyVel",
+    subtree_vel="mj_subtreeVel",
+    step="mj_step",
+)
+
+
+@functools.cache
+def functions() -> Functions:
+    """The addresses of MuJoCo's C functions in this process."""
+    folder = Path(mujoco.__file__).parent
+    found = [
+        p
+        for pattern in ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
+        for p in sorted(folder.glob(pattern))
+    ]
+    if not found:
+        raise InputError(
+            f"mujoco {mujoco.__version__}: the package holds no shared library; "
+            "install mujoco from its wheel (pip install --only-binary :all: mujoco)"
+        )
+    library = ctypes.CDLL(str(found[0]))
+    addresses = [ctypes.cast(getattr(library, n), ctypes.c_void_p).value for n in _NAMES]
+    return Functions(*addresses)
+
+
+class Offsets(NamedTuple):
+    """Byte offsets inside `mjData` and `mjContact` that the loop reads."""
+
+    ncon: int
+    ne: int
+    nf: int
+    nl: int
+    nefc: int
+    contact: int
+    efc_type: int
+    efc_J: int
+    efc_pos: int
+    contact_size: int
+    contact_dist: int
+    contact_pos: int
+    contact_frame: int
+    contact_geom: int
+    contact_exclude: int
+
+
+_SIZES = {
+    "mjtNum": 8, "double": 8, "int": 4, "float": 4, "size_t": 8, "mjtSize": 8, "uintptr_t": 8,
+    "mjtBool": 1, "mjtByte": 1, "uint64_t": 8, "char": 1, "unsigned char": 1,
+}  # fmt: skip
+
+
+def _size_and_alignment(kind: Any) -> tuple[int, int]:
+    """Size and alignment [bytes] of a C type described by mujoco.introspect."""
+    from mujoco.introspect import ast_nodes, structs
+
+    if isinstance(kind, ast_nodes.PointerType):
+        return 8, 8
+    if isinstance(kind, ast_nodes.ArrayType):
+        size, align = _size_and_alignment(kind.inner_type)
+        for extent in kind.extents:
+            size *= extent
+        return size, align
+    name = kind.name
+    if name in _SIZES:
+        return _SIZES[name], _SIZES[name]
+    struct = structs.STRUCTS.get(name) or structs.STRUCTS.get(name.rstrip("_"))
+    if struct is not None:
+        _, size, align = _layout(struct.fields)
+        return size, align
+    return 4, 4  # enums
+
+
+def _layout(fields: Any) -> tuple[dict[str, int], int, int]:
+    """Offsets by field, total size and alignment of a C struct, by the usual rules."""
+    offsets: dict[str, int] = {}
+    at, largest = 0, 1
+    for field in fields:
+        size, align = _size_and_alignment(field.type)
+        at = -(-at // align) * align
+        offsets[field.name] = at
+        at += size
+        largest = max(largest, align)
+    return offsets, -(-at // largest) * largest, largest
+
+
+@functools.cache
+def offsets() -> Offsets:
+    """Offsets of the fields the loop reads, checked on a small model with one contact."""
+    from mujoco.introspect import structs
+
+    in_data, _, _ = _layout(structs.STRUCTS["mjData"].fields)
+    in_contact, contact_size, _ = _layout(structs.STRUCTS["mjContact"].fields)
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option jacobian='dense'/><worldbody><geom type='plane' size='1 1 1'/>"
+        "<body pos='0 0 .09'><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+
+    def pointer(name: str) -> int:
+        return ctypes.c_uint64.from_address(data._address + in_data[name]).value
+
+    def integer(name: str) -> int:
+        return ctypes.c_int32.from_address(data._address + in_data[name]).value
+
+    contact = data.contact
+    right = (
+        pointer("qpos") == data.qpos.ctypes.data
+        and pointer("efc_J") == data.efc_J.ctypes.data
+        and pointer("efc_pos") == data.efc_pos.ctypes.data
+        and pointer("efc_type") == data.efc_type.ctypes.data
+        and integer("ncon") == 1
+        and integer("nefc") == data.nefc
+        and pointer("contact") + in_contact["dist"] == contact.dist.ctypes.data
+        and pointer("contact") + in_contact["frame"] == contact.frame.ctypes.data
+        and contact.dist.strides[0] == contact_size
+    )
+    if not right:
+        raise InputError(
+            f"mujoco {mujoco.__version__}: the layout of mjData is not the one its package "
+            "describes; use a version that the constraints file pins"
+        )
+    return Offsets(
+        *(in_data[n] for n in Offsets._fields[:9]),
+        contact_size,
+        in_contact["dist"],
+        in_contact["pos"],
+        in_contact["frame"],
+        in_contact["geom"],
+        in_contact["exclude"],
+    )
+
+
+# --- calls through an integer address
+
+
+def _void_call(signature_of_arguments: tuple[Any, ...]) -> Any:
+    """An intrinsic `call(address, *arguments)` for a C function that returns nothing."""
+    llvm_of = {types.int64: ir.IntType(64), types.int32: ir.IntType(32)}
+
+    @intrinsic
+    def call(typingctx: Any, address: Any, *arguments: Any) -> Any:
+        given = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
+        args = given.types if isinstance(given, types.BaseTuple) else given
+        signature = types.void(types.int64, types.StarArgTuple(args))
+
+        def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+            packed = cgutils.unpack_tuple(builder, values[1])
+            out = []
+            for kind, value, want in zip(args, packed, signature_of_arguments, strict=True):
+                if want is types.float64:
+                    out.append(context.cast(builder, value, kind, types.float64))
+                else:
+                    out.append(context.cast(builder, value, kind, want))
+            fn_type = ir.FunctionType(
+                ir.VoidType(),
+                [ir.DoubleType() if w is types.float64 else llvm_of[w] for w in signature_of_arguments],
+            )
+            fn = builder.inttoptr(values[0], fn_type.as_pointer())
+            builder.call(fn, out)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return call
+
+
+_P, _I, _D = types.int64, types.int32, types.float64
+#: f(m, d)
+call_md = _void_call((_P, _P))
+#: f(m, d, array, array)
+call_mdpp = _void_call((_P, _P, _P, _P))
+#: f(m, d, array, array, n)
+call_mdppi = _void_call((_P, _P, _P, _P, _I))
+#: f(m, d, array, array, array, n)
+call_mdpppi = _void_call((_P, _P, _P, _P, _P, _I))
+#: f(m, d, flag, array)
+call_mdip = _void_call((_P, _P, _I, _P))
+#: f(m, array, array, double)
+call_mppd = _void_call((_P, _P, _P, _D))
+
+
+@intrinsic
+def _as_pointer(typingctx: Any, address: Any, kind: Any) -> Any:
+    pointer = types.CPointer(kind.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], context.get_value_type(pointer))
+
+    return pointer(types.int64, kind), codegen
+
+
+def _reader(kind: Any) -> Any:
+    import numba
+
+    @numba.njit(inline="always")
+    def read(address: int, index: int) -> Any:
+        return _as_pointer(address, kind)[index]
+
+    return read
+
+
+#: value of the double, int32 or int64 number `index` after an address
+read_double = _reader(np.float64)
+read_int32 = _reader(np.int32)
+read_int64 = _reader(np.int64)
