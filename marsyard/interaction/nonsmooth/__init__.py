@@ -1,0 +1,58 @@
+"""Nonsmooth contact with exact 3D Coulomb friction: the cone, the solver, the compiled kernel.
+
+    from marsyard.interaction.nonsmooth import solve_friction_contact
+    solution = solve_friction_contact(W, q, mu)          # u = W r + q, K* ∋ û ⊥ r ∈ K
+
+The solver sees a Delassus matrix, a free velocity and friction coefficients, and knows nothing of
+robots. `solve_kernel` is the same solver for compiled loops.
+"""
+
+from marsyard.interaction.nonsmooth.cone import (
+    de_saxce,
+    dual,
+    is_inside,
+    is_inside_dual,
+    project,
+    project_dual,
+)
+from marsyard.interaction.nonsmooth.kernel import (
+    AUTO,
+    CONTINUATION,
+    CONVERGED,
+    GAUSS_SEIDEL,
+    NEWTON,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    solve_kernel,
+    work_size,
+)
+from marsyard.interaction.nonsmooth.one_contact import one_contact
+from marsyard.interaction.nonsmooth.residual import friction_contact_residual
+from marsyard.interaction.nonsmooth.solver import (
+    METHODS,
+    FrictionContactSolution,
+    solve_friction_contact,
+)
+
+__all__ = [
+    "AUTO",
+    "CONTINUATION",
+    "CONVERGED",
+    "GAUSS_SEIDEL",
+    "METHODS",
+    "NEWTON",
+    "NOT_CONVERGED",
+    "NOT_FINITE",
+    "FrictionContactSolution",
+    "de_saxce",
+    "dual",
+    "friction_contact_residual",
+    "is_inside",
+    "is_inside_dual",
+    "one_contact",
+    "project",
+    "project_dual",
+    "solve_friction_contact",
+    "solve_kernel",
+    "work_size",
+]

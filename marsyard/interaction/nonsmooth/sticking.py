@@ -1,0 +1,93 @@
+r"""The fast path: contacts that stick, or are open, and stay so.
+
+A rover at rest, or a stack of boxes, has contacts that either stick inside their cones or are
+open. Guessing that pattern P from the last step's impulses leaves a linear problem with the
+least-norm solution
+
+    W_PP r_P = −q_P,      r_P = −W_PP⁺ q_P,
+
+found by Cholesky of W_PP + δ I and proximal refinement r ← r − (W_PP + δ I)⁻¹ (W_PP r + q_P), which
+starts at r = 0 and so leaves the null space of W_PP empty. The guess is accepted only if the
+residual of the whole problem meets the tolerance.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from marsyard.interaction.nonsmooth.dense import factor_cholesky, solve_cholesky
+from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
+
+_SHIFT = 1e-7
+_REFINEMENTS = 6
+
+
+@njit(cache=True, nogil=True)
+def solve_sticking(n, W, q, mu, r, u, work, scale, tolerance):
+    """Try the sticking pattern of r; (True, solves, e(r)) with r, u set, or (False, …, r as it was).
+
+    Not tried when a contact is frictionless, slides (‖r_T‖ ≥ μ r_N) or W is not symmetric.
+    """
+    m = 3 * n
+    a = work[: m * m].reshape((m, m))
+    x = work[m * m : m * m + m]
+    b = work[m * m + m : m * m + 2 * m]
+    inverse = work[m * m + 2 * m : m * m + 3 * m]
+    index = work[m * m + 3 * m : m * m + 4 * m]
+
+    # the pattern: closed contacts strictly inside their cones
+    size = 0
+    for c in range(n):
+        k = 3 * c
+        if r[k] > 0.0:
+            limit = mu[c] * r[k]
+            if r[k + 1] * r[k + 1] + r[k + 2] * r[k + 2] >= limit * limit:
+                return False, 0, 0.0
+            index[size] = k
+            index[size + 1] = k + 1
+            index[size + 2] = k + 2
+            size += 3
+    if size == 0:
+        return False, 0, 0.0
+
+    # upper half of W_PP + δ I
+    trace = 0.0
+    if size == m:
+        for i in range(m):
+            trace += W[i, i]
+            for j in range(i, m):
+                a[i, j] = W[i, j]
+    else:
+        for p in range(size):
+            i = int(index[p])
+            trace += W[i, i]
+            for s in range(p, size):
+                a[p, s] = W[i, int(index[s])]
+    shift = _SHIFT * trace / size
+    for p in range(size):
+        a[p, p] += shift
+    if not factor_cholesky(a, inverse, size):
+        return False, 0, 0.0
+
+    # proximal refinement from zero
+    for i in range(m):
+        x[i] = 0.0
+        u[i] = q[i]
+    residual = 0.0
+    last = 1e300
+    for step in range(_REFINEMENTS):
+        for p in range(size):
+            b[p] = u[int(index[p])]
+        solve_cholesky(a, inverse, b, size)
+        for p in range(size):
+            x[int(index[p])] -= b[p]
+        multiply(m, W, x, q, u)
+        residual = natural_residual(n, x, u, mu, scale)
+        if residual <= tolerance:
+            for i in range(m):
+                r[i] = x[i]
+            return True, step + 1, residual
+        if not residual < 0.5 * last:
+            break
+        last = residual
+    return False, 0, residual
