@@ -1,1 +1,76 @@
+"""What a run left behind: its data set, checks, figures, report and replay.
 
+Names load when first used, so that importing this package brings neither matplotlib nor viser.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
+    from marsyard.results.dataset import Line, lines, names, open_results, save, series
+    from marsyard.results.plots import FigureFile, default_figures, draw, draw_track, save_figures
+    from marsyard.results.replay import GroundMesh, Scene, build_scene, serve
+    from marsyard.results.report import check_table, write_report
+
+_HOME = {
+    "CheckResult": "checks",
+    "FigureFile": "plots",
+    "GroundMesh": "replay",
+    "Impact": "checks",
+    "Line": "dataset",
+    "Scene": "replay",
+    "build_scene": "replay",
+    "check_table": "report",
+    "default_figures": "plots",
+    "draw": "plots",
+    "draw_track": "plots",
+    "evaluate": "checks",
+    "evaluate_all": "checks",
+    "impacts": "checks",
+    "lines": "dataset",
+    "names": "dataset",
+    "open_results": "dataset",
+    "save": "dataset",
+    "save_figures": "plots",
+    "serve": "replay",
+    "series": "dataset",
+    "write_report": "report",
+}
+
+__all__ = [
+    "CheckResult",
+    "FigureFile",
+    "GroundMesh",
+    "Impact",
+    "Line",
+    "Scene",
+    "build_scene",
+    "check_table",
+    "default_figures",
+    "draw",
+    "draw_track",
+    "evaluate",
+    "evaluate_all",
+    "impacts",
+    "lines",
+    "names",
+    "open_results",
+    "save",
+    "save_figures",
+    "serve",
+    "series",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"marsyard.results.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'marsyard.results' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,244 @@
+"""The recorded data set: on disk, and one named series of it.
+
+On disk it is NetCDF (HDF5), `results.nc` in the folder of a run. A series is asked for by name:
+a variable, then labels that pick components, in any order: `position_base.z`,
+`impulse_normal.RL.plane`, `contact_velocity.normal`. Dimensions that are not picked stay, except
+`surface`: impulses are summed over the surfaces, of the gaps the smallest is taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from marsyard.errors import InputError, suggest
+from marsyard.results._files import replacing
+
+FILE_NAME = "results.nc"
+
+
+def save(ds: xr.Dataset, path: str | Path) -> Path:
+    """Write the data set to `path` (a folder takes `results.nc`), whole or not at all."""
+    path = Path(path)
+    if path.suffix != ".nc":
+        path = path / FILE_NAME
+    plain = ds.copy(deep=False)
+    plain.attrs = _plain_attributes(ds.attrs)
+    for variable in plain.variables.values():
+        variable.attrs = _plain_attributes(variable.attrs)
+        variable.encoding = {}
+    compressed = {
+        name: {"zlib": True, "complevel": 4, "shuffle": True}
+        for name, variable in plain.data_vars.items()
+        if variable.dtype.kind in "fiu" and variable.size > 256
+    }
+    with replacing(path) as part:
+        plain.to_netcdf(part, engine="h5netcdf", encoding=compressed)
+    return path
+
+
+def open_results(path: str | Path) -> xr.Dataset:
+    """Read a run: its folder or its `results.nc`."""
+    path = Path(path)
+    file = path / FILE_NAME if path.is_dir() else path
+    if not file.exists():
+        if path.is_dir():
+            raise InputError(f"'{path}' is not the folder of a run: it has no {FILE_NAME}")
+        raise InputError(f"'{path}' does not exist; give the folder of a run or its {FILE_NAME}")
+    try:
+        ds = xr.load_dataset(file, engine="h5netcdf")
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"'{file}' is not a file of results (NetCDF): {error}") from None
+    if "time" not in ds.dims:
+        raise InputError(f"'{file}' is not the result of a run: it has no dimension 'time'")
+    return ds
+
+
+def _plain_attributes(attrs: dict[Any, Any]) -> dict[str, Any]:
+    """Attributes as NetCDF can hold them: texts and numbers; anything else as JSON."""
+    plain: dict[str, Any] = {}
+    for key, value in attrs.items():
+        if isinstance(value, bool | np.bool_):
+            plain[str(key)] = int(value)
+        elif isinstance(value, str | int | float | np.number | np.ndarray):
+            plain[str(key)] = value
+        elif value is not None:
+            plain[str(key)] = json.dumps(value, default=str)
+    return plain
+
+
+# --- derived quantities, each from variables of the data set
+
+
+def record_period(ds: xr.Dataset) -> float:
+    """Time between two records [s]."""
+    if "record_period" in ds.attrs:
+        return float(ds.attrs["record_period"])
+    if ds.sizes["time"] < 2:
+        raise InputError("a single record has no record period")
+    return float(np.median(np.diff(ds["time"].values)))
+
+
+def attitude(quaternion: np.ndarray) -> np.ndarray:
+    """Roll, pitch, yaw [rad], shape [time, 3], of quaternions w, x, y, z, shape [time, 4].
+
+    R = Rz(yaw) Ry(pitch) Rx(roll); roll and yaw run on past ±π.
+    """
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1.0, 1.0))
+    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return np.stack([np.unwrap(roll), pitch, np.unwrap(yaw)], axis=-1)
+
+
+def _per_time(name: str, long_name: str) -> Callable[[xr.Dataset], xr.DataArray]:
+    def force(ds: xr.Dataset) -> xr.DataArray:
+        return (_need(ds, name) / record_period(ds)).assign_attrs(units="N", long_name=long_name)
+
+    return force
+
+
+def _impulse_sum(ds: xr.Dataset) -> xr.DataArray:
+    impulse = _need(ds, "impulse_normal")
+    total = impulse.sum([d for d in impulse.dims if d != "time"])
+    return total.assign_attrs(units="N s", long_name="normal impulse, all wheels")
+
+
+def _force_sum(ds: xr.Dataset) -> xr.DataArray:
+    total = _impulse_sum(ds) / record_period(ds)
+    return total.assign_attrs(units="N", long_name="normal force, all wheels")
+
+
+def _speed(ds: xr.Dataset) -> xr.DataArray:
+    speed = np.sqrt((_need(ds, "velocity_base") ** 2).sum("axis", skipna=False))
+    return speed.assign_attrs(units="m/s", long_name="base speed")
+
+
+def _angle(index: int, name: str) -> Callable[[xr.Dataset], xr.DataArray]:
+    def angle(ds: xr.Dataset) -> xr.DataArray:
+        values = attitude(_need(ds, "quaternion_base").transpose("time", "quat").values)
+        return xr.DataArray(
+            values[:, index],
+            coords={"time": ds["time"]},
+            dims="time",
+            attrs={"units": "rad", "long_name": name},
+        )
+
+    return angle
+
+
+def _energy(ds: xr.Dataset) -> xr.DataArray:
+    total = _need(ds, "energy_kinetic") + _need(ds, "energy_potential")
+    return total.assign_attrs(units="J", long_name="mechanical energy")
+
+
+DERIVED: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
+    "force_normal": _per_time("impulse_normal", "normal contact force"),
+    "force_tangent": _per_time("impulse_tangent", "tangential contact force"),
+    "impulse_normal_sum": _impulse_sum,
+    "force_normal_sum": _force_sum,
+    "speed": _speed,
+    "roll": _angle(0, "roll"),
+    "pitch": _angle(1, "pitch"),
+    "yaw": _angle(2, "yaw"),
+    "energy": _energy,
+}
+
+
+def _need(ds: xr.Dataset, name: str) -> xr.DataArray:
+    if name not in ds:
+        raise InputError(f"the results hold no '{name}'")
+    return ds[name]
+
+
+# --- a series by name
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve over time: its values, what it is called and its unit."""
+
+    label: str
+    time: np.ndarray
+    values: np.ndarray
+    units: str
+    variable: str
+    picks: tuple[str, ...]
+
+
+def series(ds: xr.Dataset, name: str) -> xr.DataArray:
+    """The series called `name`, time first; see the head of this module for the names."""
+    variable, *labels = name.split(".")
+    array = _variable(ds, variable)
+    while labels:
+        array, labels = _pick(array, variable, labels)
+    if "surface" in array.dims:
+        attrs = array.attrs
+        if variable.startswith(("impulse", "force")):
+            array = array.sum("surface").assign_attrs(attrs)
+        elif variable == "gap":
+            array = array.min("surface").assign_attrs(attrs)
+    return array.transpose("time", ...).rename(name)
+
+
+def lines(ds: xr.Dataset, name: str) -> list[Line]:
+    """The series called `name` as single curves, one per combination of the labels left over."""
+    array = series(ds, name)
+    given = tuple(name.split(".")[1:])
+    variable = name.split(".")[0]
+    time = array["time"].values.astype(float)
+    rest = [d for d in array.dims if d != "time"]
+    curves = []
+    for index in np.ndindex(*(array.sizes[d] for d in rest)):
+        picks = tuple(_labels(array, d)[i] for d, i in zip(rest, index, strict=True))
+        curves.append(
+            Line(
+                label=" ".join(picks) or " ".join(given) or variable,
+                time=time,
+                values=array.values[(slice(None), *index)].astype(float),
+                units=str(array.attrs.get("units", "")),
+                variable=variable,
+                picks=given + picks,
+            )
+        )
+    return curves
+
+
+def names(ds: xr.Dataset) -> list[str]:
+    """All variables over time that `series` can give, recorded and derived."""
+    recorded = [str(n) for n, v in ds.data_vars.items() if "time" in v.dims]
+    return sorted({*recorded, *DERIVED})
+
+
+def _variable(ds: xr.Dataset, variable: str) -> xr.DataArray:
+    if variable in ds.data_vars and "time" in ds[variable].dims:
+        return ds[variable]
+    if variable in DERIVED:
+        return DERIVED[variable](ds)
+    raise InputError(f"no variable '{variable}' in the results; {suggest(variable, names(ds))}")
+
+
+def _labels(array: xr.DataArray, dim: Any) -> list[str]:
+    """The labels along a dimension; its indices where it has no coordinate."""
+    if dim in array.coords:
+        return [str(v) for v in array[dim].values]
+    return [str(i) for i in range(array.sizes[dim])]
+
+
+def _pick(array: xr.DataArray, variable: str, labels: list[str]) -> tuple[xr.DataArray, list[str]]:
+    """Pick the component that the first label names; a label may itself hold dots."""
+    dims = [d for d in array.dims if d != "time"]
+    for count in range(len(labels), 0, -1):
+        label = ".".join(labels[:count])
+        for dim in dims:
+            found = _labels(array, dim)
+            if label in found:
+                return array.isel({dim: found.index(label)}), labels[count:]
+    valid = [label for dim in dims for label in _labels(array, dim)]
+    raise InputError(f"'{variable}' has no component '{labels[0]}'; {suggest(labels[0], valid)}")

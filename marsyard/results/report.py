@@ -1,0 +1,386 @@
+"""The report of a run: one HTML file that stands alone, and the table of checks on the terminal.
+
+`report.html` carries its pictures and style inside, needs no script and loads nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from marsyard.results._files import replacing
+from marsyard.results._page import STYLE, escape, number, pairs, quantity, tiles, vector
+from marsyard.results.checks import CheckResult
+from marsyard.scenario.schema import Part, Scenario
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from marsyard.results.plots import FigureFile
+
+FILE_NAME = "report.html"
+_CLASS = {"pass": "pass", "fail": "fail"}
+_MARK = {"pass": "✓ pass", "fail": "✗ fail"}
+_SCHEMES = {
+    "moreau_jean": "Moreau-Jean",
+    "semi_implicit": "semi-implicit Euler",
+    "implicit_damping": "implicit in damping",
+}
+
+
+def write_report(
+    folder: str | Path,
+    ds: xr.Dataset,
+    scenario: Scenario,
+    checks: Sequence[CheckResult],
+    figures: Sequence[FigureFile],
+    run_info: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write `report.html` into `folder`, whole or not at all.
+
+    `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
+    `wall_time` [s] of the loop, `compile_time` [s], `started` (a text) and `versions` (a mapping);
+    what is missing is looked up in the attributes of `ds`.
+    """
+    info = {**ds.attrs, **(run_info or {})}
+    title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
+    sections = [
+        _head(title, ds, scenario, checks, info),
+        _section("Checks", _checks(checks)),
+        _section("What was run", _parameters(scenario, info)),
+        _section("Figures", "".join(_figure(i, f) for i, f in enumerate(figures, 1))),
+        _section("Solver health", _health(ds, info)),
+        _section("Speed", pairs(_speed_rows(ds, info))),
+        _section("Versions", pairs(versions(info))),
+    ]
+    page = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)} – marsyard</title>\n"
+        '<link rel="icon" href="data:,">\n'
+        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(s for s in sections if s)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+    path = Path(folder) / FILE_NAME
+    with replacing(path) as part:
+        part.write_text(page, encoding="utf-8")
+    return path
+
+
+def check_table(checks: Sequence[CheckResult]) -> Table:
+    """The checks as a table for the terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    colours = {"pass": "green", "fail": "bold red"}
+    table = Table(title="Checks", title_justify="left", expand=False)
+    for name in ("check", "computed", "expected", "± tolerance", "unit", "verdict", "source"):
+        numeric = name in ("computed", "expected", "± tolerance")
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
+    for check in checks:
+        table.add_row(
+            Text(check.name),
+            number(check.computed),
+            number(check.expected),
+            number(check.tolerance),
+            Text(check.unit),
+            Text(
+                check.verdict + (f": {check.reason}" if check.reason else ""),
+                style=colours.get(check.verdict, "yellow"),
+            ),
+            Text(check.source),
+        )
+    return table
+
+
+# --- sections of the page
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>" if body else ""
+
+
+def _head(
+    title: str,
+    ds: xr.Dataset,
+    scenario: Scenario,
+    checks: Sequence[CheckResult],
+    info: Mapping[str, Any],
+) -> str:
+    name = str(info.get("scenario") or "")
+    parts = [f'<p class="kicker">marsyard{" · " + escape(name) if name else ""}</p>']
+    parts.append(f"<h1>{escape(title)}</h1>")
+    if scenario.description:
+        parts.append(f'<p class="text">{escape(scenario.description.strip())}</p>')
+    if scenario.sources:
+        items = "; ".join(escape(s) for s in scenario.sources)
+        parts.append(f'<p class="soft">Source: {items}</p>')
+    bad = unconverged(ds)
+    if bad:
+        parts.append(
+            f'<div class="alarm" role="alert">{bad} of the steps did not converge: in these the '
+            "contact problem was left with a residual above its tolerance. Results after the "
+            "first of them are not to be trusted; see Solver health.</div>"
+        )
+    passed = sum(c.ok for c in checks)
+    rows = [("simulated", quantity(_span(ds), "s"))]
+    if checks:
+        rows.insert(0, ("checks passed", f"{passed} of {len(checks)}"))
+    speed = dict(_speed_rows(ds, info))
+    rows += [(key, speed[key]) for key in ("times real time", "time per step") if key in speed]
+    parts.append(tiles(rows))
+    return f"<header>{''.join(parts)}</header>"
+
+
+def _checks(checks: Sequence[CheckResult]) -> str:
+    if not checks:
+        return '<p class="soft">This scenario lists no checks.</p>'
+    rows = []
+    for c in checks:
+        difference = None if c.computed is None else c.computed - c.expected
+        reason = f'<br><span class="soft">{escape(c.reason)}</span>' if c.reason else ""
+        rows.append(
+            f"<tr><td>{escape(c.name)}{reason}</td>"
+            f'<td class="num">{number(c.computed)}</td><td class="num">{number(c.expected)}</td>'
+            f'<td class="num">{number(difference, 3)}</td>'
+            f'<td class="num">± {number(c.tolerance)}</td><td>{escape(c.unit)}</td>'
+            f'<td><span class="verdict {_CLASS.get(c.verdict, "open")}">'
+            f"{escape(_MARK.get(c.verdict, '– ' + c.verdict))}</span></td>"
+            f'<td class="soft">{escape(c.source)}</td></tr>'
+        )
+    return (
+        '<div class="scroll"><table id="checks"><thead><tr><th>check</th>'
+        '<th class="num">computed</th><th class="num">published or exact</th>'
+        '<th class="num">difference</th><th class="num">tolerance</th><th>unit</th>'
+        f"<th>verdict</th><th>source</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _figure(index: int, figure: FigureFile) -> str:
+    data = base64.b64encode(Path(figure.path).read_bytes()).decode("ascii")
+    note = f" {escape(figure.caption)}" if figure.caption else ""
+    return (
+        f'<figure><img src="data:image/png;base64,{data}" alt="{escape(figure.title)}">'
+        f"<figcaption><b>Figure {index}: {escape(figure.title)}.</b>{note}</figcaption></figure>"
+    )
+
+
+# --- parameters
+
+
+def _parameters(scenario: Scenario, info: Mapping[str, Any]) -> str:
+    robot, run, contact = scenario.robot, scenario.run, scenario.interaction
+    attitude = [math.degrees(a) for a in robot.attitude]
+    start = [
+        ("robot", robot.name),
+        ("start position", vector(robot.position, "m")),
+        ("roll, pitch, yaw", vector(attitude, "°")),
+        ("start velocity", vector(robot.velocity, "m/s")),
+        ("start angular velocity", vector(robot.angular_velocity, "rad/s")),
+        ("wheel shape", robot.wheel_shape or "that of the robot"),
+        ("gravity", quantity(scenario.gravity, "m/s²")),
+    ]
+    if robot.settle:
+        start.append(("placed", "on the ground before the start"))
+    start += [(f"start angle {k}", quantity(v, "rad")) for k, v in robot.joints.items()]
+    start += [(f"start rate {k}", quantity(v, "rad/s")) for k, v in robot.joint_rates.items()]
+    start += [
+        (
+            f"spring {k}",
+            f"{quantity(s.stiffness, 'N·m/rad')}, damping {quantity(s.damping, 'N·m·s/rad')}",
+        )
+        for k, s in robot.springs.items()
+    ]
+
+    law = [
+        ("law", contact.law),
+        ("friction μ", number(contact.friction)),
+        ("normal restitution", number(contact.restitution)),
+        ("tangential restitution", number(contact.restitution_tangential)),
+    ]
+    law += [(f"on {name}", _differences(s)) for name, s in contact.surfaces.items()]
+    law += [
+        ("solver", contact.solver.method),
+        ("solver tolerance", number(contact.solver.tolerance)),
+        ("most iterations", str(contact.solver.max_iterations)),
+    ]
+    time = [
+        ("duration", quantity(run.duration, "s")),
+        ("step h", quantity(run.step, "s")),
+        ("control period", quantity(run.control_period, "s")),
+        ("record period", quantity(run.record_period, "s")),
+        ("scheme", _SCHEMES.get(run.integrator, run.integrator)),
+    ]
+    if run.integrator == "moreau_jean":
+        time += [
+            ("θ", number(run.theta)),
+            ("activation γ", number(run.activation)),
+            ("position projection", "yes" if run.projection else "no"),
+        ]
+    ground = [(str(g.name), _ground(g)) for g in scenario.ground] or [("ground", "none")]
+    control = [(_joints(t.joints), _torque(t)) for t in scenario.control]
+    blocks = [("Robot and start", start), ("Contact", law), ("Time", time), ("Ground", ground)]
+    if control:
+        blocks.append(("Control", control))
+    if info.get("overrides"):
+        changes = info["overrides"]
+        changes = [changes] if isinstance(changes, str) else changes
+        blocks.append(("Changed on the command line", [("set", str(c)) for c in changes]))
+    body = "".join(f"<div><h3>{escape(name)}</h3>{pairs(rows)}</div>" for name, rows in blocks)
+    return f'<div class="columns">{body}</div>'
+
+
+def _differences(part: Part) -> str:
+    set_here = part.model_dump(exclude_none=True)
+    return (
+        ", ".join(f"{k.replace('_', ' ')} {number(v)}" for k, v in set_here.items()) or "as above"
+    )
+
+
+def _ground(ground: Any) -> str:
+    if ground.kind == "plane":
+        text = f"plane through {vector(ground.through, 'm')}"
+        if ground.slope:
+            text += f", slope {quantity(math.degrees(ground.slope), '°')}"
+            text += f" rising towards {quantity(math.degrees(ground.uphill), '°')}"
+        return text
+    if ground.kind == "sphere":
+        return f"sphere, radius {quantity(ground.radius, 'm')}, centre {vector(ground.centre, 'm')}"
+    if ground.kind == "box":
+        return f"box {vector(ground.size, 'm')}, centre {vector(ground.centre, 'm')}"
+    if ground.kind == "mesh":
+        shape = ground.file or f"{len(ground.triangles)} triangles"
+        edge = ground.edge_normal
+        return f"mesh, {shape}" + (f", normal on edges {vector(edge)}" if edge else "")
+    return str(ground.kind)
+
+
+def _joints(joints: str | tuple[str, ...]) -> str:
+    return joints if isinstance(joints, str) else ", ".join(joints)
+
+
+def _torque(law: Any) -> str:
+    torque = law.torque if isinstance(law.torque, str) else number(law.torque)
+    end = "to the end" if law.end is None else f"to {quantity(law.end, 's')}"
+    return f"torque {torque} N·m from {quantity(law.start, 's')} {end}"
+
+
+# --- health, speed, versions
+
+
+def unconverged(ds: xr.Dataset) -> int:
+    """Number of steps whose contact problem did not converge."""
+    return int(np.nansum(ds["unconverged"].values)) if "unconverged" in ds else 0
+
+
+def _span(ds: xr.Dataset) -> float:
+    time = ds["time"].values
+    return float(time[-1] - time[0])
+
+
+def _steps(ds: xr.Dataset, info: Mapping[str, Any]) -> int | None:
+    if info.get("steps") is not None:
+        return int(info["steps"])
+    return round(_span(ds) / float(info["step"])) if info.get("step") else None
+
+
+def _largest(ds: xr.Dataset, name: str) -> float | None:
+    values = ds[name].values if name in ds else np.array([np.nan])
+    return float(np.nanmax(values)) if np.isfinite(values).any() else None
+
+
+def _mean(ds: xr.Dataset, name: str) -> float | None:
+    values = ds[name].values if name in ds else np.array([np.nan])
+    return float(np.nanmean(values)) if np.isfinite(values).any() else None
+
+
+def _health(ds: xr.Dataset, info: Mapping[str, Any]) -> str:
+    bad, steps = unconverged(ds), _steps(ds, info)
+    rows = [("steps", "–" if steps is None else f"{steps:,}".replace(",", " "))]
+    rows += [
+        ("contacts, most / mean", f"{number(_largest(ds, 'contacts'))} / "
+         f"{number(_mean(ds, 'contacts'), 3)}"),
+        ("iterations, most / mean", f"{number(_largest(ds, 'solver_iterations'))} / "
+         f"{number(_mean(ds, 'solver_iterations'), 3)}"),
+        ("largest residual", number(_largest(ds, "solver_residual"), 3)),
+        ("steps not converged", f"{bad}" + ("" if "unconverged" in ds else " (not recorded)")),
+        ("largest penetration", quantity(_largest(ds, "penetration"), "m", 3)),
+    ]  # fmt: skip
+    alarm = ""
+    if bad:
+        first = float(ds["time"].values[np.flatnonzero(ds["unconverged"].values > 0)[0]])
+        of = f" of {steps}" if steps else ""
+        alarm = (
+            f'<div class="alarm">{bad} unconverged steps{of}, the first before '
+            f"t = {quantity(first, 's')}.</div>"
+        )
+    return alarm + pairs(rows + _energy_rows(ds))
+
+
+def _energy_rows(ds: xr.Dataset) -> list[tuple[str, str]]:
+    """Where the energy went: change of state = work of the motors − what was dissipated."""
+    if "energy_kinetic" not in ds or "energy_potential" not in ds:
+        return []
+    energy = ds["energy_kinetic"].values + ds["energy_potential"].values
+    rows = [
+        ("mechanical energy at the start", quantity(energy[0], "J")),
+        ("mechanical energy at the end", quantity(energy[-1], "J")),
+    ]
+    work = 0.0
+    if "motor_power" in ds:
+        power = np.nansum(ds["motor_power"].transpose("time", ...).values, axis=1)
+        work = float(np.trapezoid(power, ds["time"].values))
+        rows.append(("work of the motors", quantity(work, "J", 4)))
+    rows.append(
+        ("dissipated (impact, friction, damping)", quantity(energy[0] + work - energy[-1], "J", 4))
+    )
+    return rows
+
+
+def _speed_rows(ds: xr.Dataset, info: Mapping[str, Any]) -> list[tuple[str, str]]:
+    wall, steps = info.get("wall_time"), _steps(ds, info)
+    rows: list[tuple[str, str]] = []
+    if wall:
+        wall = float(wall)
+        rows += [
+            ("simulated time", quantity(_span(ds), "s")),
+            ("wall time of the loop", quantity(wall, "s", 4)),
+            ("times real time", f"{_span(ds) / wall:.3g} ×"),
+        ]
+        if steps:
+            rows += [
+                ("steps per second", f"{steps / wall:,.0f}".replace(",", " ")),
+                ("time per step", quantity(1e6 * wall / steps, "µs", 3)),
+            ]
+    if info.get("compile_time") is not None:
+        rows.append(("compiling or loading code", quantity(float(info["compile_time"]), "s", 3)))
+    if info.get("started"):
+        rows.append(("started", str(info["started"])))
+    return rows or [("wall time", "not recorded")]
+
+
+def versions(info: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
+    """Versions of what made the run; of this machine where the run does not say."""
+    said = (info or {}).get("versions") or {}
+    if isinstance(said, str):
+        said = json.loads(said)
+    rows = {}
+    for package in ("marsyard", "mujoco", "numba", "numpy"):
+        try:
+            rows[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            rows[package] = "not installed"
+    rows["python"] = platform.python_version()
+    rows["platform"] = platform.platform()
+    rows.update({str(k): str(v) for k, v in said.items()})
+    return list(rows.items())
