@@ -1,0 +1,376 @@
+"""Figures of a run: stacked panels over a shared time axis, and the track seen from above.
+
+A wheel keeps its colour from figure to figure; wheels of the right side are dashed, so that a
+pair that does the same can still be told apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from marsyard.results._files import replacing
+from marsyard.results.dataset import DERIVED, Line, lines, series
+from marsyard.scenario.schema import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+# distinct also to colour-blind eyes (Okabe and Ito 2008, Paul Tol's "bright")
+WHEELS = {
+    "FL": "#d55e00",
+    "FR": "#e69f00",
+    "CL": "#009e73",
+    "CR": "#66c2a5",
+    "RL": "#0072b2",
+    "RR": "#56b4e9",
+}
+AXES = {"x": "#c03a2b", "y": "#2f8f4e", "z": "#2b5fc0"}
+OTHERS = ("#2b5fc0", "#d55e00", "#2f8f4e", "#8e5bb5", "#b8860b", "#c2568a", "#4aa3b5", "#6b6b6b")
+_UNITS = {"N s": "N·s", "N m s": "N·m·s", "N m": "N·m", "1": "", "": ""}
+_POINTS = 2400
+_FONT = 9
+_WIDTH, _LEFT, _SPAN = 8.6, 0.95, 6.45  # of a figure, its left margin and its panels [inch]
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """A figure on disk."""
+
+    title: str
+    caption: str
+    path: Path
+
+
+def save_figures(
+    ds: xr.Dataset, figures: Sequence[Figure], folder: str | Path, dpi: int = 130
+) -> list[FigureFile]:
+    """Draw the figures (the default ones where there are none) and the track as PNG files."""
+    folder = Path(folder)
+    saved = []
+    for index, figure in enumerate(figures or default_figures(ds), 1):
+        path = folder / f"{index:02d}-{_slug(figure.title)}.png"
+        saved.append(FigureFile(figure.title, _caption(figure), _save(draw(ds, figure), path, dpi)))
+    if _travelled(ds):
+        path = folder / f"{len(saved) + 1:02d}-track.png"
+        caption = "Path of the base and the wheels' contact points, from above and from the side."
+        saved.append(FigureFile("Track", caption, _save(draw_track(ds), path, dpi)))
+    return saved
+
+
+def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
+    """What is worth seeing of any run, as far as the data set has it."""
+    # of the generalised reaction the part that pushes the base: its first three dofs
+    dofs = [str(d) for d in ds["dof"].values[:3]] if "dof" in ds.coords else []
+    wanted: list[tuple[str, list[list[str]]]] = [
+        (
+            "Base position, velocity and reaction",
+            [["position_base"], ["velocity_base"], [f"reaction.{d}" for d in dofs]],
+        ),
+        ("Attitude and speed", [["roll", "pitch", "yaw"], ["speed"]]),
+        (
+            "Contact impulses per wheel",
+            [["impulse_normal"], ["impulse_tangent.forward"], ["impulse_tangent.left"]],
+        ),
+        ("Gap and normal contact velocity", [["gap"], ["contact_velocity.normal"]]),
+        (
+            "Sliding velocity at the wheels",
+            [["contact_velocity.forward"], ["contact_velocity.left"]],
+        ),
+        ("Wheel angle and rate", [["wheel_angle"], ["wheel_rate"]]),
+        ("Motor torque and power", [["motor_torque"], ["motor_power"]]),
+        ("Energy", [["energy_kinetic", "energy_potential", "energy"]]),
+        (
+            "Solver",
+            [["contacts"], ["solver_iterations"], ["solver_residual"], ["penetration"]],
+        ),
+    ]
+    figures = []
+    for title, panels in wanted:
+        there = [tuple(n for n in names if _has(ds, n)) for names in panels]
+        if any(there):
+            figures.append(Figure(title=title, panels=tuple(p for p in there if p)))
+    return tuple(figures)
+
+
+def _has(ds: xr.Dataset, name: str) -> bool:
+    try:
+        return series(ds, name).size > 0
+    except ValueError:
+        return False
+
+
+# --- one figure
+
+
+def draw(ds: xr.Dataset, figure: Figure) -> Canvas:
+    """The figure as a matplotlib object: one panel below the other over the same time."""
+    count = max(len(figure.panels), 1)
+    canvas, panels = _sheet(figure.title, [1.85] * count)
+    shown: list[str] = []
+    for ax, wanted in zip(panels, figure.panels, strict=False):
+        curves = [line for name in wanted for line in lines(ds, name)]
+        _panel(ax, ds, [_cut(c, figure.start, figure.end) for c in curves])
+        # the same legend is said once
+        labels = ax.get_legend_handles_labels()[1]
+        if len(labels) > 1 and labels != shown:
+            _legend(ax)
+            shown = labels
+    time = ds["time"].values
+    start = time[0] if figure.start is None else figure.start
+    end = time[-1] if figure.end is None else figure.end
+    if end > start:
+        panels[-1].set_xlim(start, end)
+    panels[-1].set_xlabel("time [s]", fontsize=_FONT)
+    return canvas
+
+
+def _sheet(title: str, heights: Sequence[float]) -> tuple[Canvas, list[Axes]]:
+    """A titled sheet with panels of the given heights [inch], all at the same place sideways."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    top, bottom, between = 0.55, 0.5, 0.28
+    height = top + bottom + sum(heights) + between * (len(heights) - 1)
+    canvas = Canvas(figsize=(_WIDTH, height))
+    FigureCanvasAgg(canvas)
+    canvas.text(
+        0.12 / _WIDTH, 1 - 0.12 / height, title, va="top", fontsize=_FONT + 3, fontweight="bold"
+    )
+    panels: list[Axes] = []
+    y = height - top
+    for h in heights:
+        y -= h
+        place = (_LEFT / _WIDTH, y / height, _SPAN / _WIDTH, h / height)
+        panels.append(canvas.add_axes(place, sharex=panels[0] if panels else None))
+        y -= between
+    for ax in panels:
+        _plain(ax)
+        ax.tick_params(labelbottom=ax is panels[-1])
+    return canvas, panels
+
+
+def _legend(ax: Axes) -> None:
+    """Names of the curves beside the panel."""
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        handles, [_wrap(label, 14) for label in labels], loc="upper left",
+        bbox_to_anchor=(1.005, 1.04), frameon=False, fontsize=_FONT - 1.5, handlelength=1.8,
+        labelspacing=0.3, borderaxespad=0.2, columnspacing=0.8, handletextpad=0.5,
+        ncols=1 + len(labels) // 12,
+    )  # fmt: skip
+
+
+def _panel(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
+    """One panel: its curves, axis label with unit, and legend."""
+    shared = _shared_picks(curves)
+    variables = {c.variable for c in curves}
+    units = {c.units for c in curves}
+    for index, curve in enumerate(curves):
+        label = " ".join(p for p in curve.picks if p not in shared)
+        if len(variables) > 1:
+            label = " ".join([_long_name(ds, curve.variable), *curve.picks])
+            label += f" [{_unit(curve.units)}]" if len(units) > 1 else ""
+        time, values = _thin(curve.time, curve.values)
+        ax.plot(time, values, label=label, **_look(ds, curve, index, len(curves)))
+    ax.set_ylabel(_y_label(ds, curves, shared), fontsize=_FONT)
+    _scale(ax, curves)
+
+
+def _plain(ax: Axes) -> None:
+    """A light frame: thin rules behind the data, no box."""
+    ax.grid(True, color="#e4e4e4", linewidth=0.7)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color("#8a8a8a")
+    ax.tick_params(labelsize=_FONT - 1, color="#8a8a8a")
+    ax.yaxis.set_label_coords(-0.085, 0.5)
+
+
+def _look(ds: xr.Dataset, curve: Line, index: int, count: int) -> dict[str, Any]:
+    """Colour and dash of a curve: by wheel, by axis, else in turn."""
+    # later curves are thinner: where several coincide, the others show as a rim
+    look: dict[str, Any] = {"linewidth": max(1.1, 1.9 - 0.16 * index) if count > 1 else 1.3}
+    wheels = [str(w) for w in ds["wheel"].values] if "wheel" in ds.coords else []
+    wheel = next((p for p in curve.picks if p in wheels), None)
+    axis = next((p for p in curve.picks if p in AXES), None)
+    if wheel is not None:
+        look["color"] = _wheel_colour(wheel, wheels.index(wheel))
+        if wheel.endswith("R"):
+            look |= {"linestyle": (0, (4, 1.6)), "zorder": 3}
+    elif axis is not None:
+        look["color"] = AXES[axis]
+    else:
+        look["color"] = OTHERS[index % len(OTHERS)] if count > 1 else OTHERS[0]
+        if index >= len(OTHERS):
+            look["linestyle"] = (0, (4, 1.6)) if index < 2 * len(OTHERS) else (0, (1, 1))
+    return look
+
+
+def _shared_picks(curves: list[Line]) -> list[str]:
+    """Labels that all curves of a panel carry, in their order."""
+    if not curves:
+        return []
+    return [p for p in curves[0].picks if all(p in c.picks for c in curves)]
+
+
+def _y_label(ds: xr.Dataset, curves: list[Line], shared: list[str]) -> str:
+    units = {_unit(c.units) for c in curves}
+    unit = f" [{next(iter(units))}]" if len(units) == 1 and "" not in units else ""
+    names = list(dict.fromkeys(_long_name(ds, c.variable) for c in curves))
+    name = names[0] if len(names) == 1 else _common_words(names)
+    return _wrap(" ".join([name, *shared]) + unit)
+
+
+def _unit(units: str) -> str:
+    """A unit as it is written on an axis."""
+    return _UNITS.get(units, units)
+
+
+def _common_words(names: list[str]) -> str:
+    """The words that all names share; all names where they share none."""
+    words = [w for w in names[0].split() if all(w in n.split() for n in names)]
+    return " ".join(words) or ", ".join(names)
+
+
+def _wrap(text: str, width: int = 24) -> str:
+    """Break a long axis label into two lines near its middle."""
+    if len(text) <= width or " " not in text:
+        return text
+    spaces = [m.start() for m in re.finditer(" ", text)]
+    middle = min(spaces, key=lambda i: abs(i - len(text) / 2))
+    return text[:middle] + "\n" + text[middle + 1 :]
+
+
+def _long_name(ds: xr.Dataset, variable: str) -> str:
+    if variable in ds:
+        return str(ds[variable].attrs.get("long_name") or variable.replace("_", " "))
+    return str(DERIVED[variable](ds).attrs["long_name"])
+
+
+def _scale(ax: Axes, curves: list[Line]) -> None:
+    """Powers of ten above the axis; logarithmic for residuals; no zoom into rounding noise."""
+    from matplotlib.ticker import ScalarFormatter
+
+    values = np.concatenate([c.values[np.isfinite(c.values)] for c in curves] or [np.zeros(0)])
+    positive = values[values > 0]
+    residual = all("residual" in c.variable for c in curves)
+    if residual and positive.size and positive.max() > 100 * positive.min():
+        ax.set_yscale("log")
+        return
+    formatter = ScalarFormatter(useMathText=True)
+    formatter.set_powerlimits((-3, 4))
+    ax.yaxis.set_major_formatter(formatter)
+    ax.yaxis.get_offset_text().set_fontsize(_FONT - 1.5)
+    if values.size:
+        middle, spread = (values.max() + values.min()) / 2, np.ptp(values)
+        least = 1e-6 * max(abs(middle), 1e-6)
+        if spread < least:
+            room = 0.05 * abs(middle) if abs(middle) > 1e-12 else 1.0
+            ax.set_ylim(middle - room, middle + room)
+
+
+def _cut(curve: Line, start: float | None, end: float | None) -> Line:
+    """The part of a curve between start and end, which also sets the height of the panel."""
+    inside = np.ones(len(curve.time), dtype=bool)
+    if start is not None:
+        inside &= curve.time >= start - 1e-9
+    if end is not None:
+        inside &= curve.time <= end + 1e-9
+    return Line(
+        curve.label, curve.time[inside], curve.values[inside], curve.units, curve.variable,
+        curve.picks,
+    )  # fmt: skip
+
+
+def _thin(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Fewer points that look the same: of each bin its lowest and highest, so that peaks stay."""
+    values = np.where(np.isfinite(values), values, np.nan)
+    size = len(values) // (_POINTS // 2)
+    if size < 4:
+        return time, values
+    bins = len(values) // size
+    block = values[: bins * size].reshape(bins, size)
+    start = np.arange(bins) * size
+    low = start + np.argmin(np.where(np.isnan(block), np.inf, block), axis=1)
+    high = start + np.argmax(np.where(np.isnan(block), -np.inf, block), axis=1)
+    keep = np.unique(np.concatenate([[0], low, high, np.arange(bins * size, len(values))]))
+    keep = np.unique(np.append(keep, len(values) - 1))
+    return time[keep], values[keep]
+
+
+# --- the track
+
+
+def _travelled(ds: xr.Dataset) -> bool:
+    """Whether the base moved enough sideways to be worth a picture of its track."""
+    if "position_base" not in ds:
+        return False
+    position = series(ds, "position_base").values
+    return bool(np.ptp(position[:, :2], axis=0).max() > 0.05)
+
+
+def draw_track(ds: xr.Dataset) -> Canvas:
+    """Path of the base and of the contact points, from above (x, y) and from the side (x, z)."""
+    base = series(ds, "position_base").values
+    paths = [("base", base, {"color": "#222222", "linewidth": 1.8})]
+    if "contact_point" in ds:
+        points = ds["contact_point"].transpose("time", "wheel", "axis").values
+        for i, wheel in enumerate(str(w) for w in ds["wheel"].values):
+            style: dict[str, Any] = {"color": _wheel_colour(wheel, i), "linewidth": 1.2}
+            if wheel.endswith("R"):
+                style["linestyle"] = (0, (4, 1.6))
+            paths.append((f"wheel {wheel}", points[:, i], style))
+    # the same scale along x and y, neither a sliver nor a tower
+    low = np.nanmin([np.nanmin(p[1], axis=0) for p in paths if np.isfinite(p[1]).any()], axis=0)
+    high = np.nanmax([np.nanmax(p[1], axis=0) for p in paths if np.isfinite(p[1]).any()], axis=0)
+    middle, span = (low + high) / 2, 1.12 * (high - low)
+    width = max(span[0], span[1] / 0.75)
+    depth = max(span[1], 0.25 * width)
+    canvas, panels = _sheet("Track", [_SPAN * depth / width, 1.4])
+    for ax, across in zip(panels, (1, 2), strict=True):
+        for label, path, style in paths:
+            ax.plot(path[:, 0], path[:, across], label=label, **style)
+        for end, mark, label in ((0, "o", "start"), (-1, "s", "end")):
+            ax.plot(*base[end, [0, across]], mark, color="#222222", markersize=5, label=label)
+        ax.set_ylabel(f"{'xyz'[across]} [m]", fontsize=_FONT)
+    panels[0].set_xlim(middle[0] - width / 2, middle[0] + width / 2)
+    panels[0].set_ylim(middle[1] - depth / 2, middle[1] + depth / 2)
+    panels[-1].set_xlabel("x [m]", fontsize=_FONT)
+    _legend(panels[0])
+    return canvas
+
+
+def _wheel_colour(wheel: str, index: int) -> str:
+    return WHEELS.get(wheel, OTHERS[index % len(OTHERS)])
+
+
+# --- files
+
+
+def _save(canvas: Canvas, path: Path, dpi: int) -> Path:
+    with replacing(path) as part:
+        canvas.savefig(part, format="png", dpi=dpi)
+    return path
+
+
+def _caption(figure: Figure) -> str:
+    window = ""
+    if figure.start is not None or figure.end is not None:
+        start = "the start" if figure.start is None else f"{figure.start:g} s"
+        end = "the end" if figure.end is None else f"{figure.end:g} s"
+        window = f"From {start} to {end}."
+    return " ".join(t for t in (window, figure.note or "") if t)
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "figure"
