@@ -37,7 +37,7 @@ def project_kernel(n, t, s, mu):
     """Projection of (n, t, s) onto K_μ, as three numbers."""
     tangent = math.sqrt(t * t + s * s)
     # inside the cone
-    if tangent <= mu * n:
+    if n >= 0.0 and tangent <= mu * n:
         return n, t, s
     # inside the polar cone -K*: the apex is nearest
     if mu * tangent <= -n:
@@ -79,7 +79,7 @@ def project(x: ArrayLike, mu: ArrayLike) -> Vector:
     """Nearest point of K_μ to each vector of `x`, shape [..., 3]; `mu` broadcasts, shape [...]."""
     x, mu = _split(x, mu)
     tangent = np.hypot(x[..., 1], x[..., 2])
-    inside = tangent <= mu * x[..., 0]
+    inside = (x[..., 0] >= 0.0) & (tangent <= mu * x[..., 0])
     polar = ~inside & (mu * tangent <= -x[..., 0])
     normal = (x[..., 0] + mu * tangent) / (1.0 + mu * mu)
     scale = mu * normal / np.where(tangent > 0.0, tangent, 1.0)

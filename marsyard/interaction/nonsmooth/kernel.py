@@ -18,6 +18,8 @@ import math
 import numpy as np
 from numba import njit
 
+from marsyard.interaction.nonsmooth.central_path import central_path
+from marsyard.interaction.nonsmooth.continuation import continuation
 from marsyard.interaction.nonsmooth.gauss_seidel import block_pattern, gauss_seidel
 from marsyard.interaction.nonsmooth.newton import newton, newton_work_size
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual, norm
@@ -28,6 +30,7 @@ AUTO = 0
 GAUSS_SEIDEL = 1
 NEWTON = 2
 CONTINUATION = 3
+CENTRAL_PATH = 4
 # methods that can have answered, beyond those
 NOTHING = 10
 STICKING = 11
@@ -124,6 +127,82 @@ def _keep_best(m, r, best, residual, best_residual):
 
 
 @njit(cache=True, nogil=True)
+def _hybrid(n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, mean):
+    """Sweeps to find the pattern of contacts, Newton to finish; twice the sweeps each turn."""
+    m = 3 * n
+    swept = np.zeros(m)
+    best = np.zeros(m)
+    best_residual = math.inf
+    sweeps = 5
+    done = 0
+    for turn in range(10):
+        if done >= max_iterations:
+            break
+        limit = min(sweeps, max_iterations - done)
+        steps, residual = gauss_seidel(
+            n, W, q, mu, swept, u, start, columns, scale, tolerance, limit, limit
+        )
+        done += steps
+        best_residual = _keep_best(m, swept, best, residual, best_residual)
+        if best_residual <= tolerance:
+            break
+        for i in range(m):
+            r[i] = swept[i]
+        factor = 1.0 if turn % 3 == 0 else (0.1 if turn % 3 == 1 else 10.0)
+        shift = (_SHIFT if turn % 2 == 0 else 1e-2 * _SHIFT) * mean
+        limit = min(30, max_iterations - done)
+        steps, residual = newton(
+            n, W, q, mu, r, u, work, scale, tolerance, limit, shift, factor, turn % 2 * 10
+        )
+        done += steps
+        best_residual = _keep_best(m, r, best, residual, best_residual)
+        if best_residual <= tolerance:
+            break
+        sweeps *= 2
+    for i in range(m):
+        r[i] = best[i]
+    return done, best_residual
+
+
+@njit(cache=True, nogil=True)
+def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean):
+    """The central path to ever smaller κ, Newton trying to finish from each stop."""
+    m = 3 * n
+    path = np.zeros(m)
+    best = np.zeros(m)
+    best_residual = math.inf
+    energy = 1.0 / (scale * scale * mean * n)
+    for c in range(n):
+        path[3 * c] = math.sqrt(energy / max(W[3 * c, 3 * c], 1e-300))
+    kappa = energy
+    done = 0
+    floor = 1e-4 * energy
+    while done < max_iterations and floor > 1e-19 * energy:
+        steps, residual, kappa = central_path(
+            n, W, q, mu, path, u, work, scale, tolerance, 200, 1e-9 * mean, kappa, floor
+        )
+        done += steps
+        best_residual = _keep_best(m, path, best, residual, best_residual)
+        for turn in range(2):
+            for i in range(m):
+                r[i] = path[i]
+            shift = (_SHIFT if turn == 0 else 1e-3 * _SHIFT) * mean
+            steps, residual = newton(
+                n, W, q, mu, r, u, work, scale, tolerance, 20, shift, 1.0, 5
+            )
+            done += steps
+            best_residual = _keep_best(m, r, best, residual, best_residual)
+            if best_residual <= tolerance:
+                break
+        if best_residual <= tolerance or kappa > 1.01 * floor:
+            break
+        floor *= 1e-2
+    for i in range(m):
+        r[i] = best[i]
+    return done, best_residual
+
+
+@njit(cache=True, nogil=True)
 def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, method):
     """The iterative methods of `solve_kernel`, from the cheapest on."""
     m = 3 * n
@@ -157,36 +236,36 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
                 n, W, q, mu, r, u, start, columns, scale, tolerance, max_iterations, 5
             )
             best_residual = _keep_best(m, r, best, residual, best_residual)
-        else:
-            # sweeps to find the pattern of contacts, Newton to finish
-            sweeps = 5
-            turn = 0
-            for i in range(m):
-                begin[i] = 0.0
-            while done < max_iterations and turn < 10:
-                limit = min(sweeps, max_iterations - done)
-                steps, residual = gauss_seidel(
-                    n, W, q, mu, begin, u, start, columns, scale, tolerance, limit, limit
+        if method == AUTO:
+            steps, residual = _hybrid(
+                n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations - done, mean
+            )
+            done += steps
+            best_residual = _keep_best(m, r, best, residual, best_residual)
+            used = HYBRID
+        # the heavy ones, within a bound on their arithmetic
+        heavy = int(min(1500.0, 100.0 + 1e12 / float(m) ** 3))
+        for turn in range(3):
+            if best_residual <= tolerance or done >= max_iterations:
+                break
+            limit = min(heavy, max_iterations - done)
+            if turn == 1:
+                if method == AUTO or method == CENTRAL_PATH:
+                    steps, residual = _follow_path(
+                        n, W, q, mu, r, u, work, scale, tolerance, limit, mean
+                    )
+                    used = CENTRAL_PATH
+                else:
+                    continue
+            elif method == AUTO or method == CONTINUATION:
+                steps, residual = continuation(
+                    n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, turn == 2
                 )
-                done += steps
-                best_residual = _keep_best(m, begin, best, residual, best_residual)
-                if best_residual <= tolerance:
-                    break
-                for i in range(m):
-                    r[i] = begin[i]
-                factor = 1.0 if turn % 3 == 0 else (0.1 if turn % 3 == 1 else 10.0)
-                shift = (_SHIFT if turn % 2 == 0 else 1e-2 * _SHIFT) * mean
-                limit = min(30, max_iterations - done)
-                steps, residual = newton(
-                    n, W, q, mu, r, u, work, scale, tolerance, limit, shift, factor, turn % 2 * 10
-                )
-                done += steps
-                best_residual = _keep_best(m, r, best, residual, best_residual)
-                used = HYBRID
-                if best_residual <= tolerance:
-                    break
-                sweeps *= 2
-                turn += 1
+                used = CONTINUATION
+            else:
+                continue
+            done += steps
+            best_residual = _keep_best(m, r, best, residual, best_residual)
 
     for i in range(m):
         r[i] = best[i]
