@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from marsyard.interaction.contact_geometry.compiled import kernel
 
 # two contacts of one surface closer than this part of the wheel radius, with normals closer than
 # this cosine (2.6°), press on the same spot: the deeper one is kept
@@ -13,7 +13,7 @@ SAME_NORMAL = 0.999
 FACE, EDGE, VERTEX = 0, 1, 2
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def feature_number(surface, what, number, rim):
     """One int64 for a feature: surface, FACE/EDGE/VERTEX, its number, and the wheel's rim.
 
@@ -23,7 +23,7 @@ def feature_number(surface, what, number, rim):
     return (surface << 42) | (((number << 2) | what) << 2) | rim
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def write(i, px, py, pz, nx, ny, nz, gap, surface, feature, point, normal, gaps, surfaces, ids):
     """Put one contact into row i."""
     point[i, 0] = px
@@ -37,7 +37,7 @@ def write(i, px, py, pz, nx, ny, nz, gap, surface, feature, point, normal, gaps,
     ids[i] = feature
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def append(
     count, room, px, py, pz, nx, ny, nz, gap, surface, feature, point, normal, gaps, surfaces, ids
 ):
@@ -57,7 +57,7 @@ def append(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def insert(
     count, room, first, radius, px, py, pz, nx, ny, nz, gap, surface, feature,
     point, normal, gaps, surfaces, ids,
@@ -65,15 +65,37 @@ def insert(
     """Add a mesh contact unless one of rows first.. presses on the same spot and is deeper."""
     reach = SAME_SPOT * radius
     for j in range(first, count):
-        if (ids[j] & 3) != (feature & 3) or surfaces[j] != surface:
+        if surfaces[j] != surface:
             continue
         if nx * normal[j, 0] + ny * normal[j, 1] + nz * normal[j, 2] < SAME_NORMAL:
             continue
         dx = px - point[j, 0]
         dy = py - point[j, 1]
         dz = pz - point[j, 2]
-        if dx * dx + dy * dy + dz * dz < reach * reach:
+        # contacts of different rims are the same only where they coincide
+        near = reach if (ids[j] & 3) == (feature & 3) else 1e-6 * radius
+        if dx * dx + dy * dy + dz * dz < near * near:
             if gap < gaps[j]:
+                write(j, px, py, pz, nx, ny, nz, gap, surface, feature,
+                      point, normal, gaps, surfaces, ids)  # fmt: skip
+            return count
+    return append(count, room, px, py, pz, nx, ny, nz, gap, surface, feature,
+                  point, normal, gaps, surfaces, ids)  # fmt: skip
+
+
+@kernel
+def insert_end(
+    count, room, first, ox, oy, oz, px, py, pz, nx, ny, nz, gap, surface, feature,
+    point, normal, gaps, surfaces, ids,
+):  # fmt: skip
+    """Add one end of a cylinder's tread on an edge; of collinear pieces the outermost end stays.
+
+    (ox, oy, oz) points outwards along the wheel's axis.
+    """
+    for j in range(first, count):
+        if ids[j] == feature:
+            out = (px - point[j, 0]) * ox + (py - point[j, 1]) * oy + (pz - point[j, 2]) * oz
+            if out > 0.0:
                 write(j, px, py, pz, nx, ny, nz, gap, surface, feature,
                       point, normal, gaps, surfaces, ids)  # fmt: skip
             return count

@@ -1,22 +1,399 @@
-"""Contacts of one wheel with one triangle mesh."""
+"""Contacts of one wheel with one triangle mesh: walk the hierarchy, test faces, edges, vertices.
+
+Each triangle tests its face and those edges and vertices it owns. A face is a contact where the
+wheel's support point along the face normal lies over the triangle; edges and vertices where the
+normal lies inside their arc or cone. Features deeper than DEPTH wheel radii are taken for the far
+side of the ground and left out.
+"""
 
 from __future__ import annotations
 
 import math
 
-from numba import njit
+from marsyard.interaction.contact_geometry.collect import (
+    EDGE,
+    FACE,
+    VERTEX,
+    feature_number,
+    insert,
+    insert_end,
+)
+from marsyard.interaction.contact_geometry.compiled import kernel
+from marsyard.interaction.contact_geometry.edge import NOTHING, cut_tread, solve_edge
+from marsyard.interaction.contact_geometry.wheel import (
+    core_to_point,
+    radial_to_point,
+    support_parts,
+)
+
+# deepest penetration that still counts [wheel radii]
+DEPTH = 0.75
+
+# borders of triangles and edges include this much beyond them [wheel radii]
+BORDER = 1e-8
+
+# room to the side of a thin wheel for points under a leaning one [wheel radii]
+SIDE_ROOM = 0.25
+
+# a cylinder rests on an edge with both rims while the edge is this near to its axis (cosine)
+ALONG_AXIS = 0.9
+
+# a cylinder's upper rim counts too while the axis is within 30° of the face
+SECOND_RIM = 0.5
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def next_node(i):
+    """The node that follows i's subtree in heap order, 0 after the last."""
+    while i & 1:
+        i >>= 1
+    return i + 1 if i > 0 else 0
+
+
+@kernel
 def mesh_contacts(
     mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground, margin,
     count, room, point, normal, gaps, surfaces, ids,
 ):  # fmt: skip
     """Add the contacts with one mesh to the rows from `count` on; returns the new count."""
+    base = ground.mesh[mesh, 3]
+    leaves = ground.mesh[mesh, 4]
+    start = ground.mesh[mesh, 1]
+    total = ground.mesh[mesh, 2]
+    node = ground.node
+    first = count
+
+    # the wheel's bounding box
+    extra = ball + margin
+    wide = half + SIDE_ROOM * radius
+    ex = rho * math.sqrt(max(1.0 - ax * ax, 0.0)) + wide * abs(ax) + extra
+    ey = rho * math.sqrt(max(1.0 - ay * ay, 0.0)) + wide * abs(ay) + extra
+    ez = rho * math.sqrt(max(1.0 - az * az, 0.0)) + wide * abs(az) + extra
+
+    i = 1
+    while i > 0:
+        row = base + i
+        if (
+            node[row, 0] > cx + ex
+            or node[row, 3] < cx - ex
+            or node[row, 1] > cy + ey
+            or node[row, 4] < cy - ey
+            or node[row, 2] > cz + ez
+            or node[row, 5] < cz - ez
+        ):
+            i = next_node(i)
+        elif i < leaves:
+            i = 2 * i
+        else:
+            leaf = i - leaves
+            for t in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
+                count = _triangle_contacts(
+                    mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground, margin,
+                    first, count, room, point, normal, gaps, surfaces, ids,
+                )  # fmt: skip
+            i = next_node(i)
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _over_triangle(triangle, t, border, nx, ny, nz, px, py, pz):
+    """Whether p lies over triangle t, its border included, seen along its normal."""
+    for j in range(3):
+        o = 3 * j
+        e = 3 * j + 3 if j < 2 else 0
+        ex = triangle[t, e] - triangle[t, o]
+        ey = triangle[t, e + 1] - triangle[t, o + 1]
+        ez = triangle[t, e + 2] - triangle[t, o + 2]
+        # n × e points into the triangle
+        side = (
+            (px - triangle[t, o]) * (ny * ez - nz * ey)
+            + (py - triangle[t, o + 1]) * (nz * ex - nx * ez)
+            + (pz - triangle[t, o + 2]) * (nx * ey - ny * ex)
+        )
+        if side < 0.0 and side * side > border * border * (ex * ex + ey * ey + ez * ez):
+            return False
+    return True
+
+
+@kernel
+def _triangle_contacts(
+    mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground, margin,
+    first, count, room, point, normal, gaps, surfaces, ids,
+):  # fmt: skip
+    triangle = ground.triangle
+    index = ground.triangle_index
+    surface = ground.mesh[mesh, 0]
+    nx, ny, nz = triangle[t, 9], triangle[t, 10], triangle[t, 11]
+    height = (cx - triangle[t, 0]) * nx + (cy - triangle[t, 1]) * ny + (cz - triangle[t, 2]) * nz
+    s, k, ux, uy, uz = support_parts(nx, ny, nz, ax, ay, az)
+    lift = rho * k + half * abs(s) + ball
+    if height - lift >= margin or height + lift <= -margin:
+        return count
+
+    # the face: lowest point of the wheel, or of both rims
+    if height - lift > -DEPTH * radius - 2.0 * half * abs(s):
+        rims = 2 if half > 0.0 else 1
+        for j in range(rims):
+            along = 0.0
+            if half > 0.0:
+                along = half * (2.0 * j - 1.0)
+                if along * s > 0.0 and abs(s) > SECOND_RIM:
+                    continue
+            gap = height - rho * k - ball + along * s
+            if gap >= margin or gap < -DEPTH * radius:
+                continue
+            px = cx - rho * ux + along * ax - (ball + gap) * nx
+            py = cy - rho * uy + along * ay - (ball + gap) * ny
+            pz = cz - rho * uz + along * az - (ball + gap) * nz
+            if _over_triangle(triangle, t, BORDER * radius, nx, ny, nz, px, py, pz):
+                rim = j + 1 if half > 0.0 else 0
+                count = insert(
+                    count, room, first, radius, px, py, pz, nx, ny, nz, gap, surface,
+                    feature_number(surface, FACE, index[t, 0], rim),
+                    point, normal, gaps, surfaces, ids,
+                )  # fmt: skip
+
+    # edges and vertices owned by this triangle
+    for j in range(1, 4):
+        if index[t, j] >= 0:
+            count = _edge_contacts(
+                mesh, index[t, j], radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground, margin,
+                first, count, room, point, normal, gaps, surfaces, ids,
+            )  # fmt: skip
+    for j in range(4, 7):
+        v = index[t, j]
+        if v >= 0:
+            found, gap, nx, ny, nz = vertex_gap(v, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
+            if found and -DEPTH * radius <= gap < margin:
+                count = insert(
+                    count, room, first, radius,
+                    ground.vertex[v, 0], ground.vertex[v, 1], ground.vertex[v, 2],
+                    nx, ny, nz, gap, surface, feature_number(surface, VERTEX, v, 0),
+                    point, normal, gaps, surfaces, ids,
+                )  # fmt: skip
+    return count
+
+
+@kernel
+def _edge_contacts(
+    mesh, i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground, margin,
+    first, count, room, point, normal, gaps, surfaces, ids,
+):  # fmt: skip
+    edge = ground.edge
+    surface = ground.mesh[mesh, 0]
+    fixed = ground.mesh_normal[mesh, 3] > 0.0
+    ex, ey, ez = edge[i, 3], edge[i, 4], edge[i, 5]
+    length = edge[i, 6]
+    if fixed and abs(ez) > 1e-6:
+        return count
+
+    # quick look: an edge line further away than the wheel reaches cannot touch
+    dx, dy, dz = cx - edge[i, 0], cy - edge[i, 1], cz - edge[i, 2]
+    de = dx * ex + dy * ey + dz * ez
+    reach = rho + half + ball + margin
+    if dx * dx + dy * dy + dz * dz - de * de > reach * reach:
+        return count
+
+    what, theta, middle, place, share = solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az)
+    cut = False
+    if what == NOTHING:
+        # a tread on one of the faces may still hang over the edge
+        if half == 0.0:
+            return count
+        cut, middle, place, share = cut_tread(
+            edge, i, False, rho, half, ball, cx, cy, cz, ax, ay, az
+        )
+        if not cut:
+            cut, middle, place, share = cut_tread(
+                edge, i, True, rho, half, ball, cx, cy, cz, ax, ay, az
+            )
+            theta = edge[i, 13]
+        if not cut:
+            return count
+    c = math.cos(theta)
+    si = math.sin(theta)
+    nx = edge[i, 7] * c + edge[i, 10] * si
+    ny = edge[i, 8] * c + edge[i, 11] * si
+    nz = edge[i, 9] * c + edge[i, 12] * si
+    s = ax * nx + ay * ny + az * nz
+    along = ax * ex + ay * ey + az * ez
+    group = ground.edge_group[i]
+
+    if half > 0.0 and abs(along) > ALONG_AXIS and not fixed:
+        # the tread lies along the edge: both ends of the part they share
+        span = half * along
+        low = min(place - abs(span), length)
+        high = max(place + abs(span), 0.0)
+        if cut or place - abs(span) > length or place + abs(span) < 0.0:
+            return count
+        for j in range(2):
+            side = 2.0 * j - 1.0
+            at = min(max(high if side * along > 0.0 else low, 0.0), length)
+            gap = middle + (at - place) / along * s
+            if -DEPTH * radius <= gap < margin:
+                count = insert_end(
+                    count, room, first, side * ax, side * ay, side * az,
+                    edge[i, 0] + at * ex, edge[i, 1] + at * ey, edge[i, 2] + at * ez,
+                    nx, ny, nz, gap, surface, feature_number(surface, EDGE, group, j + 1),
+                    point, normal, gaps, surfaces, ids,
+                )  # fmt: skip
+        return count
+
+    # one point of the edge
+    at = place + share * half * along
+    gap = middle + share * half * s
+    if at < -BORDER * radius or at > length + BORDER * radius:
+        return count
+    if gap >= margin or gap < -DEPTH * radius:
+        return count
+    px, py, pz = edge[i, 0] + at * ex, edge[i, 1] + at * ey, edge[i, 2] + at * ez
+    if fixed:
+        # the given normal, at the wheel's support point along it
+        nx = ground.mesh_normal[mesh, 0]
+        ny = ground.mesh_normal[mesh, 1]
+        nz = ground.mesh_normal[mesh, 2]
+        s, _, ux, uy, uz = support_parts(nx, ny, nz, ax, ay, az)
+        rim = -half if s > 0.0 else half
+        px = cx - rho * ux + rim * ax - (ball + gap) * nx
+        py = cy - rho * uy + rim * ay - (ball + gap) * ny
+        pz = cz - rho * uz + rim * az - (ball + gap) * nz
+    return insert(
+        count, room, first, radius, px, py, pz, nx, ny, nz, gap, surface,
+        feature_number(surface, EDGE, group, 0), point, normal, gaps, surfaces, ids,
+    )  # fmt: skip
+
+
+@kernel
+def vertex_gap(v, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
+    """Whether vertex v touches (its normal is in its cone), the gap [m] and the unit normal."""
+    px, py, pz = ground.vertex[v, 0], ground.vertex[v, 1], ground.vertex[v, 2]
+    distance, nx, ny, nz = core_to_point(rho, half, cx, cy, cz, ax, ay, az, px, py, pz)
+    if _in_cone(v, nx, ny, nz, ground):
+        return True, distance - ball, nx, ny, nz
+    if distance < 0.0 and half > 0.0:
+        # inside a cylinder the way out through the tread may be open where that through the
+        # side is not
+        distance, nx, ny, nz = radial_to_point(rho, cx, cy, cz, ax, ay, az, px, py, pz)
+        if _in_cone(v, nx, ny, nz, ground):
+            return True, distance - ball, nx, ny, nz
+    return False, 0.0, 0.0, 0.0, 0.0
+
+
+@kernel
+def _in_cone(v, nx, ny, nz, ground):
+    """Whether no edge that leaves vertex v comes nearer along n, on the front side."""
+    if nx * ground.vertex[v, 3] + ny * ground.vertex[v, 4] + nz * ground.vertex[v, 5] <= 0.0:
+        return False
+    for i in range(ground.ring[v], ground.ring[v + 1]):
+        if nx * ground.ray[i, 0] + ny * ground.ray[i, 1] + nz * ground.ray[i, 2] > 0.0:
+            return False
+    return True
+
+
+@kernel
+def _box_bound(node, row, cx, cy, cz, reach):
+    """No gap to anything in the node's box is below this [m]."""
+    dx = max(node[row, 0] - cx, 0.0, cx - node[row, 3])
+    dy = max(node[row, 1] - cy, 0.0, cy - node[row, 4])
+    dz = max(node[row, 2] - cz, 0.0, cz - node[row, 5])
+    return math.sqrt(dx * dx + dy * dy + dz * dz) - reach
+
+
+@kernel
 def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
-    """Signed gap [m] to the nearest feature of one mesh."""
-    return math.inf
+    """Signed gap [m] to the nearest feature of one mesh; infinite if no front side faces it."""
+    base = ground.mesh[mesh, 3]
+    leaves = ground.mesh[mesh, 4]
+    start = ground.mesh[mesh, 1]
+    total = ground.mesh[mesh, 2]
+    node = ground.node
+    reach = math.sqrt(rho * rho + half * half) + ball
+    best = math.inf
+
+    # nearer child first; whether a node was first is found again from the two bounds
+    i = 1
+    while i > 0:
+        if _box_bound(node, base + i, cx, cy, cz, reach) < best:
+            if i < leaves:
+                left = _box_bound(node, base + 2 * i, cx, cy, cz, reach)
+                right = _box_bound(node, base + 2 * i + 1, cx, cy, cz, reach)
+                i = 2 * i + (1 if right < left else 0)
+                continue
+            leaf = i - leaves
+            for t in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
+                gap = _triangle_gap(
+                    mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground
+                )
+                best = min(best, gap)
+        # go on to the sibling if this was the nearer child, else up
+        while i > 1:
+            left = _box_bound(node, base + (i & ~1), cx, cy, cz, reach)
+            right = _box_bound(node, base + (i | 1), cx, cy, cz, reach)
+            nearer = 1 if right < left else 0
+            if (i & 1) == nearer:
+                break
+            i >>= 1
+        i = i ^ 1 if i > 1 else 0
+    return best
+
+
+@kernel
+def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
+    """Smallest gap [m] among the face, edges and vertices of one triangle that face the wheel."""
+    triangle = ground.triangle
+    index = ground.triangle_index
+    deepest = -DEPTH * radius
+    best = math.inf
+    nx, ny, nz = triangle[t, 9], triangle[t, 10], triangle[t, 11]
+    height = (cx - triangle[t, 0]) * nx + (cy - triangle[t, 1]) * ny + (cz - triangle[t, 2]) * nz
+    s, k, ux, uy, uz = support_parts(nx, ny, nz, ax, ay, az)
+    gap = height - rho * k - half * abs(s) - ball
+    if gap >= deepest:
+        along = -half if s > 0.0 else half
+        px = cx - rho * ux + along * ax
+        py = cy - rho * uy + along * ay
+        pz = cz - rho * uz + along * az
+        if _over_triangle(triangle, t, BORDER * radius, nx, ny, nz, px - ball * nx,
+                          py - ball * ny, pz - ball * nz):  # fmt: skip
+            best = gap
+    for j in range(1, 4):
+        i = index[t, j]
+        if i >= 0 and not (ground.mesh_normal[mesh, 3] > 0.0 and abs(ground.edge[i, 5]) > 1e-6):
+            gap = _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
+            if gap >= deepest:
+                best = min(best, gap)
+    for j in range(4, 7):
+        if index[t, j] >= 0:
+            found, gap, _, _, _ = vertex_gap(
+                index[t, j], rho, half, ball, cx, cy, cz, ax, ay, az, ground
+            )
+            if found and gap >= deepest:
+                best = min(best, gap)
+    return best
+
+
+@kernel
+def _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
+    """Gap [m] to edge i, infinite if it is no contact or lies beyond the edge's ends."""
+    edge = ground.edge
+    what, theta, middle, place, share = solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az)
+    if what == NOTHING:
+        return math.inf
+    along = ax * edge[i, 3] + ay * edge[i, 4] + az * edge[i, 5]
+    a = ax * edge[i, 7] + ay * edge[i, 8] + az * edge[i, 9]
+    b = ax * edge[i, 10] + ay * edge[i, 11] + az * edge[i, 12]
+    s = a * math.cos(theta) + b * math.sin(theta)
+    border = BORDER * radius
+    if half > 0.0 and abs(along) > ALONG_AXIS:
+        # the smaller gap at the ends of the part of the edge under the tread
+        low = place - half * abs(along)
+        high = place + half * abs(along)
+        if low > edge[i, 6] + border or high < -border:
+            return math.inf
+        low = min(max(low, 0.0), edge[i, 6])
+        high = min(max(high, 0.0), edge[i, 6])
+        return middle + min((low - place) / along * s, (high - place) / along * s)
+    at = place + share * half * along
+    if at < -border or at > edge[i, 6] + border:
+        return math.inf
+    return middle + share * half * s

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from marsyard.ground.geometry import MESH, PLANE
 from marsyard.interaction.contact_geometry.collect import FACE, append, feature_number
-from marsyard.interaction.contact_geometry.mesh import mesh_contacts, mesh_distance
+from marsyard.interaction.contact_geometry.compiled import kernel
+from marsyard.interaction.contact_geometry.mesh import SECOND_RIM, mesh_contacts, mesh_distance
 from marsyard.interaction.contact_geometry.wheel import (
     core_to_point,
     rim_to_point,
@@ -20,11 +19,8 @@ from marsyard.interaction.contact_geometry.wheel import (
     wheel_core,
 )
 
-# a cylinder's upper rim counts too while the axis is within 30° of the face
-SECOND_RIM = 0.5
 
-
-@njit(cache=True, nogil=True)
+@kernel
 def wheel_contacts(
     kind, radius, width, centre, axis, ground, margin, max_contacts,
     out_point, out_normal, out_gap, out_surface, out_feature,
@@ -116,7 +112,7 @@ def wheel_contacts(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def wheel_distance(kind, radius, width, centre, axis, ground, surface):
     """Signed gap [m] between one wheel and one surface, at any distance.
 
@@ -141,7 +137,7 @@ def wheel_distance(kind, radius, width, centre, axis, ground, surface):
     return gap
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sphere_gap(rho, half, ball, cx, cy, cz, ax, ay, az, ox, oy, oz, size):
     """Gap to a ground sphere of radius `size` about o, and the unit normal into the wheel.
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from marsyard.interaction.contact_geometry.compiled import kernel
 
 SPHERE, DISC, CYLINDER, TORUS = 0, 1, 2, 3
 WHEEL_KINDS = {"sphere": SPHERE, "disc": DISC, "cylinder": CYLINDER, "torus": TORUS}
@@ -29,7 +29,7 @@ WHEEL_KINDS = {"sphere": SPHERE, "disc": DISC, "cylinder": CYLINDER, "torus": TO
 PARALLEL = 1e-12
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def wheel_core(kind, radius, width):
     """rho, half, r [m] of a wheel kind; see the table above."""
     if kind == SPHERE:
@@ -41,7 +41,7 @@ def wheel_core(kind, radius, width):
     return radius, 0.0, 0.0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def support_parts(nx, ny, nz, ax, ay, az):
     """s, k and the unit radial direction m/k (zero if n is parallel to the axis)."""
     s = nx * ax + ny * ay + nz * az
@@ -54,7 +54,7 @@ def support_parts(nx, ny, nz, ax, ay, az):
     return s, 0.0, 0.0, 0.0, 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def core_to_point(rho, half, cx, cy, cz, ax, ay, az, px, py, pz):
     """Signed distance of a point from the solid cylinder (rho, half) about the wheel centre.
 
@@ -92,7 +92,24 @@ def core_to_point(rho, half, cx, cy, cz, ax, ay, az, px, py, pz):
     return distance, -b * ux - f * ax, -b * uy - f * ay, -b * uz - f * az
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def radial_to_point(rho, cx, cy, cz, ax, ay, az, px, py, pz):
+    """Signed distance of a point from the unbounded cylinder (rho), and the direction inwards."""
+    dx = px - cx
+    dy = py - cy
+    dz = pz - cz
+    h = dx * ax + dy * ay + dz * az
+    ux = dx - h * ax
+    uy = dy - h * ay
+    uz = dz - h * az
+    radial = math.sqrt(ux * ux + uy * uy + uz * uz)
+    if radial > 1e-300:
+        return radial - rho, -ux / radial, -uy / radial, -uz / radial
+    ux, uy, uz = perpendicular(ax, ay, az)
+    return -rho, -ux, -uy, -uz
+
+
+@kernel
 def rim_to_point(rho, cx, cy, cz, ax, ay, az, px, py, pz):
     """Distance of a point from the circle (rho) about the axis, and the direction to it."""
     dx = px - cx
@@ -118,7 +135,7 @@ def rim_to_point(rho, cx, cy, cz, ax, ay, az, px, py, pz):
     return distance, -b * ux - f * ax, -b * uy - f * ay, -b * uz - f * az
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def perpendicular(ax, ay, az):
     """A unit vector normal to the unit vector a."""
     if abs(ax) < 0.6:

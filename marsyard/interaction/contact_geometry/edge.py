@@ -1,0 +1,168 @@
+"""One wheel and one convex (or open) edge.
+
+The unit normals an edge offers form an arc n(θ) = n₁ cos θ + t₁ sin θ, 0 <= θ <= θ₁, from the
+normal n₁ of its first face to that of the second (an open edge: to the direction that points away
+from its face in its plane), all perpendicular to the edge's direction e. With D = centre - q,
+q the start of the edge, and s = n·a, k = sqrt(1 - s²),
+
+    f(θ) = min_w n·(w - q) = D·n - rho k - half |s| - r
+    f'(θ) = D·t + rho s s'/k - half sign(s) s',      t = n'(θ), s' = t·a
+
+is the gap seen along n(θ). The contact is where f is largest inside the arc: f' falls from positive
+to negative. f'(0) <= 0 leaves it to the first face, f'(θ₁) >= 0 to the second. Where s changes
+sign, f of a cylinder has a kink: there the tread between the rims touches.
+"""
+
+from __future__ import annotations
+
+import math
+
+from marsyard.interaction.contact_geometry.compiled import kernel
+
+# what `solve_edge` found
+NOTHING, RIM, TREAD = 0, 1, 2
+
+
+@kernel
+def _slope(theta, sigma, P, Q, A, B, rho, half):
+    """f'(θ) and f''(θ) on the side of the kink where sign(s) = sigma."""
+    c = math.cos(theta)
+    si = math.sin(theta)
+    s = A * c + B * si
+    ds = B * c - A * si
+    k2 = max(1.0 - s * s, 1e-24)
+    k = math.sqrt(k2)
+    first = Q * c - P * si + rho * s * ds / k - half * sigma * ds
+    bend = (ds * ds - s * s) / k + s * s * ds * ds / (k2 * k)
+    second = -(P * c + Q * si) + rho * bend + half * sigma * s
+    return first, second
+
+
+@kernel
+def _peak(low, high, sigma, P, Q, A, B, rho, half):
+    """Where f' falls through zero between low and high, or -1: Newton kept inside a bracket."""
+    first, _ = _slope(low, sigma, P, Q, A, B, rho, half)
+    if first <= 0.0:
+        return -1.0
+    last, _ = _slope(high, sigma, P, Q, A, B, rho, half)
+    if last >= 0.0:
+        return -1.0
+    # a sphere, or an edge parallel to the axis, has its peak here
+    theta = math.atan2(Q, P)
+    if not low < theta < high:
+        theta = 0.5 * (low + high)
+    for _ in range(80):
+        first, second = _slope(theta, sigma, P, Q, A, B, rho, half)
+        if first > 0.0:
+            low = theta
+        else:
+            high = theta
+        step = -first / second if second < 0.0 else math.inf
+        if abs(step) < 1e-15:
+            break
+        if low < theta + step < high:
+            theta += step
+        else:
+            if high - low < 1e-15:
+                break
+            theta = 0.5 * (low + high)
+    return theta
+
+
+@kernel
+def solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az):
+    """The contact of one wheel with edge i, not yet cut to the edge's length.
+
+    Returns:
+        what: NOTHING, RIM (one support point) or TREAD (between the rims of a cylinder).
+        theta: angle of the normal in the arc [rad].
+        middle: gap at mid-width of the wheel [m]; the rim on the ±a side has middle ± half s.
+        place: coordinate of the wheel's mid-width along the edge from its start [m].
+        share: where along the axis the contact is, from -1 to 1 (in half widths; TREAD and RIM).
+    """
+    dx = cx - edge[i, 0]
+    dy = cy - edge[i, 1]
+    dz = cz - edge[i, 2]
+    P = dx * edge[i, 7] + dy * edge[i, 8] + dz * edge[i, 9]
+    Q = dx * edge[i, 10] + dy * edge[i, 11] + dz * edge[i, 12]
+    A = ax * edge[i, 7] + ay * edge[i, 8] + az * edge[i, 9]
+    B = ax * edge[i, 10] + ay * edge[i, 11] + az * edge[i, 12]
+    end = edge[i, 13]
+    what = RIM
+    share = 0.0
+    if half == 0.0:
+        theta = _peak(0.0, end, 0.0, P, Q, A, B, rho, 0.0)
+    elif A * A + B * B < 1e-24:
+        # edge parallel to the axis: the whole tread touches
+        theta = _peak(0.0, end, 0.0, P, Q, 0.0, 0.0, rho, 0.0)
+        what = TREAD
+    else:
+        # angle where the axis is normal to n(θ), and the rims that support before and after it
+        kink = math.atan2(-A, B)
+        if kink < -1e-9:
+            kink += math.pi
+        kink = max(kink, 0.0)
+        if kink <= end:
+            ds = B * math.cos(kink) - A * math.sin(kink)
+            after = 1.0 if ds > 0.0 else -1.0
+            base = Q * math.cos(kink) - P * math.sin(kink)
+            if base + half * abs(ds) < 0.0:
+                theta = _peak(0.0, kink, -after, P, Q, A, B, rho, half)
+                share = after
+            elif base - half * abs(ds) > 0.0:
+                theta = _peak(kink, end, after, P, Q, A, B, rho, half)
+                share = -after
+            else:
+                theta = kink
+                what = TREAD
+                share = -base / ds / half
+        else:
+            after = 1.0 if A * math.cos(0.5 * end) + B * math.sin(0.5 * end) > 0.0 else -1.0
+            theta = _peak(0.0, end, after, P, Q, A, B, rho, half)
+            share = -after
+    if theta < 0.0:
+        return NOTHING, 0.0, 0.0, 0.0, 0.0
+
+    # the gap there, and where along the edge
+    c = math.cos(theta)
+    si = math.sin(theta)
+    s = A * c + B * si
+    k = math.sqrt(max(1.0 - s * s, 1e-24))
+    along = ax * edge[i, 3] + ay * edge[i, 4] + az * edge[i, 5]
+    middle = P * c + Q * si - rho * k - ball
+    place = dx * edge[i, 3] + dy * edge[i, 4] + dz * edge[i, 5] + rho * s * along / k
+    return what, theta, middle, place, share
+
+
+@kernel
+def cut_tread(edge, i, last, rho, half, ball, cx, cy, cz, ax, ay, az):
+    """A cylinder's tread that lies on a face of edge i and hangs over the edge.
+
+    With the normal of the first face (or of the second, `last`), the rims are on both sides of
+    the edge while the inner one is the lower: the face has the inner rim's contact, the edge cuts
+    the tread here. Returns found, middle, place and share as `solve_edge` does.
+    """
+    theta = edge[i, 13] if last else 0.0
+    c = math.cos(theta)
+    si = math.sin(theta)
+    nx = edge[i, 7] * c + edge[i, 10] * si
+    ny = edge[i, 8] * c + edge[i, 11] * si
+    nz = edge[i, 9] * c + edge[i, 12] * si
+    tx = edge[i, 10] * c - edge[i, 7] * si
+    ty = edge[i, 11] * c - edge[i, 8] * si
+    tz = edge[i, 12] * c - edge[i, 9] * si
+    dx = cx - edge[i, 0]
+    dy = cy - edge[i, 1]
+    dz = cz - edge[i, 2]
+    s = ax * nx + ay * ny + az * nz
+    ds = ax * tx + ay * ty + az * tz
+    k = math.sqrt(max(1.0 - s * s, 1e-24))
+    # offset of the support line's middle and half length across the edge
+    across = dx * tx + dy * ty + dz * tz + rho * s * ds / k
+    if abs(s) > 0.5 or abs(across) >= half * abs(ds):
+        return False, 0.0, 0.0, 0.0
+    share = -across / (half * ds)
+    along = ax * edge[i, 3] + ay * edge[i, 4] + az * edge[i, 5]
+    middle = dx * nx + dy * ny + dz * nz - rho * k - ball
+    place = dx * edge[i, 3] + dy * edge[i, 4] + dz * edge[i, 5] + rho * s * along / k
+    return True, middle, place, share
