@@ -204,7 +204,7 @@ def _look(ds: xr.Dataset, curve: Line, index: int, count: int) -> dict[str, Any]
     wheel = next((p for p in curve.picks if p in wheels), None)
     axis = next((p for p in curve.picks if p in AXES), None)
     if wheel is not None:
-        look["color"] = _wheel_colour(wheel, wheels.index(wheel))
+        look["color"] = wheel_colour(wheel, wheels.index(wheel))
         if wheel.endswith("R"):
             look |= {"linestyle": (0, (4, 1.6)), "zorder": 3}
     elif axis is not None:
@@ -326,7 +326,7 @@ def draw_track(ds: xr.Dataset) -> Canvas:
     if "contact_point" in ds:
         points = ds["contact_point"].transpose("time", "wheel", "axis").values
         for i, wheel in enumerate(str(w) for w in ds["wheel"].values):
-            style: dict[str, Any] = {"color": _wheel_colour(wheel, i), "linewidth": 1.2}
+            style: dict[str, Any] = {"color": wheel_colour(wheel, i), "linewidth": 1.2}
             if wheel.endswith("R"):
                 style["linestyle"] = (0, (4, 1.6))
             paths.append((f"wheel {wheel}", points[:, i], style))
@@ -350,7 +350,8 @@ def draw_track(ds: xr.Dataset) -> Canvas:
     return canvas
 
 
-def _wheel_colour(wheel: str, index: int) -> str:
+def wheel_colour(wheel: str, index: int) -> str:
+    """The colour of a wheel, the same in all figures and in the replay."""
     return WHEELS.get(wheel, OTHERS[index % len(OTHERS)])
 
 

@@ -1,0 +1,255 @@
+"""Triangles to look at: the geometry of a MuJoCo model per body, and of ground surfaces.
+
+Nothing here takes part in physics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import mujoco
+import numpy as np
+import xarray as xr
+
+from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
+
+if TYPE_CHECKING:
+    import trimesh
+
+Colour = tuple[int, int, int]
+
+SAND: tuple[Colour, Colour] = ((196, 143, 104), (183, 129, 91))
+ROCK: Colour = (134, 104, 88)
+STEEL: Colour = (186, 189, 194)
+BLACK: Colour = (52, 54, 58)
+MARK: Colour = (240, 120, 30)
+TILE = 0.5  # edge of a tile [m]
+MARGIN = 4.0  # ground shown beyond the track [m]
+
+
+class GroundMesh(NamedTuple):
+    """A piece of ground: vertices [m], shape (n, 3), triangles, shape (m, 3), colour and name."""
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+    colour: Colour
+    name: str
+
+
+class Shape(NamedTuple):
+    """Triangles of one colour in the frame of a body: vertices [m] and triangles."""
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+    colour: Colour
+
+
+# --- ground
+
+
+def ground_meshes(surfaces: Sequence[Surface], ds: xr.Dataset) -> list[GroundMesh]:
+    """What to draw of the ground surfaces; of a plane the patch around the track, in tiles."""
+    meshes: list[GroundMesh] = []
+    for surface in surfaces:
+        if isinstance(surface, Plane):
+            meshes += _tiles(surface, ds)
+        elif isinstance(surface, Sphere):
+            ball = _trimesh().creation.icosphere(subdivisions=4, radius=surface.radius)
+            vertices = np.asarray(ball.vertices) + np.asarray(surface.centre)
+            meshes.append(GroundMesh(vertices, np.asarray(ball.faces), ROCK, surface.name))
+        elif isinstance(surface, Box):
+            box = _trimesh().creation.box(extents=2 * np.asarray(surface.half_size))
+            box.unmerge_vertices()
+            vertices = np.asarray(box.vertices) @ surface.rotation_matrix().T
+            vertices = vertices + np.asarray(surface.centre)
+            meshes.append(GroundMesh(vertices, np.asarray(box.faces), ROCK, surface.name))
+        elif isinstance(surface, TriangleMesh):
+            # corners of their own for each triangle, so that edges look like edges
+            vertices = np.asarray(surface.vertices)[np.asarray(surface.triangles)].reshape(-1, 3)
+            triangles = np.arange(len(vertices)).reshape(-1, 3)
+            meshes.append(GroundMesh(vertices, triangles, ROCK, surface.name))
+    return meshes
+
+
+def _tiles(plane: Plane, ds: xr.Dataset) -> list[GroundMesh]:
+    """The patch of a plane around the track as a chessboard of two shades."""
+    track = ds["position_base"].transpose("time", "axis").values
+    normal, point = np.asarray(plane.normal), np.asarray(plane.point)
+    # tiles are squares of the x-y grid carried down onto the plane; vertical planes are not drawn
+    if normal[2] < 1e-3:
+        return []
+    low = np.floor((np.nanmin(track[:, :2], axis=0) - MARGIN) / TILE)
+    high = np.ceil((np.nanmax(track[:, :2], axis=0) + MARGIN) / TILE)
+    size = TILE * max(1.0, np.ceil((high - low).max() / 400))
+    low, high = np.floor(low * TILE / size), np.ceil(high * TILE / size)
+    i, j = np.meshgrid(np.arange(low[0], high[0]), np.arange(low[1], high[1]), indexing="ij")
+    corners = np.stack([i, j], axis=-1).reshape(-1, 1, 2) + [[0, 0], [1, 0], [1, 1], [0, 1]]
+    xy = corners * size
+    z = point[2] - ((xy - point[:2]) @ normal[:2]) / normal[2]
+    vertices = np.concatenate([xy, z[..., None]], axis=-1)
+    shade = ((i + j) % 2).reshape(-1).astype(bool)
+    meshes = []
+    for picked, colour, suffix in ((shade, SAND[0], "light"), (~shade, SAND[1], "dark")):
+        corner = 4 * np.arange(int(picked.sum()))[:, None, None]
+        triangles = (corner + np.array([[0, 1, 2], [0, 2, 3]])).reshape(-1, 3)
+        name = f"{plane.name}/{suffix}"
+        meshes.append(GroundMesh(vertices[picked].reshape(-1, 3), triangles, colour, name))
+    return meshes
+
+
+# --- robot
+
+
+def body_shapes(model: mujoco.MjModel) -> dict[int, list[Shape]]:
+    """Shapes of each body that moves, by its number, in its own frame; wheels carry marks."""
+    shapes: dict[int, list[Shape]] = {}
+    for geom in range(model.ngeom):
+        body = int(model.geom_bodyid[geom])
+        alpha = model.geom_rgba[geom, 3]
+        mesh = None if body == 0 or alpha == 0 else _geom_mesh(model, geom)
+        if mesh is None:
+            continue
+        rotation = np.zeros(9)
+        mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
+        vertices = np.asarray(mesh.vertices) @ rotation.reshape(3, 3).T + model.geom_pos[geom]
+        shapes.setdefault(body, []).append(
+            Shape(vertices, np.asarray(mesh.faces), _colour(model, geom))
+        )
+    for body in wheel_bodies(model):
+        if body in shapes:
+            joint = int(model.body_jntadr[body])
+            axis, anchor = model.jnt_axis[joint], model.jnt_pos[joint]
+            shapes[body] += _wheel_marks(shapes[body], axis, anchor)
+    return shapes
+
+
+def wheel_bodies(model: mujoco.MjModel) -> list[int]:
+    """Bodies at the end of a chain that turn about one hinge and are round about it."""
+    parents = set(model.body_parentid.tolist())
+    found = []
+    for body in range(1, model.nbody):
+        joint = int(model.body_jntadr[body])
+        if body in parents or model.body_jntnum[body] != 1:
+            continue
+        if int(model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_HINGE):
+            continue
+        geoms = np.flatnonzero(model.geom_bodyid == body)
+        if any(int(model.geom_type[g]) in _ROUND for g in geoms):
+            found.append(body)
+    return found
+
+
+_BOX = int(mujoco.mjtGeom.mjGEOM_BOX)
+_SPHERE = int(mujoco.mjtGeom.mjGEOM_SPHERE)
+_ELLIPSOID = int(mujoco.mjtGeom.mjGEOM_ELLIPSOID)
+_CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
+_CAPSULE = int(mujoco.mjtGeom.mjGEOM_CAPSULE)
+_MESH = int(mujoco.mjtGeom.mjGEOM_MESH)
+_ROUND = (_CYLINDER, _SPHERE, _ELLIPSOID, _MESH)
+
+
+def _trimesh():
+    import trimesh
+    import trimesh.creation
+
+    return trimesh
+
+
+def _geom_mesh(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh | None:
+    """Triangles of a geom in its own frame; None for planes and height fields."""
+    make = _trimesh().creation
+    kind, size = int(model.geom_type[geom]), model.geom_size[geom]
+    if kind == _BOX:
+        mesh = make.box(extents=2 * size)
+    elif kind == _SPHERE:
+        mesh = make.icosphere(subdivisions=3, radius=size[0])
+    elif kind == _ELLIPSOID:
+        mesh = make.icosphere(subdivisions=3)
+        mesh.apply_scale(size)
+    elif kind == _CYLINDER:
+        mesh = make.cylinder(radius=size[0], height=2 * size[1], sections=48)
+    elif kind == _CAPSULE:
+        mesh = make.capsule(radius=size[0], height=2 * size[1], count=(24, 24))
+    elif kind == _MESH:
+        data = int(model.geom_dataid[geom])
+        first, count = int(model.mesh_vertadr[data]), int(model.mesh_vertnum[data])
+        start, faces = int(model.mesh_faceadr[data]), int(model.mesh_facenum[data])
+        mesh = _trimesh().Trimesh(
+            model.mesh_vert[first : first + count],
+            model.mesh_face[start : start + faces],
+            process=False,
+        )
+    else:
+        return None
+    return _split_edges(mesh)
+
+
+def _split_edges(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
+    """The same mesh with own vertices on both sides of sharp edges, so that shading shows them."""
+    if len(mesh.faces) > 20000:
+        return mesh
+    return _trimesh().graph.smooth_shade(mesh, angle=np.radians(35))
+
+
+def _colour(model: mujoco.MjModel, geom: int) -> Colour:
+    material = int(model.geom_matid[geom])
+    rgba = model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]
+    red, green, blue = (round(255 * float(c)) for c in np.clip(rgba[:3], 0, 1))
+    return red, green, blue
+
+
+def _wheel_marks(shapes: list[Shape], axis: np.ndarray, anchor: np.ndarray) -> list[Shape]:
+    """Spokes, ribs and one coloured mark, so that the turning of a wheel can be seen."""
+    vertices = np.concatenate([s.vertices for s in shapes]) - anchor
+    axis = axis / np.linalg.norm(axis)
+    along = vertices @ axis
+    across = vertices - along[:, None] * axis
+    radius = float(np.linalg.norm(across, axis=1).max())
+    middle, half = float(along.max() + along.min()) / 2, float(np.ptp(along)) / 2
+    # a frame of the wheel: third axis along the axle
+    first = np.cross(axis, [0.0, 0.0, 1.0] if abs(axis[2]) < 0.9 else [1.0, 0.0, 0.0])
+    first /= np.linalg.norm(first)
+    frame = np.stack([first, np.cross(axis, first), axis], axis=1)
+    if half > 0.6 * radius:
+        parts = _ball_marks(radius)
+    else:
+        parts = _disc_marks(radius, half)
+    centre = anchor + middle * axis
+    return [
+        Shape(np.asarray(m.vertices) @ frame.T + centre, np.asarray(m.faces), c) for m, c in parts
+    ]
+
+
+def _ball_marks(radius: float) -> list[tuple[trimesh.Trimesh, Colour]]:
+    """Rings through the poles of a ball-shaped wheel: two dark, one of them with a bright half."""
+    trimesh = _trimesh()
+    turn = trimesh.transformations.rotation_matrix
+    ring = trimesh.creation.torus(radius, 0.03 * radius, major_sections=64, minor_sections=8)
+    ring.apply_transform(turn(np.pi / 2, [1, 0, 0]))
+    other = ring.copy().apply_transform(turn(np.pi / 2, [0, 0, 1]))
+    dot = trimesh.creation.icosphere(subdivisions=2, radius=0.14 * radius)
+    dot.apply_translation([0.93 * radius, 0, 0])
+    return [(_join([ring, other]), BLACK), (dot, MARK)]
+
+
+def _disc_marks(radius: float, half: float) -> list[tuple[trimesh.Trimesh, Colour]]:
+    """Six spokes that stand out of both faces, ribs on the tread and a mark near the rim."""
+    trimesh = _trimesh()
+    turn = trimesh.transformations.rotation_matrix
+    width = 2 * half + 0.06 * radius
+    spokes, ribs = [], []
+    for k in range(3):
+        bar = trimesh.creation.box(extents=[1.7 * radius, 0.1 * radius, width])
+        spokes.append(bar.apply_transform(turn(np.pi * k / 3, [0, 0, 1])))
+    for k in range(20):
+        rib = trimesh.creation.box(extents=[0.05 * radius, 0.05 * radius, 1.9 * half])
+        rib.apply_translation([0.985 * radius, 0, 0])
+        ribs.append(rib.apply_transform(turn(2 * np.pi * k / 20, [0, 0, 1])))
+    mark = trimesh.creation.box(extents=[0.3 * radius, 0.16 * radius, width + 0.04 * radius])
+    mark.apply_translation([0.7 * radius, 0, 0])
+    return [(_join(spokes), STEEL), (_join(ribs), BLACK), (_split_edges(mark), MARK)]
+
+
+def _join(parts: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
+    return _trimesh().util.concatenate([_split_edges(p) for p in parts])

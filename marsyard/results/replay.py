@@ -1,0 +1,477 @@
+"""Replay of a run in the browser: the robot on its ground, forces, tracks, and a time slider.
+
+`build_scene` works out all poses beforehand; `serve` shows them with viser until it is stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+import xarray as xr
+
+from marsyard.errors import InputError
+from marsyard.results._meshes import GroundMesh, Shape, body_shapes, ground_meshes
+from marsyard.results.dataset import record_period, series
+from marsyard.results.plots import wheel_colour
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["GroundMesh", "Replay", "Scene", "build_scene", "ground_meshes", "serve"]
+
+MOST_FRAMES = 6000
+FRAME_RATE = 30.0  # pictures sent per second of wall time
+TRACK_PIECES = 48
+LONGEST_ARROW = 2.5  # [m]
+SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×", "10×", "50×")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that a replay shows, worked out for every frame.
+
+    Attributes:
+        title: what the scenario is called; name: its name in the library.
+        time: of the frames [s], shape [frame].
+        bodies: names of the bodies with a shape; shapes: of each body, in its own frame.
+        position: p_WB of the bodies [m], shape [frame, body, 3].
+        quaternion: of the bodies, w x y z, shape [frame, body, 4].
+        base: position of the robot's base [m], shape [frame, 3]; speed [m/s], shape [frame].
+        wheels: their names; contact_point [m] and contact_force [N], shape [frame, wheel, 3],
+            NaN where a wheel is in the air.
+    """
+
+    title: str
+    name: str
+    time: np.ndarray
+    bodies: tuple[str, ...]
+    shapes: tuple[tuple[Shape, ...], ...]
+    position: np.ndarray
+    quaternion: np.ndarray
+    base: np.ndarray
+    speed: np.ndarray
+    wheels: tuple[str, ...]
+    contact_point: np.ndarray
+    contact_force: np.ndarray
+    ground: tuple[GroundMesh, ...]
+
+    @property
+    def size(self) -> float:
+        """Reach of the robot around its base in the first frame [m]."""
+        reach = [
+            np.linalg.norm(self.position[0, b] - self.base[0]) + np.linalg.norm(s.vertices, axis=1)
+            for b, parts in enumerate(self.shapes)
+            for s in parts
+        ]
+        return float(max((r.max() for r in reach), default=1.0))
+
+
+def build_scene(
+    model: mujoco.MjModel,
+    ds: xr.Dataset,
+    ground: Sequence[GroundMesh] = (),
+    title: str | None = None,
+) -> Scene:
+    """The scene of a run from the robot's model, the run's data set and meshes of the ground."""
+    coordinates = series(ds, "coordinates").values
+    if coordinates.shape[1] != model.nq:
+        raise InputError(
+            f"the run has {coordinates.shape[1]} coordinates, the model {model.nq}; "
+            "they do not belong together"
+        )
+    stride = max(1, math.ceil(len(coordinates) / MOST_FRAMES))
+    frames = np.unique(np.append(np.arange(0, len(coordinates), stride), len(coordinates) - 1))
+    shapes = {b: s for b, s in body_shapes(model).items() if s}
+    numbers = list(shapes)
+    position, quaternion = _poses(model, coordinates[frames], numbers)
+    base = series(ds, "position_base").values[frames]
+    point, force = _contacts(ds, frames)
+    return Scene(
+        title=title or str(ds.attrs.get("title") or ds.attrs.get("scenario") or "A run"),
+        name=str(ds.attrs.get("scenario", "")),
+        time=ds["time"].values[frames].astype(float),
+        bodies=tuple(model.body(b).name or f"body {b}" for b in numbers),
+        shapes=tuple(tuple(shapes[b]) for b in numbers),
+        position=position,
+        quaternion=quaternion,
+        base=base,
+        speed=series(ds, "speed").values[frames],
+        wheels=tuple(str(w) for w in ds["wheel"].values) if "wheel" in ds.coords else (),
+        contact_point=point,
+        contact_force=force,
+        ground=tuple(GroundMesh(*g) for g in ground),
+    )
+
+
+def _poses(
+    model: mujoco.MjModel, coordinates: np.ndarray, bodies: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and quaternions of the bodies in all frames, by forward kinematics."""
+    data = mujoco.MjData(model)
+    position = np.empty((len(coordinates), len(bodies), 3))
+    quaternion = np.empty((len(coordinates), len(bodies), 4))
+    for frame, q in enumerate(coordinates):
+        data.qpos[:] = q
+        mujoco.mj_kinematics(model, data)
+        position[frame] = data.xpos[bodies]
+        quaternion[frame] = data.xquat[bodies]
+    return position, quaternion
+
+
+def _contacts(ds: xr.Dataset, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Contact points [m] and mean forces over the record interval [N] per wheel."""
+    if "contact_point" not in ds or "contact_impulse_world" not in ds:
+        nothing = np.full((len(frames), 0, 3), np.nan)
+        return nothing, nothing
+    order = ("time", "wheel", "axis")
+    point = ds["contact_point"].transpose(*order).values[frames]
+    force = ds["contact_impulse_world"].transpose(*order).values[frames] / record_period(ds)
+    return point, np.where(np.isfinite(point), force, np.nan)
+
+
+# --- showing it
+
+
+class Replay:
+    """A running replay; `stop` ends it."""
+
+    def __init__(self, scene: Scene, server: viser.ViserServer, url: str):
+        self.scene, self.server, self.url = scene, server, url
+        self._stop = threading.Event()
+        self._changed = threading.Event()
+        self._frame = -1
+        self._plotted = 0.0
+        self._followed = scene.base[0]
+        self._pieces = _track_pieces(scene)
+        typical = _typical_force(scene)
+        self._arrow_length = 0.5 * min(scene.size, 1.0) / typical if typical else 0.0
+        self._draw_scene()
+        self._make_controls()
+        self._show(0)
+        self._thread = threading.Thread(target=self._play, name="replay", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the replay and free the port."""
+        self._stop.set()
+        self._changed.set()
+        self._thread.join(timeout=2.0)
+        self.server.stop()
+
+    def wait(self) -> None:
+        """Wait until the replay is stopped."""
+        while not self._stop.wait(0.5):
+            pass
+
+    # what stands in the scene
+
+    def _draw_scene(self) -> None:
+        scene, view = self.scene, self.server.scene
+        view.set_up_direction("+z")
+        view.configure_default_lights(enabled=True, cast_shadow=True)
+        for number, mesh in enumerate(scene.ground):
+            view.add_mesh_simple(
+                f"/ground/{number}-{mesh.name}",
+                np.asarray(mesh.vertices, dtype=np.float32),
+                np.asarray(mesh.triangles, dtype=np.uint32),
+                color=mesh.colour,
+                side="double",
+                cast_shadow=False,
+            )
+        self._bodies = []
+        for name, parts in zip(scene.bodies, scene.shapes, strict=True):
+            frame = view.add_frame(f"/robot/{name}", show_axes=False)
+            for number, shape in enumerate(parts):
+                view.add_mesh_simple(
+                    f"/robot/{name}/{number}",
+                    shape.vertices.astype(np.float32),
+                    shape.triangles.astype(np.uint32),
+                    color=shape.colour,
+                )
+            self._bodies.append(frame)
+        self._arrows = view.add_arrows(
+            "/forces",
+            np.array([[[0, 0, 0], [0, 0, 1.0]]]),
+            (220, 30, 60),
+            shaft_radius=0.014,
+            head_radius=0.038,
+            head_length=0.09,
+            visible=False,
+        )
+        self._tracks = []
+        for number, (_, points, colours) in enumerate(self._pieces):
+            self._tracks.append(_add_lines(view, f"/tracks/{number}", points, colours))
+        self._head = _add_lines(view, "/tracks/head", np.zeros((1, 2, 3)), np.zeros((1, 2, 3)))
+
+        # first view: from behind and to the right, the whole robot in sight
+        camera, reach = self.server.initial_camera, max(scene.size, 0.3)
+        camera.look_at = scene.base[0]
+        camera.position = scene.base[0] + reach * np.array([-1.9, -2.1, 1.25])
+
+    def _make_controls(self) -> None:
+        scene, gui = self.scene, self.server.gui
+        gui.configure_theme(
+            show_logo=False, show_share_button=False, control_width="medium",
+            brand_color=(166, 70, 31),
+        )  # fmt: skip
+        name = f"\n\n`{scene.name}`" if scene.name and scene.name != scene.title else ""
+        gui.add_markdown(f"**{_plain_text(scene.title)}**{name}")
+        start, end = float(scene.time[0]), float(scene.time[-1])
+        step = max((end - start) / max(len(scene.time) - 1, 1), 1e-6)
+        self._time = gui.add_slider("time [s]", start, max(end, start + step), step, start)
+        self._button = gui.add_button("Play")
+        self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1×")
+        self._again = gui.add_checkbox("repeat", False)
+        self._follow = gui.add_checkbox("follow the robot", False)
+        with gui.add_folder("Contact forces"):
+            self._forces = gui.add_checkbox("show forces", True)
+            self._scale = gui.add_slider(
+                "arrow length", 0.1, 5.0, 0.1, 1.0,
+                hint=f"1 draws a usual force half as long as the robot; at most {LONGEST_ARROW} m",
+            )  # fmt: skip
+            self._show_tracks = gui.add_checkbox("show wheel tracks", True)
+        with gui.add_folder("Now"):
+            self._readout = gui.add_markdown("")
+            self._plots = [
+                (gui.add_uplot(**self._plot(values, label, colour)), values)
+                for values, label, colour in (
+                    (scene.speed, "speed [m/s]", "#c25a2b"),
+                    (scene.base[:, 2], "base z [m]", "#2b5fc0"),
+                )
+            ]
+        self._playing = False
+        self._button.on_click(lambda _: self._toggle())
+        for control in (self._time, self._forces, self._scale, self._show_tracks, self._follow):
+            control.on_update(lambda _: self._changed.set())
+
+    def _plot(self, values: np.ndarray, label: str, colour: str) -> dict[str, Any]:
+        """A small plot: the whole run in grey, what has passed in colour."""
+        picked = _few(len(self.scene.time))
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        room = max(0.08 * (high - low), 1e-3)
+        return {
+            "data": (self.scene.time[picked], values[picked], np.full(len(picked), np.nan)),
+            "series": (
+                {"label": "t"},
+                {"label": label, "stroke": "#b8b8b8", "width": 1},
+                {"label": "so far", "stroke": colour, "width": 2},
+            ),
+            "scales": {"x": {"time": False}, "y": {"range": (low - room, high + room)}},
+            "title": label,
+            "legend": {"show": False},
+            "height": 130,
+        }
+
+    # moving it
+
+    def _toggle(self) -> None:
+        self._playing = not self._playing
+        at_end = self._time.value >= self.scene.time[-1] - 1e-9
+        if self._playing and at_end:
+            self._time.value = float(self.scene.time[0])
+        self._button.label = "Pause" if self._playing else "Play"
+        self._changed.set()
+
+    def _play(self) -> None:
+        """The one thread that draws: moves time on when playing, else waits for a change."""
+        last = time.perf_counter()
+        while not self._stop.is_set():
+            self._changed.wait(None if not self._playing else 1 / FRAME_RATE)
+            self._changed.clear()
+            now = time.perf_counter()
+            if self._playing:
+                self._advance(min(now - last, 0.5))
+            last = now
+            frame = int(np.searchsorted(self.scene.time, self._time.value + 1e-9)) - 1
+            self._show(max(frame, 0))
+            # no faster than the browser can take it
+            self._stop.wait(max(0.0, 1 / FRAME_RATE - (time.perf_counter() - now)))
+
+    def _advance(self, elapsed: float) -> None:
+        start, end = float(self.scene.time[0]), float(self.scene.time[-1])
+        t = self._time.value + elapsed * float(self._speed.value.rstrip("×"))
+        if t >= end:
+            t = start if self._again.value else end
+            if not self._again.value:
+                self._toggle()
+        self._time.value = min(max(t, start), end)
+
+    def _show(self, frame: int) -> None:
+        """Put everything where it is in `frame`."""
+        scene = self.scene
+        with self.server.atomic():
+            if frame != self._frame:
+                for b, handle in enumerate(self._bodies):
+                    handle.position = scene.position[frame, b]
+                    handle.wxyz = scene.quaternion[frame, b]
+            self._show_arrows(frame)
+            self._show_track(frame)
+        self._move_camera(frame)
+        self._frame = frame
+        self._show_numbers(frame)
+
+    def _show_arrows(self, frame: int) -> None:
+        point, force = self.scene.contact_point[frame], self.scene.contact_force[frame]
+        length = np.linalg.norm(force, axis=-1) * self._arrow_length * self._scale.value
+        there = np.flatnonzero(np.isfinite(length) & (length > 1e-3))
+        visible = bool(self._forces.value and there.size)
+        if visible:
+            shrink = np.minimum(1.0, LONGEST_ARROW / length[there])[:, None]
+            tip = point[there] + force[there] * self._arrow_length * self._scale.value * shrink
+            self._arrows.points = np.stack([point[there], tip], axis=1).astype(np.float32)
+        self._arrows.visible = visible
+
+    def _show_track(self, frame: int) -> None:
+        wanted = bool(self._show_tracks.value)
+        behind = [end <= frame for end, _, _ in self._pieces]
+        for handle, passed in zip(self._tracks, behind, strict=True):
+            if handle.visible != (wanted and passed):
+                handle.visible = wanted and passed
+        # the piece under way, up to now
+        start = max((end for end, _, _ in self._pieces if end <= frame), default=0)
+        points, colours = _segments(self.scene, start, frame)
+        self._head.visible = wanted and len(points) > 0
+        if self._head.visible:
+            self._head.points = points.astype(np.float32)
+            self._head.colors = colours.astype(np.uint8)
+
+    def _move_camera(self, frame: int) -> None:
+        base = self.scene.base[frame]
+        if self._follow.value:
+            for client in self.server.get_clients().values():
+                with contextlib.suppress(AssertionError, ValueError):
+                    client.camera.position = client.camera.position + (base - self._followed)
+        self._followed = base
+
+    def _show_numbers(self, frame: int) -> None:
+        scene, now = self.scene, time.perf_counter()
+        if self._playing and now - self._plotted < 0.2:
+            return
+        self._plotted = now
+        x, y, z = scene.base[frame]
+        force = np.nan_to_num(scene.contact_force[frame])
+        self._readout.content = (
+            f"time **{scene.time[frame]:.3f} s**, speed **{scene.speed[frame]:.3f} m/s**\n\n"
+            f"base x {x:.3f}, y {y:.3f}, z {z:.3f} m\n\n"
+            f"contact force {np.linalg.norm(force.sum(axis=0)):.1f} N"
+        )
+        picked = _few(len(scene.time))
+        for handle, values in self._plots:
+            past = np.where(picked <= frame, values[picked], np.nan)
+            handle.data = (scene.time[picked], values[picked], past)
+
+
+def serve(
+    scene: Scene, host: str = "127.0.0.1", port: int = 8080, block: bool = True
+) -> Replay | None:
+    """Show the scene in the browser at `host`:`port` (0 takes any free port).
+
+    With `block` it returns when ctrl-c is pressed, else at once with the running replay.
+    """
+    try:
+        import viser
+    except ImportError:
+        raise InputError("the replay needs the package viser: pip install viser") from None
+
+    port = _free_port(host, port)
+    # viser's own banner is left out; the address is said below
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host=host, port=port, label="marsyard", verbose=False)
+    if server.get_port() != port:
+        server.stop()
+        raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
+    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else host
+    replay = Replay(scene, server, f"http://{shown}:{port}")
+    print(f"replay of {scene.title}: {replay.url}", flush=True)
+    if not block:
+        return replay
+    print("press ctrl-c to end", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        replay.wait()
+    replay.stop()
+    return None
+
+
+def _free_port(host: str, port: int) -> int:
+    """`port` if nobody listens there; any free one for 0."""
+    if not 0 <= port <= 65535:
+        raise InputError(f"port {port} is not between 0 and 65535")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise InputError(
+                f"cannot listen on {host} port {port} ({error.strerror}); "
+                "choose another with --port, or 0 for any that is free"
+            ) from None
+        return int(probe.getsockname()[1])
+
+
+# --- pieces
+
+
+def _typical_force(scene: Scene) -> float:
+    """Median contact force of a wheel [N]; 0 without any contact."""
+    size = np.linalg.norm(scene.contact_force, axis=-1)
+    size = size[np.isfinite(size) & (size > 1e-9)]
+    return float(np.median(size)) if size.size else 0.0
+
+
+def _track_pieces(scene: Scene) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """The tracks in pieces, each with the frame at which it is complete."""
+    ends = np.unique(np.linspace(0, len(scene.time) - 1, TRACK_PIECES + 1).astype(int))
+    pieces = []
+    for start, end in zip(ends[:-1], ends[1:], strict=True):
+        points, colours = _segments(scene, int(start), int(end))
+        if len(points):
+            pieces.append((int(end), points, colours))
+    return pieces
+
+
+def _segments(scene: Scene, start: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lines between contact points from frame `start` to `end`: points and colours, [n, 2, 3]."""
+    points, colours = [np.zeros((0, 2, 3))], [np.zeros((0, 2, 3), dtype=np.uint8)]
+    for w in range(scene.contact_point.shape[1]):
+        path = scene.contact_point[start : end + 1, w]
+        pairs = np.stack([path[:-1], path[1:]], axis=1)
+        # both ends on the ground and not just the noise of standing still
+        length = np.linalg.norm(pairs[:, 1] - pairs[:, 0], axis=-1)
+        pairs = pairs[np.isfinite(length) & (length > 1e-6)] + [0.0, 0.0, 0.004]
+        code = wheel_colour(scene.wheels[w], w).lstrip("#")
+        colour = [int(code[i : i + 2], 16) for i in (0, 2, 4)]
+        points.append(pairs)
+        colours.append(np.broadcast_to(np.array(colour, dtype=np.uint8), pairs.shape))
+    return np.concatenate(points), np.concatenate(colours)
+
+
+def _add_lines(view: Any, name: str, points: np.ndarray, colours: np.ndarray) -> Any:
+    return view.add_line_segments(
+        name,
+        points.astype(np.float32),
+        colours.astype(np.uint8),
+        thickness=3.0,
+        thickness_units="screen",
+        visible=False,
+    )
+
+
+def _few(count: int, most: int = 300) -> np.ndarray:
+    """At most `most` evenly spread numbers of frames."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(int))
+
+
+def _plain_text(text: str) -> str:
+    """Text in which Markdown and HTML mean nothing."""
+    return "".join("\\" + c if c in "\\`*_{}[]<>#|~&" else c for c in text)
