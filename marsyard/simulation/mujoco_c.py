@@ -111,12 +111,14 @@ class Offsets(NamedTuple):
     efc_type: int
     efc_J: int
     efc_pos: int
+    efc_force: int
     contact_size: int
     contact_dist: int
     contact_pos: int
     contact_frame: int
     contact_geom: int
     contact_exclude: int
+    contact_efc_address: int
 
 
 _SIZES = {
@@ -197,13 +199,14 @@ def offsets() -> Offsets:
             "describes; use a version that the constraints file pins"
         )
     return Offsets(
-        *(in_data[n] for n in Offsets._fields[:9]),
+        *(in_data[n] for n in Offsets._fields[:10]),
         contact_size,
         in_contact["dist"],
         in_contact["pos"],
         in_contact["frame"],
         in_contact["geom"],
         in_contact["exclude"],
+        in_contact["efc_address"],
     )
 
 

@@ -1,0 +1,200 @@
+"""What the compiled loop works on: named tuples of plain arrays and numbers.
+
+Numba takes named tuples as arguments and caches the loop for their types. Constant things first
+(`Model`, `Wheels`, `Law`, `Scheme`, `Commands`), then state and scratch (`Data`, `Contacts`,
+`Work`, `Sums`, `Records`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+
+
+class Model(NamedTuple):
+    """Constant facts of the compiled MuJoCo model."""
+
+    nq: int
+    nv: int
+    base: int  # body whose frame is the robot's base frame
+    free_base: bool  # the base has a free joint: qpos[0:7], qvel[0:6]
+    diagonal: Array  # int64[nv], place of each diagonal entry in the sparse inertia matrix
+    stiffness: Array  # float64[nv], linear joint springs [N·m/rad, N/m]
+    damping: Array  # float64[nv], linear joint dampers [N·m·s/rad, N·s/m]
+    geom_body: Array  # int64[ngeom]
+    geom_surface: Array  # int64[ngeom], number of the ground surface, or -1
+    geom_wheel: Array  # int64[ngeom], number of the wheel, or -1
+    has_tendons: bool
+    has_actuators: bool
+    has_collisions: bool  # some geom of the robot collides by MuJoCo's shapes
+    has_constraints: bool  # loop closures or joint limits
+    joint_qpos: Array  # int64[njoint] of hinge and slide joints
+    joint_dof: Array  # int64[njoint]
+    between: int  # number of the law for contacts between bodies
+    smooth: bool  # step with mj_step instead of Moreau-Jean
+
+
+class Data(NamedTuple):
+    """Views of the arrays in mjData."""
+
+    qpos: Array
+    qvel: Array
+    inertia: Array
+    inverse_pivots: Array
+    bias: Array
+    passive: Array
+    applied: Array
+    actuator: Array
+    constraint: Array
+    xpos: Array
+    xmat: Array
+    xaxis: Array
+    com: Array
+    com_velocity: Array
+    energy: Array
+
+
+class Wheels(NamedTuple):
+    """Bodies, axes and shapes of the wheels."""
+
+    body: Array  # int64
+    joint: Array  # int64, mujoco's joint number
+    dof: Array  # int64
+    qpos: Array  # int64
+    kind: Array  # int64
+    radius: Array  # float64 [m]
+    width: Array  # float64 [m]
+
+
+class Law(NamedTuple):
+    """Friction and restitution by surface; the last entry is for contacts between bodies."""
+
+    friction: Array
+    restitution: Array
+    restitution_tangential: Array
+
+
+class Scheme(NamedTuple):
+    """Numbers of the time stepping."""
+
+    h: float
+    theta: float
+    activation: float
+    margin: float  # contacts are looked for up to this gap [m]
+    projection: bool
+    projection_tolerance: float  # [m]
+    tolerance: float
+    max_iterations: int
+    method: int
+    steps_per_control: int
+    controls_per_record: int
+
+
+class Commands(NamedTuple):
+    """Torque laws as postfix programs; one entry per law and joint."""
+
+    op: Array
+    argument: Array
+    first: Array
+    last: Array
+    joint: Array
+    start: Array  # int64, first step of the law
+    end: Array  # int64, first step after it
+    stack: Array
+    state: Array
+    angles: Array
+    rates: Array
+    torque: Array  # float64[njoint], what was commanded last [N·m]
+    manual: Array  # float64[nv], set by hand from Python, added to the laws
+
+
+class Contacts(NamedTuple):
+    """Contacts of one step and the problem they make. Capacity `c` contacts, `e` bilateral rows."""
+
+    key: Array  # int64[c], the same for the same contact from step to step
+    body1: Array
+    body2: Array
+    wheel: Array  # number of the wheel or -1
+    surface: Array  # number of the ground surface; the last law's number between bodies
+    point: Array  # float64[c, 3]
+    frame: Array  # float64[c, 3, 3], rows: normal into body2, first and second tangent
+    gap: Array
+    jacobian: Array  # float64[3c, nv]
+    before: Array  # float64[3c], local velocity at the start of the step
+    free: Array  # float64[3c], local velocity if there were no contact
+    active: Array  # int64[c], contacts in the problem
+    rows: Array  # float64[e + 3c, nv], bilateral rows, then those of the active contacts
+    half: Array  # float64[e + 3c, nv], rows times the inverse square root of the inertia
+    delassus: Array  # float64[3c, 3c]
+    q: Array
+    mu: Array
+    r: Array
+    u: Array
+    work: Array
+    bilateral: Array  # float64[e], right-hand side
+    bilateral_gram: Array  # float64[e, e]
+    bilateral_impulse: Array  # float64[e]
+    coupling: Array  # float64[e, 3c + 1]
+    old_key: Array
+    old_r: Array
+    old_count: Array  # int64[1]
+    near_point: Array  # outputs of the geometry for one wheel
+    near_normal: Array
+    near_gap: Array
+    near_surface: Array
+    near_feature: Array
+
+
+class Work(NamedTuple):
+    """Scratch vectors of the step."""
+
+    q_start: Array
+    v_start: Array
+    v_free: Array
+    force: Array
+    bias: Array
+    rhs: Array
+    delta: Array
+    root: Array  # square roots of the inverse pivots
+    jac1: Array  # float64[3, nv]
+    jac2: Array
+    stats: Array  # float64: contacts, iterations, residual, unconverged, limited, penetration
+    failure: Array  # int64[2]: what became non-finite, its index
+
+
+class Sums(NamedTuple):
+    """What is added up between two records."""
+
+    normal: Array  # float64[wheel, surface] [N·s]
+    tangent: Array  # float64[wheel, surface, 2] [N·s]
+    world: Array  # float64[wheel, 3] [N·s]
+    point: Array  # float64[wheel, 3], last contact point [m], NaN if open
+    reaction: Array  # float64[nv]
+    other: Array  # float64[3], on bodies that are no wheels, from the ground [N·s]
+    stats: Array  # float64[6], as Work.stats, largest or added up
+
+
+class Records(NamedTuple):
+    """One row per record."""
+
+    time: Array
+    coordinates: Array
+    velocities: Array
+    base_position: Array
+    base_quaternion: Array
+    com: Array
+    com_velocity: Array
+    torque: Array
+    normal: Array
+    tangent: Array
+    world: Array
+    point: Array
+    gap: Array
+    contact_velocity: Array
+    reaction: Array
+    other: Array
+    energy: Array
+    stats: Array

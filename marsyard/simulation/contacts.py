@@ -1,0 +1,170 @@
+"""Finding contacts and their Jacobians.
+
+Wheels meet the ground through the exact kernels of `interaction.contact_geometry`; other bodies
+collide by MuJoCo's shapes. Either way a contact is: two bodies (body1 may be the world), a point, a
+gap (positive when open) and a frame whose first row is the normal from body1 into body2, the
+second the first tangent (a wheel's heading) and the third the second tangent (to its left).
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from marsyard.interaction.contact_geometry import wheel_contacts
+from marsyard.simulation.mujoco_c import (
+    call_md,
+    call_mdpppi,
+    read_double,
+    read_int32,
+    read_int64,
+)
+
+
+@njit(cache=True, nogil=True)
+def wheel_frame(normal, axis, frame):
+    """Contact frame of a wheel: heading t1 = axis × n, then t2 = n × t1; any when axis ∥ n."""
+    tx = axis[1] * normal[2] - axis[2] * normal[1]
+    ty = axis[2] * normal[0] - axis[0] * normal[2]
+    tz = axis[0] * normal[1] - axis[1] * normal[0]
+    size = math.sqrt(tx * tx + ty * ty + tz * tz)
+    if size < 1e-6:
+        # the wheel lies flat: take the world axis least along the normal
+        if abs(normal[0]) < 0.6:
+            tx, ty, tz = 0.0, normal[2], -normal[1]
+        else:
+            tx, ty, tz = -normal[2], 0.0, normal[0]
+        size = math.sqrt(tx * tx + ty * ty + tz * tz)
+    tx /= size
+    ty /= size
+    tz /= size
+    frame[0, 0], frame[0, 1], frame[0, 2] = normal[0], normal[1], normal[2]
+    frame[1, 0], frame[1, 1], frame[1, 2] = tx, ty, tz
+    frame[2, 0] = normal[1] * tz - normal[2] * ty
+    frame[2, 1] = normal[2] * tx - normal[0] * tz
+    frame[2, 2] = normal[0] * ty - normal[1] * tx
+
+
+@njit(cache=True, nogil=True)
+def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
+    """Fill `contacts` with everything nearer than `margin`; returns the count, or -1 when there
+    are more than fit. Positions must be up to date (kinematics)."""
+    capacity = contacts.gap.shape[0]
+    n = 0
+    # wheels on the ground
+    for w in range(wheels.body.shape[0]):
+        centre = data.xpos[wheels.body[w]]
+        axis = data.xaxis[wheels.joint[w]]
+        count = wheel_contacts(
+            wheels.kind[w], wheels.radius[w], wheels.width[w], centre, axis, ground, margin,
+            contacts.near_gap.shape[0], contacts.near_point, contacts.near_normal,
+            contacts.near_gap, contacts.near_surface, contacts.near_feature,
+        )  # fmt: skip
+        if n + count > capacity:
+            return -1
+        for i in range(count):
+            contacts.key[n] = (w + 1) << 48 ^ contacts.near_feature[i]
+            contacts.body1[n] = 0
+            contacts.body2[n] = wheels.body[w]
+            contacts.wheel[n] = w
+            contacts.surface[n] = contacts.near_surface[i]
+            contacts.gap[n] = contacts.near_gap[i]
+            contacts.point[n, :] = contacts.near_point[i]
+            wheel_frame(contacts.near_normal[i], axis, contacts.frame[n])
+            n += 1
+    # other bodies, by MuJoCo's shapes
+    if model.has_collisions:
+        call_md(F.collision, m, d)
+        first = read_int64(d + O.contact, 0)
+        last1 = -1
+        last2 = -1
+        ordinal = 0
+        for i in range(read_int32(d + O.ncon, 0)):
+            at = first + i * O.contact_size
+            if read_int32(at + O.contact_exclude, 0) != 0:
+                continue
+            g1 = read_int32(at + O.contact_geom, 0)
+            g2 = read_int32(at + O.contact_geom, 1)
+            if g1 < 0 or g2 < 0:
+                continue
+            if n >= capacity:
+                return -1
+            # several points of one pair of geoms are told apart by their order
+            ordinal = ordinal + 1 if g1 == last1 and g2 == last2 else 0
+            last1, last2 = g1, g2
+            contacts.key[n] = -((g1 * 65536 + g2) * 64 + ordinal) - 1
+            b1 = model.geom_body[g1]
+            b2 = model.geom_body[g2]
+            flip = b2 == 0
+            contacts.body1[n] = b2 if flip else b1
+            contacts.body2[n] = b1 if flip else b2
+            contacts.wheel[n] = -1
+            surface = max(model.geom_surface[g1], model.geom_surface[g2])
+            contacts.surface[n] = surface if surface >= 0 else model.between
+            contacts.gap[n] = read_double(at + O.contact_dist, 0)
+            for k in range(3):
+                contacts.point[n, k] = read_double(at + O.contact_pos, k)
+                sign = -1.0 if flip else 1.0
+                contacts.frame[n, 0, k] = sign * read_double(at + O.contact_frame, k)
+                contacts.frame[n, 1, k] = read_double(at + O.contact_frame, 3 + k)
+                contacts.frame[n, 2, k] = sign * read_double(at + O.contact_frame, 6 + k)
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
+    """rows[first:first+3] = frame · (point Jacobian of body2 − that of body1)."""
+    point = contacts.point[c].ctypes.data
+    call_mdpppi(F.jac, m, d, jac2.ctypes.data, 0, point, contacts.body2[c])
+    if contacts.body1[c] > 0:
+        call_mdpppi(F.jac, m, d, jac1.ctypes.data, 0, point, contacts.body1[c])
+        for j in range(nv):
+            jac2[0, j] -= jac1[0, j]
+            jac2[1, j] -= jac1[1, j]
+            jac2[2, j] -= jac1[2, j]
+    frame = contacts.frame[c]
+    for k in range(3):
+        a, b, e = frame[k, 0], frame[k, 1], frame[k, 2]
+        for j in range(nv):
+            rows[first + k, j] = a * jac2[0, j] + b * jac2[1, j] + e * jac2[2, j]
+
+
+@njit(cache=True, nogil=True)
+def bilateral_rows(O, d, nv, contacts):
+    """Copy MuJoCo's equality rows (loop closures) into `rows`; their position errors into
+    `bilateral`. Returns the count, or -1 when there are more than fit."""
+    count = read_int32(d + O.ne, 0)
+    if count > contacts.bilateral.shape[0]:
+        return -1
+    jacobian = read_int64(d + O.efc_J, 0)
+    position = read_int64(d + O.efc_pos, 0)
+    for i in range(count):
+        contacts.bilateral[i] = read_double(position, i)
+        for j in range(nv):
+            contacts.rows[i, j] = read_double(jacobian, i * nv + j)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def limit_contacts(O, d, nv, n, contacts):
+    """Joint limits as frictionless contacts without tangents, after the first n contacts."""
+    first = read_int32(d + O.ne, 0) + read_int32(d + O.nf, 0)
+    jacobian = read_int64(d + O.efc_J, 0)
+    position = read_int64(d + O.efc_pos, 0)
+    for i in range(read_int32(d + O.nl, 0)):
+        if n >= contacts.gap.shape[0]:
+            return -1
+        contacts.key[n] = -(1 << 50) - i
+        contacts.body1[n] = -1
+        contacts.body2[n] = -1
+        contacts.wheel[n] = -1
+        contacts.surface[n] = -1
+        contacts.gap[n] = read_double(position, first + i)
+        for j in range(nv):
+            contacts.jacobian[3 * n, j] = read_double(jacobian, (first + i) * nv + j)
+            contacts.jacobian[3 * n + 1, j] = 0.0
+            contacts.jacobian[3 * n + 2, j] = 0.0
+        n += 1
+    return n

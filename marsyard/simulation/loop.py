@@ -1,0 +1,257 @@
+"""The compiled loop: control → step → record, period after period, without Python.
+
+`advance` is entered once for many records; it releases the GIL. Torque laws are evaluated once per
+control period on the state at its start and held over it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from marsyard.control.expression import evaluate
+from marsyard.interaction.contact_geometry import wheel_distance
+from marsyard.simulation.contacts import contact_jacobian, find_contacts, wheel_frame
+from marsyard.simulation.moreau_jean import NOT_FINITE_FORCE, OK, step, update_positions
+from marsyard.simulation.mujoco_c import call_md, read_double, read_int32, read_int64
+
+
+@njit(cache=True, nogil=True)
+def command(model, data, commands, h, step_index):
+    """Evaluate the torque laws for the current state and write the applied forces."""
+    if model.free_base:
+        w, x, y, z = data.qpos[3], data.qpos[4], data.qpos[5], data.qpos[6]
+        for k in range(3):
+            commands.state[1 + k] = data.qpos[k]
+            commands.state[4 + k] = data.qvel[k]
+        # roll, pitch, yaw of R = Rz Ry Rx
+        commands.state[7] = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
+        commands.state[8] = math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x))))
+        commands.state[9] = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    commands.state[0] = step_index * h
+    for j in range(commands.angles.shape[0]):
+        commands.angles[j] = data.qpos[model.joint_qpos[j]]
+        commands.rates[j] = data.qvel[model.joint_dof[j]]
+        commands.torque[j] = 0.0
+    for k in range(commands.joint.shape[0]):
+        if commands.start[k] <= step_index < commands.end[k]:
+            j = commands.joint[k]
+            commands.torque[j] += evaluate(
+                commands.op, commands.argument, commands.first[k], commands.last[k],
+                commands.state, commands.angles, commands.rates, j, commands.stack,
+            )  # fmt: skip
+    for i in range(model.nv):
+        data.applied[i] = commands.manual[i]
+    for j in range(commands.torque.shape[0]):
+        data.applied[model.joint_dof[j]] += commands.torque[j]
+
+
+@njit(cache=True, nogil=True)
+def smooth_step(F, O, m, d, model, data, h, sums, work):
+    """One step of MuJoCo's own integrator, with its soft contact if that is on."""
+    work.stats[:] = 0.0
+    call_md(F.step, m, d)
+    for i in range(model.nv):
+        sums.reaction[i] += h * data.constraint[i]
+        if not math.isfinite(data.qvel[i]):
+            work.failure[1] = i
+            return NOT_FINITE_FORCE
+    count = read_int32(d + O.ncon, 0)
+    first = read_int64(d + O.contact, 0)
+    forces = read_int64(d + O.efc_force, 0)
+    work.stats[0] = count
+    for c in range(count):
+        at = first + c * O.contact_size
+        row = read_int32(at + O.contact_efc_address, 0)
+        g1 = read_int32(at + O.contact_geom, 0)
+        g2 = read_int32(at + O.contact_geom, 1)
+        surface = max(model.geom_surface[g1], model.geom_surface[g2])
+        w = max(model.geom_wheel[g1], model.geom_wheel[g2])
+        work.stats[5] = max(work.stats[5], -read_double(at + O.contact_dist, 0))
+        if row < 0 or surface < 0:
+            continue
+        # elliptic cone: the rows are normal, first and second tangent of mujoco's frame
+        sign = 1.0 if model.geom_surface[g1] >= 0 else -1.0
+        for k in range(3):
+            world = 0.0
+            for a in range(3):
+                world += read_double(at + O.contact_frame, 3 * a + k) * read_double(forces, row + a)
+            if w >= 0:
+                sums.world[w, k] += sign * h * world
+                sums.point[w, k] = read_double(at + O.contact_pos, k)
+            else:
+                sums.other[k] += sign * h * world
+        if w >= 0:
+            sums.normal[w, surface] += h * read_double(forces, row)
+    return OK
+
+
+@njit(cache=True, nogil=True)
+def smooth_tangents(model, data, wheels, sums, normal, frame):
+    """Tangential impulses of a smooth run along the wheels' headings, from the world sums."""
+    for w in range(wheels.body.shape[0]):
+        total = 0.0
+        for s in range(sums.normal.shape[1]):
+            total += sums.normal[w, s]
+        if total <= 0.0:
+            continue
+        # mean normal is not kept: take up along z, right on level ground
+        normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
+        wheel_frame(normal, data.xaxis[wheels.joint[w]], frame)
+        for a in range(2):
+            value = 0.0
+            for k in range(3):
+                value += frame[1 + a, k] * sums.world[w, k]
+            for s in range(sums.normal.shape[1]):
+                sums.tangent[w, s, a] = value * sums.normal[w, s] / total
+
+
+@njit(cache=True, nogil=True)
+def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
+           records, row, time):  # fmt: skip
+    """Write one row of records from the current state and empty the sums."""
+    nv = model.nv
+    update_positions(F, m, d, model)
+    call_md(F.make_inertia, m, d)
+    call_md(F.com_vel, m, d)
+    call_md(F.subtree_vel, m, d)
+    call_md(F.energy_pos, m, d)
+    call_md(F.energy_vel, m, d)
+    records.time[row] = time
+    for i in range(model.nq):
+        records.coordinates[row, i] = data.qpos[i]
+    for i in range(nv):
+        records.velocities[row, i] = data.qvel[i]
+        records.reaction[row, i] = sums.reaction[i]
+    for k in range(3):
+        records.base_position[row, k] = data.xpos[model.base, k]
+        records.com[row, k] = data.com[0, k]
+        records.com_velocity[row, k] = data.com_velocity[0, k]
+        records.other[row, k] = sums.other[k]
+    for k in range(2):
+        records.energy[row, k] = data.energy[k]
+    for j in range(commands.torque.shape[0]):
+        records.torque[row, j] = commands.torque[j] + commands.manual[model.joint_dof[j]]
+    for k in range(6):
+        records.stats[row, k] = sums.stats[k]
+
+    # wheels: gap to every surface, local velocity at the nearest point
+    if model.smooth:
+        smooth_tangents(model, data, wheels, sums, contacts.near_normal[0], contacts.frame[0])
+    found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
+    for w in range(wheels.body.shape[0]):
+        centre = data.xpos[wheels.body[w]]
+        axis = data.xaxis[wheels.joint[w]]
+        nearest = -1
+        nearest_gap = math.inf
+        for s in range(records.gap.shape[2]):
+            gap = wheel_distance(
+                wheels.kind[w], wheels.radius[w], wheels.width[w], centre, axis, ground, s
+            )
+            records.gap[row, w, s] = gap
+            records.normal[row, w, s] = sums.normal[w, s]
+            records.tangent[row, w, s, 0] = sums.tangent[w, s, 0]
+            records.tangent[row, w, s, 1] = sums.tangent[w, s, 1]
+            if gap < nearest_gap:
+                nearest_gap = gap
+                nearest = s
+        best = -1
+        for c in range(max(found, 0)):
+            if contacts.wheel[c] == w and (best < 0 or contacts.gap[c] < contacts.gap[best]):
+                best = c
+        if best < 0 and nearest >= 0 and math.isfinite(nearest_gap):
+            best = contacts.gap.shape[0] - 1
+            far_contact(wheels, w, centre, axis, ground, nearest, best, contacts)
+        for k in range(3):
+            records.world[row, w, k] = sums.world[w, k]
+            records.point[row, w, k] = sums.point[w, k]
+            records.contact_velocity[row, w, k] = math.nan
+        if best >= 0:
+            contact_jacobian(F, m, d, nv, contacts, best, work.jac1, work.jac2, contacts.rows, 0)
+            for k in range(3):
+                total = 0.0
+                for j in range(nv):
+                    total += contacts.rows[k, j] * data.qvel[j]
+                records.contact_velocity[row, w, k] = total
+
+    sums.normal[:] = 0.0
+    sums.tangent[:] = 0.0
+    sums.world[:] = 0.0
+    sums.point[:] = math.nan
+    sums.reaction[:] = 0.0
+    sums.other[:] = 0.0
+    sums.stats[:] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def far_contact(wheels, w, centre, axis, ground, surface, slot, contacts):
+    """The would-be contact of a wheel far from the ground, into a free slot: its normal is the
+    gradient of the distance, by central differences."""
+    e = 1e-6
+    point = contacts.point[slot]
+    normal = contacts.near_normal[0]
+    point[:] = centre
+    size = 0.0
+    for k in range(3):
+        point[k] = centre[k] + e
+        up = wheel_distance(
+            wheels.kind[w], wheels.radius[w], wheels.width[w], point, axis, ground, surface
+        )
+        point[k] = centre[k] - e
+        down = wheel_distance(
+            wheels.kind[w], wheels.radius[w], wheels.width[w], point, axis, ground, surface
+        )
+        point[k] = centre[k]
+        normal[k] = up - down
+        size += normal[k] ** 2
+    size = math.sqrt(size) if size > 0.0 else 1.0
+    for k in range(3):
+        normal[k] /= size
+        point[k] = centre[k] - wheels.radius[w] * normal[k]
+    wheel_frame(normal, axis, contacts.frame[slot])
+    contacts.body1[slot] = 0
+    contacts.body2[slot] = wheels.body[w]
+
+
+@njit(cache=True, nogil=True)
+def add_stats(stats, total):
+    """Contacts, iterations, residual, penetration: the largest; the counts: their sum."""
+    total[0] = max(total[0], stats[0])
+    total[1] = max(total[1], stats[1])
+    total[2] = max(total[2], stats[2])
+    total[3] += stats[3]
+    total[4] += stats[4]
+    total[5] = max(total[5], stats[5])
+
+
+@njit(cache=True, nogil=True)
+def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, contacts, work, sums,
+            records, counters, steps):  # fmt: skip
+    """Run `steps` steps, writing a record whenever one is due.
+
+    counters: int64[2], steps done and records written. Stops early with the code of what went
+    wrong; what was recorded stays.
+    """
+    per_record = scheme.steps_per_control * scheme.controls_per_record
+    for _ in range(steps):
+        if counters[0] % scheme.steps_per_control == 0:
+            command(model, data, commands, scheme.h, counters[0])
+        if model.smooth:
+            status = smooth_step(F, O, m, d, model, data, scheme.h, sums, work)
+        else:
+            status = step(
+                F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, sums
+            )
+        if status != OK:
+            work.failure[0] = status
+            return status
+        counters[0] += 1
+        add_stats(work.stats, sums.stats)
+        if counters[0] % per_record == 0:
+            record(
+                F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
+                records, counters[1], counters[0] * scheme.h,
+            )  # fmt: skip
+            counters[1] += 1
+    return OK

@@ -1,0 +1,326 @@
+"""One step of Moreau-Jean time stepping.
+
+State (q, v) at t; step h; θ in [½, 1]. All that depends on the configuration is evaluated at
+q_m = q ⊕ (1−θ) h v: with θ = ½ this is Moreau's midpoint rule, with θ = 1 the semi-implicit Euler
+scheme.
+
+    M̂ (v_free − v) = h f(q_m, v + θ (v_free − v)),   M̂ = M(q_m) + h θ C + h² θ² K
+    M̂ (v⁺ − v_free) = Cᵀ p + Eᵀ λ                     contacts and bilateral constraints
+    0 ≤ u_N + e u_N⁻ ⊥ p_N ≥ 0,   ‖p_T‖ ≤ μ p_N with maximal dissipation on u_T + e_T u_T⁻
+    q⁺ = q_m ⊕ θ h v⁺                                 (= q ⊕ h (θ v⁺ + (1−θ) v))
+
+Joint springs K and dampers C are implicit; velocity-dependent inertia forces are taken at the mean
+velocity by one correction, so that a freely moving robot is integrated with second order for
+θ = ½. A contact is active when its gap predicted for t + γ h with the free velocity is closed:
+
+    g(q_m) + h (γ u_N,free − (1−θ) u_N⁻) ≤ 0
+
+u⁻ = C v is the local velocity at the start of the step. Units: SI; p, λ are impulses [N·s].
+
+Energy. For e = 0 the law never adds energy to v_free. Newton's law with e > 0 and friction at
+several contacts can (Kane's paradox); where the impulses of a step would do positive work,
+Σ p·(u⁺ + u_free)/2 > 0, the step is solved again with all its restitution coefficients halved, up
+to eight times, then with none. Such steps are counted (`limited`).
+
+Sources: J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics (1988);
+M. Jean, The non-smooth contact dynamics method (1999); V. Acary, B. Brogliato, Numerical methods
+for nonsmooth dynamical systems (2008), ch. 10; INRIA RT-0448, eqs. (1) to (7).
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from marsyard.interaction.nonsmooth.kernel import CONVERGED, solve_kernel
+from marsyard.simulation.contacts import (
+    bilateral_rows,
+    contact_jacobian,
+    find_contacts,
+    limit_contacts,
+)
+from marsyard.simulation.delassus import (
+    assemble,
+    bilateral_impulses,
+    eliminate,
+    transposed_product,
+)
+from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mdppi, call_mppd
+from marsyard.simulation.projection import project
+
+# what a step can end with
+OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
+
+
+@njit(cache=True, nogil=True)
+def update_positions(F, m, d, model):
+    """Everything that follows from qpos alone, except the inertia matrix."""
+    call_md(F.kinematics, m, d)
+    call_md(F.com_pos, m, d)
+    if model.has_tendons:
+        call_md(F.tendon, m, d)
+    if model.has_actuators:
+        call_md(F.transmission, m, d)
+
+
+@njit(cache=True, nogil=True)
+def free_velocity(F, m, d, model, data, scheme, work):
+    """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite."""
+    h, theta, nv = scheme.h, scheme.theta, model.nv
+    v = work.v_start
+    call_md(F.make_inertia, m, d)
+    for i in range(nv):
+        data.inertia[model.diagonal[i]] += (
+            h * theta * model.damping[i] + h * h * theta * theta * model.stiffness[i]
+        )
+    call_md(F.factor_inertia, m, d)
+    # forces at (q_m, v); mujoco's spring is taken at q_m, the scheme wants q + θ h v
+    call_md(F.com_vel, m, d)
+    call_md(F.passive, m, d)
+    call_mdip(F.rne, m, d, 0, data.bias.ctypes.data)
+    if model.has_actuators:
+        call_md(F.fwd_actuation, m, d)
+    for i in range(nv):
+        work.bias[i] = data.bias[i]
+        work.force[i] = (
+            data.applied[i]
+            + data.passive[i]
+            + data.actuator[i]
+            - (2.0 * theta - 1.0) * h * model.stiffness[i] * v[i]
+        )
+        work.rhs[i] = h * (work.force[i] - work.bias[i])
+    call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
+    # inertia forces once more, at the mean velocity
+    for i in range(nv):
+        data.qvel[i] = v[i] + theta * work.delta[i]
+    call_md(F.com_vel, m, d)
+    call_mdip(F.rne, m, d, 0, data.bias.ctypes.data)
+    for i in range(nv):
+        work.rhs[i] = h * (work.force[i] - data.bias[i])
+    call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
+    for i in range(nv):
+        data.qvel[i] = v[i]
+        work.v_free[i] = v[i] + work.delta[i]
+        if not math.isfinite(work.v_free[i]):
+            work.failure[1] = i
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilateral):
+    """Local velocities of all contacts; those closed at the predicted time enter the problem.
+
+    `found` contacts come from geometry, the rest up to `total` are joint limits with rows given.
+    """
+    nv = model.nv
+    n = 0
+    for c in range(total):
+        if c < found:
+            contact_jacobian(
+                F, m, d, nv, contacts, c, work.jac1, work.jac2, contacts.jacobian, 3 * c
+            )
+        for k in range(3):
+            before = 0.0
+            free = 0.0
+            for j in range(nv):
+                before += contacts.jacobian[3 * c + k, j] * work.v_start[j]
+                free += contacts.jacobian[3 * c + k, j] * work.v_free[j]
+            contacts.before[3 * c + k] = before
+            contacts.free[3 * c + k] = free
+        predicted = contacts.gap[c] + scheme.h * (
+            scheme.activation * contacts.free[3 * c]
+            - (1.0 - scheme.theta) * contacts.before[3 * c]
+        )
+        if predicted <= 0.0:
+            contacts.active[n] = c
+            s = contacts.surface[c]
+            contacts.mu[n] = law.friction[s] if s >= 0 else 0.0
+            for k in range(3):
+                for j in range(nv):
+                    contacts.rows[bilateral + 3 * n + k, j] = contacts.jacobian[3 * c + k, j]
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def warm_start(n, contacts):
+    """Impulses of the last step for the contacts that go on, zero for new ones."""
+    old = contacts.old_count[0]
+    for i in range(n):
+        key = contacts.key[contacts.active[i]]
+        at = -1
+        if i < old and contacts.old_key[i] == key:
+            at = i
+        else:
+            for k in range(old):
+                if contacts.old_key[k] == key:
+                    at = k
+                    break
+        for k in range(3):
+            contacts.r[3 * i + k] = contacts.old_r[3 * at + k] if at >= 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def keep_for_warm_start(n, contacts):
+    """Remember this step's impulses by the key of their contact."""
+    for i in range(n):
+        contacts.old_key[i] = contacts.key[contacts.active[i]]
+        for k in range(3):
+            contacts.old_r[3 * i + k] = contacts.r[3 * i + k]
+    contacts.old_count[0] = n
+
+
+@njit(cache=True, nogil=True)
+def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
+    """Impulses of the n active contacts and the bilateral rows."""
+    nv = model.nv
+    assemble(F, m, d, nv, bilateral, n, contacts, data, work.root)
+    # right-hand side of the bilateral rows: E v_free − b, with b = −c/(10 h) against drift
+    # where no projection takes care of it
+    push = 0.0 if scheme.projection else 0.1 / scheme.h
+    for i in range(bilateral):
+        total = push * contacts.bilateral[i]
+        for j in range(nv):
+            total += contacts.rows[i, j] * work.v_free[j]
+        contacts.bilateral[i] = total
+    warm_start(n, contacts)
+    scale = 1.0
+    iterations = 0
+    attempt = 0
+    while True:
+        restitution = False
+        for i in range(n):
+            c = contacts.active[i]
+            s = contacts.surface[c]
+            e = law.restitution[s] if s >= 0 else 0.0
+            et = law.restitution_tangential[s] if s >= 0 else 0.0
+            restitution = restitution or e > 0.0 or et > 0.0
+            contacts.q[3 * i] = contacts.free[3 * c] + scale * e * contacts.before[3 * c]
+            for k in range(1, 3):
+                contacts.q[3 * i + k] = (
+                    contacts.free[3 * c + k] + scale * et * contacts.before[3 * c + k]
+                )
+        if bilateral > 0:
+            if attempt > 0:
+                assemble(F, m, d, nv, bilateral, n, contacts, data, work.root)
+            eliminate(bilateral, n, contacts)
+        status, used, residual, _ = solve_kernel(
+            n, contacts.delassus, contacts.q, contacts.mu, contacts.r, contacts.u, contacts.work,
+            scheme.tolerance, scheme.max_iterations, scheme.method,
+        )  # fmt: skip
+        iterations += used
+        if not restitution or scale == 0.0:
+            break
+        # work of the impulses: u⁺ is the velocity without the restitution terms
+        gained = 0.0
+        size = 0.0
+        for i in range(n):
+            c = contacts.active[i]
+            s = contacts.surface[c]
+            e = law.restitution[s] if s >= 0 else 0.0
+            et = law.restitution_tangential[s] if s >= 0 else 0.0
+            for k in range(3):
+                shift = scale * (e if k == 0 else et) * contacts.before[3 * c + k]
+                after = contacts.u[3 * i + k] - shift
+                half = 0.5 * contacts.r[3 * i + k] * (after + contacts.free[3 * c + k])
+                gained += half
+                size += abs(half)
+        if gained <= 1e-9 * size:
+            break
+        attempt += 1
+        scale = 0.5 * scale if attempt < 8 else 0.0
+    if bilateral > 0:
+        bilateral_impulses(bilateral, n, contacts)
+    work.stats[1] = iterations
+    work.stats[2] = residual
+    work.stats[3] = 0.0 if status == CONVERGED else 1.0
+    work.stats[4] = 1.0 if attempt > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, sums):
+    """Advance the state by one step; returns OK or what went wrong."""
+    h, theta, nv = scheme.h, scheme.theta, model.nv
+    for i in range(model.nq):
+        work.q_start[i] = data.qpos[i]
+    for i in range(nv):
+        work.v_start[i] = data.qvel[i]
+    work.stats[:] = 0.0
+
+    # configuration q_m at which everything is evaluated
+    call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, (1.0 - theta) * h)
+    update_positions(F, m, d, model)
+    found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
+    bilateral = 0
+    total = found
+    if model.has_constraints and found >= 0:
+        call_md(F.make_constraint, m, d)
+        bilateral = bilateral_rows(O, d, nv, contacts)
+        total = limit_contacts(O, d, nv, found, contacts)
+    if found < 0 or bilateral < 0 or total < 0:
+        return TOO_MANY_CONTACTS
+
+    # motion without contact
+    if not free_velocity(F, m, d, model, data, scheme, work):
+        return NOT_FINITE_FORCE
+
+    # impulses, and the motion with them
+    n = activate(F, m, d, model, scheme, law, contacts, work, found, total, bilateral)
+    work.stats[0] = n
+    for i in range(nv):
+        work.rhs[i] = 0.0
+    if n + bilateral > 0:
+        solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
+        transposed_product(3 * n, nv, contacts.rows, bilateral, contacts.r, work.rhs)
+        add_to_sums(n, contacts, work, sums)
+        transposed_product(bilateral, nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs)
+        call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
+    else:
+        for i in range(nv):
+            work.delta[i] = 0.0
+    keep_for_warm_start(n, contacts)
+    for i in range(nv):
+        data.qvel[i] = work.v_free[i] + work.delta[i]
+        if not math.isfinite(data.qvel[i]):
+            work.failure[1] = i
+            return NOT_FINITE_VELOCITY
+    call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, theta * h)
+
+    # no penetration left
+    if scheme.projection:
+        work.stats[5] = project(
+            F, O, m, d, model, data, wheels, ground, scheme, contacts, work
+        )
+    for i in range(model.nq):
+        if not math.isfinite(data.qpos[i]):
+            work.failure[1] = i
+            return NOT_FINITE_POSITION
+    return OK
+
+
+@njit(cache=True, nogil=True)
+def add_to_sums(n, contacts, work, sums):
+    """Add this step's impulses to what the next record will show."""
+    for j in range(work.rhs.shape[0]):
+        sums.reaction[j] += work.rhs[j]
+    for i in range(n):
+        c = contacts.active[i]
+        s = contacts.surface[c]
+        if s < 0:
+            continue
+        w = contacts.wheel[c]
+        for k in range(3):
+            world = 0.0
+            for a in range(3):
+                world += contacts.frame[c, a, k] * contacts.r[3 * i + a]
+            if w >= 0:
+                sums.world[w, k] += world
+                sums.point[w, k] = contacts.point[c, k]
+            elif contacts.body1[c] == 0:
+                sums.other[k] += world
+        if w >= 0:
+            sums.normal[w, s] += contacts.r[3 * i]
+            sums.tangent[w, s, 0] += contacts.r[3 * i + 1]
+            sums.tangent[w, s, 1] += contacts.r[3 * i + 2]

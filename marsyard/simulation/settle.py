@@ -1,0 +1,87 @@
+"""Placing a robot on the ground before the start.
+
+The robot is first moved straight up or down until its lowest point touches. Then it sinks onto the
+ground with its drives and steering held and its velocity damped away, by the same compiled step as
+the run itself, until it rests: a pose of static equilibrium.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.simulation.contacts import find_contacts
+from marsyard.simulation.moreau_jean import OK, step, update_positions
+
+if TYPE_CHECKING:
+    from marsyard.simulation.simulation import Simulation
+
+#: beyond this much motion up or down nothing is found to stand on [m]
+_FAR = 1e4
+_HOLD = 1e6  # damping that holds drives and steering [N·m·s/rad]
+_STEP = 2e-3  # [s]
+_MAX_STEPS = 20000
+
+
+def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, str]:
+    """Smallest gap [m] of the present pose and the body it belongs to."""
+    s = simulation
+    F, O, m, d = s._functions, s._offsets, s.model._address, s.data._address
+    update_positions(F, m, d, s._model)
+    found = find_contacts(F, O, m, d, s._model, s._data, s._wheels, s._ground, margin, s._contacts)
+    if found <= 0:
+        return np.inf, ""
+    c = int(np.argmin(s._contacts.gap[:found]))
+    body = s.model.body(int(s._contacts.body2[c])).name
+    return float(s._contacts.gap[c]), f"body '{body}'"
+
+
+def place_on_ground(simulation: Simulation) -> None:
+    """Settle the robot on the ground; raises InputError if there is none under it."""
+    s = simulation
+    if not s._model.free_base or s.scenario.interaction.law == "none":
+        raise InputError("robot.settle: needs a robot with a free base and a law of contact")
+    _touch(s)
+    _sink(s)
+
+
+def _touch(s: Simulation) -> None:
+    # straight up or down until the smallest gap is zero
+    height = s.data.qpos[2]
+    for _ in range(200):
+        gap, _ = smallest_gap(s, margin=_FAR)
+        if not np.isfinite(gap) or abs(s.data.qpos[2] - height) > _FAR:
+            raise InputError("robot.settle: there is no ground above or below the robot")
+        s.data.qpos[2] -= gap
+        if abs(gap) < 1e-9:
+            return
+
+
+def _sink(s: Simulation) -> None:
+    held = s._model.damping.copy()
+    roles = s.world.robot.roles
+    for name in [*roles.get("drives", ()), *roles.get("steering", ())]:
+        held[s._model.joint_dof[s.world.joints.index(name)]] += _HOLD
+    model = s._model._replace(damping=held, smooth=False)
+    law = s._law._replace(restitution=0 * s._law.restitution, friction=0 * s._law.friction + 2.0)
+    scheme = s._scheme._replace(h=_STEP, theta=1.0, projection=True)
+    s.data.qvel[:] = 0.0
+    s.data.qfrc_applied[:] = 0.0
+    for k in range(_MAX_STEPS):
+        status = step(
+            s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
+            s._ground, law, scheme, s._contacts, s._work, s._sums,
+        )  # fmt: skip
+        if status != OK:
+            raise InputError("robot.settle: the robot could not be placed on the ground")
+        fastest = float(np.abs(s.data.qvel).max(initial=0.0))
+        s.data.qvel *= 0.9
+        if k > 10 and fastest < 1e-9:
+            break
+    s.data.qvel[:] = 0.0
+    s._contacts.old_count[0] = 0
+    for array in s._sums:
+        array[:] = 0.0
+    s._sums.point[:] = np.nan

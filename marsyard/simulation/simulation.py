@@ -1,0 +1,415 @@
+"""A simulation: a scenario made into a world that is stepped by the compiled loop."""
+
+from __future__ import annotations
+
+import time as clock
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from marsyard.control.expression import STACK, STATE_NAMES, compile_expression
+from marsyard.errors import InputError, suggest
+from marsyard.interaction.contact_geometry import WHEEL_KINDS
+from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
+from marsyard.scenario.schema import Scenario, whole_ratio
+from marsyard.simulation import arrays, loop, moreau_jean
+from marsyard.simulation.mujoco_c import functions, offsets
+from marsyard.simulation.settle import place_on_ground, smallest_gap
+from marsyard.simulation.state import State
+from marsyard.simulation.world import World, build_world, packed_ground, quaternion, start_angles
+
+_METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
+_FOREVER = 2**62
+
+
+class Diverged(RuntimeError):
+    """A step produced something that is not a finite number; says when, where and why."""
+
+
+class Simulation:
+    """A world that can be run through or stepped by hand.
+
+        sim = Simulation(load_scenario("rt0448/test-1"))
+        sim.run()                  # to the end of the scenario
+        sim.step(100)              # or by hand
+        sim.qpos, sim.qvel         # live views of the state (mujoco's layout)
+        sim.torque["RLWheel_y"] = 0.1   # [N·m] by hand, on top of the scenario's laws
+        later = sim.state()        # save, restore, hash
+    """
+
+    def __init__(self, scenario: Scenario, world: World | None = None) -> None:
+        self.scenario = scenario
+        self.world = world or build_world(scenario)
+        self.model = self.world.model
+        self.data = mujoco.MjData(self.model)
+        self.compile_time = 0.0
+        self.wall_time = 0.0
+        self.stopped: str | None = None
+        self._functions = functions()
+        self._offsets = offsets()
+        self._build_constants()
+        self._build_state()
+        self._start()
+
+    # --- what a user reads and sets
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return float(self._counters[0]) * self.scenario.run.step
+
+    @property
+    def qpos(self) -> np.ndarray:
+        """Positions, a live view: free joint x, y, z [m], quaternion w, x, y, z; joints [rad]."""
+        return self.data.qpos
+
+    @property
+    def qvel(self) -> np.ndarray:
+        """Velocities, a live view: free joint linear (world) [m/s], angular (body) [rad/s]; joints."""
+        return self.data.qvel
+
+    @property
+    def torque(self) -> Torques:
+        """Torques set by hand [N·m], by joint; they add to the scenario's laws and stay until
+        changed."""
+        return Torques(self)
+
+    @property
+    def records(self) -> arrays.Records:
+        """What was recorded so far, one row per record (a view)."""
+        n = int(self._counters[1])
+        return arrays.Records(*(a[:n] for a in self._records))
+
+    @property
+    def steps(self) -> int:
+        """Steps done."""
+        return int(self._counters[0])
+
+    # --- running
+
+    def run(self, progress: Callable[[float], Any] | None = None) -> Simulation:
+        """Run to the end of the scenario; `progress` is called with the simulated time [s].
+
+        A run that diverges raises `Diverged`; what it recorded is kept.
+        """
+        run = self.scenario.run
+        total = whole_ratio("duration", run.duration, "step", run.step)
+        chunk = max(1, self._scheme.steps_per_control)
+        while self._counters[0] < total:
+            began = clock.perf_counter()
+            self.step(min(chunk, total - int(self._counters[0])))
+            spent = clock.perf_counter() - began
+            # about ten calls a second keep the bar alive and ctrl-c answered
+            chunk = int(min(max(chunk * 0.1 / max(spent, 1e-4), 1), 10 * chunk, 10_000_000))
+            if progress is not None:
+                progress(self.time)
+        return self
+
+    def step(self, count: int = 1) -> None:
+        """Advance by `count` physics steps, recording when due."""
+        if count < 0:
+            raise InputError(f"step: count = {count}: must be at least 0")
+        if self.stopped is not None:
+            raise Diverged(self.stopped)
+        self._reserve(count)
+        began = clock.perf_counter()
+        status = loop.advance(
+            self._functions, self._offsets, self.model._address, self.data._address,
+            self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
+            self._commands, self._contacts, self._work, self._sums, self._records, self._counters,
+            count,
+        )  # fmt: skip
+        self.wall_time += clock.perf_counter() - began
+        self.data.time = self.time
+        if status != moreau_jean.OK:
+            self.stopped = self._explain(status)
+            raise Diverged(self.stopped)
+
+    def state(self) -> State:
+        """A copy of the whole state."""
+        return State({name: np.array(array) for name, array in self._state_arrays().items()})
+
+    def restore(self, state: State) -> None:
+        """Go back (or forth) to a state of this world. Records written later than it are dropped."""
+        own = self._state_arrays()
+        for name, array in own.items():
+            if name not in state.arrays or state.arrays[name].shape != array.shape:
+                raise InputError(f"restore: '{name}' of the saved state does not fit this world")
+        for name, array in own.items():
+            array[...] = state.arrays[name]
+        self.data.time = self.time
+        self.stopped = None
+
+    def warm_up(self) -> None:
+        """Compile or load the loop, without moving anything."""
+        before = clock.perf_counter()
+        self.step(0)
+        self.compile_time += clock.perf_counter() - before
+        self.wall_time = 0.0
+
+    # --- building
+
+    def _build_constants(self) -> None:
+        m, world, scenario = self.model, self.world, self.scenario
+        nv = m.nv
+        robot = world.robot
+        base = m.body(robot.base).id if robot.base else min(1, m.nbody - 1)
+        free_base = bool(
+            m.body_jntnum[base] == 1
+            and m.jnt_type[m.body_jntadr[base]] == mujoco.mjtJoint.mjJNT_FREE
+            and m.jnt_qposadr[m.body_jntadr[base]] == 0
+        )
+        joint_ids = [m.joint(name).id for name in world.joints]
+        stiffness = np.zeros(nv)
+        for j in joint_ids:
+            stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
+        law = scenario.interaction
+        nonsmooth = law.law == "nonsmooth"
+        robot_collides = (world.geom_surface < 0) & ((m.geom_contype | m.geom_conaffinity) != 0)
+        self._model = arrays.Model(
+            nq=m.nq, nv=nv, base=base, free_base=free_base,
+            diagonal=(m.M_rowadr + m.M_rownnz - 1).astype(np.int64),
+            stiffness=stiffness, damping=np.array(m.dof_damping),
+            geom_body=m.geom_bodyid.astype(np.int64),
+            geom_surface=world.geom_surface, geom_wheel=world.geom_wheel,
+            has_tendons=m.ntendon > 0, has_actuators=m.nu > 0,
+            has_collisions=bool(nonsmooth and robot_collides.any()),
+            has_constraints=bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any()),
+            joint_qpos=np.array([m.jnt_qposadr[j] for j in joint_ids], dtype=np.int64),
+            joint_dof=np.array([m.jnt_dofadr[j] for j in joint_ids], dtype=np.int64),
+            between=len(world.surfaces),
+            smooth=scenario.run.integrator != "moreau_jean",
+        )  # fmt: skip
+        d = self.data
+        self._data = arrays.Data(
+            d.qpos, d.qvel, d.M, d.qLDiagInv, d.qfrc_bias, d.qfrc_passive, d.qfrc_applied,
+            d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xmat, d.xaxis, d.subtree_com,
+            d.subtree_linvel, d.energy,
+        )  # fmt: skip
+        shape = scenario.robot.wheel_shape
+        wheels = list(robot.wheels.values())
+        ids = [m.joint(w.joint).id for w in wheels]
+        self._wheels = arrays.Wheels(
+            body=np.array([m.body(w.body).id for w in wheels], dtype=np.int64),
+            joint=np.array(ids, dtype=np.int64),
+            dof=np.array([m.jnt_dofadr[j] for j in ids], dtype=np.int64),
+            qpos=np.array([m.jnt_qposadr[j] for j in ids], dtype=np.int64),
+            kind=np.array([WHEEL_KINDS[shape or w.shape] for w in wheels], dtype=np.int64),
+            radius=np.array([w.radius for w in wheels], dtype=float),
+            width=np.array([w.width / 2 for w in wheels], dtype=float),
+        )
+        self._ground = packed_ground(world)
+        names = [s.name for s in world.surfaces]
+
+        def by_surface(field: str) -> np.ndarray:
+            values = []
+            for name in names:
+                own = getattr(law.surfaces.get(name), field, None)
+                values.append(getattr(law, field) if own is None else own)
+            return np.array([*values, getattr(law, field)], dtype=float)
+
+        self._law = arrays.Law(
+            by_surface("friction"), by_surface("restitution"), by_surface("restitution_tangential")
+        )
+        run = scenario.run
+        self._scheme = arrays.Scheme(
+            h=run.step, theta=run.theta, activation=run.activation,
+            # nearer than this a contact can close within the step, up to 10 m/s
+            margin=0.02 + 10.0 * run.step,
+            projection=run.projection, projection_tolerance=1e-10,
+            tolerance=law.solver.tolerance, max_iterations=law.solver.max_iterations,
+            method=_METHODS[law.solver.method],
+            steps_per_control=whole_ratio("control_period", run.control_period, "step", run.step),
+            controls_per_record=whole_ratio(
+                "record_period", run.record_period, "control_period", run.control_period
+            ),
+        )  # fmt: skip
+        self._build_commands()
+
+    def _build_commands(self) -> None:
+        robot, joints = self.world.robot, self.world.joints
+        index = {name: i for i, name in enumerate(joints)}
+        h = self.scenario.run.step
+        ops: list[np.ndarray] = []
+        arguments: list[np.ndarray] = []
+        rows = []
+        at = 0
+        for k, law in enumerate(self.scenario.control):
+            field = f"control.{k}.torque"
+            program = compile_expression(law.torque, index, field)
+            end = _FOREVER if law.end is None else _first_step(law.end, h)
+            members = robot.joints_of(law.joints, list(joints), f"control.{k}.joints")
+            for name in members:
+                rows.append((at, at + len(program.op), index[name], _first_step(law.start, h), end))
+            ops.append(program.op)
+            arguments.append(program.argument)
+            at += len(program.op)
+        table = np.array(rows, dtype=np.int64).reshape(-1, 5)
+        n = len(joints)
+        self._commands = arrays.Commands(
+            op=np.concatenate([*ops, np.zeros(0, np.int64)]),
+            argument=np.concatenate([*arguments, np.zeros(0)]),
+            first=table[:, 0].copy(), last=table[:, 1].copy(), joint=table[:, 2].copy(),
+            start=table[:, 3].copy(), end=table[:, 4].copy(),
+            stack=np.zeros(STACK), state=np.zeros(len(STATE_NAMES)),
+            angles=np.zeros(n), rates=np.zeros(n), torque=np.zeros(n), manual=np.zeros(self.model.nv),
+        )  # fmt: skip
+
+    def _build_state(self) -> None:
+        nv, nq = self.model.nv, self.model.nq
+        n_wheels, n_surfaces = len(self._wheels.body), len(self.world.surfaces)
+        c = 8 * n_wheels + 8 + (512 if self._model.has_collisions else 0)
+        if self._model.has_constraints:
+            c += self.model.njnt + self.model.ntendon
+        e = 6 * self.model.neq
+        near = 8
+        f, i = np.zeros, np.int64
+        self._contacts = arrays.Contacts(
+            key=f(c, i), body1=f(c, i), body2=f(c, i), wheel=f(c, i), surface=f(c, i),
+            point=f((c, 3)), frame=f((c, 3, 3)), gap=f(c), jacobian=f((3 * c, nv)),
+            before=f(3 * c), free=f(3 * c), active=f(c, i),
+            rows=f((e + 3 * c, nv)), half=f((e + 3 * c, nv)), delassus=f((3 * c, 3 * c)),
+            q=f(3 * c), mu=f(c), r=f(3 * c), u=f(3 * c), work=f(work_size(c)),
+            bilateral=f(e), bilateral_gram=f((e, e)), bilateral_impulse=f(e),
+            coupling=f((e, 3 * c + 1)),
+            old_key=f(c, i), old_r=f(3 * c), old_count=f(1, i),
+            near_point=f((near, 3)), near_normal=f((near, 3)), near_gap=f(near),
+            near_surface=f(near, i), near_feature=f(near, i),
+        )  # fmt: skip
+        self._work = arrays.Work(
+            f(nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)), f((3, nv)),
+            f(6), f(2, i),
+        )  # fmt: skip
+        self._sums = arrays.Sums(
+            f((n_wheels, n_surfaces)), f((n_wheels, n_surfaces, 2)), f((n_wheels, 3)),
+            np.full((n_wheels, 3), np.nan), f(nv), f(3), f(6),
+        )  # fmt: skip
+        self._counters = np.zeros(2, np.int64)
+        self._records = self._new_records(0)
+
+    def _new_records(self, n: int) -> arrays.Records:
+        nv, nq = self.model.nv, self.model.nq
+        w, s, j = len(self._wheels.body), len(self.world.surfaces), len(self.world.joints)
+        f = np.zeros
+        return arrays.Records(
+            time=f(n), coordinates=f((n, nq)), velocities=f((n, nv)), base_position=f((n, 3)),
+            base_quaternion=f((n, 4)), com=f((n, 3)), com_velocity=f((n, 3)), torque=f((n, j)),
+            normal=f((n, w, s)), tangent=f((n, w, s, 2)), world=f((n, w, 3)), point=f((n, w, 3)),
+            gap=f((n, w, s)), contact_velocity=f((n, w, 3)), reaction=f((n, nv)), other=f((n, 3)),
+            energy=f((n, 2)), stats=f((n, 6)),
+        )  # fmt: skip
+
+    def _reserve(self, steps: int) -> None:
+        per_record = self._scheme.steps_per_control * self._scheme.controls_per_record
+        need = int(self._counters[1]) + steps // per_record + 2
+        have = len(self._records.time)
+        if need > have:
+            grown = self._new_records(max(need, 2 * have))
+            for new, old in zip(grown, self._records, strict=True):
+                new[:have] = old
+            self._records = grown
+
+    def _start(self) -> None:
+        robot, world, d, m = self.scenario.robot, self.world, self.data, self.model
+        if self._model.free_base:
+            d.qpos[:3] = robot.position
+            d.qpos[3:7] = quaternion(robot.attitude)
+            d.qvel[:3] = robot.velocity
+            d.qvel[3:6] = robot.angular_velocity
+        for name, angle in start_angles(world.robot, world.joints, self.scenario).items():
+            d.qpos[m.jnt_qposadr[m.joint(name).id]] = angle
+        if robot.settle:
+            place_on_ground(self)
+        elif self.scenario.interaction.law == "nonsmooth":
+            gap, where = smallest_gap(self)
+            if gap < -1e-6:
+                warnings.warn(
+                    f"robot.position: the robot starts {-gap * 1000:.3g} mm inside the ground "
+                    f"({where}); set robot.settle to true to place it on the ground",
+                    stacklevel=3,
+                )
+        for name, rate in start_angles(world.robot, world.joints, self.scenario, True).items():
+            d.qvel[m.jnt_dofadr[m.joint(name).id]] = rate
+        self._reserve(1)
+        self.record_now()
+
+    def record_now(self) -> None:
+        """Write a record of the current state (done by itself when one is due)."""
+        self._reserve(0)
+        began = clock.perf_counter()
+        loop.command(self._model, self._data, self._commands, self._scheme.h, self.steps)
+        loop.record(
+            self._functions, self._offsets, self.model._address, self.data._address,
+            self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
+            self._contacts, self._work, self._sums, self._records, int(self._counters[1]), self.time,
+        )  # fmt: skip
+        self._counters[1] += 1
+        self.compile_time += clock.perf_counter() - began
+
+    # --- state and failure
+
+    def _state_arrays(self) -> dict[str, np.ndarray]:
+        d = self.data
+        out = {
+            "qpos": d.qpos, "qvel": d.qvel, "act": d.act, "ctrl": d.ctrl,
+            "qacc_warmstart": d.qacc_warmstart, "applied": d.qfrc_applied,
+            "counters": self._counters, "torque": self._commands.torque,
+            "manual": self._commands.manual, "contact_key": self._contacts.old_key,
+            "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
+        }  # fmt: skip
+        out.update({f"sum_{n}": a for n, a in zip(self._sums._fields, self._sums, strict=True)})
+        return out
+
+    def _explain(self, status: int) -> str:
+        at = f"t = {self.time + self.scenario.run.step:.6g} s"
+        if status == moreau_jean.TOO_MANY_CONTACTS:
+            return (
+                f"stopped at {at}: more than {len(self._contacts.gap)} contacts at once; "
+                "is a body deep inside the ground?"
+            )
+        index = int(self._work.failure[1])
+        causes = {
+            moreau_jean.NOT_FINITE_FORCE: "the forces acting on it are not finite or far too large",
+            moreau_jean.NOT_FINITE_VELOCITY: "the contact impulses made its velocity non-finite",
+            moreau_jean.NOT_FINITE_POSITION: "its position is not finite",
+        }
+        if status == moreau_jean.NOT_FINITE_POSITION:
+            index = int(np.searchsorted(self.model.jnt_qposadr, index, side="right")) - 1
+            index = int(self.model.jnt_dofadr[index])
+        body = self.model.body(int(self.model.dof_bodyid[index])).name
+        dof = self.world.dof_names()[index]
+        torques = self._commands.torque
+        cause = causes[status]
+        if not np.all(np.isfinite(torques)):
+            joint = self.world.joints[int(np.flatnonzero(~np.isfinite(torques))[0])]
+            cause = f"the torque law on joint '{joint}' gave a value that is not finite"
+        return f"stopped at {at}: body '{body}' (degree of freedom {dof}): {cause}"
+
+
+class Torques:
+    """Torques set by hand, by joint name [N·m]."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+
+    def _dof(self, name: str) -> int:
+        joints = self._simulation.world.joints
+        if name not in joints:
+            raise InputError(f"torque: unknown joint '{name}'; {suggest(name, joints)}")
+        return int(self._simulation._model.joint_dof[joints.index(name)])
+
+    def __getitem__(self, name: str) -> float:
+        return float(self._simulation._commands.manual[self._dof(name)])
+
+    def __setitem__(self, name: str, value: float) -> None:
+        if not np.isfinite(value):
+            raise InputError(f"torque.{name} = {value}: must be a finite number [N·m]")
+        self._simulation._commands.manual[self._dof(name)] = value
+
+
+def _first_step(time: float, h: float) -> int:
+    """The first step that starts at or after `time`."""
+    return int(np.ceil(time / h - 1e-9))

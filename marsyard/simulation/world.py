@@ -1,0 +1,263 @@
+"""From a scenario to a world that can be stepped: MuJoCo model, ground, wheels, laws.
+
+The robot's MJCF is loaded, gravity and joint springs are set, and the ground's planes, balls and
+boxes are added as geoms too, so that bodies other than wheels collide with them by MuJoCo's shapes.
+Wheels meet the ground through our own exact geometry.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from marsyard.errors import InputError, suggest
+from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh, pack
+from marsyard.robot import Robot, load_robot
+from marsyard.scenario.schema import Scenario
+
+#: contacts of bodies that MuJoCo collides are looked for up to this gap [m]
+MARGIN = 0.02
+#: angular distance from which on a joint limit is watched [rad]
+LIMIT_MARGIN = 0.05
+_TILE = 50.0  # half size of a drawn plane [m]
+
+
+@dataclass(frozen=True)
+class World:
+    """A compiled model with its ground and names."""
+
+    robot: Robot
+    model: mujoco.MjModel
+    surfaces: tuple[Surface, ...]
+    joints: tuple[str, ...]  # hinge and slide joints in the model's order
+    geom_surface: np.ndarray
+    geom_wheel: np.ndarray
+
+    def dof_names(self) -> list[str]:
+        """A name for every degree of freedom."""
+        names: list[str] = []
+        for j in range(self.model.njnt):
+            name = joint_name(self.model, j)
+            kind = self.model.jnt_type[j]
+            if kind == mujoco.mjtJoint.mjJNT_FREE:
+                names += [f"{name}_{c}" for c in ("x", "y", "z", "rot_x", "rot_y", "rot_z")]
+            elif kind == mujoco.mjtJoint.mjJNT_BALL:
+                names += [f"{name}_{c}" for c in ("rot_x", "rot_y", "rot_z")]
+            else:
+                names.append(name)
+        return names
+
+
+def joint_name(model: mujoco.MjModel, j: int) -> str:
+    """A joint's name, or one made from its number."""
+    return mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, j) or f"joint{j}"
+
+
+def make_surfaces(scenario: Scenario) -> tuple[Surface, ...]:
+    """The ground of a scenario as surfaces."""
+    surfaces: list[Surface] = []
+    for g in scenario.ground:
+        name = str(g.name)
+        if g.kind == "plane":
+            surfaces.append(Plane.slope(g.slope, g.uphill, g.through, name=name))
+        elif g.kind == "sphere":
+            surfaces.append(Sphere(g.centre, g.radius, name=name))
+        elif g.kind == "box":
+            half = tuple(s / 2 for s in g.size)
+            surfaces.append(Box(g.centre, half, quaternion(g.attitude), name=name))
+        elif g.file is not None:
+            surfaces.append(TriangleMesh.from_file(g.file, name=name, edge_normal=g.edge_normal))
+        else:
+            triangles = np.array(g.triangles, dtype=float)
+            surfaces.append(
+                TriangleMesh.from_triangles(triangles, name=name, edge_normal=g.edge_normal)
+            )
+    return tuple(surfaces)
+
+
+def quaternion(attitude: tuple[float, float, float]) -> tuple[float, float, float, float]:
+    """w, x, y, z of R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    cr, cp, cy = (math.cos(a / 2) for a in attitude)
+    sr, sp, sy = (math.sin(a / 2) for a in attitude)
+    return (
+        cr * cp * cy + sr * sp * sy,
+        sr * cp * cy - cr * sp * sy,
+        cr * sp * cy + sr * cp * sy,
+        cr * cp * sy - sr * sp * cy,
+    )
+
+
+def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
+    """Load the robot, add the ground, set gravity and springs, compile."""
+    robot = robot or load_robot(scenario.robot.name)
+    surfaces = make_surfaces(scenario)
+    spec = robot.spec()
+    _check_roles(spec, robot)
+    spec.option.gravity = [0.0, 0.0, -scenario.gravity]
+    spec.option.timestep = scenario.run.step
+    spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    _set_integrator(spec, scenario)
+    if scenario.interaction.law == "mujoco":
+        _soft_wheels(spec, robot, scenario)
+    if scenario.interaction.law == "none":
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    for surface in surfaces:
+        _add_ground_geom(spec, surface, scenario)
+    # contacts and limits are to be seen before they close
+    if scenario.interaction.law == "nonsmooth":
+        for geom in spec.geoms:
+            geom.margin = max(geom.margin, MARGIN)
+        for joint in spec.joints:
+            joint.margin = LIMIT_MARGIN
+    model = _compile(spec, robot)
+    if np.any(model.dof_frictionloss > 0) and scenario.interaction.law == "nonsmooth":
+        raise InputError(
+            f"{robot.name}: frictionloss on a joint is not supported with the nonsmooth law; "
+            "remove it or use run.integrator semi_implicit"
+        )
+    joints = tuple(
+        joint_name(model, j)
+        for j in range(model.njnt)
+        if model.jnt_type[j] in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+    )
+    _set_springs(model, robot, joints, scenario)
+    names = [s.name for s in surfaces]
+    geom_surface = np.full(model.ngeom, -1, dtype=np.int64)
+    geom_wheel = np.full(model.ngeom, -1, dtype=np.int64)
+    wheel_bodies = {
+        mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, w.body): i
+        for i, w in enumerate(robot.wheels.values())
+    }
+    for g in range(model.ngeom):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, g) or ""
+        if name.startswith("ground:"):
+            geom_surface[g] = names.index(name.removeprefix("ground:"))
+        geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
+    return World(robot, model, surfaces, joints, geom_surface, geom_wheel)
+
+
+def _check_roles(spec: mujoco.MjSpec, robot: Robot) -> None:
+    bodies = [b.name for b in spec.bodies]
+    joints = [j.name for j in spec.joints]
+
+    def known(name: str, names: list[str], field: str) -> None:
+        if name not in names:
+            raise InputError(
+                f"{robot.name}: {field}: '{name}' is not in {robot.model.name}; {suggest(name, names)}"
+            )
+
+    if robot.base is not None:
+        known(robot.base, bodies, "base")
+    for key, wheel in robot.wheels.items():
+        known(wheel.body, bodies, f"wheels.{key}.body")
+        known(wheel.joint, joints, f"wheels.{key}.joint")
+    for role, members in robot.roles.items():
+        for joint in members:
+            known(joint, joints, f"roles.{role}")
+
+
+def _set_integrator(spec: mujoco.MjSpec, scenario: Scenario) -> None:
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    if scenario.run.integrator == "semi_implicit":
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+
+
+def _soft_wheels(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
+    # mujoco's own contact needs a geom that collides on each wheel
+    friction = scenario.interaction.friction
+    for name, wheel in robot.wheels.items():
+        body = spec.body(wheel.body)
+        geom = body.add_geom(name=f"soft:{name}", contype=1, conaffinity=1, mass=0, group=3)
+        geom.type = mujoco.mjtGeom.mjGEOM_SPHERE
+        geom.size = [wheel.radius, 0, 0]
+        geom.friction = [friction, 0.0, 0.0]
+
+
+def _add_ground_geom(spec: mujoco.MjSpec, surface: Surface, scenario: Scenario) -> None:
+    own = scenario.interaction.surfaces.get(surface.name)
+    friction = scenario.interaction.friction
+    if own is not None and own.friction is not None:
+        friction = own.friction
+    geom = None
+    if isinstance(surface, Plane):
+        geom = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[_TILE, _TILE, 1])
+        geom.pos = surface.point
+        geom.quat = _rotation_to(np.array(surface.normal))
+    elif isinstance(surface, Sphere):
+        geom = spec.worldbody.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[surface.radius, 0, 0]
+        )
+        geom.pos = surface.centre
+    elif isinstance(surface, Box):
+        geom = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=surface.half_size)
+        geom.pos = surface.centre
+        geom.quat = surface.rotation
+    elif scenario.interaction.law == "mujoco":
+        raise InputError(
+            f"ground.{surface.name}: mujoco's soft contact takes only convex shapes, not a mesh of "
+            "triangles; use interaction.law nonsmooth, or build the ground from planes and boxes"
+        )
+    if geom is not None:
+        geom.name = f"ground:{surface.name}"
+        geom.contype, geom.conaffinity = 1, 1
+        geom.friction = [friction, 0.0, 0.0]
+        geom.rgba = [0.72, 0.45, 0.3, 1.0]
+
+
+def _rotation_to(normal: np.ndarray) -> np.ndarray:
+    """Quaternion that turns z into `normal`."""
+    q = np.zeros(4)
+    mujoco.mju_quatZ2Vec(q, normal / np.linalg.norm(normal))
+    return q
+
+
+def _compile(spec: mujoco.MjSpec, robot: Robot) -> mujoco.MjModel:
+    # wheels have their own geometry: their geoms are only seen, except the soft ones
+    wheel_bodies = {w.body for w in robot.wheels.values()}
+    for geom in spec.geoms:
+        if geom.parent.name in wheel_bodies and not geom.name.startswith("soft:"):
+            geom.contype, geom.conaffinity = 0, 0
+    for body in spec.bodies:
+        if body.explicitinertial and body.mass < 0:
+            raise InputError(f"{robot.name}: body '{body.name}': mass = {body.mass}: must be above 0")
+    try:
+        return spec.compile()
+    except ValueError as error:
+        text = " ".join(str(error).split())
+        raise InputError(f"{robot.model.name}: MuJoCo cannot build the model ({text})") from None
+
+
+def _set_springs(
+    model: mujoco.MjModel, robot: Robot, joints: tuple[str, ...], scenario: Scenario
+) -> None:
+    start = start_angles(robot, joints, scenario)
+    for group, spring in scenario.robot.springs.items():
+        for name in robot.joints_of(group, list(joints), f"robot.springs.{group}"):
+            j = model.joint(name).id
+            model.jnt_stiffness[j] = spring.stiffness
+            model.dof_damping[model.jnt_dofadr[j]] = spring.damping
+            at = model.jnt_qposadr[j]
+            model.qpos_spring[at] = start.get(name, model.qpos0[at])
+
+
+def start_angles(
+    robot: Robot, joints: tuple[str, ...], scenario: Scenario, rates: bool = False
+) -> dict[str, float]:
+    """Start angle [rad] (or rate [rad/s]) of every joint that the scenario names."""
+    values: dict[str, float] = {}
+    given: dict[str, Any] = scenario.robot.joint_rates if rates else scenario.robot.joints
+    field = "robot.joint_rates" if rates else "robot.joints"
+    for group, value in given.items():
+        for name in robot.joints_of(group, list(joints), f"{field}.{group}"):
+            values[name] = value
+    return values
+
+
+def packed_ground(world: World) -> Any:
+    """The ground as arrays for the compiled kernels."""
+    return pack(world.surfaces)
