@@ -6,6 +6,7 @@ Nothing here takes part in physics.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import mujoco
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 Colour = tuple[int, int, int]
 
-SAND: tuple[Colour, Colour] = ((196, 143, 104), (183, 129, 91))
-ROCK: Colour = (134, 104, 88)
+SAND: tuple[Colour, Colour] = ((168, 112, 76), (152, 98, 64))
+ROCK: Colour = (112, 84, 70)
 STEEL: Colour = (186, 189, 194)
 BLACK: Colour = (52, 54, 58)
 MARK: Colour = (240, 120, 30)
 TILE = 0.5  # edge of a tile [m]
-MARGIN = 4.0  # ground shown beyond the track [m]
+MARGIN = 8.0  # ground shown beyond the track [m]
 
 
 class GroundMesh(NamedTuple):
@@ -212,17 +213,18 @@ def _wheel_marks(shapes: list[Shape], axis: np.ndarray, anchor: np.ndarray) -> l
     first /= np.linalg.norm(first)
     frame = np.stack([first, np.cross(axis, first), axis], axis=1)
     if half > 0.6 * radius:
-        parts = _ball_marks(radius)
+        parts = _ball_marks(round(radius, 6))
     else:
-        parts = _disc_marks(radius, half)
+        parts = _disc_marks(round(radius, 6), round(half, 6))
     centre = anchor + middle * axis
     return [
         Shape(np.asarray(m.vertices) @ frame.T + centre, np.asarray(m.faces), c) for m, c in parts
     ]
 
 
+@lru_cache(maxsize=8)
 def _ball_marks(radius: float) -> list[tuple[trimesh.Trimesh, Colour]]:
-    """Rings through the poles of a ball-shaped wheel: two dark, one of them with a bright half."""
+    """Two dark rings through the poles of a ball-shaped wheel, and a bright dot on one."""
     trimesh = _trimesh()
     turn = trimesh.transformations.rotation_matrix
     ring = trimesh.creation.torus(radius, 0.03 * radius, major_sections=64, minor_sections=8)
@@ -233,6 +235,7 @@ def _ball_marks(radius: float) -> list[tuple[trimesh.Trimesh, Colour]]:
     return [(_join([ring, other]), BLACK), (dot, MARK)]
 
 
+@lru_cache(maxsize=8)
 def _disc_marks(radius: float, half: float) -> list[tuple[trimesh.Trimesh, Colour]]:
     """Six spokes that stand out of both faces, ribs on the tread and a mark near the rim."""
     trimesh = _trimesh()

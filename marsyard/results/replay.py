@@ -166,7 +166,8 @@ class Replay:
         self._stop.set()
         self._changed.set()
         self._thread.join(timeout=2.0)
-        self.server.stop()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()
 
     def wait(self) -> None:
         """Wait until the replay is stopped."""
@@ -179,6 +180,7 @@ class Replay:
         scene, view = self.scene, self.server.scene
         view.set_up_direction("+z")
         view.configure_default_lights(enabled=True, cast_shadow=True)
+        view.set_background_image(_sky(), format="png")
         for number, mesh in enumerate(scene.ground):
             view.add_mesh_simple(
                 f"/ground/{number}-{mesh.name}",
@@ -420,6 +422,13 @@ def _free_port(host: str, port: int) -> int:
 
 
 # --- pieces
+
+
+def _sky() -> np.ndarray:
+    """A dusty sky, lighter towards the horizon; picture of shape [64, 16, 3]."""
+    high, low = np.array([176.0, 150.0, 126.0]), np.array([232.0, 214.0, 194.0])
+    rows = np.linspace(0.0, 1.0, 64)[:, None, None]
+    return np.broadcast_to(high + (low - high) * rows, (64, 16, 3)).astype(np.uint8)
 
 
 def _typical_force(scene: Scene) -> float:
