@@ -1,0 +1,122 @@
+"""Figures: what they show, and that they can be drawn from anything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.image import imread
+from synthetic import WHEELS, dataset
+
+from marsyard.errors import InputError
+from marsyard.results import default_figures, draw, draw_track, save_figures
+from marsyard.scenario.schema import Figure
+
+
+@pytest.fixture(scope="module")
+def ds() -> xr.Dataset:
+    return dataset(period=0.02, duration=8.0)
+
+
+def test_panels_carry_units_names_and_a_legend(ds):
+    figure = draw(ds, Figure(title="Forces", panels=(("impulse_normal",), ("position_base.z",))))
+    upper, lower = figure.axes
+    assert upper.get_ylabel() == "normal impulse [N·s]"
+    assert lower.get_ylabel() == "base position z [m]"
+    assert lower.get_xlabel() == "time [s]"
+    assert [t.get_text() for t in upper.get_legend().get_texts()] == list(WHEELS)
+    assert lower.get_legend() is None
+    assert figure.texts[0].get_text() == "Forces"
+
+
+def test_a_wheel_keeps_its_colour(ds):
+    panels = (("impulse_normal",), ("contact_velocity.normal",), ("gap.CL",))
+    first, second, third = draw(ds, Figure(title="t", panels=panels)).axes
+    colours = [line.get_color() for line in first.get_lines()]
+    assert colours == [line.get_color() for line in second.get_lines()]
+    assert third.get_lines()[0].get_color() == colours[WHEELS.index("CL")]
+    assert len(set(colours)) == 6
+    # the same legend is said once
+    assert first.get_legend() is not None and second.get_legend() is None
+
+
+def test_window_cuts_time_and_sets_the_height(ds):
+    figure = draw(ds, Figure(title="t", panels=(("impulse_normal_sum",),), start=3.0, end=4.0))
+    ax = figure.axes[0]
+    assert ax.get_xlim() == (3.0, 4.0)
+    assert ax.get_ylim()[1] < 20.0 < float(ds["impulse_normal"].sum("wheel").max())
+
+
+def test_mixed_units_stand_in_the_legend(ds):
+    panels = (("position_base.z", "velocity_base.z"),)
+    ax = draw(ds, Figure(title="t", panels=panels)).axes[0]
+    texts = [t.get_text().replace("\n", " ") for t in ax.get_legend().get_texts()]
+    assert texts == ["base position z [m]", "base velocity z [m/s]"]
+
+
+def test_many_records_are_thinned_and_keep_their_peak():
+    time = np.arange(200_000) * 1e-3
+    values = np.sin(time)
+    values[123_457] = 9.0
+    ds = xr.Dataset({"a": ("time", values, {"units": "m"})}, coords={"time": time})
+    line = draw(ds, Figure(title="t", panels=(("a",),))).axes[0].get_lines()[0]
+    x, y = line.get_data()
+    assert len(x) < 5000 and y.max() == 9.0
+    assert (x[0], x[-1]) == (time[0], time[-1])
+    assert (np.diff(x) > 0).all()
+
+
+@pytest.mark.parametrize("values", [0.0, 7.5, np.nan, np.inf])
+def test_flat_and_empty_series_can_be_drawn(values, tmp_path):
+    ds = xr.Dataset(
+        {"solver_residual": ("time", np.full(5, values))}, coords={"time": np.arange(5.0)}
+    )
+    saved = save_figures(ds, [Figure(title="flat", panels=(("solver_residual",),))], tmp_path)
+    assert imread(saved[0].path).std() > 0
+
+
+def test_unknown_variable_is_named(ds):
+    with pytest.raises(InputError, match="did you mean 'gap'"):
+        draw(ds, Figure(title="t", panels=(("gaps",),)))
+
+
+def test_default_figures_are_drawn_as_png_with_the_track(ds, tmp_path):
+    saved = save_figures(ds, (), tmp_path, dpi=60)
+    titles = [f.title for f in saved]
+    assert titles[-1] == "Track"
+    for word in ("Base position", "impulses", "Gap", "Sliding", "Wheel angle", "Energy", "Solver"):
+        assert any(word in t for t in titles), word
+    for figure in saved:
+        pixels = imread(figure.path)
+        assert pixels.shape[1] > 400 and pixels[..., :3].std() > 0.02, figure.title
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(f.path.name for f in saved)
+
+
+def test_default_figures_leave_out_what_is_not_there():
+    ds = xr.Dataset(
+        {"energy_kinetic": ("time", [1.0, 2.0]), "gap": ("time", [1.0, 0.5])},
+        coords={"time": [0.0, 1.0]},
+    )
+    assert [f.title for f in default_figures(ds)] == ["Gap and normal contact velocity", "Energy"]
+    assert default_figures(ds)[0].panels == (("gap",),)
+
+
+def test_no_track_of_a_robot_that_stays(tmp_path):
+    ds = dataset(period=0.02, duration=2.0)
+    saved = save_figures(ds, [Figure(title="z", panels=(("position_base.z",),))], tmp_path)
+    assert [f.title for f in saved] == ["z"]
+
+
+def test_track_has_one_scale_along_x_and_y(ds):
+    upper = draw_track(ds).axes[0]
+    box = upper.get_window_extent()
+    per_x = box.width / np.ptp(upper.get_xlim())
+    per_y = box.height / np.ptp(upper.get_ylim())
+    assert per_x == pytest.approx(per_y, rel=1e-6)
+
+
+def test_captions_tell_the_window_and_the_source(ds, tmp_path):
+    figure = Figure(title="A/B: <c>", panels=(("gap",),), start=1.0, note="Figure 6 of the source.")
+    saved = save_figures(ds.isel(time=slice(0, 100)), [figure], tmp_path)[0]
+    assert saved.caption == "From 1 s to the end. Figure 6 of the source."
+    assert saved.path.name == "01-a-b-c.png"

@@ -1,0 +1,199 @@
+"""The report: complete, self-contained, and loud about what went wrong."""
+
+from __future__ import annotations
+
+import html.parser
+import io
+import re
+
+import pytest
+import xarray as xr
+from rich.console import Console
+from synthetic import dataset
+
+from marsyard.results import check_table, evaluate_all, save_figures, write_report
+from marsyard.results._page import number
+from marsyard.scenario.schema import Scenario
+
+EVIL = '<script>alert("x")</script> & <img src=http://example.org/a.png>'
+
+
+def scenario(**changes) -> Scenario:
+    return Scenario.model_validate(
+        {
+            "title": "Drop & drive",
+            "description": "Falls from 1 m,\nthen drives.",
+            "sources": ["RT-0448, section 3"],
+            "robot": {"name": "exomars_rt0448", "position": [0, 0, 1], "springs": {"steering": {}}},
+            "ground": [
+                {"kind": "plane", "slope": "10 deg"},
+                {"kind": "sphere", "centre": [3, 0, -0.8], "radius": 1.0},
+                {"kind": "box", "centre": [5, 0, 0], "size": [1, 1, 0.2]},
+                {"kind": "mesh", "triangles": [[[0, 0, 0], [1, 0, 0], [0, 1, 0]]]},
+            ],
+            "interaction": {
+                "friction": 0.65,
+                "restitution": 0.21,
+                "surfaces": {"sphere": {"friction": 0.3}},
+            },
+            "control": [{"joints": "drives", "torque": "0.1*t", "start": 5.0, "end": 8.0}],
+            "run": {"duration": 8.0, "step": 0.001, "record_period": 0.02},
+            "report": {
+                "figures": [
+                    {"title": "Height", "panels": [["position_base.z"]], "note": "Figure 4."}
+                ],
+                "checks": [
+                    {
+                        "name": "impact time",
+                        "of": "impact",
+                        "take": "impact_time",
+                        "expected": 0.7352,
+                        "tolerance": 0.001,
+                        "unit": "s",
+                        "source": "√(2h/g)",
+                    },
+                    {"name": "too high", "of": "speed", "expected": 9.0, "tolerance": 0.1},
+                    {"name": "missing", "of": "sinkage", "expected": 0.0, "tolerance": 1.0},
+                ],
+            },
+            **changes,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def ds() -> xr.Dataset:
+    return dataset(period=0.02, duration=8.0)
+
+
+def page(folder, ds, given, info=None) -> str:
+    checks = evaluate_all(ds, given.report.checks)
+    figures = save_figures(ds, given.report.figures, folder / "figures", dpi=50)
+    path = write_report(folder, ds, given, checks, figures, info)
+    assert path == folder / "report.html"
+    return path.read_text(encoding="utf-8")
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects tags, what they refer to, and the text."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[str] = []
+        self.references: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        wanted = ("src", "href", "srcset", "data", "action")
+        self.references += [str(v) for k, v in attrs if k in wanted]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def test_stands_alone(ds, tmp_path):
+    text = page(tmp_path, ds, scenario())
+    reader = Reader(text)
+    assert reader.references and all(r.startswith("data:") for r in reader.references)
+    assert "script" not in reader.tags and "iframe" not in reader.tags
+    assert not re.search(r"url\(|@import", text)
+    assert reader.tags.count("img") == 2
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_tells_what_was_run_and_what_came_out(ds, tmp_path):
+    info = {
+        "scenario": "rt0448/test-1",
+        "overrides": ["interaction.friction=0.65"],
+        "steps": 8000,
+        "wall_time": 0.5,
+        "compile_time": 1.25,
+        "versions": {"marsyard": "9.9.9"},
+    }
+    text = Reader(page(tmp_path, ds, scenario(), info)).text
+    for said in (
+        "Drop & drive", "rt0448/test-1", "then drives.", "RT-0448, section 3",
+        "0.65", "0.21", "0.001 s", "Moreau-Jean", "slope 10 °", "sphere, radius 1 m",
+        "on sphere friction 0.3", "torque 0.1*t N·m from 5 s to 8 s", "interaction.friction=0.65",
+        "Figure 1: Height. Figure 4.", "Figure 2: Track.",
+        "16 000", "16 ×", "62.5 µs", "1.25 s", "9.9.9", "mujoco", "numba", "numpy", "python",
+        "largest residual", "largest penetration", "dissipated", "work of the motors",
+    ):  # fmt: skip
+        assert said in text, said
+
+
+def test_every_check_is_there_with_its_verdict(ds, tmp_path):
+    text = Reader(page(tmp_path, ds, scenario())).text
+    assert "checks passed 1 of 3" in text or "1 of 3 checks passed" in text
+    for said in ("impact time", "✓ pass", "√(2h/g)", "too high", "✗ fail", "missing"):
+        assert said in text, said
+    assert "– not computed" in text and "no variable 'sinkage'" in text
+
+
+def test_unconverged_steps_are_loud(ds, tmp_path):
+    assert "alarm" not in re.sub(
+        r"<style>.*?</style>", "", page(tmp_path, ds, scenario()), flags=re.S
+    )
+    bad = ds.copy(deep=True)
+    bad["unconverged"][10] = 3
+    text = page(tmp_path, bad, scenario())
+    assert text.count('class="alarm"') == 2
+    assert "3 of the steps did not converge" in text and "t = 0.2 s" in text
+
+
+def test_text_of_users_is_escaped(ds, tmp_path):
+    given = scenario(
+        title=EVIL,
+        description=EVIL,
+        sources=[EVIL],
+        robot={"name": EVIL},
+        interaction={},
+        control=[{"joints": EVIL, "torque": EVIL}],
+        report={
+            "figures": [{"title": EVIL, "panels": [["gap"]], "note": EVIL}],
+            "checks": [
+                {"name": EVIL, "of": EVIL, "expected": 1, "tolerance": 1, "unit": EVIL,
+                 "source": EVIL}
+            ],
+        },
+    )  # fmt: skip
+    info = {"scenario": EVIL, "overrides": [EVIL], "versions": {EVIL: EVIL}, "started": EVIL}
+    text = page(tmp_path, ds, given, info)
+    reader = Reader(text)
+    assert "script" not in reader.tags
+    assert all(r.startswith("data:") for r in reader.references)
+    assert reader.text.count("alert") >= 10
+
+
+def test_a_bare_data_set_is_enough(tmp_path):
+    ds = xr.Dataset(
+        {"position_base": (("time", "axis"), [[0.0, 0, 0], [0.0, 0, 1]])},
+        coords={"time": [0.0, 1.0], "axis": list("xyz")},
+    )
+    given = scenario(ground=[], interaction={}, control=[], report={})
+    text = Reader(write_report(tmp_path, ds, given, [], []).read_text(encoding="utf-8")).text
+    assert "This scenario lists no checks" in text and "not recorded" in text
+
+
+def test_check_table_for_the_terminal(ds):
+    out = io.StringIO()
+    checks = evaluate_all(ds, scenario().report.checks)
+    Console(file=out, width=160).print(check_table(checks))
+    text = out.getvalue()
+    for said in ("impact time", "0.7352", "pass", "too high", "fail", "not computed", "√(2h/g)"):
+        assert said in text, said
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (float("nan"), "–"), (0.0, "0"), (-1.5, "−1.5"), (1e-10, "10⁻¹⁰"),
+     (-2.5e7, "−2.5·10⁷"), (12345.0, "12345")],
+)  # fmt: skip
+def test_numbers_are_written_for_reading(value, text):
+    assert number(value) == text
