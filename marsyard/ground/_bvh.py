@@ -1,8 +1,9 @@
 """A bounding-volume hierarchy over triangles in one flat array.
 
-Triangles are sorted along a space-filling (Morton) curve and cut into 2^d equal runs of two to
-four, the leaves of a complete binary tree in heap order: the children of node i are 2 i and
-2 i + 1, leaf l is node 2^d + l. Such a tree needs no child pointers and is walked without a stack.
+A complete binary tree in heap order: the children of node i are 2 i and 2 i + 1, leaf l is node
+2^d + l. Each node halves its triangles at the median of their centres along the longest side of
+the box around those centres, and a leaf holds two to four of them. Such a tree needs no child
+pointers and is walked without a stack.
 """
 
 from __future__ import annotations
@@ -11,38 +12,6 @@ import numpy as np
 from numba import njit
 
 LEAF_SIZE = 4
-
-
-@njit(cache=True, nogil=True)
-def _spread(value):
-    """The 21 low bits of `value`, two zeros between each and the next."""
-    x = np.uint64(value) & np.uint64(0x1FFFFF)
-    x = (x | x << np.uint64(32)) & np.uint64(0x1F00000000FFFF)
-    x = (x | x << np.uint64(16)) & np.uint64(0x1F0000FF0000FF)
-    x = (x | x << np.uint64(8)) & np.uint64(0x100F00F00F00F00F)
-    x = (x | x << np.uint64(4)) & np.uint64(0x10C30C30C30C30C3)
-    x = (x | x << np.uint64(2)) & np.uint64(0x1249249249249249)
-    return x
-
-
-@njit(cache=True, nogil=True)
-def morton_codes(points, triangles):
-    """Place of each triangle's centre on the curve, uint64, shape (m,)."""
-    count = triangles.shape[0]
-    low = np.array([points[:, 0].min(), points[:, 1].min(), points[:, 2].min()])
-    high = np.array([points[:, 0].max(), points[:, 1].max(), points[:, 2].max()])
-    scale = 2097151.0 / max((high - low).max(), 1e-290)
-    codes = np.empty(count, np.uint64)
-    for i in range(count):
-        code = np.uint64(0)
-        for axis in range(3):
-            centre = 0.0
-            for j in range(3):
-                centre += points[triangles[i, j], axis]
-            place = np.int64((centre / 3.0 - low[axis]) * scale)
-            code |= _spread(place) << np.uint64(axis)
-        codes[i] = code
-    return codes
 
 
 def leaf_count(triangles: int) -> int:
@@ -54,10 +23,69 @@ def leaf_count(triangles: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _select(order, key, low, high, middle):
+    """Permute order[low:high] so that no key before `middle` is above one from `middle` on."""
+    high -= 1
+    while low < high:
+        # the median of three as pivot
+        a, b, c = key[order[low]], key[order[(low + high) // 2]], key[order[high]]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while key[order[i]] < pivot:
+                i += 1
+            while key[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+@njit(cache=True, nogil=True)
+def tree_order(points, triangles, leaves):
+    """The order of the triangles along the leaves, int64, shape (m,)."""
+    count = triangles.shape[0]
+    centre = np.empty((3, count))
+    for i in range(count):
+        for axis in range(3):
+            centre[axis, i] = (
+                points[triangles[i, 0], axis]
+                + points[triangles[i, 1], axis]
+                + points[triangles[i, 2], axis]
+            )
+    order = np.arange(count)
+    width = leaves
+    while width > 1:
+        for first in range(0, leaves, width):
+            low = first * count // leaves
+            middle = (first + width // 2) * count // leaves
+            high = (first + width) * count // leaves
+            best, longest = 0, -1.0
+            for axis in range(3):
+                least, most = np.inf, -np.inf
+                for i in range(low, high):
+                    x = centre[axis, order[i]]
+                    least = min(least, x)
+                    most = max(most, x)
+                if most - least > longest:
+                    best, longest = axis, most - least
+            _select(order, centre[best], low, high, middle)
+        width //= 2
+    return order
+
+
+@njit(cache=True, nogil=True)
 def build_nodes(points, triangles, leaves):
     """Bounding boxes of all nodes, low then high corner [m], root first, shape (2 leaves - 1, 6).
 
-    Leaf l holds triangles l m // leaves to (l + 1) m // leaves of the m sorted ones.
+    Leaf l holds triangles l m // leaves to (l + 1) m // leaves of the m in `tree_order`.
     """
     count = triangles.shape[0]
     node = np.empty((2 * leaves - 1, 6))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from marsyard.ground._bvh import build_nodes, leaf_count, morton_codes
+from marsyard.ground._bvh import build_nodes, leaf_count, tree_order
 from marsyard.ground._mesh_topology import neighbours
 
 # two faces count as one flat region when their normals differ by less than this angle [rad]
@@ -38,9 +38,9 @@ def build_tables(points: np.ndarray, triangles: np.ndarray, two_sided: bool) -> 
     if two_sided:
         back = triangles[:, ::-1] + len(points)
         points, triangles = np.concatenate([points, points]), np.concatenate([triangles, back])
-    order = np.argsort(morton_codes(points, triangles), kind="stable")
-    triangles = np.ascontiguousarray(triangles[order])
-    node = build_nodes(points, triangles, leaf_count(len(triangles)))
+    leaves = leaf_count(len(triangles))
+    triangles = np.ascontiguousarray(triangles[tree_order(points, triangles, leaves)])
+    node = build_nodes(points, triangles, leaves)
     faces = _faces(points, triangles)
     twin = neighbours(triangles, len(points))
     region = _flat_regions(faces, twin)
@@ -120,7 +120,7 @@ def _edges(faces, twin):
     """Edges that can touch, and for each side its edge's number (or -1), negative - 2 if the
     other triangle owns it."""
     sides = np.full(twin.shape[0], -1, np.int64)
-    out = np.empty((twin.shape[0], 14))
+    out = np.empty((twin.shape[0], 16))
     total = 0
     for side in range(twin.shape[0]):
         other = twin[side]
@@ -160,7 +160,7 @@ def _edges(faces, twin):
                 angle = math.pi
         if angle <= FLAT_ANGLE:
             continue
-        row[13] = angle
+        row[13], row[14], row[15] = angle, math.cos(angle), math.sin(angle)
         sides[side] = total
         if other >= 0:
             sides[other] = -2 - total

@@ -38,8 +38,9 @@ class GroundArrays(NamedTuple):
     node            (N, 6) float64     bounding boxes, low xyz and high xyz [m]; heap order
     triangle        (T, 12) float64    corners a, b, c [m], unit normal
     triangle_index  (T, 7) int64       flat region, three edges owned or -1, three vertices or -1
-    edge            (E, 14) float64    start q [m], unit direction e, length [m], first normal n,
-                                       turning direction t, end angle of the normal arc [rad]
+    edge            (E, 16) float64    start q [m], unit direction e, length [m], first normal n,
+                                       turning direction t, end angle of the normal arc [rad],
+                                       its cosine and sine
     edge_group      (E,) int64         number shared by collinear pieces of one straight edge
     vertex          (V, 6) float64     position [m], mean outward normal
     ring            (V+1,) int64       first ray of each vertex
@@ -121,7 +122,7 @@ def _concatenate(meshes: list[TriangleMesh], numbers: list[int]) -> dict[str, np
         "node": [np.zeros((0, 6))],
         "triangle": [np.zeros((0, 12))],
         "triangle_index": [np.zeros((0, 7), np.int64)],
-        "edge": [np.zeros((0, 14))],
+        "edge": [np.zeros((0, 16))],
         "edge_group": [np.zeros(0, np.int64)],
         "vertex": [np.zeros((0, 6))],
         "ring": [np.zeros(1, np.int64)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from marsyard.interaction.contact_geometry.compiled import kernel
+from marsyard.interaction.contact_geometry.compiled import inlined, kernel
 
 # two contacts of one surface closer than this part of the wheel radius, with normals closer than
 # this cosine (2.6°), press on the same spot: the deeper one is kept
@@ -13,7 +13,7 @@ SAME_NORMAL = 0.999
 FACE, EDGE, VERTEX = 0, 1, 2
 
 
-@kernel
+@inlined
 def feature_number(surface, what, number, rim):
     """One int64 for a feature: surface, FACE/EDGE/VERTEX, its number, and the wheel's rim.
 
@@ -23,7 +23,7 @@ def feature_number(surface, what, number, rim):
     return (surface << 42) | (((number << 2) | what) << 2) | rim
 
 
-@kernel
+@inlined
 def write(i, px, py, pz, nx, ny, nz, gap, surface, feature, point, normal, gaps, surfaces, ids):
     """Put one contact into row i."""
     point[i, 0] = px

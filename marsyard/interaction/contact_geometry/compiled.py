@@ -9,3 +9,6 @@ from __future__ import annotations
 from numba import njit
 
 kernel = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+
+# for functions with many array arguments, whose passing would cost more than their work
+inlined = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)

@@ -17,17 +17,15 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.contact_geometry.compiled import kernel
+from marsyard.interaction.contact_geometry.compiled import inlined, kernel
 
 # what `solve_edge` found
 NOTHING, RIM, TREAD = 0, 1, 2
 
 
-@kernel
-def _slope(theta, sigma, P, Q, A, B, rho, half):
-    """f'(θ) and f''(θ) on the side of the kink where sign(s) = sigma."""
-    c = math.cos(theta)
-    si = math.sin(theta)
+@inlined
+def _slope(c, si, sigma, P, Q, A, B, rho, half):
+    """f'(θ) and f''(θ), given cos θ and sin θ, on the side of the kink where sign(s) = sigma."""
     s = A * c + B * si
     ds = B * c - A * si
     k2 = max(1.0 - s * s, 1e-24)
@@ -39,37 +37,41 @@ def _slope(theta, sigma, P, Q, A, B, rho, half):
 
 
 @kernel
-def _peak(low, high, sigma, P, Q, A, B, rho, half):
-    """Where f' falls through zero between low and high, or -1: Newton kept inside a bracket."""
-    first, _ = _slope(low, sigma, P, Q, A, B, rho, half)
-    if first <= 0.0:
+def _peak(low, c_low, s_low, high, c_high, s_high, sigma, P, Q, A, B, rho, half):
+    """Where f' falls through zero between low and high, or -1: Newton kept inside a bracket.
+
+    Cosines and sines of the ends come with them, so that edges that do not touch cost no
+    trigonometric function.
+    """
+    first, _ = _slope(c_low, s_low, sigma, P, Q, A, B, rho, half)
+    if not first > 0.0:
         return -1.0
-    last, _ = _slope(high, sigma, P, Q, A, B, rho, half)
-    if last >= 0.0:
+    last, _ = _slope(c_high, s_high, sigma, P, Q, A, B, rho, half)
+    if not last < 0.0:
         return -1.0
     # a sphere, or an edge parallel to the axis, has its peak here
     theta = math.atan2(Q, P)
     if not low < theta < high:
         theta = 0.5 * (low + high)
+    elif A * A + B * B < 1e-24 or rho + half == 0.0:
+        return theta
     for _ in range(80):
-        first, second = _slope(theta, sigma, P, Q, A, B, rho, half)
+        first, second = _slope(math.cos(theta), math.sin(theta), sigma, P, Q, A, B, rho, half)
         if first > 0.0:
             low = theta
         else:
             high = theta
         step = -first / second if second < 0.0 else math.inf
-        if abs(step) < 1e-15:
+        if abs(step) < 1e-15 or high - low < 1e-15:
             break
         if low < theta + step < high:
             theta += step
         else:
-            if high - low < 1e-15:
-                break
             theta = 0.5 * (low + high)
     return theta
 
 
-@kernel
+@inlined
 def solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az):
     """The contact of one wheel with edge i, not yet cut to the edge's length.
 
@@ -87,14 +89,14 @@ def solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az):
     Q = dx * edge[i, 10] + dy * edge[i, 11] + dz * edge[i, 12]
     A = ax * edge[i, 7] + ay * edge[i, 8] + az * edge[i, 9]
     B = ax * edge[i, 10] + ay * edge[i, 11] + az * edge[i, 12]
-    end = edge[i, 13]
+    end, c_end, s_end = edge[i, 13], edge[i, 14], edge[i, 15]
     what = RIM
     share = 0.0
     if half == 0.0:
-        theta = _peak(0.0, end, 0.0, P, Q, A, B, rho, 0.0)
+        theta = _peak(0.0, 1.0, 0.0, end, c_end, s_end, 0.0, P, Q, A, B, rho, 0.0)
     elif A * A + B * B < 1e-24:
         # edge parallel to the axis: the whole tread touches
-        theta = _peak(0.0, end, 0.0, P, Q, 0.0, 0.0, rho, 0.0)
+        theta = _peak(0.0, 1.0, 0.0, end, c_end, s_end, 0.0, P, Q, 0.0, 0.0, rho, 0.0)
         what = TREAD
     else:
         # angle where the axis is normal to n(θ), and the rims that support before and after it
@@ -103,22 +105,23 @@ def solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az):
             kink += math.pi
         kink = max(kink, 0.0)
         if kink <= end:
-            ds = B * math.cos(kink) - A * math.sin(kink)
+            c, si = math.cos(kink), math.sin(kink)
+            ds = B * c - A * si
             after = 1.0 if ds > 0.0 else -1.0
-            base = Q * math.cos(kink) - P * math.sin(kink)
+            base = Q * c - P * si
             if base + half * abs(ds) < 0.0:
-                theta = _peak(0.0, kink, -after, P, Q, A, B, rho, half)
+                theta = _peak(0.0, 1.0, 0.0, kink, c, si, -after, P, Q, A, B, rho, half)
                 share = after
             elif base - half * abs(ds) > 0.0:
-                theta = _peak(kink, end, after, P, Q, A, B, rho, half)
+                theta = _peak(kink, c, si, end, c_end, s_end, after, P, Q, A, B, rho, half)
                 share = -after
             else:
                 theta = kink
                 what = TREAD
                 share = -base / ds / half
         else:
-            after = 1.0 if A * math.cos(0.5 * end) + B * math.sin(0.5 * end) > 0.0 else -1.0
-            theta = _peak(0.0, end, after, P, Q, A, B, rho, half)
+            after = 1.0 if A * (1.0 + c_end) + B * s_end > 0.0 else -1.0
+            theta = _peak(0.0, 1.0, 0.0, end, c_end, s_end, after, P, Q, A, B, rho, half)
             share = -after
     if theta < 0.0:
         return NOTHING, 0.0, 0.0, 0.0, 0.0
@@ -142,9 +145,8 @@ def cut_tread(edge, i, last, rho, half, ball, cx, cy, cz, ax, ay, az):
     the edge while the inner one is the lower: the face has the inner rim's contact, the edge cuts
     the tread here. Returns found, middle, place and share as `solve_edge` does.
     """
-    theta = edge[i, 13] if last else 0.0
-    c = math.cos(theta)
-    si = math.sin(theta)
+    c = edge[i, 14] if last else 1.0
+    si = edge[i, 15] if last else 0.0
     nx = edge[i, 7] * c + edge[i, 10] * si
     ny = edge[i, 8] * c + edge[i, 11] * si
     nz = edge[i, 9] * c + edge[i, 12] * si

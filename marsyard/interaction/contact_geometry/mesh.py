@@ -18,7 +18,7 @@ from marsyard.interaction.contact_geometry.collect import (
     insert,
     insert_end,
 )
-from marsyard.interaction.contact_geometry.compiled import kernel
+from marsyard.interaction.contact_geometry.compiled import inlined, kernel
 from marsyard.interaction.contact_geometry.edge import NOTHING, cut_tread, solve_edge
 from marsyard.interaction.contact_geometry.wheel import (
     core_to_point,
@@ -42,7 +42,7 @@ ALONG_AXIS = 0.9
 SECOND_RIM = 0.5
 
 
-@kernel
+@inlined
 def next_node(i):
     """The node that follows i's subtree in heap order, 0 after the last."""
     while i & 1:
@@ -95,7 +95,7 @@ def mesh_contacts(
     return count
 
 
-@kernel
+@inlined
 def _over_triangle(triangle, t, border, nx, ny, nz, px, py, pz):
     """Whether p lies over triangle t, its border included, seen along its normal."""
     for j in range(3):
@@ -115,7 +115,7 @@ def _over_triangle(triangle, t, border, nx, ny, nz, px, py, pz):
     return True
 
 
-@kernel
+@inlined
 def _triangle_contacts(
     mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground, margin,
     first, count, room, point, normal, gaps, surfaces, ids,
@@ -125,13 +125,14 @@ def _triangle_contacts(
     surface = ground.mesh[mesh, 0]
     nx, ny, nz = triangle[t, 9], triangle[t, 10], triangle[t, 11]
     height = (cx - triangle[t, 0]) * nx + (cy - triangle[t, 1]) * ny + (cz - triangle[t, 2]) * nz
-    s, k, ux, uy, uz = support_parts(nx, ny, nz, ax, ay, az)
-    lift = rho * k + half * abs(s) + ball
+    s = nx * ax + ny * ay + nz * az
+    lift = rho * math.sqrt(max(1.0 - s * s, 0.0)) + half * abs(s) + ball
     if height - lift >= margin or height + lift <= -margin:
         return count
 
     # the face: lowest point of the wheel, or of both rims
     if height - lift > -DEPTH * radius - 2.0 * half * abs(s):
+        s, k, ux, uy, uz = support_parts(nx, ny, nz, ax, ay, az)
         rims = 2 if half > 0.0 else 1
         for j in range(rims):
             along = 0.0
@@ -154,6 +155,7 @@ def _triangle_contacts(
                 )  # fmt: skip
 
     # edges and vertices owned by this triangle
+    reach = rho + half + ball + margin
     for j in range(1, 4):
         if index[t, j] >= 0:
             count = _edge_contacts(
@@ -163,6 +165,13 @@ def _triangle_contacts(
     for j in range(4, 7):
         v = index[t, j]
         if v >= 0:
+            dx, dy, dz = (
+                cx - ground.vertex[v, 0],
+                cy - ground.vertex[v, 1],
+                cz - ground.vertex[v, 2],
+            )
+            if dx * dx + dy * dy + dz * dz > reach * reach:
+                continue
             found, gap, nx, ny, nz = vertex_gap(v, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
             if found and -DEPTH * radius <= gap < margin:
                 count = insert(
@@ -174,7 +183,7 @@ def _triangle_contacts(
     return count
 
 
-@kernel
+@inlined
 def _edge_contacts(
     mesh, i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground, margin,
     first, count, room, point, normal, gaps, surfaces, ids,
@@ -187,11 +196,12 @@ def _edge_contacts(
     if fixed and abs(ez) > 1e-6:
         return count
 
-    # quick look: an edge line further away than the wheel reaches cannot touch
+    # quick look: an edge further away than the wheel reaches cannot touch
     dx, dy, dz = cx - edge[i, 0], cy - edge[i, 1], cz - edge[i, 2]
-    de = dx * ex + dy * ey + dz * ez
+    at = min(max(dx * ex + dy * ey + dz * ez, 0.0), length)
+    dx, dy, dz = dx - at * ex, dy - at * ey, dz - at * ez
     reach = rho + half + ball + margin
-    if dx * dx + dy * dy + dz * dz - de * de > reach * reach:
+    if dx * dx + dy * dy + dz * dz > reach * reach:
         return count
 
     what, theta, middle, place, share = solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az)
@@ -263,7 +273,7 @@ def _edge_contacts(
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def vertex_gap(v, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     """Whether vertex v touches (its normal is in its cone), the gap [m] and the unit normal."""
     px, py, pz = ground.vertex[v, 0], ground.vertex[v, 1], ground.vertex[v, 2]
@@ -279,7 +289,7 @@ def vertex_gap(v, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     return False, 0.0, 0.0, 0.0, 0.0
 
 
-@kernel
+@inlined
 def _in_cone(v, nx, ny, nz, ground):
     """Whether no edge that leaves vertex v comes nearer along n, on the front side."""
     if nx * ground.vertex[v, 3] + ny * ground.vertex[v, 4] + nz * ground.vertex[v, 5] <= 0.0:
@@ -290,7 +300,7 @@ def _in_cone(v, nx, ny, nz, ground):
     return True
 
 
-@kernel
+@inlined
 def _box_bound(node, row, cx, cy, cz, reach):
     """No gap to anything in the node's box is below this [m]."""
     dx = max(node[row, 0] - cx, 0.0, cx - node[row, 3])
@@ -337,7 +347,7 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
     return best
 
 
-@kernel
+@inlined
 def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     """Smallest gap [m] among the face, edges and vertices of one triangle that face the wheel."""
     triangle = ground.triangle
@@ -372,7 +382,7 @@ def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, grou
     return best
 
 
-@kernel
+@inlined
 def _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     """Gap [m] to edge i, infinite if it is no contact or lies beyond the edge's ends."""
     edge = ground.edge

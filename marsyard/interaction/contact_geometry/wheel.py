@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.contact_geometry.compiled import kernel
+from marsyard.interaction.contact_geometry.compiled import inlined, kernel
 
 SPHERE, DISC, CYLINDER, TORUS = 0, 1, 2, 3
 WHEEL_KINDS = {"sphere": SPHERE, "disc": DISC, "cylinder": CYLINDER, "torus": TORUS}
@@ -29,7 +29,7 @@ WHEEL_KINDS = {"sphere": SPHERE, "disc": DISC, "cylinder": CYLINDER, "torus": TO
 PARALLEL = 1e-12
 
 
-@kernel
+@inlined
 def wheel_core(kind, radius, width):
     """rho, half, r [m] of a wheel kind; see the table above."""
     if kind == SPHERE:
@@ -41,7 +41,7 @@ def wheel_core(kind, radius, width):
     return radius, 0.0, 0.0
 
 
-@kernel
+@inlined
 def support_parts(nx, ny, nz, ax, ay, az):
     """s, k and the unit radial direction m/k (zero if n is parallel to the axis)."""
     s = nx * ax + ny * ay + nz * az
