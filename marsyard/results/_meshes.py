@@ -76,12 +76,13 @@ def ground_meshes(surfaces: Sequence[Surface], ds: xr.Dataset) -> list[GroundMes
 def _tiles(plane: Plane, ds: xr.Dataset) -> list[GroundMesh]:
     """The patch of a plane around the track as a chessboard of two shades."""
     track = ds["position_base"].transpose("time", "axis").values
+    track = track[np.isfinite(track).all(axis=1)]
     normal, point = np.asarray(plane.normal), np.asarray(plane.point)
     # tiles are squares of the x-y grid carried down onto the plane; vertical planes are not drawn
-    if normal[2] < 1e-3:
+    if normal[2] < 1e-3 or not len(track):
         return []
-    low = np.floor((np.nanmin(track[:, :2], axis=0) - MARGIN) / TILE)
-    high = np.ceil((np.nanmax(track[:, :2], axis=0) + MARGIN) / TILE)
+    low = np.floor((track[:, :2].min(axis=0) - MARGIN) / TILE)
+    high = np.ceil((track[:, :2].max(axis=0) + MARGIN) / TILE)
     size = TILE * max(1.0, np.ceil((high - low).max() / 400))
     low, high = np.floor(low * TILE / size), np.ceil(high * TILE / size)
     i, j = np.meshgrid(np.arange(low[0], high[0]), np.arange(low[1], high[1]), indexing="ij")

@@ -38,6 +38,7 @@ th, td { padding: .38rem .7rem .38rem 0; border-bottom: 1px solid var(--rule);
   vertical-align: top; }
 td.num, th.num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.key { color: var(--soft); width: 15rem; }
+.columns td.key { width: 10.5rem; }
 table.pairs { max-width: 46rem; }
 .verdict { display: inline-block; padding: 0 .55rem; border-radius: 1rem; font-weight: 600;
   white-space: nowrap; }
@@ -84,7 +85,9 @@ def number(value: float | None, digits: int = 5) -> str:
 def quantity(value: float | None, unit: str = "", digits: int = 5) -> str:
     """A number with its unit."""
     text = number(value, digits)
-    return f"{text} {unit}" if unit and text != "–" else text
+    if not unit or text == "–":
+        return text
+    return f"{text}{unit}" if unit == "°" else f"{text} {unit}"
 
 
 def vector(values: Iterable[float], unit: str = "") -> str:

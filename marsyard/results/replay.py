@@ -89,8 +89,13 @@ def build_scene(
             f"the run has {coordinates.shape[1]} coordinates, the model {model.nq}; "
             "they do not belong together"
         )
-    stride = max(1, math.ceil(len(coordinates) / MOST_FRAMES))
-    frames = np.unique(np.append(np.arange(0, len(coordinates), stride), len(coordinates) - 1))
+    # a run that broke down is shown up to where it did
+    broken = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
+    count = int(broken[0]) if broken.size else len(coordinates)
+    if count == 0:
+        raise InputError("the run holds no record with finite coordinates; nothing to replay")
+    stride = max(1, math.ceil(count / MOST_FRAMES))
+    frames = np.unique(np.append(np.arange(0, count, stride), count - 1))
     shapes = {b: s for b, s in body_shapes(model).items() if s}
     numbers = list(shapes)
     position, quaternion = _poses(model, coordinates[frames], numbers)
@@ -286,14 +291,14 @@ class Replay:
 
     def _play(self) -> None:
         """The one thread that draws: moves time on when playing, else waits for a change."""
-        last = time.perf_counter()
+        last: float | None = None
         while not self._stop.is_set():
             self._changed.wait(None if not self._playing else 1 / FRAME_RATE)
             self._changed.clear()
             now = time.perf_counter()
-            if self._playing:
+            if self._playing and last is not None:
                 self._advance(min(now - last, 0.5))
-            last = now
+            last = now if self._playing else None
             frame = int(np.searchsorted(self.scene.time, self._time.value + 1e-9)) - 1
             self._show(max(frame, 0))
             # no faster than the browser can take it

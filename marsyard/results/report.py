@@ -252,7 +252,7 @@ def _ground(ground: Any) -> str:
         text = f"plane through {vector(ground.through, 'm')}"
         if ground.slope:
             text += f", slope {quantity(math.degrees(ground.slope), '°')}"
-            text += f" rising towards {quantity(math.degrees(ground.uphill), '°')}"
+            text += f" rising towards heading {quantity(math.degrees(ground.uphill), '°')}"
         return text
     if ground.kind == "sphere":
         return f"sphere, radius {quantity(ground.radius, 'm')}, centre {vector(ground.centre, 'm')}"

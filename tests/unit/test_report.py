@@ -119,7 +119,7 @@ def test_tells_what_was_run_and_what_came_out(ds, tmp_path):
     text = Reader(page(tmp_path, ds, scenario(), info)).text
     for said in (
         "Drop & drive", "rt0448/test-1", "then drives.", "RT-0448, section 3",
-        "0.65", "0.21", "0.001 s", "Moreau-Jean", "slope 10 °", "sphere, radius 1 m",
+        "0.65", "0.21", "0.001 s", "Moreau-Jean", "slope 10°", "sphere, radius 1 m",
         "on sphere friction 0.3", "torque 0.1*t N·m from 5 s to 8 s", "interaction.friction=0.65",
         "Figure 1: Height. Figure 4.", "Figure 2: Track.",
         "16 000", "16 ×", "62.5 µs", "1.25 s", "9.9.9", "mujoco", "numba", "numpy", "python",

@@ -1,0 +1,195 @@
+"""Replay and report in a real browser: they load cleanly, draw, move and answer the controls."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
+
+from synthetic import XML, dataset
+
+from marsyard.errors import InputError
+from marsyard.ground import Plane, Sphere
+from marsyard.results import evaluate_all, save_figures, write_report
+from marsyard.results.replay import build_scene, ground_meshes, serve
+from marsyard.scenario.schema import Scenario
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
+TITLE = "A drop & a <b>drive</b>"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def replay():
+    model, ds = mujoco.MjModel.from_xml_string(XML), dataset()
+    ground = ground_meshes([Plane(), Sphere((3.0, 0.5, -0.3), 0.5)], ds)
+    replay = serve(build_scene(model, ds, ground, TITLE), port=0, block=False)
+    yield replay
+    replay.stop()
+
+
+@pytest.fixture(scope="module")
+def page(browser, replay):
+    """The replay's page, loaded, with the problems it met."""
+    page = browser.new_page(viewport={"width": 900, "height": 600})
+    page.set_default_timeout(60_000)
+    page.problems = []
+    page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("requestfailed", lambda request: page.problems.append(request.url))
+    page.on(
+        "request",
+        lambda r: None if r.url.startswith((replay.url, "data:", "blob:", "ws")) else
+        page.problems.append(f"request to {r.url}"),
+    )  # fmt: skip
+    page.goto(replay.url)
+    page.wait_for_selector("canvas")
+    page.get_by_role("button", name="Play").wait_for()
+    _settled(page)
+    yield page
+    page.close()
+
+
+def _pixels(page) -> np.ndarray:
+    """The part of the page left of the controls, where only the scene is."""
+    from PIL import Image
+
+    area = {"x": 0, "y": 150, "width": 560, "height": 440}
+    picture = Image.open(io.BytesIO(page.screenshot(clip=area, timeout=60_000)))
+    return np.asarray(picture.convert("RGB"), dtype=float)
+
+
+def _settled(page) -> np.ndarray:
+    """The picture once it has stopped changing."""
+    before = _pixels(page)
+    for _ in range(30):
+        page.wait_for_timeout(700)
+        now = _pixels(page)
+        if np.abs(now - before).mean() < 0.02 and now.std() > 10:
+            return now
+        before = now
+    return before
+
+
+def _difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Share of pixels that changed clearly."""
+    return float((np.abs(a - b).max(axis=2) > 25).mean())
+
+
+def _set_time(page, key: str) -> np.ndarray:
+    page.get_by_role("slider").first.focus()
+    page.keyboard.press(key)
+    return _settled(page)
+
+
+def test_page_loads_and_draws(page):
+    picture = _settled(page)
+    assert picture.std() > 15
+    # sand, sky and robot: many colours, not one flat area
+    assert len(np.unique((picture // 16).reshape(-1, 3), axis=0)) > 20
+    assert page.problems == []
+
+
+def test_panel_names_the_scenario_as_plain_text(page):
+    panel = page.locator("body").inner_text()
+    assert TITLE in panel
+    assert "synthetic/drop-and-drive" in panel
+    for said in ("speed", "follow the robot", "show forces", "show wheel tracks", "base x"):
+        assert said in panel, said
+
+
+def test_time_slider_moves_the_robot(page, replay):
+    start = _set_time(page, "Home")
+    assert "time 0.000 s" in page.locator("body").inner_text()
+    end = _set_time(page, "End")
+    assert "time 12.000 s" in page.locator("body").inner_text()
+    assert _difference(start, end) > 0.01
+    again = _set_time(page, "Home")
+    assert _difference(start, again) < 0.002
+
+
+def test_force_arrows_can_be_switched_off(page):
+    shown = _set_time(page, "End")
+    box = page.get_by_label("show forces")
+    box.click()
+    hidden = _settled(page)
+    assert _difference(shown, hidden) > 0.0005
+    # arrows are red: more red without green and blue when they are shown
+    red = [((p[..., 0] > 1.8 * p[..., 1]) & (p[..., 0] > 120)).sum() for p in (shown, hidden)]
+    assert red[0] > red[1] + 30
+    box.click()
+    assert _difference(shown, _settled(page)) < 0.002
+
+
+def test_play_runs_to_the_end_and_stops(page, replay):
+    _set_time(page, "Home")
+    replay._speed.value = "2×"
+    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Pause").wait_for()
+    page.get_by_role("button", name="Play").wait_for()
+    page.get_by_text("12.000 s").wait_for()
+    assert page.problems == []
+
+
+def test_a_taken_port_is_said_clearly(replay):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"port {port}.*--port"):
+            serve(replay.scene, port=port, block=False)
+
+
+def test_report_opens_without_a_request(browser, tmp_path):
+    ds = dataset()
+    scenario = Scenario.model_validate(
+        {
+            "title": "A drop",
+            "robot": {"name": "six wheels"},
+            "run": {"duration": 12.0},
+            "report": {
+                "checks": [
+                    {"name": "rest", "of": "position_base.z", "expected": 0.12, "tolerance": 1e-6}
+                ]
+            },
+        }
+    )
+    figures = save_figures(ds, (), tmp_path / "figures", dpi=60)
+    checks = evaluate_all(ds, scenario.report.checks)
+    path = write_report(tmp_path, ds, scenario, checks, figures)
+    page, requests, problems = browser.new_page(), [], []
+    page.on("request", lambda r: requests.append(r.url))
+    page.on("requestfailed", lambda r: problems.append(r.url))
+    page.on("console", lambda m: problems.append(m.text))
+    page.goto(path.as_uri())
+    assert page.locator("#checks tbody tr").count() == 1
+    assert "pass" in page.locator("#checks").inner_text()
+    widths = page.evaluate("[...document.images].map(i => i.naturalWidth)")
+    assert len(widths) == len(figures) and min(widths) > 200
+    # nothing wider than the window, so that it can be read without scrolling sideways
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert problems == []
+    assert [r for r in requests if not r.startswith("data:")] == [path.as_uri()]
+    page.close()
