@@ -184,11 +184,11 @@ def _instant(
     closing = _closing_speed(ds, landing)
     # last record with all these wheels in the air, and the wheel that is nearest
     before = onset - 1
-    while before > 0 and not (gap[before] > 0).all():
+    while before > 0 and not ((gap[before] > 0) & np.isfinite(gap[before])).all():
         before -= 1
     wheel = int(np.argmin(gap[before]))
     distance, speed = gap[before, wheel], closing[before, wheel]
-    if not speed > 0:
+    if not (speed > 0 and np.isfinite(distance)):
         return float(time[onset]), before
     # g = v τ + ½ a τ², in the form that is safe for small a
     slowing = 0.0

@@ -67,6 +67,7 @@ def save_figures(
 
 def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
     """What is worth seeing of any run, as far as the data set has it."""
+    driven = _driven_joints(ds)
     # of the generalised reaction the part that pushes the base: its first three dofs
     dofs = [str(d) for d in ds["dof"].values[:3]] if "dof" in ds.coords else []
     wanted: list[tuple[str, list[list[str]]]] = [
@@ -85,7 +86,10 @@ def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
             [["contact_velocity.forward"], ["contact_velocity.left"]],
         ),
         ("Wheel angle and rate", [["wheel_angle"], ["wheel_rate"]]),
-        ("Motor torque and power", [["motor_torque"], ["motor_power"]]),
+        (
+            "Motor torque and power",
+            [[f"{n}.{j}" for j in driven] for n in ("motor_torque", "motor_power")],
+        ),
         ("Energy", [["energy_kinetic", "energy_potential", "energy"]]),
         (
             "Solver",
@@ -98,6 +102,14 @@ def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
         if any(there):
             figures.append(Figure(title=title, panels=tuple(p for p in there if p)))
     return tuple(figures)
+
+
+def _driven_joints(ds: xr.Dataset) -> list[str]:
+    """Joints whose motor does anything in this run."""
+    if "motor_torque" not in ds or "joint" not in ds["motor_torque"].coords:
+        return []
+    used = (np.abs(ds["motor_torque"]) > 0).any("time").values
+    return [str(j) for j, u in zip(ds["joint"].values, used, strict=True) if u]
 
 
 def _has(ds: xr.Dataset, name: str) -> bool:
@@ -173,13 +185,13 @@ def _panel(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
     shared = _shared_picks(curves)
     variables = {c.variable for c in curves}
     units = {c.units for c in curves}
-    for index, curve in enumerate(curves):
+    for curve, look in zip(curves, _looks(ds, curves), strict=True):
         label = " ".join(p for p in curve.picks if p not in shared)
         if len(variables) > 1:
             label = " ".join([_long_name(ds, curve.variable), *curve.picks])
             label += f" [{_unit(curve.units)}]" if len(units) > 1 else ""
         time, values = _thin(curve.time, curve.values)
-        ax.plot(time, values, label=label, **_look(ds, curve, index, len(curves)))
+        ax.plot(time, values, label=label, **look)
     ax.set_ylabel(_y_label(ds, curves, shared), fontsize=_FONT)
     _scale(ax, curves)
 
@@ -196,24 +208,41 @@ def _plain(ax: Axes) -> None:
     ax.yaxis.set_label_coords(-0.085, 0.5)
 
 
-def _look(ds: xr.Dataset, curve: Line, index: int, count: int) -> dict[str, Any]:
-    """Colour and dash of a curve: by wheel, by axis, else in turn."""
-    # later curves are thinner: where several coincide, the others show as a rim
-    look: dict[str, Any] = {"linewidth": max(1.1, 1.9 - 0.16 * index) if count > 1 else 1.3}
+def _looks(ds: xr.Dataset, curves: list[Line]) -> list[dict[str, Any]]:
+    """Colour and dash of the curves of a panel: by wheel, by axis, else in turn."""
     wheels = [str(w) for w in ds["wheel"].values] if "wheel" in ds.coords else []
-    wheel = next((p for p in curve.picks if p in wheels), None)
-    axis = next((p for p in curve.picks if p in AXES), None)
-    if wheel is not None:
-        look["color"] = wheel_colour(wheel, wheels.index(wheel))
-        if wheel.endswith("R"):
-            look |= {"linestyle": (0, (4, 1.6)), "zorder": 3}
-    elif axis is not None:
-        look["color"] = AXES[axis]
-    else:
-        look["color"] = OTHERS[index % len(OTHERS)] if count > 1 else OTHERS[0]
-        if index >= len(OTHERS):
-            look["linestyle"] = (0, (4, 1.6)) if index < 2 * len(OTHERS) else (0, (1, 1))
-    return look
+    of_wheel = [_owner(c, wheels) for c in curves]
+    of_axis = [c.picks[-1].rsplit("_", 1)[-1] if c.picks else "" for c in curves]
+    by_axis = len(set(of_axis)) == len(curves) and all(a in AXES for a in of_axis)
+    # a joint named after its wheel takes the wheel's colour if no other joint in sight does
+    own = [of_wheel.count(w) == 1 or w in c.picks for w, c in zip(of_wheel, curves, strict=True)]
+    looks = []
+    for index, wheel in enumerate(of_wheel):
+        # later curves are thinner: where several coincide, the others show as a rim
+        look: dict[str, Any] = {"linewidth": max(1.1, 1.9 - 0.16 * index)}
+        if wheel is not None and own[index]:
+            look["color"] = wheel_colour(wheel, wheels.index(wheel))
+            if wheel.endswith("R"):
+                look |= {"linestyle": (0, (4, 1.6)), "zorder": 3}
+            if wheel in of_wheel[:index]:
+                look["linestyle"] = (0, (1, 1.2))
+        elif by_axis:
+            look["color"] = AXES[of_axis[index]]
+        else:
+            look["color"] = OTHERS[index % len(OTHERS)]
+            if index >= len(OTHERS):
+                look["linestyle"] = (0, (4, 1.6)) if index < 2 * len(OTHERS) else (0, (1, 1))
+        looks.append(look)
+    return looks
+
+
+def _owner(curve: Line, wheels: list[str]) -> str | None:
+    """The wheel that a curve belongs to: one of its labels, or the start of one."""
+    for pick in curve.picks:
+        if pick in wheels:
+            return pick
+    starts = [w for w in wheels for pick in curve.picks if pick.startswith(w)]
+    return starts[0] if starts else None
 
 
 def _shared_picks(curves: list[Line]) -> list[str]:

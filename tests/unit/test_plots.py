@@ -120,3 +120,21 @@ def test_captions_tell_the_window_and_the_source(ds, tmp_path):
     saved = save_figures(ds.isel(time=slice(0, 100)), [figure], tmp_path)[0]
     assert saved.caption == "From 1 s to the end. Figure 6 of the source."
     assert saved.path.name == "01-a-b-c.png"
+
+
+def test_joints_take_the_colour_of_their_wheel_where_that_is_clear(ds):
+    named = ds.assign_coords(joint=[f"{w}Wheel_y" for w in WHEELS])
+    panels = (("wheel_rate",), ("joint_rate",), ("joint_rate.RLWheel_y", "joint_angle.RLWheel_y"))
+    wheels, joints, mixed = draw(named, Figure(title="t", panels=panels)).axes
+    colours = [line.get_color() for line in wheels.get_lines()]
+    assert colours == [line.get_color() for line in joints.get_lines()]
+    assert len({line.get_color() for line in mixed.get_lines()}) == 2
+
+
+def test_motors_that_do_nothing_are_left_out_by_default(ds):
+    torque = ds["motor_torque"].copy()
+    torque[:, 1:] = 0.0
+    figures = {f.title: f.panels for f in default_figures(ds.assign(motor_torque=torque))}
+    assert figures["Motor torque and power"] == (("motor_torque.RL",), ("motor_power.RL",))
+    idle = {f.title for f in default_figures(ds.assign(motor_torque=0 * torque))}
+    assert "Motor torque and power" not in idle
