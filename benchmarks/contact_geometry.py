@@ -30,7 +30,7 @@ def rough_ground(cells: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def _drive(kind, centre, axis, ground, steps, step, point, normal, gap, surface, feature):
     """Roll six wheels side by side over `steps` positions; returns the number of contacts."""
     total = 0
-    for i in range(steps):
+    for _ in range(steps):
         for _ in range(6):
             total += wheel_contacts(
                 kind, RADIUS, 0.03, centre, axis, ground, 0.01, 8,

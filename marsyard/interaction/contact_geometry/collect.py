@@ -85,7 +85,7 @@ def insert(
 
 @kernel
 def insert_end(
-    count, room, first, ox, oy, oz, px, py, pz, nx, ny, nz, gap, surface, feature,
+    count, room, first, radius, ox, oy, oz, px, py, pz, nx, ny, nz, gap, surface, feature,
     point, normal, gaps, surfaces, ids,
 ):  # fmt: skip
     """Add one end of a cylinder's tread on an edge; of collinear pieces the outermost end stays.
@@ -99,5 +99,5 @@ def insert_end(
                 write(j, px, py, pz, nx, ny, nz, gap, surface, feature,
                       point, normal, gaps, surfaces, ids)  # fmt: skip
             return count
-    return append(count, room, px, py, pz, nx, ny, nz, gap, surface, feature,
+    return insert(count, room, first, radius, px, py, pz, nx, ny, nz, gap, surface, feature,
                   point, normal, gaps, surfaces, ids)  # fmt: skip

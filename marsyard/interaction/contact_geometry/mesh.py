@@ -242,7 +242,7 @@ def _edge_contacts(
             gap = middle + (at - place) / along * s
             if -DEPTH * radius <= gap < margin:
                 count = insert_end(
-                    count, room, first, side * ax, side * ay, side * az,
+                    count, room, first, radius, side * ax, side * ay, side * az,
                     edge[i, 0] + at * ex, edge[i, 1] + at * ey, edge[i, 2] + at * ez,
                     nx, ny, nz, gap, surface, feature_number(surface, EDGE, group, j + 1),
                     point, normal, gaps, surfaces, ids,
