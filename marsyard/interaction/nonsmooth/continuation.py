@@ -24,7 +24,7 @@ from marsyard.interaction.nonsmooth.newton import newton
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 
 _SHIFT = 1e-8
-_STEPS = 40
+_STEPS = 150
 _FIRST_RATIO = 0.1
 _SMALLEST = 1e-12
 

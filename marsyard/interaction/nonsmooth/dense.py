@@ -1,20 +1,21 @@
 r"""Dense linear algebra inside compiled loops: LU with partial pivoting, Cholesky.
 
 The matrices here have a few dozen rows most of the time; plain loops then beat the call overhead of
-LAPACK. From `BLOCKED_FROM` rows on, the LU works in panels and leaves the bulk of the arithmetic to
-a matrix product (BLAS). Both factorisations are done in place, never raise and report failure by
-their return value. Source: Golub & Van Loan 2013, "Matrix Computations", 3.4 and 4.2.
+LAPACK, use no threads (many simulations may run side by side) and give the same bits everywhere.
+From `BLOCKED_FROM` rows on, the LU works in panels of columns, so that the rows being updated stay
+in cache. Both factorisations are done in place, never raise and report failure by their return
+value. Source: Golub & Van Loan 2013, "Matrix Computations", 3.4 and 4.2.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
 
-BLOCKED_FROM = 96
+BLOCKED_FROM = 48
 _PANEL = 32
+_STRIP = 8
 
 
 @njit(cache=True, nogil=True)
@@ -47,6 +48,65 @@ def _factor_panel(a, pivots, first, last, m):
     return True
 
 
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _subtract_rows(a, i, k, end, left, right):
+    """a[i, left:right] −= Σ_{k ≤ p < end} a[i, p] a[p, left:right], at most eight p."""
+    if end - k == 8:
+        f0 = a[i, k]
+        f1 = a[i, k + 1]
+        f2 = a[i, k + 2]
+        f3 = a[i, k + 3]
+        f4 = a[i, k + 4]
+        f5 = a[i, k + 5]
+        f6 = a[i, k + 6]
+        f7 = a[i, k + 7]
+        if (
+            f0 == 0.0
+            and f1 == 0.0
+            and f2 == 0.0
+            and f3 == 0.0
+            and f4 == 0.0
+            and f5 == 0.0
+            and f6 == 0.0
+            and f7 == 0.0
+        ):
+            return
+        for j in range(left, right):
+            a[i, j] -= (
+                f0 * a[k, j]
+                + f1 * a[k + 1, j]
+                + f2 * a[k + 2, j]
+                + f3 * a[k + 3, j]
+                + f4 * a[k + 4, j]
+                + f5 * a[k + 5, j]
+                + f6 * a[k + 6, j]
+                + f7 * a[k + 7, j]
+            )
+    else:
+        for p in range(k, end):
+            factor = a[i, p]
+            for j in range(left, right):
+                a[i, j] -= factor * a[p, j]
+
+
+@njit(cache=True, nogil=True)
+def _update(a, first, last, left, right, m):
+    """Columns left…right−1 after the elimination of columns first…last−1."""
+    if left == right:
+        return
+    # rows of U
+    for k in range(first, last):
+        for i in range(k + 1, last):
+            factor = a[i, k]
+            if factor != 0.0:
+                for j in range(left, right):
+                    a[i, j] -= factor * a[k, j]
+    # rows below
+    for i in range(last, m):
+        for k in range(first, last, _STRIP):
+            _subtract_rows(a, i, k, min(k + _STRIP, last), left, right)
+
+
 @njit(cache=True, nogil=True)
 def factor_lu(a, pivots, m):
     """LU of a[:m, :m] in place, row exchanges in `pivots` (floats); False when singular."""
@@ -54,28 +114,18 @@ def factor_lu(a, pivots, m):
         return _factor_panel(a, pivots, 0, m, m)
     for first in range(0, m, _PANEL):
         last = min(first + _PANEL, m)
-        if not _factor_panel(a, pivots, first, last, m):
-            return False
-        if last == m:
-            break
-        # rows of U right of the panel
-        for k in range(first, last):
-            for i in range(k + 1, last):
-                factor = a[i, k]
-                if factor != 0.0:
-                    for j in range(last, m):
-                        a[i, j] -= factor * a[k, j]
-        # trailing update by one matrix product
-        lower = a[last:m, first:last].copy()
-        upper = a[first:last, last:m].copy()
-        product = np.dot(lower, upper)
-        for i in range(last, m):
-            for j in range(last, m):
-                a[i, j] -= product[i - last, j - last]
+        # the panel itself, eight columns at a time
+        for k in range(first, last, _STRIP):
+            end = min(k + _STRIP, last)
+            if not _factor_panel(a, pivots, k, end, m):
+                return False
+            _update(a, k, end, end, last, m)
+        # everything right of the panel
+        _update(a, first, last, last, m, m)
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def solve_lu(a, pivots, b, m):
     """Overwrite b[:m] with the solution of A x = b, from `factor_lu`."""
     for k in range(m):
@@ -96,7 +146,7 @@ def solve_lu(a, pivots, b, m):
         b[i] = total / a[i, i]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def factor_cholesky(a, inverse_diagonal, m):
     """A = Uᵀ U of the upper half of a[:m, :m] in place; False when not positive definite.
 
@@ -118,7 +168,7 @@ def factor_cholesky(a, inverse_diagonal, m):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def solve_cholesky(a, inverse_diagonal, b, m):
     """Overwrite b[:m] with the solution of A x = b, from `factor_cholesky`."""
     for i in range(m):

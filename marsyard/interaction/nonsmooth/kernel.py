@@ -42,7 +42,7 @@ NOT_CONVERGED = 1
 NOT_FINITE = 2
 
 _SHIFT = 1e-8
-_NEWTON_STEPS = 40
+_NEWTON_STEPS = 100
 
 
 @njit(cache=True, nogil=True)
@@ -135,7 +135,7 @@ def _hybrid(n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_itera
     best_residual = math.inf
     sweeps = 5
     done = 0
-    for turn in range(10):
+    for turn in range(7):
         if done >= max_iterations:
             break
         limit = min(sweeps, max_iterations - done)
@@ -150,7 +150,7 @@ def _hybrid(n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_itera
             r[i] = swept[i]
         factor = 1.0 if turn % 3 == 0 else (0.1 if turn % 3 == 1 else 10.0)
         shift = (_SHIFT if turn % 2 == 0 else 1e-2 * _SHIFT) * mean
-        limit = min(30, max_iterations - done)
+        limit = min(_NEWTON_STEPS, max_iterations - done)
         steps, residual = newton(
             n, W, q, mu, r, u, work, scale, tolerance, limit, shift, factor, turn % 2 * 10
         )
@@ -177,7 +177,7 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
     kappa = energy
     done = 0
     floor = 1e-4 * energy
-    while done < max_iterations and floor > 1e-19 * energy:
+    while done < max_iterations and floor > 1e-21 * energy:
         steps, residual, kappa = central_path(
             n, W, q, mu, path, u, work, scale, tolerance, 200, 1e-9 * mean, kappa, floor
         )
@@ -188,7 +188,7 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
                 r[i] = path[i]
             shift = (_SHIFT if turn == 0 else 1e-3 * _SHIFT) * mean
             steps, residual = newton(
-                n, W, q, mu, r, u, work, scale, tolerance, 20, shift, 1.0, 5
+                n, W, q, mu, r, u, work, scale, tolerance, _NEWTON_STEPS, shift, 1.0, 5
             )
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
@@ -249,7 +249,7 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
             if best_residual <= tolerance or done >= max_iterations:
                 break
             limit = min(heavy, max_iterations - done)
-            if turn == 1:
+            if turn == 2:
                 if method == AUTO or method == CENTRAL_PATH:
                     steps, residual = _follow_path(
                         n, W, q, mu, r, u, work, scale, tolerance, limit, mean
@@ -259,7 +259,7 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
                     continue
             elif method == AUTO or method == CONTINUATION:
                 steps, residual = continuation(
-                    n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, turn == 2
+                    n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, turn == 1
                 )
                 used = CONTINUATION
             else:

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
 
 from marsyard.interaction.nonsmooth.dense import factor_lu, solve_lu
@@ -45,6 +44,7 @@ SMOOTH = 3.0  # closed and frictionless
 _ROWS_OF_WORK = 14
 _MEMORY = 4
 _MAX_HALVINGS = 12
+_PATIENCE = 20
 
 
 @njit(cache=True, nogil=True)
@@ -271,14 +271,17 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
     done = 0
     size = 0
     stalls = 0
+    lowest = math.inf
+    before = math.inf
     while True:
-        # the true residual decides
+        # the true residual decides, after one solve at least: a warm start that happens to be a
+        # solution may be one with a large null-space part
         residual = natural_residual(n, r, u, mu, scale)
-        if residual < best_residual or done == 0:
+        if residual < best_residual or (done > 0 and residual <= tolerance):
             best_residual = residual
             for i in range(m):
                 best[i] = r[i]
-        if residual <= tolerance or done >= max_iterations:
+        if (residual <= tolerance and done > 0) or done >= max_iterations:
             break
 
         # velocity of the regularised problem; move the centre once that is solved
@@ -290,6 +293,8 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
                 v[i] = u[i]
             for i in range(_MEMORY):
                 memory[i] = math.inf
+            lowest = math.inf
+            before = math.inf
 
         # linearise and solve
         changed = classify(n, r, v, mu, rho, status, tx, ty, k_slip)
@@ -313,6 +318,12 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
         step = 1.0
         if done > search:
             here = merit(n, r, v, mu, rho)
+            # give up when the merit has not halved for a while
+            lowest = min(lowest, here)
+            if (done - search) % _PATIENCE == 0:
+                if lowest > 0.5 * before:
+                    break
+                before = lowest
             memory[done % _MEMORY] = here
             worst = 0.0
             for i in range(_MEMORY):

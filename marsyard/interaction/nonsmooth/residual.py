@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def multiply(m, W, r, q, u):
     """u = W r + q over the first m rows."""
     for i in range(m):
@@ -31,7 +31,7 @@ def multiply(m, W, r, q, u):
         u[i] = total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def norm(m, x):
     """Euclidean norm of the first m entries."""
     total = 0.0

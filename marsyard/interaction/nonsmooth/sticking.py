@@ -18,7 +18,7 @@ from numba import njit
 from marsyard.interaction.nonsmooth.dense import factor_cholesky, solve_cholesky
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 
-_SHIFT = 1e-7
+_SHIFT = 1e-6
 _REFINEMENTS = 6
 
 
