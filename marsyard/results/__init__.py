@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
     from marsyard.results.dataset import Line, lines, names, open_results, save, series
     from marsyard.results.plots import FigureFile, default_figures, draw, draw_track, save_figures
-    from marsyard.results.replay import GroundMesh, Scene, build_scene, serve
+    from marsyard.results.replay import (
+        GroundMesh,
+        Replay,
+        Scene,
+        build_scene,
+        ground_meshes,
+        open_scene,
+        serve,
+    )
     from marsyard.results.report import check_table, write_report
 
 _HOME = {
@@ -21,6 +29,7 @@ _HOME = {
     "GroundMesh": "replay",
     "Impact": "checks",
     "Line": "dataset",
+    "Replay": "replay",
     "Scene": "replay",
     "build_scene": "replay",
     "check_table": "report",
@@ -29,10 +38,12 @@ _HOME = {
     "draw_track": "plots",
     "evaluate": "checks",
     "evaluate_all": "checks",
+    "ground_meshes": "replay",
     "impacts": "checks",
     "lines": "dataset",
     "names": "dataset",
     "open_results": "dataset",
+    "open_scene": "replay",
     "save": "dataset",
     "save_figures": "plots",
     "serve": "replay",
@@ -46,6 +57,7 @@ __all__ = [
     "GroundMesh",
     "Impact",
     "Line",
+    "Replay",
     "Scene",
     "build_scene",
     "check_table",
@@ -54,10 +66,12 @@ __all__ = [
     "draw_track",
     "evaluate",
     "evaluate_all",
+    "ground_meshes",
     "impacts",
     "lines",
     "names",
     "open_results",
+    "open_scene",
     "save",
     "save_figures",
     "serve",

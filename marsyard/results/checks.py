@@ -156,7 +156,7 @@ def impacts(ds: xr.Dataset) -> list[Impact]:
     rest = _resting_impulse(ds, total)
     strong = total > IMPACT_FACTOR * rest
     found = []
-    for onset in np.flatnonzero(strong[1:] & ~strong[:-1]) + 1:
+    for onset in (np.flatnonzero(strong[1:] & ~strong[:-1]) + 1).tolist():
         # wheels that come down in this interval: loaded now, in the air before
         landing = (per_wheel[onset] > 0) & ~(per_wheel[onset - 1] > 0.01 * rest)
         if not landing.any():
@@ -164,7 +164,7 @@ def impacts(ds: xr.Dataset) -> list[Impact]:
         end = onset + int(np.argmin(np.append(strong[onset:], False)))
         peak = onset + int(np.argmax(total[onset:end]))
         instant, before = _instant(ds, time, onset, landing)
-        found.append(Impact(instant, float(total[peak]), before, peak))
+        found.append(Impact(instant, float(total[peak]), int(before), int(peak)))
     return found
 
 

@@ -116,7 +116,7 @@ def _force_sum(ds: xr.Dataset) -> xr.DataArray:
 
 
 def _speed(ds: xr.Dataset) -> xr.DataArray:
-    speed = np.sqrt((_need(ds, "velocity_base") ** 2).sum("axis", skipna=False))
+    speed = (_need(ds, "velocity_base") ** 2).sum("axis", skipna=False) ** 0.5
     return speed.assign_attrs(units="m/s", long_name="base speed")
 
 

@@ -35,6 +35,7 @@ WHEELS = {
 AXES = {"x": "#c03a2b", "y": "#2f8f4e", "z": "#2b5fc0"}
 OTHERS = ("#2b5fc0", "#d55e00", "#2f8f4e", "#8e5bb5", "#b8860b", "#c2568a", "#4aa3b5", "#6b6b6b")
 _UNITS = {"N s": "N·s", "N m s": "N·m·s", "N m": "N·m", "1": "", "": ""}
+_SMALL = ("solver_residual", "penetration")  # small by nature; elsewhere 1e-9 is rounding
 _POINTS = 2400
 _FONT = 9
 _WIDTH, _LEFT, _SPAN = 8.6, 0.95, 6.45  # of a figure, its left margin and its panels [inch]
@@ -100,7 +101,7 @@ def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
     for title, panels in wanted:
         there = [tuple(n for n in names if _has(ds, n)) for names in panels]
         if any(there):
-            figures.append(Figure(title=title, panels=tuple(p for p in there if p)))
+            figures.append(Figure(title=title, panels=tuple(p for p in there if p), note=None))
     return tuple(figures)
 
 
@@ -108,7 +109,7 @@ def _driven_joints(ds: xr.Dataset) -> list[str]:
     """Joints whose motor does anything in this run."""
     if "motor_torque" not in ds or "joint" not in ds["motor_torque"].coords:
         return []
-    used = (np.abs(ds["motor_torque"]) > 0).any("time").values
+    used = (ds["motor_torque"] != 0).any("time").values
     return [str(j) for j, u in zip(ds["joint"].values, used, strict=True) if u]
 
 
@@ -302,9 +303,9 @@ def _scale(ax: Axes, curves: list[Line]) -> None:
     ax.yaxis.get_offset_text().set_fontsize(_FONT - 1.5)
     if values.size:
         middle, spread = (values.max() + values.min()) / 2, np.ptp(values)
-        least = 1e-6 * max(abs(middle), 1e-6)
-        if spread < least:
-            room = 0.05 * abs(middle) if abs(middle) > 1e-12 else 1.0
+        tiny = 0.0 if any(c.variable in _SMALL for c in curves) else 1e-9
+        if spread <= max(1e-6 * abs(middle), tiny):
+            room = 0.05 * abs(middle) if abs(middle) > tiny else 1.0
             ax.set_ylim(middle - room, middle + room)
 
 
@@ -351,7 +352,9 @@ def _travelled(ds: xr.Dataset) -> bool:
 def draw_track(ds: xr.Dataset) -> Canvas:
     """Path of the base and of the contact points, from above (x, y) and from the side (x, z)."""
     base = series(ds, "position_base").values
-    paths = [("base", base, {"color": "#222222", "linewidth": 1.8})]
+    paths: list[tuple[str, np.ndarray, dict[str, Any]]] = [
+        ("base", base, {"color": "#222222", "linewidth": 1.8}),
+    ]
     if "contact_point" in ds:
         points = ds["contact_point"].transpose("time", "wheel", "axis").values
         for i, wheel in enumerate(str(w) for w in ds["wheel"].values):

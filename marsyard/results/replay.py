@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -20,14 +21,15 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError
+from marsyard.ground import Surface
 from marsyard.results._meshes import GroundMesh, Shape, body_shapes, ground_meshes
-from marsyard.results.dataset import record_period, series
+from marsyard.results.dataset import open_results, record_period, series
 from marsyard.results.plots import wheel_colour
 
 if TYPE_CHECKING:
     import viser
 
-__all__ = ["GroundMesh", "Replay", "Scene", "build_scene", "ground_meshes", "serve"]
+__all__ = ["GroundMesh", "Replay", "Scene", "build_scene", "ground_meshes", "open_scene", "serve"]
 
 MOST_FRAMES = 6000
 FRAME_RATE = 30.0  # pictures sent per second of wall time
@@ -116,6 +118,33 @@ def build_scene(
         contact_force=force,
         ground=tuple(GroundMesh(*g) for g in ground),
     )
+
+
+def open_scene(
+    run: str | Path, surfaces: Sequence[Surface] = (), title: str | None = None
+) -> Scene:
+    """The scene of a run from its folder: `results.nc` and the model, `model.mjb` or `model.xml`.
+
+    `surfaces` is the ground to draw.
+    """
+    ds = open_results(run)
+    folder = Path(run) if Path(run).is_dir() else Path(run).parent
+    readers = {
+        "model.mjb": mujoco.MjModel.from_binary_path,
+        "model.xml": mujoco.MjModel.from_xml_path,
+    }
+    there = [folder / name for name in readers if (folder / name).exists()]
+    if not there:
+        raise InputError(f"'{folder}' has no {' or '.join(readers)}; the robot cannot be drawn")
+    problems = []
+    for path in there:
+        try:
+            model = readers[path.name](str(path))
+        except (ValueError, RuntimeError) as error:
+            problems.append(f"{path.name}: {' '.join(str(error).split())}")
+            continue
+        return build_scene(model, ds, ground_meshes(surfaces, ds), title)
+    raise InputError(f"MuJoCo cannot read the model in '{folder}' ({'; '.join(problems)})")
 
 
 def _poses(
@@ -220,10 +249,11 @@ class Replay:
             self._tracks.append(_add_lines(view, f"/tracks/{number}", points, colours))
         self._head = _add_lines(view, "/tracks/head", np.zeros((1, 2, 3)), np.zeros((1, 2, 3)))
 
-        # first view: from behind and to the right, the whole robot in sight
+        # first view: from behind and to the right, at the height where the robot mostly is
         camera, reach = self.server.initial_camera, max(scene.size, 0.3)
-        camera.look_at = scene.base[0]
-        camera.position = scene.base[0] + reach * np.array([-1.9, -2.1, 1.25])
+        target = np.append(scene.base[0, :2], np.median(scene.base[:, 2]))
+        camera.look_at = target
+        camera.position = target + reach * np.array([-1.9, -2.1, 1.25])
 
     def _make_controls(self) -> None:
         scene, gui = self.scene, self.server.gui
@@ -235,7 +265,7 @@ class Replay:
         gui.add_markdown(f"**{_plain_text(scene.title)}**{name}")
         start, end = float(scene.time[0]), float(scene.time[-1])
         step = max((end - start) / max(len(scene.time) - 1, 1), 1e-6)
-        self._time = gui.add_slider("time [s]", start, max(end, start + step), step, start)
+        self._time: Any = gui.add_slider("time [s]", start, max(end, start + step), step, start)
         self._button = gui.add_button("Play")
         self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1×")
         self._again = gui.add_checkbox("repeat", False)

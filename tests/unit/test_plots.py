@@ -138,3 +138,13 @@ def test_motors_that_do_nothing_are_left_out_by_default(ds):
     assert figures["Motor torque and power"] == (("motor_torque.RL",), ("motor_power.RL",))
     idle = {f.title for f in default_figures(ds.assign(motor_torque=0 * torque))}
     assert "Motor torque and power" not in idle
+
+
+def test_rounding_noise_is_not_blown_up(ds):
+    noise = ds["wheel_angle"] * 0 + 1e-13 * np.arange(ds.sizes["time"])[:, None]
+    small = ds["penetration"] * 0 + 1e-13 * np.arange(ds.sizes["time"])
+    noisy = ds.assign(wheel_angle=noise, penetration=small)
+    panels = (("wheel_angle",), ("penetration",))
+    upper, lower = draw(noisy, Figure(title="t", panels=panels)).axes
+    assert np.ptp(upper.get_ylim()) > 1.0
+    assert np.ptp(lower.get_ylim()) < 1e-9

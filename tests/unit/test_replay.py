@@ -9,7 +9,7 @@ from synthetic import HUBS, RADIUS, WHEELS, XML, dataset
 
 from marsyard.errors import InputError
 from marsyard.ground import Box, Plane, Sphere, TriangleMesh
-from marsyard.results import build_scene
+from marsyard.results import build_scene, open_scene, save
 from marsyard.results import replay as module
 from marsyard.results._meshes import body_shapes, ground_meshes, wheel_bodies
 
@@ -138,3 +138,22 @@ def test_model_and_run_must_belong_together(ds):
 def test_ports_out_of_range_are_refused(scene):
     with pytest.raises(InputError, match="65535"):
         module.serve(scene, port=70_000, block=False)
+
+
+@pytest.mark.parametrize("kind", ["model.xml", "model.mjb"])
+def test_a_run_is_opened_from_its_folder(model, ds, scene, tmp_path, kind):
+    with pytest.raises(InputError, match="does not exist"):
+        open_scene(tmp_path / "none")
+    path = save(ds, tmp_path)
+    with pytest.raises(InputError, match="no model.mjb or model.xml"):
+        open_scene(tmp_path)
+    (tmp_path / kind).write_bytes(b"nothing of use")
+    with pytest.raises(InputError, match="cannot read the model"):
+        open_scene(tmp_path)
+    if kind == "model.xml":
+        (tmp_path / kind).write_text(XML)
+    else:
+        mujoco.mj_saveModel(model, str(tmp_path / kind), None)
+    opened = open_scene(path, [Plane()], "mine")
+    assert opened.title == "mine" and len(opened.ground) == 2
+    np.testing.assert_array_equal(opened.position, scene.position)
