@@ -370,8 +370,12 @@ def _speed_rows(ds: xr.Dataset, info: Mapping[str, Any]) -> list[tuple[str, str]
 
 
 def versions(info: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
-    """Versions of what made the run; of this machine where the run does not say."""
-    said = (info or {}).get("versions") or {}
+    """Versions of what made the run; of this machine where the run does not say.
+
+    A run says them as a mapping `versions` (or its JSON), or one by one, `mujoco_version`.
+    """
+    info = info or {}
+    said = info.get("versions") or {}
     if isinstance(said, str):
         said = json.loads(said)
     rows = {}
@@ -382,5 +386,6 @@ def versions(info: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
             rows[package] = "not installed"
     rows["python"] = platform.python_version()
     rows["platform"] = platform.platform()
+    rows.update({k: str(info[f"{k}_version"]) for k in rows if f"{k}_version" in info})
     rows.update({str(k): str(v) for k, v in said.items()})
     return list(rows.items())

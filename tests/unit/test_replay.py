@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+
 import mujoco
 import numpy as np
 import pytest
@@ -157,3 +161,24 @@ def test_a_run_is_opened_from_its_folder(model, ds, scene, tmp_path, kind):
     opened = open_scene(path, [Plane()], "mine")
     assert opened.title == "mine" and len(opened.ground) == 2
     np.testing.assert_array_equal(opened.position, scene.position)
+
+
+def test_serving_ends_quietly_with_ctrl_c(model, ds, tmp_path):
+    save(ds, tmp_path)
+    (tmp_path / "model.xml").write_text(XML)
+    code = (
+        "import sys; from marsyard.results import open_scene, serve; "
+        "serve(open_scene(sys.argv[1]), port=0); print('after')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    said = [process.stdout.readline() for _ in range(2)]
+    assert said[0].startswith("replay of A drop and a drive: http://localhost:")
+    assert "ctrl-c" in said[1]
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=30)
+    assert (process.returncode, out, errors) == (0, "after\n", "")
