@@ -146,6 +146,8 @@ class Contacts(NamedTuple):
     near_gap: Array
     near_surface: Array
     near_feature: Array
+    near_count: Array
+    answer: Array  # float64[4], what a callback answers
 
 
 class Work(NamedTuple):

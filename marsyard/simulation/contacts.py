@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
-from marsyard.interaction.contact_geometry import wheel_contacts
+from marsyard.simulation.callables import near_contacts
+from marsyard.simulation.jit import compiled
 from marsyard.simulation.mujoco_c import (
     call_md,
     call_mdpppi,
@@ -22,7 +21,7 @@ from marsyard.simulation.mujoco_c import (
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def wheel_frame(normal, axis, frame):
     """Contact frame of a wheel: heading t1 = axis × n, then t2 = n × t1; any when axis ∥ n."""
     tx = axis[1] * normal[2] - axis[2] * normal[1]
@@ -46,7 +45,7 @@ def wheel_frame(normal, axis, frame):
     frame[2, 2] = normal[0] * ty - normal[1] * tx
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
     """Fill `contacts` with everything nearer than `margin`; returns the count, or -1 when there
     are more than fit. Positions must be up to date (kinematics)."""
@@ -56,11 +55,7 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
     for w in range(wheels.body.shape[0]):
         centre = data.xpos[wheels.body[w]]
         axis = data.xaxis[wheels.joint[w]]
-        count = wheel_contacts(
-            wheels.kind[w], wheels.radius[w], wheels.width[w], centre, axis, ground, margin,
-            contacts.near_gap.shape[0], contacts.near_point, contacts.near_normal,
-            contacts.near_gap, contacts.near_surface, contacts.near_feature,
-        )  # fmt: skip
+        count = near_contacts(F.contacts, wheels, w, centre, axis, ground, margin, contacts)
         if n + count > capacity:
             return -1
         for i in range(count):
@@ -70,7 +65,8 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             contacts.wheel[n] = w
             contacts.surface[n] = contacts.near_surface[i]
             contacts.gap[n] = contacts.near_gap[i]
-            contacts.point[n, :] = contacts.near_point[i]
+            for k in range(3):
+                contacts.point[n, k] = contacts.near_point[i, k]
             wheel_frame(contacts.near_normal[i], axis, contacts.frame[n])
             n += 1
     # other bodies, by MuJoCo's shapes
@@ -113,7 +109,7 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
     """rows[first:first+3] = frame · (point Jacobian of body2 − that of body1)."""
     point = contacts.point[c].ctypes.data
@@ -131,7 +127,7 @@ def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
             rows[first + k, j] = a * jac2[0, j] + b * jac2[1, j] + e * jac2[2, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bilateral_rows(O, d, nv, contacts):
     """Copy MuJoCo's equality rows (loop closures) into `rows`; their position errors into
     `bilateral`. Returns the count, or -1 when there are more than fit."""
@@ -147,7 +143,7 @@ def bilateral_rows(O, d, nv, contacts):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def limit_contacts(O, d, nv, n, contacts):
     """Joint limits as frictionless contacts without tangents, after the first n contacts."""
     first = read_int32(d + O.ne, 0) + read_int32(d + O.nf, 0)

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from marsyard.simulation.jit import compiled
 from marsyard.simulation.mujoco_c import call_mdpppi
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def assemble(F, m, d, nv, bilateral, n, contacts, data, root):
     """Delassus matrix of n active contacts whose rows follow `bilateral` rows in contacts.rows.
 
@@ -54,7 +53,7 @@ def assemble(F, m, d, nv, bilateral, n, contacts, data, root):
             contacts.bilateral_gram[i, j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def eliminate(bilateral, n, contacts):
     """Eliminate the bilateral rows from contacts.delassus and contacts.q.
 
@@ -101,7 +100,7 @@ def eliminate(bilateral, n, contacts):
         contacts.q[i] -= total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bilateral_impulses(bilateral, n, contacts):
     """λ = −B⁻¹ (E v_free − b + Gᵀ p), by back substitution; into contacts.bilateral_impulse."""
     gram = contacts.bilateral_gram
@@ -121,7 +120,7 @@ def bilateral_impulses(bilateral, n, contacts):
             out[i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transposed_product(count, nv, rows, first, impulse, out):
     """out += rows[first:first+count]ᵀ · impulse[:count]"""
     for i in range(count):

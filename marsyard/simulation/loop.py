@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from marsyard.control.expression import evaluate
-from marsyard.interaction.contact_geometry import wheel_distance
+from marsyard.simulation.callables import surface_distance
 from marsyard.simulation.contacts import contact_jacobian, find_contacts, wheel_frame
+from marsyard.simulation.jit import compiled
 from marsyard.simulation.moreau_jean import NOT_FINITE_FORCE, OK, step, update_positions
 from marsyard.simulation.mujoco_c import call_md, read_double, read_int32, read_int64
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def command(model, data, commands, h, step_index):
     """Evaluate the torque laws for the current state and write the applied forces."""
     if model.free_base:
@@ -47,7 +46,7 @@ def command(model, data, commands, h, step_index):
         data.applied[model.joint_dof[j]] += commands.torque[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def smooth_step(F, O, m, d, model, data, h, sums, work):
     """One step of MuJoCo's own integrator, with its soft contact if that is on."""
     work.stats[:] = 0.0
@@ -87,7 +86,7 @@ def smooth_step(F, O, m, d, model, data, h, sums, work):
     return OK
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def smooth_tangents(model, data, wheels, sums, normal, frame):
     """Tangential impulses of a smooth run along the wheels' headings, from the world sums."""
     for w in range(wheels.body.shape[0]):
@@ -107,7 +106,7 @@ def smooth_tangents(model, data, wheels, sums, normal, frame):
                 sums.tangent[w, s, a] = value * sums.normal[w, s] / total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
            records, row, time):  # fmt: skip
     """Write one row of records from the current state and empty the sums."""
@@ -146,9 +145,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         nearest = -1
         nearest_gap = math.inf
         for s in range(records.gap.shape[2]):
-            gap = wheel_distance(
-                wheels.kind[w], wheels.radius[w], wheels.width[w], centre, axis, ground, s
-            )
+            gap = surface_distance(F.distance, wheels, w, centre, axis, ground, s, contacts)
             records.gap[row, w, s] = gap
             records.normal[row, w, s] = sums.normal[w, s]
             records.tangent[row, w, s, 0] = sums.tangent[w, s, 0]
@@ -162,7 +159,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
                 best = c
         if best < 0 and nearest >= 0 and math.isfinite(nearest_gap):
             best = contacts.gap.shape[0] - 1
-            far_contact(wheels, w, centre, axis, ground, nearest, best, contacts)
+            far_contact(F.distance, wheels, w, centre, axis, ground, nearest, best, contacts)
         for k in range(3):
             records.world[row, w, k] = sums.world[w, k]
             records.point[row, w, k] = sums.point[w, k]
@@ -184,24 +181,21 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
     sums.stats[:] = 0.0
 
 
-@njit(cache=True, nogil=True)
-def far_contact(wheels, w, centre, axis, ground, surface, slot, contacts):
+@compiled
+def far_contact(address, wheels, w, centre, axis, ground, surface, slot, contacts):
     """The would-be contact of a wheel far from the ground, into a free slot: its normal is the
     gradient of the distance, by central differences."""
     e = 1e-6
     point = contacts.point[slot]
     normal = contacts.near_normal[0]
-    point[:] = centre
     size = 0.0
     for k in range(3):
+        point[k] = centre[k]
+    for k in range(3):
         point[k] = centre[k] + e
-        up = wheel_distance(
-            wheels.kind[w], wheels.radius[w], wheels.width[w], point, axis, ground, surface
-        )
+        up = surface_distance(address, wheels, w, point, axis, ground, surface, contacts)
         point[k] = centre[k] - e
-        down = wheel_distance(
-            wheels.kind[w], wheels.radius[w], wheels.width[w], point, axis, ground, surface
-        )
+        down = surface_distance(address, wheels, w, point, axis, ground, surface, contacts)
         point[k] = centre[k]
         normal[k] = up - down
         size += normal[k] ** 2
@@ -214,7 +208,7 @@ def far_contact(wheels, w, centre, axis, ground, surface, slot, contacts):
     contacts.body2[slot] = wheels.body[w]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_stats(stats, total):
     """Contacts, iterations, residual, penetration: the largest; the counts: their sum."""
     total[0] = max(total[0], stats[0])
@@ -225,7 +219,7 @@ def add_stats(stats, total):
     total[5] = max(total[5], stats[5])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, contacts, work, sums,
             records, counters, steps):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.

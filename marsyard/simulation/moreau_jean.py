@@ -31,9 +31,8 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
-from marsyard.interaction.nonsmooth.kernel import CONVERGED, solve_kernel
+from marsyard.interaction.nonsmooth.kernel import CONVERGED
+from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.contacts import (
     bilateral_rows,
     contact_jacobian,
@@ -46,6 +45,7 @@ from marsyard.simulation.delassus import (
     eliminate,
     transposed_product,
 )
+from marsyard.simulation.jit import compiled
 from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mdppi, call_mppd
 from marsyard.simulation.projection import project
 
@@ -53,7 +53,7 @@ from marsyard.simulation.projection import project
 OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def update_positions(F, m, d, model):
     """Everything that follows from qpos alone, except the inertia matrix."""
     call_md(F.kinematics, m, d)
@@ -64,7 +64,7 @@ def update_positions(F, m, d, model):
         call_md(F.transmission, m, d)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def free_velocity(F, m, d, model, data, scheme, work):
     """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite."""
     h, theta, nv = scheme.h, scheme.theta, model.nv
@@ -108,7 +108,7 @@ def free_velocity(F, m, d, model, data, scheme, work):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilateral):
     """Local velocities of all contacts; those closed at the predicted time enter the problem.
 
@@ -144,7 +144,7 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def warm_start(n, contacts):
     """Impulses of the last step for the contacts that go on, zero for new ones."""
     old = contacts.old_count[0]
@@ -162,7 +162,7 @@ def warm_start(n, contacts):
             contacts.r[3 * i + k] = contacts.old_r[3 * at + k] if at >= 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def keep_for_warm_start(n, contacts):
     """Remember this step's impulses by the key of their contact."""
     for i in range(n):
@@ -172,7 +172,7 @@ def keep_for_warm_start(n, contacts):
     contacts.old_count[0] = n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
     """Impulses of the n active contacts and the bilateral rows."""
     nv = model.nv
@@ -206,10 +206,9 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
             if attempt > 0:
                 assemble(F, m, d, nv, bilateral, n, contacts, data, work.root)
             eliminate(bilateral, n, contacts)
-        status, used, residual, _ = solve_kernel(
-            n, contacts.delassus, contacts.q, contacts.mu, contacts.r, contacts.u, contacts.work,
-            scheme.tolerance, scheme.max_iterations, scheme.method,
-        )  # fmt: skip
+        status, used, residual = solve_problem(
+            F.solve, n, contacts, scheme.tolerance, scheme.max_iterations, scheme.method
+        )
         iterations += used
         if not restitution or scale == 0.0:
             break
@@ -239,7 +238,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
     work.stats[4] = 1.0 if attempt > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, sums):
     """Advance the state by one step; returns OK or what went wrong."""
     h, theta, nv = scheme.h, scheme.theta, model.nv
@@ -300,7 +299,7 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, s
     return OK
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_to_sums(n, contacts, work, sums):
     """Add this step's impulses to what the next record will show."""
     for j in range(work.rhs.shape[0]):

@@ -53,6 +53,9 @@ class Functions(NamedTuple):
     energy_vel: int
     subtree_vel: int
     step: int
+    solve: int = 0  # callbacks of our own, see `callables`
+    contacts: int = 0
+    distance: int = 0
 
 
 _NAMES = Functions(
@@ -95,7 +98,7 @@ def functions() -> Functions:
             "install mujoco from its wheel (pip install --only-binary :all: mujoco)"
         )
     library = ctypes.CDLL(str(found[0]))
-    addresses = [ctypes.cast(getattr(library, n), ctypes.c_void_p).value for n in _NAMES]
+    addresses = [ctypes.cast(getattr(library, n), ctypes.c_void_p).value for n in _NAMES if n]
     return Functions(*addresses)
 
 

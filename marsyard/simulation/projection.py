@@ -16,9 +16,8 @@ Appl. Mech. Engrg. 256 (2013) 224-250.
 
 from __future__ import annotations
 
-from numba import njit
-
-from marsyard.interaction.nonsmooth.kernel import AUTO, solve_kernel
+from marsyard.interaction.nonsmooth.kernel import AUTO
+from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.contacts import (
     bilateral_rows,
     contact_jacobian,
@@ -31,12 +30,13 @@ from marsyard.simulation.delassus import (
     eliminate,
     transposed_product,
 )
+from marsyard.simulation.jit import compiled
 from marsyard.simulation.mujoco_c import call_md, call_mdppi, call_mppd
 
 MAX_ITERATIONS = 20
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
     """Move qpos out of the ground; returns the largest penetration that is left [m].
 
@@ -99,10 +99,7 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
         assemble(F, m, d, nv, bilateral, n, contacts, data, work.root)
         if bilateral > 0:
             eliminate(bilateral, n, contacts)
-        solve_kernel(
-            n, contacts.delassus, contacts.q, contacts.mu, contacts.r, contacts.u, contacts.work,
-            1e-10, scheme.max_iterations, AUTO,
-        )  # fmt: skip
+        solve_problem(F.solve, n, contacts, 1e-10, scheme.max_iterations, AUTO)
         for i in range(nv):
             work.rhs[i] = 0.0
         transposed_product(3 * n, nv, contacts.rows, bilateral, contacts.r, work.rhs)

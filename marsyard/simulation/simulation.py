@@ -12,14 +12,16 @@ import numpy as np
 
 from marsyard.control.expression import STACK, STATE_NAMES, compile_expression
 from marsyard.errors import InputError, suggest
+from marsyard.ground import pack
 from marsyard.interaction.contact_geometry import WHEEL_KINDS
 from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
+from marsyard.simulation.callables import callables, ground_table
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.settle import place_on_ground, smallest_gap
 from marsyard.simulation.state import State
-from marsyard.simulation.world import World, build_world, packed_ground, quaternion, start_angles
+from marsyard.simulation.world import World, build_world, quaternion, start_angles
 
 _METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
 _FOREVER = 2**62
@@ -48,7 +50,7 @@ class Simulation:
         self.compile_time = 0.0
         self.wall_time = 0.0
         self.stopped: str | None = None
-        self._functions = functions()
+        self._functions = functions()._replace(**callables()._asdict())
         self._offsets = offsets()
         self._build_constants()
         self._build_state()
@@ -201,7 +203,8 @@ class Simulation:
             radius=np.array([w.radius for w in wheels], dtype=float),
             width=np.array([w.width / 2 for w in wheels], dtype=float),
         )
-        self._ground = packed_ground(world)
+        self._packed = pack(world.surfaces)  # kept alive: the table points into it
+        self._ground = ground_table(self._packed)
         names = [s.name for s in world.surfaces]
 
         def by_surface(field: str) -> np.ndarray:
@@ -277,7 +280,7 @@ class Simulation:
             coupling=f((e, 3 * c + 1)),
             old_key=f(c, i), old_r=f(3 * c), old_count=f(1, i),
             near_point=f((near, 3)), near_normal=f((near, 3)), near_gap=f(near),
-            near_surface=f(near, i), near_feature=f(near, i),
+            near_surface=f(near, i), near_feature=f(near, i), near_count=f(1, i), answer=f(4),
         )  # fmt: skip
         self._work = arrays.Work(
             f(nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)), f((3, nv)),

@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh, pack
+from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
 from marsyard.robot import Robot, load_robot
 from marsyard.scenario.schema import Scenario
 
@@ -257,7 +257,3 @@ def start_angles(
             values[name] = value
     return values
 
-
-def packed_ground(world: World) -> Any:
-    """The ground as arrays for the compiled kernels."""
-    return pack(world.surfaces)
