@@ -37,10 +37,10 @@ def _slope(c, si, sigma, P, Q, A, B, rho, half):
 
 
 @kernel
-def _peak(low, c_low, s_low, high, c_high, s_high, sigma, P, Q, A, B, rho, half):
-    """Where f' falls through zero between low and high, or -1: Newton kept inside a bracket.
+def _peak(c_low, s_low, c_high, s_high, sigma, P, Q, A, B, rho, half):
+    """Where f' falls through zero between two angles, or -1: Newton kept inside a bracket.
 
-    Cosines and sines of the ends come with them, so that edges that do not touch cost no
+    The ends are given by their cosines and sines, so that edges that do not touch cost no
     trigonometric function.
     """
     first, _ = _slope(c_low, s_low, sigma, P, Q, A, B, rho, half)
@@ -49,6 +49,8 @@ def _peak(low, c_low, s_low, high, c_high, s_high, sigma, P, Q, A, B, rho, half)
     last, _ = _slope(c_high, s_high, sigma, P, Q, A, B, rho, half)
     if not last < 0.0:
         return -1.0
+    low = math.atan2(s_low, c_low)
+    high = math.atan2(s_high, c_high)
     # a sphere, or an edge parallel to the axis, has its peak here
     theta = math.atan2(Q, P)
     if not low < theta < high:
@@ -71,16 +73,68 @@ def _peak(low, c_low, s_low, high, c_high, s_high, sigma, P, Q, A, B, rho, half)
     return theta
 
 
+@kernel
+def _peak_in_parts(c_end, s_end, P, Q, A, B, rho, half):
+    """The highest peak on the whole arc, cut where n is nearest to the axis and normal to it.
+
+    Between these angles f has no more than one peak; a wheel that is thin for its depth has one
+    on either side. Returns what was found, its angle, and the side of the axis (see solve_edge).
+    """
+    size = math.sqrt(A * A + B * B)
+    flip = 1.0 if B >= 0.0 else -1.0
+    c_near, s_near = flip * A / size, flip * B / size
+    flip = 1.0 if A >= 0.0 else -1.0
+    c_kink, s_kink = -flip * B / size, flip * A / size
+    # a kink just outside the arc is on its end
+    if s_kink < 1e-9:
+        c_kink, s_kink = 1.0, 0.0
+
+    what, theta, share, best = NOTHING, -1.0, 0.0, -math.inf
+    c_low, s_low = 1.0, 0.0
+    for part in range(3):
+        # next end: the inner angles in order (larger cosine first), then the arc's own end
+        c_high, s_high = c_end, s_end
+        if part < 2:
+            near_first = c_near >= c_kink
+            if near_first == (part == 0):
+                c_high, s_high = c_near, s_near
+            else:
+                c_high, s_high = c_kink, s_kink
+            if c_high < c_end:
+                c_high, s_high = c_end, s_end
+        # the rim that supports in this part
+        sigma = 1.0 if A * (c_low + c_high) + B * (s_low + s_high) > 0.0 else -1.0
+        found = _peak(c_low, s_low, c_high, s_high, sigma, P, Q, A, B, rho, half)
+        if found >= 0.0:
+            c, si = math.cos(found), math.sin(found)
+            s = A * c + B * si
+            f = P * c + Q * si - rho * math.sqrt(max(1.0 - s * s, 0.0)) - half * abs(s)
+            if f > best:
+                what, theta, share, best = RIM, found, -sigma, f
+        c_low, s_low = c_high, s_high
+
+    # the kink itself: f' jumps down through zero, the tread touches between the rims
+    if half > 0.0 and c_kink >= c_end:
+        ds = B * c_kink - A * s_kink
+        base = Q * c_kink - P * s_kink
+        if abs(base) <= half * abs(ds) and P * c_kink + Q * s_kink - rho > best:
+            what, theta, share = TREAD, math.atan2(s_kink, c_kink), -base / ds / half
+    return what, theta, share
+
+
 @inlined
-def solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az):
+def solve_edge(edge, i, thick, rho, half, ball, cx, cy, cz, ax, ay, az):
     """The contact of one wheel with edge i, not yet cut to the edge's length.
+
+    Args:
+        thick: True if the edge does not enter the wheel's core, where f has a single peak.
 
     Returns:
         what: NOTHING, RIM (one support point) or TREAD (between the rims of a cylinder).
         theta: angle of the normal in the arc [rad].
         middle: gap at mid-width of the wheel [m]; the rim on the ±a side has middle ± half s.
         place: coordinate of the wheel's mid-width along the edge from its start [m].
-        share: where along the axis the contact is, from -1 to 1 (in half widths; TREAD and RIM).
+        share: where along the axis the contact is, from -1 to 1 (in half widths).
     """
     dx = cx - edge[i, 0]
     dy = cy - edge[i, 1]
@@ -89,40 +143,18 @@ def solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az):
     Q = dx * edge[i, 10] + dy * edge[i, 11] + dz * edge[i, 12]
     A = ax * edge[i, 7] + ay * edge[i, 8] + az * edge[i, 9]
     B = ax * edge[i, 10] + ay * edge[i, 11] + az * edge[i, 12]
-    end, c_end, s_end = edge[i, 13], edge[i, 14], edge[i, 15]
-    what = RIM
-    share = 0.0
-    if half == 0.0:
-        theta = _peak(0.0, 1.0, 0.0, end, c_end, s_end, 0.0, P, Q, A, B, rho, 0.0)
-    elif A * A + B * B < 1e-24:
+    c_end, s_end = edge[i, 14], edge[i, 15]
+    what, theta, share = RIM, -1.0, 0.0
+    if A * A + B * B < 1e-24:
         # edge parallel to the axis: the whole tread touches
-        theta = _peak(0.0, 1.0, 0.0, end, c_end, s_end, 0.0, P, Q, 0.0, 0.0, rho, 0.0)
+        theta = _peak(1.0, 0.0, c_end, s_end, 0.0, P, Q, 0.0, 0.0, rho, 0.0)
         what = TREAD
+    elif half > 0.0:
+        what, theta, share = _peak_in_parts(c_end, s_end, P, Q, A, B, rho, half)
     else:
-        # angle where the axis is normal to n(θ), and the rims that support before and after it
-        kink = math.atan2(-A, B)
-        if kink < -1e-9:
-            kink += math.pi
-        kink = max(kink, 0.0)
-        if kink <= end:
-            c, si = math.cos(kink), math.sin(kink)
-            ds = B * c - A * si
-            after = 1.0 if ds > 0.0 else -1.0
-            base = Q * c - P * si
-            if base + half * abs(ds) < 0.0:
-                theta = _peak(0.0, 1.0, 0.0, kink, c, si, -after, P, Q, A, B, rho, half)
-                share = after
-            elif base - half * abs(ds) > 0.0:
-                theta = _peak(kink, c, si, end, c_end, s_end, after, P, Q, A, B, rho, half)
-                share = -after
-            else:
-                theta = kink
-                what = TREAD
-                share = -base / ds / half
-        else:
-            after = 1.0 if A * (1.0 + c_end) + B * s_end > 0.0 else -1.0
-            theta = _peak(0.0, 1.0, 0.0, end, c_end, s_end, after, P, Q, A, B, rho, half)
-            share = -after
+        theta = _peak(1.0, 0.0, c_end, s_end, 0.0, P, Q, A, B, rho, 0.0)
+        if theta < 0.0 and not thick and rho > 0.0:
+            what, theta, _ = _peak_in_parts(c_end, s_end, P, Q, A, B, rho, 0.0)
     if theta < 0.0:
         return NOTHING, 0.0, 0.0, 0.0, 0.0
 

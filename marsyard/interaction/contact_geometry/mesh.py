@@ -201,10 +201,13 @@ def _edge_contacts(
     at = min(max(dx * ex + dy * ey + dz * ez, 0.0), length)
     dx, dy, dz = dx - at * ex, dy - at * ey, dz - at * ez
     reach = rho + half + ball + margin
-    if dx * dx + dy * dy + dz * dz > reach * reach:
+    away = dx * dx + dy * dy + dz * dz
+    if away > reach * reach:
         return count
 
-    what, theta, middle, place, share = solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az)
+    what, theta, middle, place, share = solve_edge(
+        edge, i, away > rho * rho, rho, half, ball, cx, cy, cz, ax, ay, az
+    )
     cut = False
     if what == NOTHING:
         # a tread on one of the faces may still hang over the edge
@@ -386,7 +389,9 @@ def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, grou
 def _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     """Gap [m] to edge i, infinite if it is no contact or lies beyond the edge's ends."""
     edge = ground.edge
-    what, theta, middle, place, share = solve_edge(edge, i, rho, half, ball, cx, cy, cz, ax, ay, az)
+    what, theta, middle, place, share = solve_edge(
+        edge, i, False, rho, half, ball, cx, cy, cz, ax, ay, az
+    )
     if what == NOTHING:
         return math.inf
     along = ax * edge[i, 3] + ay * edge[i, 4] + az * edge[i, 5]
