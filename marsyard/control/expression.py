@@ -201,7 +201,7 @@ def evaluate(op, argument, first, last, state, angles, rates, own, stack):
             elif o == LOG:
                 a = math.log(a) if a > 0.0 else math.nan
             else:
-                a = float((a > 0.0) - (a < 0.0))
+                a = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
             stack[top - 1] = a
         else:
             top -= 1
@@ -218,21 +218,21 @@ def evaluate(op, argument, first, last, state, angles, rates, own, stack):
             elif o == POW:
                 a = a**b
             elif o == LT:
-                a = float(a < b)
+                a = 1.0 if a < b else 0.0
             elif o == LE:
-                a = float(a <= b)
+                a = 1.0 if a <= b else 0.0
             elif o == GT:
-                a = float(a > b)
+                a = 1.0 if a > b else 0.0
             elif o == GE:
-                a = float(a >= b)
+                a = 1.0 if a >= b else 0.0
             elif o == EQ:
-                a = float(a == b)
+                a = 1.0 if a == b else 0.0
             elif o == NE:
-                a = float(a != b)
+                a = 1.0 if a != b else 0.0
             elif o == AND:
-                a = float(a != 0.0 and b != 0.0)
+                a = 1.0 if a != 0.0 and b != 0.0 else 0.0
             elif o == OR:
-                a = float(a != 0.0 or b != 0.0)
+                a = 1.0 if a != 0.0 or b != 0.0 else 0.0
             elif o == MIN:
                 a = min(a, b)
             else:

@@ -50,7 +50,7 @@ class Data(NamedTuple):
     actuator: Array
     constraint: Array
     xpos: Array
-    xmat: Array
+    xquat: Array
     xaxis: Array
     com: Array
     com_velocity: Array

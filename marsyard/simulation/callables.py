@@ -18,7 +18,7 @@ from marsyard.ground import GroundArrays
 from marsyard.interaction.contact_geometry import wheel_contacts, wheel_distance
 from marsyard.interaction.nonsmooth.kernel import solve_kernel
 from marsyard.simulation.jit import compiled
-from marsyard.simulation.mujoco_c import _as_pointer, _void_call
+from marsyard.simulation.mujoco_c import as_pointer, void_call
 
 _F = types.CPointer(types.float64)
 _N = types.CPointer(types.int64)
@@ -60,17 +60,17 @@ def ground_table(ground: GroundArrays) -> np.ndarray:
 
 @njit
 def _floats(table, k):
-    return carray(_as_pointer(table[k, 0], np.float64), (table[k, 1], table[k, 2]))
+    return carray(as_pointer(table[k, 0], np.float64), (table[k, 1], table[k, 2]))
 
 
 @njit
 def _integers(table, k):
-    return carray(_as_pointer(table[k, 0], np.int64), (table[k, 1], table[k, 2]))
+    return carray(as_pointer(table[k, 0], np.int64), (table[k, 1], table[k, 2]))
 
 
 @njit
 def _row(table, k):
-    return carray(_as_pointer(table[k, 0], np.int64), (table[k, 1],))
+    return carray(as_pointer(table[k, 0], np.int64), (table[k, 1],))
 
 
 @njit
@@ -119,9 +119,9 @@ def callables() -> Callables:
 
 
 _P, _I, _D = types.int64, types.int64, types.float64
-_call_solve = _void_call((_I, _P, _I, _P, _P, _P, _P, _P, _I, _D, _I, _I, _P))
-_call_contacts = _void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P, _P))
-_call_distance = _void_call((_I, _D, _D, _P, _P, _P, _I, _I, _P))
+_call_solve = void_call((_I, _P, _I, _P, _P, _P, _P, _P, _I, _D, _I, _I, _P))
+_call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P, _P))
+_call_distance = void_call((_I, _D, _D, _P, _P, _P, _I, _I, _P))
 
 
 @compiled

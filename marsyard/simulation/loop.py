@@ -128,6 +128,8 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         records.com[row, k] = data.com[0, k]
         records.com_velocity[row, k] = data.com_velocity[0, k]
         records.other[row, k] = sums.other[k]
+    for k in range(4):
+        records.base_quaternion[row, k] = data.xquat[model.base, k]
     for k in range(2):
         records.energy[row, k] = data.energy[k]
     for j in range(commands.torque.shape[0]):

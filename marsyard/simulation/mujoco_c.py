@@ -216,28 +216,22 @@ def offsets() -> Offsets:
 # --- calls through an integer address
 
 
-def _void_call(signature_of_arguments: tuple[Any, ...]) -> Any:
+def void_call(wanted: tuple[Any, ...]) -> Any:
     """An intrinsic `call(address, *arguments)` for a C function that returns nothing."""
     llvm_of = {types.int64: ir.IntType(64), types.int32: ir.IntType(32)}
+    llvm_of[types.float64] = ir.DoubleType()
 
     @intrinsic
     def call(typingctx: Any, address: Any, *arguments: Any) -> Any:
-        given = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
-        args = given.types if isinstance(given, types.BaseTuple) else given
+        args = arguments[0] if isinstance(arguments[0], tuple) else arguments
         signature = types.void(types.int64, types.StarArgTuple(args))
 
         def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
             packed = cgutils.unpack_tuple(builder, values[1])
             out = []
-            for kind, value, want in zip(args, packed, signature_of_arguments, strict=True):
-                if want is types.float64:
-                    out.append(context.cast(builder, value, kind, types.float64))
-                else:
-                    out.append(context.cast(builder, value, kind, want))
-            fn_type = ir.FunctionType(
-                ir.VoidType(),
-                [ir.DoubleType() if w is types.float64 else llvm_of[w] for w in signature_of_arguments],
-            )
+            for kind, value, want in zip(args, packed, wanted, strict=True):
+                out.append(context.cast(builder, value, kind, want))
+            fn_type = ir.FunctionType(ir.VoidType(), [llvm_of[w] for w in wanted])
             fn = builder.inttoptr(values[0], fn_type.as_pointer())
             builder.call(fn, out)
             return context.get_dummy_value()
@@ -249,21 +243,21 @@ def _void_call(signature_of_arguments: tuple[Any, ...]) -> Any:
 
 _P, _I, _D = types.int64, types.int32, types.float64
 #: f(m, d)
-call_md = _void_call((_P, _P))
+call_md = void_call((_P, _P))
 #: f(m, d, array, array)
-call_mdpp = _void_call((_P, _P, _P, _P))
+call_mdpp = void_call((_P, _P, _P, _P))
 #: f(m, d, array, array, n)
-call_mdppi = _void_call((_P, _P, _P, _P, _I))
+call_mdppi = void_call((_P, _P, _P, _P, _I))
 #: f(m, d, array, array, array, n)
-call_mdpppi = _void_call((_P, _P, _P, _P, _P, _I))
+call_mdpppi = void_call((_P, _P, _P, _P, _P, _I))
 #: f(m, d, flag, array)
-call_mdip = _void_call((_P, _P, _I, _P))
+call_mdip = void_call((_P, _P, _I, _P))
 #: f(m, array, array, double)
-call_mppd = _void_call((_P, _P, _P, _D))
+call_mppd = void_call((_P, _P, _P, _D))
 
 
 @intrinsic
-def _as_pointer(typingctx: Any, address: Any, kind: Any) -> Any:
+def as_pointer(typingctx: Any, address: Any, kind: Any) -> Any:
     pointer = types.CPointer(kind.dtype)
 
     def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
@@ -277,7 +271,7 @@ def _reader(kind: Any) -> Any:
 
     @numba.njit(inline="always")
     def read(address: int, index: int) -> Any:
-        return _as_pointer(address, kind)[index]
+        return as_pointer(address, kind)[index]
 
     return read
 

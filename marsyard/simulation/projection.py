@@ -105,7 +105,9 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
         transposed_product(3 * n, nv, contacts.rows, bilateral, contacts.r, work.rhs)
         if bilateral > 0:
             bilateral_impulses(bilateral, n, contacts)
-            transposed_product(bilateral, nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs)
+            transposed_product(
+                bilateral, nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs
+            )
         call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
         call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, work.delta.ctypes.data, 1.0)
     return worst

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -22,6 +22,9 @@ from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.settle import place_on_ground, smallest_gap
 from marsyard.simulation.state import State
 from marsyard.simulation.world import World, build_world, quaternion, start_angles
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
 _FOREVER = 2**62
@@ -70,7 +73,8 @@ class Simulation:
 
     @property
     def qvel(self) -> np.ndarray:
-        """Velocities, a live view: free joint linear (world) [m/s], angular (body) [rad/s]; joints."""
+        """Velocities, a live view: free joint linear (world) [m/s], angular (body) [rad/s]; then
+        the joints."""
         return self.data.qvel
 
     @property
@@ -130,12 +134,18 @@ class Simulation:
             self.stopped = self._explain(status)
             raise Diverged(self.stopped)
 
+    def dataset(self) -> xr.Dataset:
+        """Everything recorded so far as a labelled data set."""
+        from marsyard.simulation.recorder import dataset
+
+        return dataset(self)
+
     def state(self) -> State:
         """A copy of the whole state."""
         return State({name: np.array(array) for name, array in self._state_arrays().items()})
 
     def restore(self, state: State) -> None:
-        """Go back (or forth) to a state of this world. Records written later than it are dropped."""
+        """Go to a state of this world; records written later than it are dropped."""
         own = self._state_arrays()
         for name, array in own.items():
             if name not in state.arrays or state.arrays[name].shape != array.shape:
@@ -188,7 +198,7 @@ class Simulation:
         d = self.data
         self._data = arrays.Data(
             d.qpos, d.qvel, d.M, d.qLDiagInv, d.qfrc_bias, d.qfrc_passive, d.qfrc_applied,
-            d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xmat, d.xaxis, d.subtree_com,
+            d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xquat, d.xaxis, d.subtree_com,
             d.subtree_linvel, d.energy,
         )  # fmt: skip
         shape = scenario.robot.wheel_shape
@@ -245,8 +255,8 @@ class Simulation:
             program = compile_expression(law.torque, index, field)
             end = _FOREVER if law.end is None else _first_step(law.end, h)
             members = robot.joints_of(law.joints, list(joints), f"control.{k}.joints")
-            for name in members:
-                rows.append((at, at + len(program.op), index[name], _first_step(law.start, h), end))
+            start = _first_step(law.start, h)
+            rows += [(at, at + len(program.op), index[name], start, end) for name in members]
             ops.append(program.op)
             arguments.append(program.argument)
             at += len(program.op)
@@ -258,7 +268,8 @@ class Simulation:
             first=table[:, 0].copy(), last=table[:, 1].copy(), joint=table[:, 2].copy(),
             start=table[:, 3].copy(), end=table[:, 4].copy(),
             stack=np.zeros(STACK), state=np.zeros(len(STATE_NAMES)),
-            angles=np.zeros(n), rates=np.zeros(n), torque=np.zeros(n), manual=np.zeros(self.model.nv),
+            angles=np.zeros(n), rates=np.zeros(n), torque=np.zeros(n),
+            manual=np.zeros(self.model.nv),
         )  # fmt: skip
 
     def _build_state(self) -> None:
@@ -347,7 +358,8 @@ class Simulation:
         loop.record(
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
-            self._contacts, self._work, self._sums, self._records, int(self._counters[1]), self.time,
+            self._contacts, self._work, self._sums, self._records, int(self._counters[1]),
+            self.time,
         )  # fmt: skip
         self._counters[1] += 1
         self.compile_time += clock.perf_counter() - began

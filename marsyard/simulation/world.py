@@ -148,7 +148,8 @@ def _check_roles(spec: mujoco.MjSpec, robot: Robot) -> None:
     def known(name: str, names: list[str], field: str) -> None:
         if name not in names:
             raise InputError(
-                f"{robot.name}: {field}: '{name}' is not in {robot.model.name}; {suggest(name, names)}"
+                f"{robot.name}: {field}: '{name}' is not in {robot.model.name}; "
+                f"{suggest(name, names)}"
             )
 
     if robot.base is not None:
@@ -224,7 +225,9 @@ def _compile(spec: mujoco.MjSpec, robot: Robot) -> mujoco.MjModel:
             geom.contype, geom.conaffinity = 0, 0
     for body in spec.bodies:
         if body.explicitinertial and body.mass < 0:
-            raise InputError(f"{robot.name}: body '{body.name}': mass = {body.mass}: must be above 0")
+            raise InputError(
+                f"{robot.name}: body '{body.name}': mass = {body.mass}: must be above 0"
+            )
     try:
         return spec.compile()
     except ValueError as error:
