@@ -17,6 +17,7 @@ from marsyard.interaction.nonsmooth.cone import (
 )
 from marsyard.interaction.nonsmooth.kernel import (
     AUTO,
+    CENTRAL_PATH,
     CONTINUATION,
     CONVERGED,
     GAUSS_SEIDEL,
@@ -36,6 +37,7 @@ from marsyard.interaction.nonsmooth.solver import (
 
 __all__ = [
     "AUTO",
+    "CENTRAL_PATH",
     "CONTINUATION",
     "CONVERGED",
     "GAUSS_SEIDEL",

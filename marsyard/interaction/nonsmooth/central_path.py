@@ -30,7 +30,7 @@ from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 _MAX_HALVINGS = 20
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _plus(x, epsilon):
     """g(λ) and g'(λ) without cancellation."""
     root = math.sqrt(x * x + 4.0 * epsilon * epsilon)
@@ -41,7 +41,7 @@ def _plus(x, epsilon):
     return value, value / root
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _smoothed(n, r, u, mu, rho, kappa, phi, slopes, with_slopes):
     """Φ of (1) and, if asked, the coefficients of its derivative; returns Σ ‖Φ‖²/ρ [J].
 
@@ -87,7 +87,7 @@ def _smoothed(n, r, u, mu, rho, kappa, phi, slopes, with_slopes):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _jacobian(n, W, mu, rho, slopes, a):
     """∂Φ/∂r = (I − p') D + ρ p' (∂ũ/∂u) W with D = diag(μ, 1, 1), row by row."""
     m = 3 * n
@@ -141,8 +141,8 @@ def _jacobian(n, W, mu, rho, slopes, a):
         a[k + 2, k + 2] += 1.0 - p22
 
 
-@njit(cache=True, nogil=True)
-def central_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, kappa, floor):
+@njit(cache=True, nogil=True, error_model="numpy")
+def central_path(n, W, q, mu, r, u, work, scale, max_iterations, delta, kappa, floor):
     """Follow the central path from κ = `kappa` down to `floor`; returns (steps, e(r), κ reached).
 
     r enters as the first iterate and leaves as the last one; the matrix used is W + δ I.
@@ -227,7 +227,7 @@ def central_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delt
     return done, natural_residual(n, r, u, mu, scale), kappa
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _add_shift(n, mu, rho, slopes, delta, a):
     """The contribution of δ I in W to the Jacobian: ρ δ p' ∂ũ/∂u on the diagonal blocks."""
     for c in range(n):

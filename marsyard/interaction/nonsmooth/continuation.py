@@ -29,7 +29,7 @@ _FIRST_RATIO = 0.1
 _SMALLEST = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def continuation(
     n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, proximal
 ):
@@ -65,7 +65,7 @@ def continuation(
                 trial[i] = solved[i]
             sweeps = 3 if attempt == 0 else 50
             gauss_seidel(
-                n, shifted, shifted_q, mu, trial, u, start, columns, scale, 0.0, sweeps, sweeps
+                n, shifted, shifted_q, mu, trial, u, start, columns, scale, 0.0, sweeps, 50.0
             )
             steps, inner = newton(
                 n,
@@ -80,7 +80,7 @@ def continuation(
                 min(_STEPS, max_iterations - done),
                 _SHIFT * mean,
                 1.0,
-                5,
+                5.0,
             )
             done += steps
             if inner <= 10.0 * tolerance:
@@ -121,7 +121,7 @@ def continuation(
                 min(_STEPS, max_iterations - done),
                 _SHIFT * mean,
                 1.0,
-                5,
+                5.0,
             )
             done += steps
             if residual < best_residual:

@@ -16,7 +16,7 @@ from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def block_pattern(n, W):
     """Row starts and columns of the 3×3 blocks of W that are not all zero, as in CSR."""
     start = np.zeros(n + 1, dtype=np.int64)
@@ -43,7 +43,7 @@ def block_pattern(n, W):
     return start, columns
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
     """One Gauss–Seidel pass over all contacts, in place; W + α I and q − α·centre."""
     for step in range(n):
@@ -82,7 +82,7 @@ def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
         )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def gauss_seidel(n, W, q, mu, r, u, start, columns, scale, tolerance, max_sweeps, check_every):
     """Sweep until e(r) ≤ tolerance; symmetric order (forward, backward). Returns sweeps, e(r)."""
     m = 3 * n

@@ -8,7 +8,8 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 2. the sticking pattern of the warm start (`sticking`);
 3. semismooth Newton from the warm start (`newton`);
 4. Gauss–Seidel sweeps, more each time, each time followed by Newton (`gauss_seidel`);
-5. continuation in a proximal term, Newton at each stage (`continuation`).
+5. continuation in a strong regularisation, Newton at each stage (`continuation`);
+6. smoothing Newton along the central path, Newton to finish (`central_path`).
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ _SHIFT = 1e-8
 _NEWTON_STEPS = 100
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def work_size(n):
     """Float64 entries of the work array for up to n contacts."""
     return newton_work_size(n) + 6 * n + 64
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     """Solve u = W r + q, K_μ* ∋ û ⊥ r ∈ K_μ for the first n contacts.
 
@@ -66,7 +67,7 @@ def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     work : float64[≥ work_size(n)], contiguous scratch memory; its content does not matter.
     tolerance : float, for the relative natural-map residual (`residual`), 1e-10 or so.
     max_iterations : int, the most Newton steps and Gauss–Seidel sweeps together.
-    method : AUTO, GAUSS_SEIDEL, NEWTON or CONTINUATION.
+    method : AUTO, GAUSS_SEIDEL, NEWTON, CONTINUATION or CENTRAL_PATH.
 
     Returns
     -------
@@ -116,7 +117,7 @@ def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     return _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, method)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _keep_best(m, r, best, residual, best_residual):
     """Store r in `best` when its residual is smaller; returns the smaller residual."""
     if residual < best_residual:
@@ -126,7 +127,7 @@ def _keep_best(m, r, best, residual, best_residual):
     return best_residual
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _hybrid(n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, mean):
     """Sweeps to find the pattern of contacts, Newton to finish; twice the sweeps each turn."""
     m = 3 * n
@@ -140,7 +141,7 @@ def _hybrid(n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_itera
             break
         limit = min(sweeps, max_iterations - done)
         steps, residual = gauss_seidel(
-            n, W, q, mu, swept, u, start, columns, scale, tolerance, limit, limit
+            n, W, q, mu, swept, u, start, columns, scale, tolerance, limit, float(limit)
         )
         done += steps
         best_residual = _keep_best(m, swept, best, residual, best_residual)
@@ -150,9 +151,10 @@ def _hybrid(n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_itera
             r[i] = swept[i]
         factor = 1.0 if turn % 3 == 0 else (0.1 if turn % 3 == 1 else 10.0)
         shift = (_SHIFT if turn % 2 == 0 else 1e-2 * _SHIFT) * mean
+        full = 0.0 if turn % 2 == 0 else 10.0
         limit = min(_NEWTON_STEPS, max_iterations - done)
         steps, residual = newton(
-            n, W, q, mu, r, u, work, scale, tolerance, limit, shift, factor, turn % 2 * 10
+            n, W, q, mu, r, u, work, scale, tolerance, limit, shift, factor, full
         )
         done += steps
         best_residual = _keep_best(m, r, best, residual, best_residual)
@@ -164,7 +166,7 @@ def _hybrid(n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_itera
     return done, best_residual
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean):
     """The central path to ever smaller κ, Newton trying to finish from each stop."""
     m = 3 * n
@@ -178,8 +180,9 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
     done = 0
     floor = 1e-4 * energy
     while done < max_iterations and floor > 1e-21 * energy:
+        limit = min(200, max_iterations - done)
         steps, residual, kappa = central_path(
-            n, W, q, mu, path, u, work, scale, tolerance, 200, 1e-9 * mean, kappa, floor
+            n, W, q, mu, path, u, work, scale, limit, 1e-9 * mean, kappa, floor
         )
         done += steps
         best_residual = _keep_best(m, path, best, residual, best_residual)
@@ -187,8 +190,9 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
             for i in range(m):
                 r[i] = path[i]
             shift = (_SHIFT if turn == 0 else 1e-3 * _SHIFT) * mean
+            limit = min(_NEWTON_STEPS, max(max_iterations - done, 0))
             steps, residual = newton(
-                n, W, q, mu, r, u, work, scale, tolerance, _NEWTON_STEPS, shift, 1.0, 5
+                n, W, q, mu, r, u, work, scale, tolerance, limit, shift, 1.0, 5.0
             )
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
@@ -202,7 +206,7 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
     return done, best_residual
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, method):
     """The iterative methods of `solve_kernel`, from the cheapest on."""
     m = 3 * n
@@ -219,10 +223,10 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
     used = method
     done = 0
 
-    if method == AUTO or method == NEWTON:
+    if method in (AUTO, NEWTON):
         limit = min(_NEWTON_STEPS, max_iterations) if method == AUTO else max_iterations
         done, residual = newton(
-            n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, 5
+            n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, 5.0
         )
         best_residual = _keep_best(m, r, best, residual, best_residual)
         used = NEWTON
@@ -233,12 +237,13 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
             for i in range(m):
                 r[i] = begin[i]
             done, residual = gauss_seidel(
-                n, W, q, mu, r, u, start, columns, scale, tolerance, max_iterations, 5
+                n, W, q, mu, r, u, start, columns, scale, tolerance, max_iterations, 5.0
             )
             best_residual = _keep_best(m, r, best, residual, best_residual)
         if method == AUTO:
+            limit = max_iterations - done
             steps, residual = _hybrid(
-                n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations - done, mean
+                n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, mean
             )
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
@@ -250,14 +255,14 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
                 break
             limit = min(heavy, max_iterations - done)
             if turn == 2:
-                if method == AUTO or method == CENTRAL_PATH:
+                if method in (AUTO, CENTRAL_PATH):
                     steps, residual = _follow_path(
                         n, W, q, mu, r, u, work, scale, tolerance, limit, mean
                     )
                     used = CENTRAL_PATH
                 else:
                     continue
-            elif method == AUTO or method == CONTINUATION:
+            elif method in (AUTO, CONTINUATION):
                 steps, residual = continuation(
                     n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, turn == 1
                 )
@@ -269,6 +274,10 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
 
     for i in range(m):
         r[i] = best[i]
+    # all sticking after all: the same least-norm impulse as from a good warm start
+    good, _, residual = solve_sticking(n, W, q, mu, r, u, work, scale, tolerance)
+    if good:
+        return CONVERGED, done, residual, used
     multiply(m, W, r, q, u)
     status = CONVERGED if best_residual <= tolerance else NOT_CONVERGED
     return status, done, best_residual, used

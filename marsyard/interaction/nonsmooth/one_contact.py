@@ -38,7 +38,7 @@ SLIDE = 2
 _MAX_ROOT_STEPS = 200
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _sliding_gap(lam, s1, s2, b1, b2, w1, w2, inv_wn, qn, mu):
     """g(λ) of equation (1), its derivative, and r_T in the eigenbasis."""
     d1 = 1.0 / (s1 + lam)
@@ -53,7 +53,7 @@ def _sliding_gap(lam, s1, s2, b1, b2, w1, w2, inv_wn, qn, mu):
     return gap, slope, r1, r2
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def solve_one_contact(wnn, wnt, wns, wtt, wts, wss, qn, qt, qs, mu):
     """Impulse (r_N, r_T1, r_T2) and case of one contact; the block is given by its upper half.
 
@@ -112,7 +112,7 @@ def solve_one_contact(wnn, wnt, wns, wtt, wts, wss, qn, qt, qs, mu):
     high = norm_b * (wnn + mu * norm_w) / (mu * -qn) * 1.0000001
     if high == 0.0:
         return -qn * inv_wn, 0.0, 0.0, STICK
-    lam = min(high, mean)
+    lam = min(high, mean) if mean > 0.0 else high
     r1 = 0.0
     r2 = 0.0
     for _ in range(_MAX_ROOT_STEPS):

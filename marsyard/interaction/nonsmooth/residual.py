@@ -4,8 +4,10 @@ The measure is the natural map of the whole problem with unit scaling,
 
     e(r) = sqrt( Σ_c ‖ r_c − P_{K_μc}( r_c − û_c ) ‖² ) / ‖q‖,      u = W r + q,
 
-with û = (u_N + μ ‖u_T‖, u_T). It is zero exactly at a solution, and is the "full error" of Siconos
-4.4 (``fc3d_compute_error`` called with norm ‖q‖). Where ‖q‖ = 0 the sum is not divided.
+with û = (u_N + μ ‖u_T‖, u_T). It is zero exactly at a solution. The numerator is that of Siconos'
+"full error" (``fc3d_compute_error``); Siconos 4.4 divides it by max(‖q‖, ‖r‖, ‖u‖), older ones by
+1 + ‖q‖, so that e(r) is never smaller than the error Siconos 4.4 reports, and much larger where the
+impulses are large numbers (W small). Where ‖q‖ = 0 the sum is not divided.
 Impulses [N s] and velocities [m/s] are subtracted from each other in it, so it depends on the
 choice of units; SI throughout.
 """
@@ -21,7 +23,7 @@ from numpy.typing import ArrayLike
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def multiply(m, W, r, q, u):
     """u = W r + q over the first m rows."""
     for i in range(m):
@@ -31,7 +33,7 @@ def multiply(m, W, r, q, u):
         u[i] = total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def norm(m, x):
     """Euclidean norm of the first m entries."""
     total = 0.0
@@ -40,7 +42,7 @@ def norm(m, x):
     return math.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def natural_residual(n, r, u, mu, scale):
     """sqrt(Σ_c ‖natural map‖²) · scale, for given velocities u (scale = 1/‖q‖ usually)."""
     total = 0.0

@@ -22,11 +22,11 @@ _SHIFT = 1e-6
 _REFINEMENTS = 6
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def solve_sticking(n, W, q, mu, r, u, work, scale, tolerance):
-    """Try the sticking pattern of r; (True, solves, e(r)) with r, u set, or (False, …, r as it was).
+    """Try the sticking pattern of r: (True, solves, e(r)) with r and u set, or (False, …), r kept.
 
-    Not tried when a contact is frictionless, slides (‖r_T‖ ≥ μ r_N) or W is not symmetric.
+    Not tried when a closed contact is frictionless or slides (‖r_T‖ ≥ μ r_N).
     """
     m = 3 * n
     a = work[: m * m].reshape((m, m))
