@@ -2,8 +2,8 @@
 
 Each triangle tests its face and those edges and vertices it owns. A face is a contact where the
 wheel's support point along the face normal lies over the triangle; edges and vertices where the
-normal lies inside their arc or cone. Features deeper than DEPTH wheel radii are taken for the far
-side of the ground and left out.
+normal lies inside their arc or cone. Features deeper than a part of the wheel's own thickness are
+taken for the far side of the ground and left out.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from marsyard.interaction.contact_geometry.compiled import inlined, kernel
 from marsyard.interaction.contact_geometry.edge import NOTHING, cut_tread, solve_edge
 from marsyard.interaction.contact_geometry.wheel import (
     core_to_point,
-    radial_to_point,
     support_parts,
+    tread_to_point,
 )
 
-# deepest penetration that still counts [wheel radii]
+# deepest penetration that still counts, in half thicknesses of the wheel along the normal, and a
+# little more for thin wheels pressed sideways [wheel radii]; beyond it a feature is taken for the
+# far side of the ground
 DEPTH = 0.75
+SIDE_DEPTH = 0.05
 
 # borders of triangles and edges include this much beyond them [wheel radii]
 BORDER = 1e-8
@@ -48,6 +51,13 @@ def next_node(i):
     while i & 1:
         i >>= 1
     return i + 1 if i > 0 else 0
+
+
+@inlined
+def _deepest(s, radius, rho, half, ball):
+    """The most negative gap [m] that counts along a normal with s = n·a."""
+    thickness = rho * math.sqrt(max(1.0 - s * s, 0.0)) + half * abs(s) + ball
+    return -DEPTH * thickness - SIDE_DEPTH * radius
 
 
 @kernel
@@ -131,7 +141,8 @@ def _triangle_contacts(
         return count
 
     # the face: lowest point of the wheel, or of both rims
-    if height - lift > -DEPTH * radius - 2.0 * half * abs(s):
+    deepest = -DEPTH * lift - SIDE_DEPTH * radius
+    if height - lift > deepest - 2.0 * half * abs(s):
         s, k, ux, uy, uz = support_parts(nx, ny, nz, ax, ay, az)
         rims = 2 if half > 0.0 else 1
         for j in range(rims):
@@ -141,7 +152,7 @@ def _triangle_contacts(
                 if along * s > 0.0 and abs(s) > SECOND_RIM:
                     continue
             gap = height - rho * k - ball + along * s
-            if gap >= margin or gap < -DEPTH * radius:
+            if gap >= margin or gap < deepest:
                 continue
             px = cx - rho * ux + along * ax - (ball + gap) * nx
             py = cy - rho * uy + along * ay - (ball + gap) * ny
@@ -173,7 +184,8 @@ def _triangle_contacts(
             if dx * dx + dy * dy + dz * dz > reach * reach:
                 continue
             found, gap, nx, ny, nz = vertex_gap(v, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
-            if found and -DEPTH * radius <= gap < margin:
+            s = nx * ax + ny * ay + nz * az
+            if found and _deepest(s, radius, rho, half, ball) <= gap < margin:
                 count = insert(
                     count, room, first, radius,
                     ground.vertex[v, 0], ground.vertex[v, 1], ground.vertex[v, 2],
@@ -230,6 +242,7 @@ def _edge_contacts(
     nz = edge[i, 9] * c + edge[i, 12] * si
     s = ax * nx + ay * ny + az * nz
     along = ax * ex + ay * ey + az * ez
+    deepest = _deepest(s, radius, rho, half, ball)
     group = ground.edge_group[i]
 
     if half > 0.0 and abs(along) > ALONG_AXIS and not fixed:
@@ -243,7 +256,7 @@ def _edge_contacts(
             side = 2.0 * j - 1.0
             at = min(max(high if side * along > 0.0 else low, 0.0), length)
             gap = middle + (at - place) / along * s
-            if -DEPTH * radius <= gap < margin:
+            if deepest <= gap < margin:
                 count = insert_end(
                     count, room, first, radius, side * ax, side * ay, side * az,
                     edge[i, 0] + at * ex, edge[i, 1] + at * ey, edge[i, 2] + at * ez,
@@ -257,7 +270,7 @@ def _edge_contacts(
     gap = middle + share * half * s
     if at < -BORDER * radius or at > length + BORDER * radius:
         return count
-    if gap >= margin or gap < -DEPTH * radius:
+    if gap >= margin or gap < deepest:
         return count
     px, py, pz = edge[i, 0] + at * ex, edge[i, 1] + at * ey, edge[i, 2] + at * ez
     if fixed:
@@ -283,11 +296,11 @@ def vertex_gap(v, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     distance, nx, ny, nz = core_to_point(rho, half, cx, cy, cz, ax, ay, az, px, py, pz)
     if _in_cone(v, nx, ny, nz, ground):
         return True, distance - ball, nx, ny, nz
-    if distance < 0.0 and half > 0.0:
+    if half > 0.0:
         # inside a cylinder the way out through the tread may be open where that through the
         # side is not
-        distance, nx, ny, nz = radial_to_point(rho, cx, cy, cz, ax, ay, az, px, py, pz)
-        if _in_cone(v, nx, ny, nz, ground):
+        distance, nx, ny, nz = tread_to_point(rho, half, cx, cy, cz, ax, ay, az, px, py, pz)
+        if distance < math.inf and _in_cone(v, nx, ny, nz, ground):
             return True, distance - ball, nx, ny, nz
     return False, 0.0, 0.0, 0.0, 0.0
 
@@ -355,13 +368,12 @@ def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, grou
     """Smallest gap [m] among the face, edges and vertices of one triangle that face the wheel."""
     triangle = ground.triangle
     index = ground.triangle_index
-    deepest = -DEPTH * radius
     best = math.inf
     nx, ny, nz = triangle[t, 9], triangle[t, 10], triangle[t, 11]
     height = (cx - triangle[t, 0]) * nx + (cy - triangle[t, 1]) * ny + (cz - triangle[t, 2]) * nz
     s, k, ux, uy, uz = support_parts(nx, ny, nz, ax, ay, az)
     gap = height - rho * k - half * abs(s) - ball
-    if gap >= deepest:
+    if gap >= _deepest(s, radius, rho, half, ball):
         along = -half if s > 0.0 else half
         px = cx - rho * ux + along * ax
         py = cy - rho * uy + along * ay
@@ -373,21 +385,21 @@ def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, grou
         i = index[t, j]
         if i >= 0 and not (ground.mesh_normal[mesh, 3] > 0.0 and abs(ground.edge[i, 5]) > 1e-6):
             gap = _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
-            if gap >= deepest:
-                best = min(best, gap)
+            best = min(best, gap)
     for j in range(4, 7):
         if index[t, j] >= 0:
-            found, gap, _, _, _ = vertex_gap(
+            found, gap, nx, ny, nz = vertex_gap(
                 index[t, j], rho, half, ball, cx, cy, cz, ax, ay, az, ground
             )
-            if found and gap >= deepest:
+            s = nx * ax + ny * ay + nz * az
+            if found and gap >= _deepest(s, radius, rho, half, ball):
                 best = min(best, gap)
     return best
 
 
 @inlined
 def _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
-    """Gap [m] to edge i, infinite if it is no contact or lies beyond the edge's ends."""
+    """Gap [m] to edge i, infinite if it is no contact, too deep or beyond the edge's ends."""
     edge = ground.edge
     what, theta, middle, place, share = solve_edge(
         edge, i, False, rho, half, ball, cx, cy, cz, ax, ay, az
@@ -399,6 +411,7 @@ def _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     b = ax * edge[i, 10] + ay * edge[i, 11] + az * edge[i, 12]
     s = a * math.cos(theta) + b * math.sin(theta)
     border = BORDER * radius
+    deepest = _deepest(s, radius, rho, half, ball)
     if half > 0.0 and abs(along) > ALONG_AXIS:
         # the smaller gap at the ends of the part of the edge under the tread
         low = place - half * abs(along)
@@ -407,8 +420,10 @@ def _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
             return math.inf
         low = min(max(low, 0.0), edge[i, 6])
         high = min(max(high, 0.0), edge[i, 6])
-        return middle + min((low - place) / along * s, (high - place) / along * s)
+        gap = middle + min((low - place) / along * s, (high - place) / along * s)
+        return gap if gap >= deepest else math.inf
     at = place + share * half * along
     if at < -border or at > edge[i, 6] + border:
         return math.inf
-    return middle + share * half * s
+    gap = middle + share * half * s
+    return gap if gap >= deepest else math.inf

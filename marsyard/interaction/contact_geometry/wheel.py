@@ -93,8 +93,9 @@ def core_to_point(rho, half, cx, cy, cz, ax, ay, az, px, py, pz):
 
 
 @kernel
-def radial_to_point(rho, cx, cy, cz, ax, ay, az, px, py, pz):
-    """Signed distance of a point from the unbounded cylinder (rho), and the direction inwards."""
+def tread_to_point(rho, half, cx, cy, cz, ax, ay, az, px, py, pz):
+    """For a point inside the solid cylinder the way out through the tread: signed distance [m]
+    (infinite for a point not inside) and the direction inwards."""
     dx = px - cx
     dy = py - cy
     dz = pz - cz
@@ -103,10 +104,9 @@ def radial_to_point(rho, cx, cy, cz, ax, ay, az, px, py, pz):
     uy = dy - h * ay
     uz = dz - h * az
     radial = math.sqrt(ux * ux + uy * uy + uz * uz)
-    if radial > 1e-300:
-        return radial - rho, -ux / radial, -uy / radial, -uz / radial
-    ux, uy, uz = perpendicular(ax, ay, az)
-    return -rho, -ux, -uy, -uz
+    if radial > rho or radial < 1e-300 or abs(h) > half:
+        return math.inf, 0.0, 0.0, 0.0
+    return radial - rho, -ux / radial, -uy / radial, -uz / radial
 
 
 @kernel
