@@ -1,1 +1,15 @@
+"""The engine: a scenario made into a world and stepped in a compiled loop."""
 
+from marsyard.simulation.simulation import Diverged, Simulation, needs_compiling
+from marsyard.simulation.state import State
+from marsyard.simulation.world import World, build_world, make_surfaces
+
+__all__ = [
+    "Diverged",
+    "Simulation",
+    "State",
+    "World",
+    "build_world",
+    "make_surfaces",
+    "needs_compiling",
+]

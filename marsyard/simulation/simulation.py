@@ -171,7 +171,7 @@ class Simulation:
         base = m.body(robot.base).id if robot.base else min(1, m.nbody - 1)
         free_base = bool(
             m.body_jntnum[base] == 1
-            and m.jnt_type[m.body_jntadr[base]] == mujoco.mjtJoint.mjJNT_FREE
+            and int(m.jnt_type[m.body_jntadr[base]]) == mujoco.mjtJoint.mjJNT_FREE
             and m.jnt_qposadr[m.body_jntadr[base]] == 0
         )
         joint_ids = [m.joint(name).id for name in world.joints]
@@ -423,6 +423,14 @@ class Torques:
         if not np.isfinite(value):
             raise InputError(f"torque.{name} = {value}: must be a finite number [N·m]")
         self._simulation._commands.manual[self._dof(name)] = value
+
+
+def needs_compiling() -> bool:
+    """True when the loop is not in the cache on disk (or the cache cannot be asked)."""
+    try:
+        return not loop.advance._cache._cache_file._load_index()
+    except (AttributeError, OSError):
+        return False
 
 
 def _first_step(time: float, h: float) -> int:

@@ -42,7 +42,7 @@ class World:
         names: list[str] = []
         for j in range(self.model.njnt):
             name = joint_name(self.model, j)
-            kind = self.model.jnt_type[j]
+            kind = int(self.model.jnt_type[j])
             if kind == mujoco.mjtJoint.mjJNT_FREE:
                 names += [f"{name}_{c}" for c in ("x", "y", "z", "rot_x", "rot_y", "rot_z")]
             elif kind == mujoco.mjtJoint.mjJNT_BALL:
@@ -123,7 +123,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     joints = tuple(
         joint_name(model, j)
         for j in range(model.njnt)
-        if model.jnt_type[j] in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+        if int(model.jnt_type[j]) in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
     )
     _set_springs(model, robot, joints, scenario)
     names = [s.name for s in surfaces]

@@ -1,0 +1,37 @@
+# The two commands of the README: make demo, make test. Everything is set up on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint soak bench docs clean
+
+demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
+	$(BIN)/marsyard run rt0448/test-1
+
+test: $(STAMP) browser    ## all tests (lint, types, unit, verification, validation, browser)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check marsyard tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not soak"
+
+soak: $(STAMP)            ## long runs and studies
+	$(BIN)/python -m pytest -m soak
+
+bench: $(STAMP)           ## benchmarks: ratios measured in one run
+	$(BIN)/marsyard bench
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $(STAMP)
+
+# the browser tests use Debian's chromium; without it and without the right to install it they skip
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null 2>&1 || command -v apt-get >/dev/null 2>&1 && \
+	  { command -v chromium >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 || \
+	    echo "chromium could not be installed: the browser tests will be skipped"; } || true
+
+clean:
+	rm -rf $(VENV) runs build *.egg-info

@@ -1,0 +1,59 @@
+"""The command line. One file per command; nothing heavy is imported until a command needs it."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from marsyard.cli.bench import bench
+from marsyard.cli.list import list_
+from marsyard.cli.run import run
+from marsyard.cli.show import show
+from marsyard.cli.view import view
+from marsyard.errors import InputError
+
+app = typer.Typer(
+    name="marsyard",
+    help="A virtual Mars Yard: planetary rovers on hard and soft ground, with physics you can trust.\n\n"
+    "First steps:\n\n"
+    "  marsyard list                      what is there\n\n"
+    "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"
+    "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
+    "  marsyard view runs/rt0448-test-1   watch it in the browser",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("list")(list_)
+app.command("show")(show)
+app.command("run")(run)
+app.command("view")(view)
+app.command("bench")(bench)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if version:
+        from marsyard import __version__
+
+        typer.echo(f"marsyard {__version__}")
+        raise typer.Exit()
+
+
+def main() -> None:
+    """Entry point: input errors end with one sentence and exit code 2."""
+    try:
+        app()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)

@@ -1,0 +1,82 @@
+"""`marsyard show NAME`: what a scenario, rover or soil is, with its sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+
+def show(
+    name: str = typer.Argument(help="Name of a scenario, rover or soil, or a scenario file."),
+    schema: bool = typer.Option(
+        False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."
+    ),
+) -> None:
+    """What a scenario, rover or soil is: description, numbers, sources.
+
+    Examples:  marsyard show rt0448/test-4   |   marsyard show exomars_rt0448
+    """
+    from marsyard import library
+    from marsyard.errors import InputError, suggest
+
+    if schema:
+        import json
+
+        from marsyard.scenario import Scenario
+
+        typer.echo(json.dumps(Scenario.model_json_schema(), indent=2))
+        return
+    for kind in ("rovers", "soils"):
+        if name in library.names(kind):
+            _show_entry(kind, name, library.read_yaml(library.path_of(kind, name)))
+            return
+    everything = [n for kind in library.KINDS for n in library.names(kind)]
+    if name not in everything and not name.endswith((".yaml", ".yml")):
+        raise InputError(f"show: nothing is called '{name}'; {suggest(name, everything)}")
+    from marsyard.scenario import dump, load_scenario
+
+    scenario = load_scenario(name)
+    typer.echo(f"{name}: {scenario.title}\n")
+    typer.echo(scenario.description.strip() + "\n")
+    _sources(scenario.sources)
+    text = dump(scenario.model_copy(update={"description": "", "title": "", "sources": ()}))
+    lines = [t for t in text.splitlines() if not t.startswith(("title:", "description:", "sources:"))]
+    typer.echo("as resolved (SI):\n")
+    typer.echo("\n".join("  " + line for line in lines))
+
+
+def _show_entry(kind: str, name: str, data: dict[str, Any]) -> None:
+    typer.echo(f"{name} ({kind[:-1]}): {data.get('title', '')}\n")
+    typer.echo(str(data.get("description", "")).strip() + "\n")
+    if kind == "rovers":
+        wheels = data.get("wheels", {})
+        typer.echo(f"base body  {data.get('base')}")
+        for wheel, w in wheels.items():
+            typer.echo(
+                f"wheel {wheel:<4} {w['shape']}, radius {w['radius']} m, width {w['width']} m, "
+                f"joint {w['joint']}"
+            )
+        for role, joints in data.get("roles", {}).items():
+            typer.echo(f"role {role:<9} {', '.join(joints)}")
+        typer.echo("")
+    numbers = data.get("numbers", {})
+    if numbers:
+        typer.echo("numbers")
+        width = max(len(k) for k in numbers)
+        for key, n in numbers.items():
+            low_high = f"  range {n['range'][0]} to {n['range'][1]}" if "range" in n else ""
+            typer.echo(
+                f"  {key:<{width}}  {n['value']} {n.get('unit', '')}{low_high}  "
+                f"[{n.get('provenance', 'published')}] {n.get('source', '')}"
+            )
+        typer.echo("")
+    _sources(data.get("sources", ()))
+
+
+def _sources(sources: Any) -> None:
+    if sources:
+        typer.echo("sources")
+        for source in sources:
+            typer.echo(f"  - {source}")
+        typer.echo("")
