@@ -25,7 +25,8 @@ from marsyard.interaction.nonsmooth.problems import ContactProblem, generate, st
 
 FOLDER = Path(__file__).parents[1].parent / "shared" / "reference" / "friction-contact"
 TOLERANCE = 1e-8
-REPEATS = 30
+REPEATS = 2000
+SECONDS = 0.5
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 # runs under the system's Python: file names in, one JSON object out
@@ -52,7 +53,7 @@ for name in sys.argv[3:]:
             spent = time.perf_counter() - start
             if info == 0:
                 best[label] = min(best.get(label, 1e9), spent)
-            if time.perf_counter() - began > 3.0:
+            if time.perf_counter() - began > 0.5:
                 break
     out[name] = best
 print("JSON" + json.dumps(out))
@@ -74,7 +75,9 @@ def _our_seconds(problem: ContactProblem) -> tuple[float, float]:
     n = problem.contacts
     W = np.ascontiguousarray(problem.W)
     r, u, work = np.zeros(3 * n), np.zeros(3 * n), np.empty(work_size(n))
+    solve_kernel(n, W, problem.q, problem.mu, r, u, work, TOLERANCE, 20_000, AUTO)
     best, residual = np.inf, np.inf
+    began = time.perf_counter()
     for _ in range(REPEATS):
         r[:] = 0.0
         start = time.perf_counter()
@@ -82,6 +85,8 @@ def _our_seconds(problem: ContactProblem) -> tuple[float, float]:
             n, W, problem.q, problem.mu, r, u, work, TOLERANCE, 20_000, AUTO
         )
         best = min(best, time.perf_counter() - start)
+        if time.perf_counter() - began > SECONDS:
+            break
     return best, residual
 
 

@@ -15,10 +15,18 @@ from numba import njit
 from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 
+_FEW = 10
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def block_pattern(n, W):
-    """Row starts and columns of the 3×3 blocks of W that are not all zero, as in CSR."""
+    """Row starts and columns of the 3×3 blocks of W that are not all zero, as in CSR.
+
+    Empty for few contacts, which are swept as if W were full.
+    """
+    if n < _FEW:
+        nothing = np.empty(0, dtype=np.int64)
+        return nothing, nothing
     start = np.zeros(n + 1, dtype=np.int64)
     nonzero = np.zeros((n, n), dtype=np.bool_)
     for c in range(n):
@@ -45,7 +53,11 @@ def block_pattern(n, W):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
-    """One Gauss–Seidel pass over all contacts, in place; W + α I and q − α·centre."""
+    """One Gauss–Seidel pass over all contacts, in place; W + α I and q − α·centre.
+
+    An empty pattern (`columns` of size 0) stands for a full matrix.
+    """
+    dense = columns.size == 0
     for step in range(n):
         c = n - 1 - step if backward else step
         k = 3 * c
@@ -60,8 +72,10 @@ def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
         qn = q[k] - alpha * centre[k] - (W[k, k] * a + wnt * b + wns * e)
         qt = q[k + 1] - alpha * centre[k + 1] - (wnt * a + W[k + 1, k + 1] * b + wts * e)
         qs = q[k + 2] - alpha * centre[k + 2] - (wns * a + wts * b + W[k + 2, k + 2] * e)
-        for p in range(start[c], start[c + 1]):
-            j = 3 * columns[p]
+        first = 0 if dense else start[c]
+        last = n if dense else start[c + 1]
+        for p in range(first, last):
+            j = 3 * (p if dense else columns[p])
             a = r[j]
             b = r[j + 1]
             e = r[j + 2]

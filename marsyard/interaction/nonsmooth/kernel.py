@@ -6,7 +6,7 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 
 1. nothing to do: q_N ≥ 0 everywhere, r = 0;
 2. the sticking pattern of the warm start (`sticking`);
-3. semismooth Newton from the warm start (`newton`);
+3. semismooth Newton from the warm start, or from a few sweeps (`newton`);
 4. Gauss–Seidel sweeps, more each time, each time followed by Newton (`gauss_seidel`);
 5. continuation in a strong regularisation, Newton at each stage (`continuation`);
 6. smoothing Newton along the central path, Newton to finish (`central_path`).
@@ -44,6 +44,7 @@ NOT_FINITE = 2
 
 _SHIFT = 1e-8
 _NEWTON_STEPS = 100
+_FEW = 10
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -114,7 +115,11 @@ def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
         good, iterations, residual = solve_sticking(n, W, q, mu, r, u, work, scale, tolerance)
         if good:
             return CONVERGED, iterations, residual, STICKING
-    return _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, method)
+    # plain integers, so that literals in the caller do not make numba compile everything anew
+    limit = np.int64(max_iterations)
+    return _solve_in_turn(
+        np.int64(n), W, q, mu, r, u, work, scale, tolerance, limit, np.int64(method)
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -223,11 +228,27 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
     used = method
     done = 0
 
-    if method in (AUTO, NEWTON):
-        limit = min(_NEWTON_STEPS, max_iterations) if method == AUTO else max_iterations
-        done, residual = newton(
-            n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, 5.0
+    # one contact is solved by sweeps alone; of many, a cold start is first swept, so that Newton
+    # sees which contacts close and slide (for few, a Newton step is as cheap as a sweep)
+    if method == AUTO and (n == 1 or n >= _FEW) and norm(m, r) == 0.0:
+        start, columns = block_pattern(n, W)
+        sweeps = min(5 if n == 1 else (10 if n < 30 else 20), max_iterations)
+        done, residual = gauss_seidel(
+            n, W, q, mu, r, u, start, columns, scale, tolerance, sweeps, 1.0 if n == 1 else 100.0
         )
+        if n == 1:
+            best_residual = _keep_best(m, r, best, residual, best_residual)
+            used = GAUSS_SEIDEL
+
+    if method in (AUTO, NEWTON) and best_residual > tolerance:
+        limit = max_iterations - done
+        if method == AUTO:
+            limit = min(_NEWTON_STEPS, limit)
+        full = 2.0 if n < _FEW else 5.0
+        steps, residual = newton(
+            n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, full
+        )
+        done += steps
         best_residual = _keep_best(m, r, best, residual, best_residual)
         used = NEWTON
 

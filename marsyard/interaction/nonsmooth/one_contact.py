@@ -17,8 +17,13 @@ so that r_T(λ) is explicit in the eigenbasis of the 2×2 matrix S and only the 
 
 remains. g is continuous on λ > 0; it is positive at λ = 0 (the sticking impulse leaves the cone)
 and tends to μ q_N / W_NN < 0 as λ → ∞, so (1) always has a root, which a bracketed Newton iteration
-finds to rounding. (Multiplied out, (1) is the quartic of Bonnefon & Daviet 2011, INRIA RR-7734;
-the bracket needs no polynomial root finder and does not suffer from nearly singular blocks.)
+finds to rounding. Newton is applied to the equivalent
+
+    h(λ) = μ r_N / ‖r_T‖ − 1 = 0,                                                         (2)
+
+which is nearly linear in λ (as in trust-region methods, Moré & Sorensen 1983). Multiplied out, (1)
+is the quartic of Bonnefon & Daviet 2011, INRIA RR-7734; the bracket needs no polynomial root finder
+and does not suffer from nearly singular blocks.
 
 For μ = 0 only W_NN and q_N are read.
 """
@@ -40,17 +45,18 @@ _MAX_ROOT_STEPS = 200
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sliding_gap(lam, s1, s2, b1, b2, w1, w2, inv_wn, qn, mu):
-    """g(λ) of equation (1), its derivative, and r_T in the eigenbasis."""
+    """g(λ) of equation (1), ‖r_T‖, the Newton step of (2), and r_T in the eigenbasis."""
     d1 = 1.0 / (s1 + lam)
     d2 = 1.0 / (s2 + lam)
     r1 = -b1 * d1
     r2 = -b2 * d2
-    norm = math.sqrt(r1 * r1 + r2 * r2)
-    gap = norm + mu * (qn + w1 * r1 + w2 * r2) * inv_wn
-    slope = -mu * (w1 * r1 * d1 + w2 * r2 * d2) * inv_wn
-    if norm > 0.0:
-        slope -= (r1 * r1 * d1 + r2 * r2 * d2) / norm
-    return gap, slope, r1, r2
+    size = math.sqrt(r1 * r1 + r2 * r2)
+    size_slope = -(r1 * r1 * d1 + r2 * r2 * d2) / size
+    normal = -(qn + w1 * r1 + w2 * r2) * inv_wn
+    normal_slope = (w1 * r1 * d1 + w2 * r2 * d2) * inv_wn
+    gap = size - mu * normal
+    step = gap * size / (mu * (normal_slope * size - normal * size_slope))
+    return gap, size, step, r1, r2
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -116,14 +122,14 @@ def solve_one_contact(wnn, wnt, wns, wtt, wts, wss, qn, qt, qs, mu):
     r1 = 0.0
     r2 = 0.0
     for _ in range(_MAX_ROOT_STEPS):
-        gap, slope, r1, r2 = _sliding_gap(lam, s1, s2, b1, b2, w1, w2, inv_wn, qn, mu)
-        if gap == 0.0:
+        gap, size, move, r1, r2 = _sliding_gap(lam, s1, s2, b1, b2, w1, w2, inv_wn, qn, mu)
+        if abs(gap) <= 2e-16 * size:
             break
         if gap > 0.0:
             low = lam
         else:
             high = lam
-        step = lam - gap / slope if slope != 0.0 else -1.0
+        step = lam + move
         # keep inside the bracket; bisect in ratio while it spans orders of magnitude
         if not (low < step < high):
             if low > 0.0 and high > 4.0 * low:
