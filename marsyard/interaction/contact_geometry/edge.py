@@ -19,6 +19,9 @@ import math
 
 from marsyard.interaction.contact_geometry.compiled import inlined, kernel
 
+# a disc no deeper than half its radius has a second peak only if (n₁·a)² + (t₁·a)² is above this
+TWO_PEAKS = 0.5
+
 # what `solve_edge` found
 NOTHING, RIM, TREAD = 0, 1, 2
 
@@ -153,7 +156,8 @@ def solve_edge(edge, i, thick, rho, half, ball, cx, cy, cz, ax, ay, az):
         what, theta, share = _peak_in_parts(c_end, s_end, P, Q, A, B, rho, half)
     else:
         theta = _peak(1.0, 0.0, c_end, s_end, 0.0, P, Q, A, B, rho, 0.0)
-        if theta < 0.0 and not thick and rho > 0.0:
+        # f bends upwards where D·n < rho s'², s' <= |(A, B)|: only there it has a second peak
+        if theta < 0.0 and not thick and A * A + B * B > TWO_PEAKS:
             what, theta, _ = _peak_in_parts(c_end, s_end, P, Q, A, B, rho, 0.0)
     if theta < 0.0:
         return NOTHING, 0.0, 0.0, 0.0, 0.0

@@ -35,8 +35,8 @@ SIDE_DEPTH = 0.05
 # borders of triangles and edges include this much beyond them [wheel radii]
 BORDER = 1e-8
 
-# room to the side of a thin wheel for points under a leaning one [wheel radii]
-SIDE_ROOM = 0.25
+# least room to the side of a wheel, for ground points under a leaning and sunken one [wheel radii]
+SIDE_ROOM = 0.15
 
 # a cylinder rests on an edge with both rims while the edge is this near to its axis (cosine)
 ALONG_AXIS = 0.9
@@ -75,34 +75,47 @@ def mesh_contacts(
 
     # the wheel's bounding box
     extra = ball + margin
-    wide = half + SIDE_ROOM * radius
+    wide = half + max(SIDE_ROOM * radius - margin, 0.0)
     ex = rho * math.sqrt(max(1.0 - ax * ax, 0.0)) + wide * abs(ax) + extra
     ey = rho * math.sqrt(max(1.0 - ay * ay, 0.0)) + wide * abs(ay) + extra
     ez = rho * math.sqrt(max(1.0 - az * az, 0.0)) + wide * abs(az) + extra
 
+    # skip what is outside the box, or further from the centre than any point of the wheel
+    reach = math.sqrt(rho * rho + half * half) + extra
     i = 1
     while i > 0:
         row = base + i
-        if (
-            node[row, 0] > cx + ex
-            or node[row, 3] < cx - ex
-            or node[row, 1] > cy + ey
-            or node[row, 4] < cy - ey
-            or node[row, 2] > cz + ez
-            or node[row, 5] < cz - ez
-        ):
+        dx = max(node[row, 0] - cx, cx - node[row, 3], 0.0)
+        dy = max(node[row, 1] - cy, cy - node[row, 4], 0.0)
+        dz = max(node[row, 2] - cz, cz - node[row, 5], 0.0)
+        if dx > ex or dy > ey or dz > ez or dx * dx + dy * dy + dz * dz > reach * reach:
             i = next_node(i)
         elif i < leaves:
             i = 2 * i
         else:
             leaf = i - leaves
             for t in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
+                # beside the wheel
+                h0, h1, h2 = _beside(ground.triangle, t, cx, cy, cz, ax, ay, az)
+                if min(h0, h1, h2) > wide + extra or max(h0, h1, h2) < -wide - extra:
+                    continue
                 count = _triangle_contacts(
                     mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground, margin,
                     first, count, room, point, normal, gaps, surfaces, ids,
                 )  # fmt: skip
             i = next_node(i)
     return count
+
+
+@inlined
+def _beside(triangle, t, cx, cy, cz, ax, ay, az):
+    """Coordinates of triangle t's corners along the wheel's axis [m]."""
+    middle = cx * ax + cy * ay + cz * az
+    return (
+        triangle[t, 0] * ax + triangle[t, 1] * ay + triangle[t, 2] * az - middle,
+        triangle[t, 3] * ax + triangle[t, 4] * ay + triangle[t, 5] * az - middle,
+        triangle[t, 6] * ax + triangle[t, 7] * ay + triangle[t, 8] * az - middle,
+    )
 
 
 @inlined
