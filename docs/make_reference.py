@@ -1,0 +1,177 @@
+"""Write docs/scenario-reference.md from the models that validate scenario files.
+
+    python docs/make_reference.py            write the page
+    python docs/make_reference.py --check    exit code 1 if the page is out of date
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from marsyard.control import expression
+from marsyard.scenario import Scenario
+from marsyard.units import UNITS
+
+PAGE = Path(__file__).with_name("scenario-reference.md")
+
+HEAD = """# Scenario reference
+
+*Written by `docs/make_reference.py` from the models in `marsyard/scenario/schema.py`; do not edit.*
+
+A scenario is one YAML file with the keys below. Numbers are SI. A text may carry a unit
+(`10 deg`, `5 cm`, `20 ms`) and is converted once, on reading. Unknown keys are errors. `extends:
+NAME` takes over another scenario (of the library, or a file beside this one): mappings are merged,
+lists and single values are replaced. `marsyard show --schema rt0448/test-1` prints the JSON schema
+for editors.
+"""
+
+#: the order of the chapters: place in the file, model
+CHAPTERS = (
+    ("the scenario", "Scenario"),
+    ("robot", "Robot"),
+    ("robot.springs.NAME", "Spring"),
+    ("ground: plane", "PlaneGround"),
+    ("ground: sphere", "SphereGround"),
+    ("ground: box", "BoxGround"),
+    ("ground: mesh", "MeshGround"),
+    ("interaction", "Interaction"),
+    ("interaction.surfaces.NAME", "Surface"),
+    ("interaction.solver", "ContactSolver"),
+    ("control: one law", "TorqueLaw"),
+    ("run", "Run"),
+    ("report", "Report"),
+    ("report.figures: one figure", "Figure"),
+    ("report.checks: one check", "Check"),
+)
+
+
+def page() -> str:
+    """The whole page."""
+    schema = Scenario.model_json_schema(mode="serialization")
+    models = {**schema["$defs"], "Scenario": schema}
+    missing = set(models) - {name for _, name in CHAPTERS}
+    if missing:
+        raise SystemExit(f"no chapter for {sorted(missing)}; add it to CHAPTERS")
+    parts = [HEAD]
+    for place, name in CHAPTERS:
+        parts.append(_chapter(place, models[name], models))
+    parts += [_units(), _expressions()]
+    return "\n".join(parts)
+
+
+def _chapter(place: str, model: dict[str, Any], models: dict[str, Any]) -> str:
+    title = place if place.startswith("the ") else f"`{place}`"
+    lines = [f"## {title}", "", " ".join(model.get("description", "").split()), ""]
+    lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+    required = set(model.get("required", ()))
+    for key, field in model["properties"].items():
+        default = "required" if key in required else _default(field)
+        meaning = " ".join(field.get("description", "").split())
+        if "$ref" in field and not meaning:
+            inner = models[field["$ref"].rsplit("/", 1)[-1]]
+            meaning = " ".join(inner.get("description", "").split())
+        row = (f"`{key}`", _kind(field), default, meaning)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+    return "\n".join([*lines, ""])
+
+
+def _default(field: dict[str, Any]) -> str:
+    value = field.get("default")
+    if value is None or value in ("", [], {}):
+        return "–"
+    if isinstance(value, dict | list) and any(isinstance(v, dict) for v in _inside(value)):
+        return "as below" if isinstance(value, dict) else "one level plane"
+    if isinstance(value, dict):
+        return "as below"
+    text = json.dumps(value, ensure_ascii=False).strip('"')
+    return f"`{text.replace('.0', '')}`" if isinstance(value, list) else f"`{_number(value)}`"
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _kind(field: dict[str, Any]) -> str:
+    """What may stand there, in words, with unit and range."""
+    if "$ref" in field:
+        return "group"
+    if "anyOf" in field:
+        kinds = [_kind(f) for f in field["anyOf"] if f.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "oneOf" in field:
+        return "plane, sphere, box or mesh"
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return ", ".join(f"`{v}`" for v in field["enum"])
+    kind = field.get("type")
+    if kind == "number":
+        unit = field.get("unit", "")
+        return "number" + (f" [{unit}]" if unit not in ("", "1") else "") + _range(field)
+    if kind == "integer":
+        return "whole number" + _range(field)
+    if kind == "boolean":
+        return "true or false"
+    if kind == "string":
+        return "text"
+    if kind == "array" and "prefixItems" in field:
+        items = field["prefixItems"]
+        if items[0].get("type") == "array":
+            return f"{len(items)} points"
+        return f"{len(items)} × {_kind(items[0])}"
+    if kind == "array":
+        return f"list: {_kind(field['items'])}"
+    if kind == "object":
+        inner = field.get("additionalProperties", {})
+        return f"by name: {_kind(inner)}" if isinstance(inner, dict) else "group"
+    return str(kind)
+
+
+def _range(field: dict[str, Any]) -> str:
+    signs = {
+        "ge": "≥", "minimum": "≥", "gt": ">", "exclusiveMinimum": ">",
+        "le": "≤", "maximum": "≤", "lt": "<", "exclusiveMaximum": "<",
+    }  # fmt: skip
+    bounds = [f"{sign} {field[key]:.6g}" for key, sign in signs.items() if key in field]
+    return f", {' and '.join(bounds)}" if bounds else ""
+
+
+def _units() -> str:
+    lines = ["## Units", "", "| quantity | units a text may carry, SI first |", "| --- | --- |"]
+    for name, units in UNITS.items():
+        listed = ", ".join(f"`{u}`" for u in units if u)
+        lines.append(f"| {name.replace('_', ' ')} | {listed} |")
+    return "\n".join([*lines, ""])
+
+
+def _expressions() -> str:
+    states = ", ".join(f"`{n}`" for n in expression.STATE_NAMES)
+    functions = ", ".join(f"`{n}`" for n in expression._FUNCTIONS)
+    return f"""## Torque expressions
+
+Names: {states}, `pi`; `angle`, `rate` of the joint the law acts on; `angle.JOINT`, `rate.JOINT` of
+another. Functions: {functions}. Operators: `+ - * / **`, comparisons (also chained), `and`, `or`,
+`not`. Truth is 1, falsehood 0. See [how to write a torque law](how-to/torque-law.md).
+"""
+
+
+def main() -> None:
+    text = page()
+    if "--check" in sys.argv[1:]:
+        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+            raise SystemExit(f"{PAGE.name} is out of date: run python docs/make_reference.py")
+        return
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
