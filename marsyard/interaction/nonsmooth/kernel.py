@@ -133,13 +133,17 @@ def _keep_best(m, r, best, residual, best_residual):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _hybrid(n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, mean):
-    """Sweeps to find the pattern of contacts, Newton to finish; twice the sweeps each turn."""
+def _hybrid(
+    n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, mean, sweeps
+):
+    """Sweeps from r to find the pattern of contacts, then Newton; twice the sweeps each turn."""
     m = 3 * n
-    swept = np.zeros(m)
-    best = np.zeros(m)
+    swept = np.empty(m)
+    best = np.empty(m)
+    for i in range(m):
+        swept[i] = r[i]
+        best[i] = r[i]
     best_residual = math.inf
-    sweeps = 5
     done = 0
     for turn in range(7):
         if done >= max_iterations:
@@ -263,8 +267,10 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
             best_residual = _keep_best(m, r, best, residual, best_residual)
         if method == AUTO:
             limit = max_iterations - done
+            for i in range(m):
+                r[i] = 0.0
             steps, residual = _hybrid(
-                n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, mean
+                n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, mean, 5
             )
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
@@ -291,6 +297,18 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
             else:
                 continue
             done += steps
+            best_residual = _keep_best(m, r, best, residual, best_residual)
+        # from the best of all these, sweeps and Newton once more
+        if method == AUTO and best_residual > tolerance and done < max_iterations:
+            limit = max_iterations - done
+            for i in range(m):
+                r[i] = best[i]
+            steps, residual = _hybrid(
+                n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, mean, 5
+            )
+            done += steps
+            if residual < best_residual:
+                used = HYBRID
             best_residual = _keep_best(m, r, best, residual, best_residual)
 
     for i in range(m):
