@@ -84,7 +84,7 @@ def run(
     overrides = {**(settings or {}), **{_full_path(k): v for k, v in short.items()}}
     if isinstance(scenario, Scenario):
         if overrides:
-            raise InputError("settings: apply to a scenario given by name, not to a Scenario object")
+            raise InputError("settings: apply to a scenario given by name, not to an object")
         name, resolved = resolved_name(scenario.title), scenario
     else:
         name, resolved = str(scenario), load_scenario(scenario, overrides)
@@ -114,7 +114,7 @@ def _run(
     from marsyard.simulation import Diverged, Simulation, needs_compiling
 
     if needs_compiling():
-        say("compiling the physics kernels, once; they are cached for later runs (a minute or two) …")
+        say("compiling the physics kernels, once: a minute or two; later runs use the cache …")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         simulation = Simulation(scenario)
@@ -227,10 +227,11 @@ def _full_path(key: str) -> str:
 
     if "." in key or key in Scenario.model_fields:
         return key
-    places = {}
+    places: dict[str, str] = {}
     for part in ("robot", "interaction", "run"):
         for name in Scenario.model_fields[part].annotation.model_fields:  # type: ignore[union-attr]
             places.setdefault(name, f"{part}.{name}")
     if key not in places:
-        raise InputError(f"unknown setting '{key}'; {suggest(key, [*places, *Scenario.model_fields])}")
+        valid = [*places, *Scenario.model_fields]
+        raise InputError(f"unknown setting '{key}'; {suggest(key, valid)}")
     return places[key]

@@ -15,7 +15,7 @@ from marsyard.errors import InputError
 
 app = typer.Typer(
     name="marsyard",
-    help="A virtual Mars Yard: planetary rovers on hard and soft ground, with physics you can trust.\n\n"
+    help="A virtual Mars Yard: planetary rovers on hard ground, with physics you can trust.\n\n"
     "First steps:\n\n"
     "  marsyard list                      what is there\n\n"
     "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"

@@ -12,7 +12,10 @@ import typer
 def run(
     scenario: str = typer.Argument(help="Name of a scenario (see `marsyard list`) or a YAML file."),
     set_: list[str] = typer.Option(
-        [], "--set", "-s", metavar="PATH=VALUE",
+        [],
+        "--set",
+        "-s",
+        metavar="PATH=VALUE",
         help="Change a value, e.g. --set interaction.friction=0.5 --set run.duration='5 s'. "
         "May be given several times.",
     ),  # fmt: skip
@@ -25,7 +28,7 @@ def run(
 
     Exit code 0 if all checks pass, 1 if one fails or the run diverges, 2 for wrong input.
 
-    Examples:  marsyard run rt0448/test-1   |   marsyard run rt0448/test-4 --set robot.wheel_shape=disc
+    Examples:  marsyard run rt0448/test-1   |   marsyard run rt0448/test-4 -s run.step='1 ms'
     """
     from rich.console import Console
 
@@ -57,8 +60,8 @@ def _print(result: Any) -> None:
     simulated = float(result.data.time[-1])
     wall = max(info["wall_time"], 1e-9)
     console.print(
-        f"{info['steps']} steps, {simulated:g} s simulated in {wall:.2f} s: "
-        f"{simulated / wall:.0f} times real time, {1e6 * wall / max(info['steps'], 1):.1f} µs a step",
+        f"{info['steps']} steps, {simulated:g} s simulated in {wall:.2f} s: {simulated / wall:.0f} "
+        f"times real time, {1e6 * wall / max(info['steps'], 1):.1f} µs a step",
         highlight=False,
     )
     failed = int(result.data.unconverged.sum())

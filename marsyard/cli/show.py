@@ -41,7 +41,8 @@ def show(
     typer.echo(scenario.description.strip() + "\n")
     _sources(scenario.sources)
     text = dump(scenario.model_copy(update={"description": "", "title": "", "sources": ()}))
-    lines = [t for t in text.splitlines() if not t.startswith(("title:", "description:", "sources:"))]
+    said = ("title:", "description:", "sources:")
+    lines = [t for t in text.splitlines() if not t.startswith(said)]
     typer.echo("as resolved (SI):\n")
     typer.echo("\n".join("  " + line for line in lines))
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from marsyard.errors import InputError, suggest
+from marsyard.jit import kernel
 
 #: names of the base's state, in the order of the array the machine reads
 STATE_NAMES = ("t", "x", "y", "z", "vx", "vy", "vz", "roll", "pitch", "yaw")
@@ -74,6 +74,9 @@ def _emit(node: ast.expr, joints: Mapping[str, int], field: str, text: str, code
     def refuse(what: str) -> InputError:
         return InputError(f"{field}: {what} in '{text}' is not allowed in a torque law")
 
+    def unknown(what: str, name: str, valid: Iterable[str]) -> InputError:
+        return InputError(f"{field}: unknown {what} '{name}' in '{text}'; {suggest(name, valid)}")
+
     match node:
         case ast.Constant(value=bool(b)):
             code.append((CONST, float(b)))
@@ -92,10 +95,10 @@ def _emit(node: ast.expr, joints: Mapping[str, int], field: str, text: str, code
                 code.append((CONST, math.pi))
             else:
                 valid = [*STATE_NAMES, "angle", "rate", "pi", *_FUNCTIONS]
-                raise InputError(f"{field}: unknown name '{name}' in '{text}'; {suggest(name, valid)}")
+                raise unknown("name", name, valid)
         case ast.Attribute(value=ast.Name(id="angle" | "rate" as kind), attr=joint):
             if joint not in joints:
-                raise InputError(f"{field}: unknown joint '{joint}' in '{text}'; {suggest(joint, joints)}")
+                raise unknown("joint", joint, joints)
             code.append((ANGLE if kind == "angle" else RATE, float(joints[joint])))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             emit(left)
@@ -116,22 +119,22 @@ def _emit(node: ast.expr, joints: Mapping[str, int], field: str, text: str, code
                 code.append((AND if isinstance(op, ast.And) else OR, 0.0))
         case ast.Compare(left=left, ops=ops, comparators=rights):
             # a chain a < b < c is (a < b) and (b < c)
-            for k, (op, right) in enumerate(zip(ops, rights, strict=True)):
-                if type(op) not in _COMPARE:
-                    raise refuse(f"the comparison '{type(op).__name__}'")
+            for k, (comparison, right) in enumerate(zip(ops, rights, strict=True)):
+                if type(comparison) not in _COMPARE:
+                    raise refuse(f"the comparison '{type(comparison).__name__}'")
                 emit(left if k == 0 else rights[k - 1])
                 emit(right)
-                code.append((_COMPARE[type(op)], 0.0))
+                code.append((_COMPARE[type(comparison)], 0.0))
                 if k > 0:
                     code.append((AND, 0.0))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
             if name not in _FUNCTIONS:
-                raise InputError(
-                    f"{field}: unknown function '{name}' in '{text}'; {suggest(name, _FUNCTIONS)}"
-                )
+                raise unknown("function", name, _FUNCTIONS)
             op_code, count = _FUNCTIONS[name]
             if len(args) != count:
-                raise InputError(f"{field}: {name} takes {count} arguments, '{text}' gives {len(args)}")
+                raise InputError(
+                    f"{field}: {name} takes {count} arguments, '{text}' gives {len(args)}"
+                )
             for argument in args:
                 emit(argument)
             code.append((op_code, 0.0))
@@ -150,10 +153,10 @@ def _check_depth(code: list[tuple[int, float]], field: str) -> None:
             depth -= 1
         deepest = max(deepest, depth)
     if deepest > STACK:
-        raise InputError(f"{field}: the expression is nested too deeply ({deepest} > {STACK} values)")
+        raise InputError(f"{field}: the expression is nested too deeply ({deepest} > {STACK})")
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def evaluate(op, argument, first, last, state, angles, rates, own, stack):
     """Value of the program in op[first:last] for the given state.
 

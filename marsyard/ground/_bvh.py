@@ -9,7 +9,8 @@ pointers and is walked without a stack.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from marsyard.jit import allocating
 
 LEAF_SIZE = 4
 
@@ -22,7 +23,7 @@ def leaf_count(triangles: int) -> int:
     return leaves
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _select(order, key, low, high, middle):
     """Permute order[low:high] so that no key before `middle` is above one from `middle` on."""
     high -= 1
@@ -48,7 +49,7 @@ def _select(order, key, low, high, middle):
             return
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def tree_order(points, triangles, leaves):
     """The order of the triangles along the leaves, int64, shape (m,)."""
     count = triangles.shape[0]
@@ -81,7 +82,7 @@ def tree_order(points, triangles, leaves):
     return order
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def build_nodes(points, triangles, leaves):
     """Bounding boxes of all nodes, low then high corner [m], root first, shape (2 leaves - 1, 6).
 

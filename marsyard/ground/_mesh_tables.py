@@ -11,10 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from marsyard.ground._bvh import build_nodes, leaf_count, tree_order
 from marsyard.ground._mesh_topology import neighbours
+from marsyard.jit import allocating
 
 # two faces count as one flat region when their normals differ by less than this angle [rad]
 FLAT_ANGLE = 1e-8
@@ -51,7 +51,7 @@ def build_tables(points: np.ndarray, triangles: np.ndarray, two_sided: bool) -> 
     return MeshTables(node, faces, index, edges, group, vertex, ring, ray)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _faces(points, triangles):
     """Corners and unit normal of each triangle, shape (m, 12)."""
     out = np.empty((triangles.shape[0], 12))
@@ -81,7 +81,7 @@ def _faces(points, triangles):
     return out
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _flat_regions(faces, twin):
     """A number for each triangle, shared by neighbours in one plane."""
     count = faces.shape[0]
@@ -115,7 +115,7 @@ def _flat_regions(faces, twin):
     return region
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _edges(faces, twin):
     """Edges that can touch, and for each side its edge's number (or -1), negative - 2 if the
     other triangle owns it."""
@@ -168,7 +168,7 @@ def _edges(faces, twin):
     return out[:total].copy(), sides
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _vertices(points, triangles, faces, twin, sides):
     """Numbers of edges and vertices owned by each triangle; vertices that can touch, their rays."""
     count, total = triangles.shape[0], points.shape[0]

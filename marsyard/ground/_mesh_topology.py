@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from marsyard.jit import allocating
 
 # a triangle counts as having no area when twice its area is below this times its longest side²
 SLIVER = 1e-12
@@ -15,7 +16,7 @@ UPWARD = 0.1
 OPEN, CROWDED = -1, -2
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def weld(points, tolerance):
     """Merge points closer than `tolerance` [m]; returns the kept points and each point's number.
 
@@ -41,7 +42,7 @@ def weld(points, tolerance):
             part = place - home[axis]
             shift[axis] = -1 if part < 1 / 16 else (1 if part > 15 / 16 else 0)
         found = -1
-        slot = 0
+        slot = np.int64(0)
         for corner in range(8):
             skip = False
             key = np.int64(0)
@@ -76,7 +77,7 @@ def weld(points, tolerance):
     return kept[:total].copy(), number
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def degenerate(points, triangles):
     """Numbers of the triangles without area."""
     bad = np.zeros(triangles.shape[0], np.bool_)
@@ -108,7 +109,7 @@ def neighbours(triangles: np.ndarray, points: int) -> np.ndarray:
     return _pair(keys, np.argsort(keys))
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _pair(keys, order):
     twin = np.empty(keys.shape[0], np.int64)
     i = 0
@@ -135,7 +136,7 @@ def orient(points: np.ndarray, triangles: np.ndarray) -> int:
     return int(_orient(points, triangles, neighbours(triangles, len(points))))
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _orient(points, triangles, twin):
     count = triangles.shape[0]
     sign = np.zeros(count, np.int8)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -162,8 +162,8 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
             "reading mesh files needs the package trimesh: pip install trimesh."
         ) from None
     try:
-        mesh = trimesh.load(path, force="mesh", process=False)
-        vertices, faces = np.array(mesh.vertices, float), np.array(mesh.faces, np.int64)
+        mesh: Any = trimesh.load(path, force="mesh", process=False)
+        vertices, faces = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
     except Exception as error:
         raise InputError(f"mesh file '{path}' cannot be read: {error}.") from None
     if len(faces) == 0:

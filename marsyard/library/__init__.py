@@ -1,12 +1,13 @@
 """The library: rovers, soils and scenarios as data files, each number with its source.
 
-    rovers/NAME/robot.yaml      roles, wheels, sources; robot.xml beside it is the MJCF model
-    scenarios/GROUP/NAME.yaml   called GROUP/NAME
-    soils/NAME.yaml
+rovers/NAME/robot.yaml      roles, wheels, sources; robot.xml beside it is the MJCF model
+scenarios/GROUP/NAME.yaml   called GROUP/NAME
+soils/NAME.yaml
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{where}: not valid YAML ({getattr(error, 'problem', error)})") from None
+        problem = getattr(error, "problem", error)
+        raise InputError(f"{path}{where}: not valid YAML ({problem})") from None
     if not isinstance(data, dict):
         raise InputError(f"{path}: holds no keys; a mapping such as 'robot: …' is expected")
     return data
@@ -64,7 +66,7 @@ class _Loader(yaml.SafeLoader):
 
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    __import__("re").compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
+    re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
     list("-+0123456789."),
 )
 

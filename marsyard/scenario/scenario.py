@@ -18,7 +18,7 @@ from marsyard.scenario.schema import Scenario
 def load_scenario(name: str | Path, settings: Mapping[str, Any] | None = None) -> Scenario:
     """A scenario of the library by name, or from a YAML file, with settings applied on top.
 
-    `settings` maps a dotted path to a value, e.g. {"interaction.friction": 0.5, "run.step": "1 ms"}.
+    `settings` maps dotted paths to values, e.g. {"interaction.friction": 0.5, "run.step": "1 ms"}.
     """
     data = scenario_data(name)
     for key, value in (settings or {}).items():
@@ -77,7 +77,8 @@ def _path(name: str, base: Path | None) -> Path:
 
 def _load(path: Path, seen: list[Path]) -> dict[str, Any]:
     if path in seen:
-        raise InputError(f"{path.name}: extends itself, through " + " → ".join(p.name for p in seen))
+        chain = " → ".join(p.name for p in seen)
+        raise InputError(f"{path.name}: extends itself, through {chain}")
     data = library.read_yaml(path)
     _resolve_files(data, path.parent)
     parent = data.pop("extends", None)
@@ -151,7 +152,8 @@ def _sentence(error: ValidationError) -> str:
     if kind == "missing":
         return f"{where}: is required and missing"
     if kind == "literal_error":
-        return f"{where}: '{value}' is not allowed; {suggest(str(value), _quoted(context['expected']))}"
+        valid = _quoted(context["expected"])
+        return f"{where}: '{value}' is not allowed; {suggest(str(value), valid)}"
     if kind.startswith("union_tag"):
         allowed = _quoted(str(context.get("expected_tags", "plane, sphere, box, mesh")))
         return f"{where}.kind: unknown or missing kind; valid: {', '.join(allowed)}"

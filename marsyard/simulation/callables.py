@@ -12,12 +12,12 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, types
 
 from marsyard.ground import GroundArrays
 from marsyard.interaction.contact_geometry import wheel_contacts, wheel_distance
 from marsyard.interaction.nonsmooth.kernel import solve_kernel
-from marsyard.simulation.jit import compiled
+from marsyard.jit import allocating, callback, kernel
 from marsyard.simulation.mujoco_c import as_pointer, void_call
 
 _F = types.CPointer(types.float64)
@@ -58,22 +58,22 @@ def ground_table(ground: GroundArrays) -> np.ndarray:
     return table
 
 
-@njit
+@allocating
 def _floats(table, k):
     return carray(as_pointer(table[k, 0], np.float64), (table[k, 1], table[k, 2]))
 
 
-@njit
+@allocating
 def _integers(table, k):
     return carray(as_pointer(table[k, 0], np.int64), (table[k, 1], table[k, 2]))
 
 
-@njit
+@allocating
 def _row(table, k):
     return carray(as_pointer(table[k, 0], np.int64), (table[k, 1],))
 
 
-@njit
+@allocating
 def _ground(table):
     return GroundArrays(
         _integers(table, 0), _floats(table, 1), _row(table, 2), _floats(table, 3), _row(table, 4),
@@ -87,7 +87,7 @@ def _ground(table):
 def callables() -> Callables:
     """Compile the callbacks, or load them from the cache."""
 
-    @cfunc(types.void(_i, _F, _i, _F, _F, _F, _F, _F, _i, _f, _i, _i, _F), cache=True)
+    @callback(types.void(_i, _F, _i, _F, _F, _F, _F, _F, _i, _f, _i, _i, _F))
     def solve(n, W, size, q, mu, r, u, work, work_size, tolerance, most, method, out):
         status, iterations, residual, _ = solve_kernel(
             n, carray(W, (size, size)), carray(q, (size,)), carray(mu, (size // 3,)),
@@ -98,7 +98,7 @@ def callables() -> Callables:
         out[1] = iterations
         out[2] = residual
 
-    @cfunc(types.void(_i, _f, _f, _F, _F, _N, _i, _f, _i, _F, _F, _F, _N, _N, _N), cache=True)
+    @callback(types.void(_i, _f, _f, _F, _F, _N, _i, _f, _i, _F, _F, _F, _N, _N, _N))
     def contacts(kind, radius, width, centre, axis, table, tables, margin, most,
                  point, normal, gap, surface, feature, count):  # fmt: skip
         count[0] = wheel_contacts(
@@ -108,14 +108,14 @@ def callables() -> Callables:
             carray(feature, (most,)),
         )  # fmt: skip
 
-    @cfunc(types.void(_i, _f, _f, _F, _F, _N, _i, _i, _F), cache=True)
+    @callback(types.void(_i, _f, _f, _F, _F, _N, _i, _i, _F))
     def distance(kind, radius, width, centre, axis, table, tables, surface, out):
         out[0] = wheel_distance(
             kind, radius, width, carray(centre, (3,)), carray(axis, (3,)),
             _ground(carray(table, (tables, 3))), surface,
         )  # fmt: skip
 
-    return Callables(solve.address, contacts.address, distance.address)
+    return Callables(solve, contacts, distance)
 
 
 _P, _I, _D = types.int64, types.int64, types.float64
@@ -124,7 +124,7 @@ _call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, 
 _call_distance = void_call((_I, _D, _D, _P, _P, _P, _I, _I, _P))
 
 
-@compiled
+@kernel
 def solve_problem(address, n, contacts, tolerance, most, method):
     """Solve the problem in contacts.delassus, q, mu; r and u are written.
 
@@ -139,7 +139,7 @@ def solve_problem(address, n, contacts, tolerance, most, method):
     return contacts.answer[0], contacts.answer[1], contacts.answer[2]
 
 
-@compiled
+@kernel
 def near_contacts(address, wheels, w, centre, axis, ground, margin, contacts):
     """Contacts of wheel w into contacts.near_…; returns their number."""
     _call_contacts(
@@ -152,7 +152,7 @@ def near_contacts(address, wheels, w, centre, axis, ground, margin, contacts):
     return contacts.near_count[0]
 
 
-@compiled
+@kernel
 def surface_distance(address, wheels, w, centre, axis, ground, surface, contacts):
     """Gap [m] between wheel w and one surface, at any distance."""
     _call_distance(
@@ -160,4 +160,3 @@ def surface_distance(address, wheels, w, centre, axis, ground, surface, contacts
         axis.ctypes.data, ground.ctypes.data, ground.shape[0], surface, contacts.answer.ctypes.data,
     )  # fmt: skip
     return contacts.answer[0]
-

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
+from marsyard.jit import kernel
 from marsyard.simulation.callables import near_contacts
-from marsyard.simulation.jit import compiled
 from marsyard.simulation.mujoco_c import (
     call_md,
     call_mdpppi,
@@ -21,7 +21,7 @@ from marsyard.simulation.mujoco_c import (
 )
 
 
-@compiled
+@kernel
 def wheel_frame(normal, axis, frame):
     """Contact frame of a wheel: heading t1 = axis × n, then t2 = n × t1; any when axis ∥ n."""
     tx = axis[1] * normal[2] - axis[2] * normal[1]
@@ -45,7 +45,7 @@ def wheel_frame(normal, axis, frame):
     frame[2, 2] = normal[0] * ty - normal[1] * tx
 
 
-@compiled
+@kernel
 def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
     """Fill `contacts` with everything nearer than `margin`; returns the count, or -1 when there
     are more than fit. Positions must be up to date (kinematics)."""
@@ -109,7 +109,7 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
     return n
 
 
-@compiled
+@kernel
 def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
     """rows[first:first+3] = frame · (point Jacobian of body2 − that of body1)."""
     point = contacts.point[c].ctypes.data
@@ -127,7 +127,7 @@ def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
             rows[first + k, j] = a * jac2[0, j] + b * jac2[1, j] + e * jac2[2, j]
 
 
-@compiled
+@kernel
 def bilateral_rows(O, d, nv, contacts):
     """Copy MuJoCo's equality rows (loop closures) into `rows`; their position errors into
     `bilateral`. Returns the count, or -1 when there are more than fit."""
@@ -143,7 +143,7 @@ def bilateral_rows(O, d, nv, contacts):
     return count
 
 
-@compiled
+@kernel
 def limit_contacts(O, d, nv, n, contacts):
     """Joint limits as frictionless contacts without tangents, after the first n contacts."""
     first = read_int32(d + O.ne, 0) + read_int32(d + O.nf, 0)

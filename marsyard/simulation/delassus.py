@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 
-from marsyard.simulation.jit import compiled
+from marsyard.jit import kernel
 from marsyard.simulation.mujoco_c import call_mdpppi
 
 
-@compiled
+@kernel
 def assemble(F, m, d, nv, bilateral, n, contacts, data, root):
     """Delassus matrix of n active contacts whose rows follow `bilateral` rows in contacts.rows.
 
@@ -53,7 +53,7 @@ def assemble(F, m, d, nv, bilateral, n, contacts, data, root):
             contacts.bilateral_gram[i, j] = total
 
 
-@compiled
+@kernel
 def eliminate(bilateral, n, contacts):
     """Eliminate the bilateral rows from contacts.delassus and contacts.q.
 
@@ -100,7 +100,7 @@ def eliminate(bilateral, n, contacts):
         contacts.q[i] -= total
 
 
-@compiled
+@kernel
 def bilateral_impulses(bilateral, n, contacts):
     """λ = −B⁻¹ (E v_free − b + Gᵀ p), by back substitution; into contacts.bilateral_impulse."""
     gram = contacts.bilateral_gram
@@ -120,7 +120,7 @@ def bilateral_impulses(bilateral, n, contacts):
             out[i] = 0.0
 
 
-@compiled
+@kernel
 def transposed_product(count, nv, rows, first, impulse, out):
     """out += rows[first:first+count]ᵀ · impulse[:count]"""
     for i in range(count):

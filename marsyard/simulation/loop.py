@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 
 from marsyard.control.expression import evaluate
+from marsyard.jit import kernel
 from marsyard.simulation.callables import surface_distance
 from marsyard.simulation.contacts import contact_jacobian, find_contacts, wheel_frame
-from marsyard.simulation.jit import compiled
 from marsyard.simulation.moreau_jean import NOT_FINITE_FORCE, OK, step, update_positions
 from marsyard.simulation.mujoco_c import call_md, read_double, read_int32, read_int64
 
 
-@compiled
+@kernel
 def command(model, data, commands, h, step_index):
     """Evaluate the torque laws for the current state and write the applied forces."""
     if model.free_base:
@@ -46,7 +46,7 @@ def command(model, data, commands, h, step_index):
         data.applied[model.joint_dof[j]] += commands.torque[j]
 
 
-@compiled
+@kernel
 def smooth_step(F, O, m, d, model, data, h, sums, work):
     """One step of MuJoCo's own integrator, with its soft contact if that is on."""
     work.stats[:] = 0.0
@@ -86,7 +86,7 @@ def smooth_step(F, O, m, d, model, data, h, sums, work):
     return OK
 
 
-@compiled
+@kernel
 def smooth_tangents(model, data, wheels, sums, normal, frame):
     """Tangential impulses of a smooth run along the wheels' headings, from the world sums."""
     for w in range(wheels.body.shape[0]):
@@ -106,7 +106,7 @@ def smooth_tangents(model, data, wheels, sums, normal, frame):
                 sums.tangent[w, s, a] = value * sums.normal[w, s] / total
 
 
-@compiled
+@kernel
 def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
            records, row, time):  # fmt: skip
     """Write one row of records from the current state and empty the sums."""
@@ -183,7 +183,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
     sums.stats[:] = 0.0
 
 
-@compiled
+@kernel
 def far_contact(address, wheels, w, centre, axis, ground, surface, slot, contacts):
     """The would-be contact of a wheel far from the ground, into a free slot: its normal is the
     gradient of the distance, by central differences."""
@@ -210,7 +210,7 @@ def far_contact(address, wheels, w, centre, axis, ground, surface, slot, contact
     contacts.body2[slot] = wheels.body[w]
 
 
-@compiled
+@kernel
 def add_stats(stats, total):
     """Contacts, iterations, residual, penetration: the largest; the counts: their sum."""
     total[0] = max(total[0], stats[0])
@@ -221,7 +221,7 @@ def add_stats(stats, total):
     total[5] = max(total[5], stats[5])
 
 
-@compiled
+@kernel
 def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, contacts, work, sums,
             records, counters, steps):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.

@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 
 from marsyard.interaction.nonsmooth.kernel import CONVERGED
+from marsyard.jit import kernel
 from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.contacts import (
     bilateral_rows,
@@ -45,7 +46,6 @@ from marsyard.simulation.delassus import (
     eliminate,
     transposed_product,
 )
-from marsyard.simulation.jit import compiled
 from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mdppi, call_mppd
 from marsyard.simulation.projection import project
 
@@ -53,7 +53,7 @@ from marsyard.simulation.projection import project
 OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
 
 
-@compiled
+@kernel
 def update_positions(F, m, d, model):
     """Everything that follows from qpos alone, except the inertia matrix."""
     call_md(F.kinematics, m, d)
@@ -64,7 +64,7 @@ def update_positions(F, m, d, model):
         call_md(F.transmission, m, d)
 
 
-@compiled
+@kernel
 def free_velocity(F, m, d, model, data, scheme, work):
     """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite."""
     h, theta, nv = scheme.h, scheme.theta, model.nv
@@ -108,7 +108,7 @@ def free_velocity(F, m, d, model, data, scheme, work):
     return True
 
 
-@compiled
+@kernel
 def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilateral):
     """Local velocities of all contacts; those closed at the predicted time enter the problem.
 
@@ -130,8 +130,7 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
             contacts.before[3 * c + k] = before
             contacts.free[3 * c + k] = free
         predicted = contacts.gap[c] + scheme.h * (
-            scheme.activation * contacts.free[3 * c]
-            - (1.0 - scheme.theta) * contacts.before[3 * c]
+            scheme.activation * contacts.free[3 * c] - (1.0 - scheme.theta) * contacts.before[3 * c]
         )
         if predicted <= 0.0:
             contacts.active[n] = c
@@ -144,7 +143,7 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
     return n
 
 
-@compiled
+@kernel
 def warm_start(n, contacts):
     """Impulses of the last step for the contacts that go on, zero for new ones."""
     old = contacts.old_count[0]
@@ -162,7 +161,7 @@ def warm_start(n, contacts):
             contacts.r[3 * i + k] = contacts.old_r[3 * at + k] if at >= 0 else 0.0
 
 
-@compiled
+@kernel
 def keep_for_warm_start(n, contacts):
     """Remember this step's impulses by the key of their contact."""
     for i in range(n):
@@ -172,7 +171,7 @@ def keep_for_warm_start(n, contacts):
     contacts.old_count[0] = n
 
 
-@compiled
+@kernel
 def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
     """Impulses of the n active contacts and the bilateral rows."""
     nv = model.nv
@@ -238,7 +237,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
     work.stats[4] = 1.0 if attempt > 0 else 0.0
 
 
-@compiled
+@kernel
 def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, sums):
     """Advance the state by one step; returns OK or what went wrong."""
     h, theta, nv = scheme.h, scheme.theta, model.nv
@@ -289,9 +288,7 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, s
 
     # no penetration left
     if scheme.projection:
-        work.stats[5] = project(
-            F, O, m, d, model, data, wheels, ground, scheme, contacts, work
-        )
+        work.stats[5] = project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work)
     for i in range(model.nq):
         if not math.isfinite(data.qpos[i]):
             work.failure[1] = i
@@ -299,7 +296,7 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, s
     return OK
 
 
-@compiled
+@kernel
 def add_to_sums(n, contacts, work, sums):
     """Add this step's impulses to what the next record will show."""
     for j in range(work.rhs.shape[0]):

@@ -58,29 +58,29 @@ class Functions(NamedTuple):
     distance: int = 0
 
 
-_NAMES = Functions(
-    kinematics="mj_kinematics",
-    com_pos="mj_comPos",
-    tendon="mj_tendon",
-    make_inertia="mj_makeM",
-    factor_inertia="mj_factorM",
-    solve_inertia="mj_solveM",
-    solve_inertia_half="mj_solveM2",
-    com_vel="mj_comVel",
-    passive="mj_passive",
-    rne="mj_rne",
-    fwd_actuation="mj_fwdActuation",
-    transmission="mj_transmission",
-    collision="mj_collision",
-    make_constraint="mj_makeConstraint",
-    jac="mj_jac",
-    integrate_pos="mj_integratePos",
-    mul_inertia="mj_mulM",
-    energy_pos="mj_energyPos",
-    energy_vel="mj_energyVel",
-    subtree_vel="mj_subtreeVel",
-    step="mj_step",
-)
+_NAMES = {
+    "kinematics": "mj_kinematics",
+    "com_pos": "mj_comPos",
+    "tendon": "mj_tendon",
+    "make_inertia": "mj_makeM",
+    "factor_inertia": "mj_factorM",
+    "solve_inertia": "mj_solveM",
+    "solve_inertia_half": "mj_solveM2",
+    "com_vel": "mj_comVel",
+    "passive": "mj_passive",
+    "rne": "mj_rne",
+    "fwd_actuation": "mj_fwdActuation",
+    "transmission": "mj_transmission",
+    "collision": "mj_collision",
+    "make_constraint": "mj_makeConstraint",
+    "jac": "mj_jac",
+    "integrate_pos": "mj_integratePos",
+    "mul_inertia": "mj_mulM",
+    "energy_pos": "mj_energyPos",
+    "energy_vel": "mj_energyVel",
+    "subtree_vel": "mj_subtreeVel",
+    "step": "mj_step",
+}
 
 
 @functools.cache
@@ -98,8 +98,11 @@ def functions() -> Functions:
             "install mujoco from its wheel (pip install --only-binary :all: mujoco)"
         )
     library = ctypes.CDLL(str(found[0]))
-    addresses = [ctypes.cast(getattr(library, n), ctypes.c_void_p).value for n in _NAMES if n]
-    return Functions(*addresses)
+    addresses = {
+        field: int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
+        for field, name in _NAMES.items()
+    }
+    return Functions(**addresses)
 
 
 class Offsets(NamedTuple):
@@ -201,16 +204,9 @@ def offsets() -> Offsets:
             f"mujoco {mujoco.__version__}: the layout of mjData is not the one its package "
             "describes; use a version that the constraints file pins"
         )
-    return Offsets(
-        *(in_data[n] for n in Offsets._fields[:10]),
-        contact_size,
-        in_contact["dist"],
-        in_contact["pos"],
-        in_contact["frame"],
-        in_contact["geom"],
-        in_contact["exclude"],
-        in_contact["efc_address"],
-    )
+    inside = {f"contact_{name}": offset for name, offset in in_contact.items()}
+    known = {**in_data, **inside, "contact_size": contact_size}
+    return Offsets(**{name: known[name] for name in Offsets._fields})
 
 
 # --- calls through an integer address
@@ -218,8 +214,11 @@ def offsets() -> Offsets:
 
 def void_call(wanted: tuple[Any, ...]) -> Any:
     """An intrinsic `call(address, *arguments)` for a C function that returns nothing."""
-    llvm_of = {types.int64: ir.IntType(64), types.int32: ir.IntType(32)}
-    llvm_of[types.float64] = ir.DoubleType()
+    llvm_of = {
+        types.int64: ir.IntType(64),
+        types.int32: ir.IntType(32),
+        types.float64: ir.DoubleType(),
+    }
 
     @intrinsic
     def call(typingctx: Any, address: Any, *arguments: Any) -> Any:
@@ -228,9 +227,10 @@ def void_call(wanted: tuple[Any, ...]) -> Any:
 
         def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
             packed = cgutils.unpack_tuple(builder, values[1])
-            out = []
-            for kind, value, want in zip(args, packed, wanted, strict=True):
-                out.append(context.cast(builder, value, kind, want))
+            out = [
+                context.cast(builder, value, kind, want)
+                for kind, value, want in zip(args, packed, wanted, strict=True)
+            ]
             fn_type = ir.FunctionType(ir.VoidType(), [llvm_of[w] for w in wanted])
             fn = builder.inttoptr(values[0], fn_type.as_pointer())
             builder.call(fn, out)
@@ -256,8 +256,7 @@ call_mdip = void_call((_P, _P, _I, _P))
 call_mppd = void_call((_P, _P, _P, _D))
 
 
-@intrinsic
-def as_pointer(typingctx: Any, address: Any, kind: Any) -> Any:
+def _cast(typingctx: Any, address: Any, kind: Any) -> Any:
     pointer = types.CPointer(kind.dtype)
 
     def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
@@ -266,10 +265,14 @@ def as_pointer(typingctx: Any, address: Any, kind: Any) -> Any:
     return pointer(types.int64, kind), codegen
 
 
-def _reader(kind: Any) -> Any:
-    import numba
+#: as_pointer(address, dtype): a typed pointer from an integer
+as_pointer: Any = intrinsic(_cast)
 
-    @numba.njit(inline="always")
+
+def _reader(kind: Any) -> Any:
+    from marsyard.jit import inlined
+
+    @inlined
     def read(address: int, index: int) -> Any:
         return as_pointer(address, kind)[index]
 

@@ -17,6 +17,7 @@ Appl. Mech. Engrg. 256 (2013) 224-250.
 from __future__ import annotations
 
 from marsyard.interaction.nonsmooth.kernel import AUTO
+from marsyard.jit import kernel
 from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.contacts import (
     bilateral_rows,
@@ -30,13 +31,12 @@ from marsyard.simulation.delassus import (
     eliminate,
     transposed_product,
 )
-from marsyard.simulation.jit import compiled
 from marsyard.simulation.mujoco_c import call_md, call_mdppi, call_mppd
 
 MAX_ITERATIONS = 20
 
 
-@compiled
+@kernel
 def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
     """Move qpos out of the ground; returns the largest penetration that is left [m].
 

@@ -114,4 +114,3 @@ def _base_motion(s: Simulation) -> tuple[np.ndarray, np.ndarray]:
         return r.velocities[:, :3], r.velocities[:, 3:6]
     speed = np.gradient(r.base_position, r.time, axis=0) if len(r.time) > 1 else 0 * r.base_position
     return speed, np.zeros_like(speed)
-

@@ -37,12 +37,12 @@ class Diverged(RuntimeError):
 class Simulation:
     """A world that can be run through or stepped by hand.
 
-        sim = Simulation(load_scenario("rt0448/test-1"))
-        sim.run()                  # to the end of the scenario
-        sim.step(100)              # or by hand
-        sim.qpos, sim.qvel         # live views of the state (mujoco's layout)
-        sim.torque["RLWheel_y"] = 0.1   # [N·m] by hand, on top of the scenario's laws
-        later = sim.state()        # save, restore, hash
+    sim = Simulation(load_scenario("rt0448/test-1"))
+    sim.run()                  # to the end of the scenario
+    sim.step(100)              # or by hand
+    sim.qpos, sim.qvel         # live views of the state (mujoco's layout)
+    sim.torque["RLWheel_y"] = 0.1   # [N·m] by hand, on top of the scenario's laws
+    later = sim.state()        # save, restore, hash
     """
 
     def __init__(self, scenario: Scenario, world: World | None = None) -> None:

@@ -43,7 +43,7 @@ class State:
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, **dict(self.arrays))
+                np.savez_compressed(file, allow_pickle=False, **dict(self.arrays))
             os.replace(temporary, path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)

@@ -259,4 +259,3 @@ def start_angles(
         for name in robot.joints_of(group, list(joints), f"{field}.{group}"):
             values[name] = value
     return values
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from marsyard.interaction.contact_geometry.compiled import inlined, kernel
+from marsyard.jit import inlined, kernel
 
 # two contacts of one surface closer than this part of the wheel radius, with normals closer than
 # this cosine (2.6°), press on the same spot: the deeper one is kept

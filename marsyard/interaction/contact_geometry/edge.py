@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.contact_geometry.compiled import inlined, kernel
+from marsyard.jit import inlined, kernel
 
 # a disc no deeper than half its radius has a second peak only if (n₁·a)² + (t₁·a)² is above this
 TWO_PEAKS = 0.5

@@ -18,13 +18,13 @@ from marsyard.interaction.contact_geometry.collect import (
     insert,
     insert_end,
 )
-from marsyard.interaction.contact_geometry.compiled import inlined, kernel
 from marsyard.interaction.contact_geometry.edge import NOTHING, cut_tread, solve_edge
 from marsyard.interaction.contact_geometry.wheel import (
     core_to_point,
     support_parts,
     tread_to_point,
 )
+from marsyard.jit import inlined, kernel
 
 # deepest penetration that still counts, in half thicknesses of the wheel along the normal, and a
 # little more for thin wheels pressed sideways [wheel radii]; beyond it a feature is taken for the

@@ -10,7 +10,6 @@ import math
 
 from marsyard.ground.geometry import MESH, PLANE
 from marsyard.interaction.contact_geometry.collect import FACE, append, feature_number
-from marsyard.interaction.contact_geometry.compiled import kernel
 from marsyard.interaction.contact_geometry.mesh import SECOND_RIM, mesh_contacts, mesh_distance
 from marsyard.interaction.contact_geometry.wheel import (
     core_to_point,
@@ -18,6 +17,7 @@ from marsyard.interaction.contact_geometry.wheel import (
     support_parts,
     wheel_core,
 )
+from marsyard.jit import kernel
 
 
 @kernel

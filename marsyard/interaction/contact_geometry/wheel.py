@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.contact_geometry.compiled import inlined, kernel
+from marsyard.jit import inlined, kernel
 
 SPHERE, DISC, CYLINDER, TORUS = 0, 1, 2, 3
 WHEEL_KINDS = {"sphere": SPHERE, "disc": DISC, "cylinder": CYLINDER, "torus": TORUS}

@@ -1,0 +1,70 @@
+"""How the kernels are compiled, and when a cached one may be used again.
+
+`kernel` is Numba's njit as all kernels need it: cached on disk, without the GIL, divisions as IEEE
+says, and without reference counts on arrays (`_nrt`): nothing is allocated inside the kernels, and
+counting the dozens of arrays that are passed down would cost more than their work.
+
+Numba looks only at a function's own file to see whether its cache is stale, not at the files of
+what it calls. Here every kernel's cache carries the fingerprint of all kernel files of the package,
+so that a change in one, or an upgrade, never runs old code.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core.ccallback import CFunc
+
+
+@functools.cache
+def fingerprint() -> str:
+    """SHA-256 over the package's files that hold kernels."""
+    digest = hashlib.sha256()
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_bytes()
+        if b"marsyard.jit" in text or path.name == "jit.py":
+            digest.update(path.relative_to(folder).as_posix().encode())
+            digest.update(text)
+    return digest.hexdigest()
+
+
+def _stamped(dispatcher: Any) -> Any:
+    dispatcher._cache._cache_file._source_stamp = fingerprint()
+    return dispatcher
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function as a kernel (decorator, with or without options of njit)."""
+    if function is None:
+        return functools.partial(kernel, **options)
+    given = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, **options}
+    return _stamped(njit(**given)(function))
+
+
+def callback(signature: Any) -> Callable[[Callable[..., Any]], int]:
+    """Compile a function as a C callback of the given signature; gives its address."""
+
+    def wrap(function: Callable[..., Any]) -> int:
+        kind = (signature.args, signature.return_type)
+        made = CFunc(function, kind, {}, {"error_model": "numpy"})
+        made.enable_caching()
+        _stamped(made)
+        made.compile()
+        _alive.append(made)
+        return int(made.address or 0)
+
+    return wrap
+
+
+_alive: list[CFunc] = []
+
+#: for small functions with many array arguments, whose passing would cost more than their work
+inlined = kernel(forceinline=True)
+#: for functions that make arrays, outside the loop
+allocating = kernel(_nrt=True)
