@@ -26,7 +26,8 @@ from marsyard.interaction.nonsmooth.problems import ContactProblem, generate, st
 FOLDER = Path(__file__).parents[1].parent / "shared" / "reference" / "friction-contact"
 TOLERANCE = 1e-8
 REPEATS = 2000
-SECONDS = 0.5
+SECONDS = 0.2
+ROUNDS = 3
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 # runs under the system's Python: file names in, one JSON object out
@@ -53,7 +54,7 @@ for name in sys.argv[3:]:
             spent = time.perf_counter() - start
             if info == 0:
                 best[label] = min(best.get(label, 1e9), spent)
-            if time.perf_counter() - began > 0.5:
+            if time.perf_counter() - began > 0.2:
                 break
     out[name] = best
 print("JSON" + json.dumps(out))
@@ -151,8 +152,15 @@ def run() -> list[dict]:
         }
     )
     problems = _problems()
+    # turn and turn about, so that a busy moment of the machine does not decide
     ours = [_our_seconds(p) for p in problems]
     theirs = _siconos_seconds(problems)
+    for _ in range(ROUNDS - 1):
+        ours = [min(a, _our_seconds(p)) for a, p in zip(ours, problems, strict=True)]
+        again = _siconos_seconds(problems)
+        if theirs is not None and again is not None:
+            for a, b in zip(theirs, again, strict=True):
+                a.update({k: min(v, a.get(k, v)) for k, v in b.items()})
     for k, (problem, (spent, residual)) in enumerate(zip(problems, ours, strict=True)):
         name = f"{problem.name}: speed against Siconos"
         if theirs is None:

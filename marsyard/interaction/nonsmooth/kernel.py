@@ -53,6 +53,19 @@ def work_size(n):
     return newton_work_size(n) + 6 * n + 64
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+def _sum_of_sizes(n, W, q, mu):
+    """Sum of all absolute values of the input: not finite exactly when an entry is not."""
+    total = 0.0
+    for c in range(n):
+        total += abs(mu[c])
+    for i in range(3 * n):
+        total += abs(q[i])
+        for j in range(3 * n):
+            total += abs(W[i, j])
+    return total
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     """Solve u = W r + q, K_μ* ∋ û ⊥ r ∈ K_μ for the first n contacts.
@@ -77,22 +90,12 @@ def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     """
     m = 3 * n
     # reject what is not finite; a bad warm start is only dropped
-    total = 0.0
-    warm = True
-    for i in range(m):
-        total += abs(q[i])
-        if not math.isfinite(r[i]):
-            warm = False
-        for j in range(m):
-            total += abs(W[i, j])
-    for c in range(n):
-        total += abs(mu[c])
-    if not math.isfinite(total):
+    if not math.isfinite(_sum_of_sizes(n, W, q, mu)):
         for i in range(m):
             r[i] = 0.0
             u[i] = 0.0
         return NOT_FINITE, 0, math.inf, NOTHING
-    if not warm:
+    if not math.isfinite(norm(m, r)):
         for i in range(m):
             r[i] = 0.0
 
