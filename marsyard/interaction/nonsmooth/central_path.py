@@ -22,15 +22,14 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from marsyard.interaction.nonsmooth.dense import factor_lu, solve_lu
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
+from marsyard.jit import kernel
 
 _MAX_HALVINGS = 20
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _plus(x, epsilon):
     """g(λ) and g'(λ) without cancellation."""
     root = math.sqrt(x * x + 4.0 * epsilon * epsilon)
@@ -41,7 +40,7 @@ def _plus(x, epsilon):
     return value, value / root
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _smoothed(n, r, u, mu, rho, kappa, phi, slopes, with_slopes):
     """Φ of (1) and, if asked, the coefficients of its derivative; returns Σ ‖Φ‖²/ρ [J].
 
@@ -87,7 +86,7 @@ def _smoothed(n, r, u, mu, rho, kappa, phi, slopes, with_slopes):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _jacobian(n, W, mu, rho, slopes, a):
     """∂Φ/∂r = (I − p') D + ρ p' (∂ũ/∂u) W with D = diag(μ, 1, 1), row by row."""
     m = 3 * n
@@ -141,7 +140,7 @@ def _jacobian(n, W, mu, rho, slopes, a):
         a[k + 2, k + 2] += 1.0 - p22
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def central_path(n, W, q, mu, r, u, work, scale, max_iterations, delta, kappa, floor):
     """Follow the central path from κ = `kappa` down to `floor`; returns (steps, e(r), κ reached).
 
@@ -227,7 +226,7 @@ def central_path(n, W, q, mu, r, u, work, scale, max_iterations, delta, kappa, f
     return done, natural_residual(n, r, u, mu, scale), kappa
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _add_shift(n, mu, rho, slopes, delta, a):
     """The contribution of δ I in W to the Jacobian: ρ δ p' ∂ũ/∂u on the diagonal blocks."""
     for c in range(n):

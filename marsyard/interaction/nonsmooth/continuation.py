@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from marsyard.interaction.nonsmooth.gauss_seidel import gauss_seidel
 from marsyard.interaction.nonsmooth.newton import newton
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
+from marsyard.jit import allocating
 
 _SHIFT = 1e-8
 _STEPS = 150
@@ -29,7 +29,7 @@ _FIRST_RATIO = 0.1
 _SMALLEST = 1e-12
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@allocating
 def continuation(
     n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, proximal
 ):

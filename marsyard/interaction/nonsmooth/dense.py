@@ -12,14 +12,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from marsyard.jit import kernel
 
 BLOCKED_FROM = 48
 _PANEL = 32
 _STRIP = 8
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _factor_panel(a, pivots, first, last, m):
     """Unblocked LU with row exchanges (over whole rows) of columns first…last−1."""
     for k in range(first, last):
@@ -49,7 +50,7 @@ def _factor_panel(a, pivots, first, last, m):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _subtract_rows(a, i, k, end, left, right):
     """a[i, left:right] −= Σ_{k ≤ p < end} a[i, p] a[p, left:right], at most eight p."""
     if end - k == 8:
@@ -90,7 +91,7 @@ def _subtract_rows(a, i, k, end, left, right):
                 a[i, j] -= factor * a[p, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _update(a, first, last, left, right, m):
     """Columns left…right−1 after the elimination of columns first…last−1."""
     if left == right:
@@ -108,7 +109,7 @@ def _update(a, first, last, left, right, m):
             _subtract_rows(a, i, k, min(k + _STRIP, last), left, right)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def factor_lu(a, pivots, m):
     """LU of a[:m, :m] in place, row exchanges in `pivots` (floats); False when singular."""
     if m < BLOCKED_FROM:
@@ -126,7 +127,7 @@ def factor_lu(a, pivots, m):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def solve_lu(a, pivots, b, m):
     """Overwrite b[:m] with the solution of A x = b, from `factor_lu`."""
     for k in range(m):
@@ -147,7 +148,7 @@ def solve_lu(a, pivots, b, m):
         b[i] = total / a[i, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def factor_cholesky(a, inverse_diagonal, m):
     """A = Uᵀ U of the upper half of a[:m, :m] in place; False when not positive definite.
 
@@ -169,7 +170,7 @@ def factor_cholesky(a, inverse_diagonal, m):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def solve_cholesky(a, inverse_diagonal, b, m):
     """Overwrite b[:m] with the solution of A x = b, from `factor_cholesky`."""
     for i in range(m):

@@ -10,15 +10,15 @@ zeros are skipped. An optional proximal term ``α (r − r_0)`` makes each block
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
+from marsyard.jit import allocating, kernel
 
 _FEW = 10
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@allocating
 def block_pattern(n, W):
     """Row starts and columns of the 3×3 blocks of W that are not all zero, as in CSR.
 
@@ -51,7 +51,7 @@ def block_pattern(n, W):
     return start, columns
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
     """One Gauss–Seidel pass over all contacts, in place; W + α I and q − α·centre.
 
@@ -96,7 +96,7 @@ def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
         )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def gauss_seidel(n, W, q, mu, r, u, start, columns, scale, tolerance, max_sweeps, check_every):
     """Sweep until e(r) ≤ tolerance; symmetric order (forward, backward). Returns sweeps, e(r)."""
     m = 3 * n

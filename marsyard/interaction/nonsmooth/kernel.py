@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from marsyard.interaction.nonsmooth.central_path import central_path
 from marsyard.interaction.nonsmooth.continuation import continuation
@@ -25,6 +24,7 @@ from marsyard.interaction.nonsmooth.gauss_seidel import block_pattern, gauss_sei
 from marsyard.interaction.nonsmooth.newton import newton, newton_work_size
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual, norm
 from marsyard.interaction.nonsmooth.sticking import solve_sticking
+from marsyard.jit import allocating, kernel
 
 # methods that can be asked for
 AUTO = 0
@@ -47,13 +47,13 @@ _NEWTON_STEPS = 100
 _FEW = 10
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def work_size(n):
     """Float64 entries of the work array for up to n contacts."""
     return newton_work_size(n) + 6 * n + 64
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+@kernel(fastmath={"reassoc"})
 def _sum_of_sizes(n, W, q, mu):
     """Sum of all absolute values of the input: not finite exactly when an entry is not."""
     total = 0.0
@@ -66,7 +66,7 @@ def _sum_of_sizes(n, W, q, mu):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     """Solve u = W r + q, K_μ* ∋ û ⊥ r ∈ K_μ for the first n contacts.
 
@@ -125,7 +125,7 @@ def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _keep_best(m, r, best, residual, best_residual):
     """Store r in `best` when its residual is smaller; returns the smaller residual."""
     if residual < best_residual:
@@ -135,7 +135,7 @@ def _keep_best(m, r, best, residual, best_residual):
     return best_residual
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@allocating
 def _hybrid(
     n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, mean, sweeps
 ):
@@ -178,7 +178,7 @@ def _hybrid(
     return done, best_residual
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@allocating
 def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean):
     """The central path to ever smaller κ, Newton trying to finish from each stop."""
     m = 3 * n
@@ -218,7 +218,7 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
     return done, best_residual
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@allocating
 def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, method):
     """The iterative methods of `solve_kernel`, from the cheapest on."""
     m = 3 * n

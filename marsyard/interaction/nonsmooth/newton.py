@@ -31,10 +31,9 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from marsyard.interaction.nonsmooth.dense import factor_lu, solve_lu
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
+from marsyard.jit import kernel
 
 OPEN = 0.0
 STICK = 1.0
@@ -47,13 +46,13 @@ _MAX_HALVINGS = 12
 _PATIENCE = 20
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def newton_work_size(n):
     """Float64 entries of work that `newton` needs for n contacts."""
     return 9 * n * n + 3 * n * _ROWS_OF_WORK
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def scaling(n, W, delta, factor, rho):
     """ρ_N, ρ_T of each contact: `factor` over its own compliance."""
     for c in range(n):
@@ -62,7 +61,7 @@ def scaling(n, W, delta, factor, rho):
         rho[2 * c + 1] = factor / max(0.5 * (W[k + 1, k + 1] + W[k + 2, k + 2]) + delta, 1e-300)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def merit(n, r, u, mu, rho):
     """Σ ‖Φ‖²/ρ [J], zero at a solution of (1)."""
     total = 0.0
@@ -87,7 +86,7 @@ def merit(n, r, u, mu, rho):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def classify(n, r, u, mu, rho, status, tx, ty, k_slip):
     """Branch of (1) of each contact and, for slip, t and k; True when a branch changed."""
     changed = False
@@ -115,7 +114,7 @@ def classify(n, r, u, mu, rho, status, tx, ty, k_slip):
     return changed
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _column(a, W, row_weight_n, row_weight_t, row_weight_s, i, row, n, status, mu, tx, ty):
     """One row of the reduced matrix: the weighted rows i, i+1, i+2 of W times the unknowns."""
     p = 0
@@ -149,7 +148,7 @@ def _column(a, W, row_weight_n, row_weight_t, row_weight_s, i, row, n, status, m
     return p
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def assemble(n, W, mu, rho, delta, status, tx, ty, k_slip, a):
     """Matrix of the reduced Newton system; returns its size. n = (ty, −tx) is normal to t."""
     row = 0
@@ -178,7 +177,7 @@ def assemble(n, W, mu, rho, delta, status, tx, ty, k_slip, a):
     return row
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def right_side(n, q, delta, centre, status, tx, ty, b):
     """−q + δ c of the equations kept in the reduced system."""
     p = 0
@@ -201,7 +200,7 @@ def right_side(n, q, delta, centre, status, tx, ty, b):
             p += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def expand(n, mu, status, tx, ty, b, r):
     """Impulses r from the reduced unknowns b; False when one is not finite."""
     p = 0
@@ -231,7 +230,7 @@ def expand(n, mu, status, tx, ty, b, r):
     return finite
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho_factor, search):
     """Newton iterations from r, in place; u = W r + q on return. Returns iterations, e(r).
 

@@ -33,8 +33,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
+
+from marsyard.jit import kernel
 
 TAKE_OFF = 0
 STICK = 1
@@ -43,7 +44,7 @@ SLIDE = 2
 _MAX_ROOT_STEPS = 200
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _sliding_gap(lam, s1, s2, b1, b2, w1, w2, inv_wn, qn, mu):
     """g(λ) of equation (1), ‖r_T‖, the Newton step of (2), and r_T in the eigenbasis."""
     d1 = 1.0 / (s1 + lam)
@@ -59,7 +60,7 @@ def _sliding_gap(lam, s1, s2, b1, b2, w1, w2, inv_wn, qn, mu):
     return gap, size, step, r1, r2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def solve_one_contact(wnn, wnt, wns, wtt, wts, wss, qn, qt, qs, mu):
     """Impulse (r_N, r_T1, r_T2) and case of one contact; the block is given by its upper half.
 

@@ -17,13 +17,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
+from marsyard.jit import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def multiply(m, W, r, q, u):
     """u = W r + q over the first m rows."""
     for i in range(m):
@@ -33,7 +33,7 @@ def multiply(m, W, r, q, u):
         u[i] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def norm(m, x):
     """Euclidean norm of the first m entries."""
     total = 0.0
@@ -42,7 +42,7 @@ def norm(m, x):
     return math.sqrt(total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def natural_residual(n, r, u, mu, scale):
     """sqrt(Σ_c ‖natural map‖²) · scale, for given velocities u (scale = 1/‖q‖ usually)."""
     total = 0.0

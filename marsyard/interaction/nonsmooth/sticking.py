@@ -13,16 +13,15 @@ residual of the whole problem meets the tolerance.
 
 from __future__ import annotations
 
-from numba import njit
-
 from marsyard.interaction.nonsmooth.dense import factor_cholesky, solve_cholesky
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
+from marsyard.jit import kernel
 
 _SHIFT = 1e-6
 _REFINEMENTS = 6
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def solve_sticking(n, W, q, mu, r, u, work, scale, tolerance):
     """Try the sticking pattern of r: (True, solves, e(r)) with r and u set, or (False, …), r kept.
 
