@@ -13,7 +13,7 @@ Joint springs K and dampers C are implicit; velocity-dependent inertia forces ar
 velocity by one correction, so that a freely moving robot is integrated with second order for
 θ = ½. A contact is active when its gap predicted for t + γ h with the free velocity is closed:
 
-    g(q_m) + h (γ u_N,free − (1−θ) u_N⁻) ≤ 0
+    g(q_m) + h (γ u_N,free − (1−θ) u_N⁻) ≤ 1e-9 m
 
 u⁻ = C v is the local velocity at the start of the step. Units: SI; p, λ are impulses [N·s].
 
@@ -51,6 +51,9 @@ from marsyard.simulation.projection import project
 
 # what a step can end with
 OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
+# a predicted gap counts as closed up to this much [m]: what projection and rounding leave open;
+# without it some contacts of a resting pile are missed in turn, and it creeps
+TOUCHING = 1e-9
 
 
 @kernel
@@ -132,7 +135,7 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
         predicted = contacts.gap[c] + scheme.h * (
             scheme.activation * contacts.free[3 * c] - (1.0 - scheme.theta) * contacts.before[3 * c]
         )
-        if predicted <= 0.0:
+        if predicted <= TOUCHING:
             contacts.active[n] = c
             s = contacts.surface[c]
             contacts.mu[n] = law.friction[s] if s >= 0 else 0.0
