@@ -152,6 +152,8 @@ class Simulation:
                 raise InputError(f"restore: '{name}' of the saved state does not fit this world")
         for name, array in own.items():
             array[...] = state.arrays[name]
+        later = self.records.time > self.time + 0.5 * self.scenario.run.step
+        self._counters[1] -= np.count_nonzero(later)
         self.data.time = self.time
         self.stopped = None
 
@@ -231,7 +233,7 @@ class Simulation:
         self._scheme = arrays.Scheme(
             h=run.step, theta=run.theta, activation=run.activation,
             # nearer than this a contact can close within the step, up to 10 m/s
-            margin=0.02 + 10.0 * run.step,
+            margin=-np.inf if law.law == "none" else 0.02 + 10.0 * run.step,
             projection=run.projection, projection_tolerance=1e-10,
             tolerance=law.solver.tolerance, max_iterations=law.solver.max_iterations,
             method=_METHODS[law.solver.method],
@@ -331,8 +333,6 @@ class Simulation:
         if self._model.free_base:
             d.qpos[:3] = robot.position
             d.qpos[3:7] = quaternion(robot.attitude)
-            d.qvel[:3] = robot.velocity
-            d.qvel[3:6] = robot.angular_velocity
         for name, angle in start_angles(world.robot, world.joints, self.scenario).items():
             d.qpos[m.jnt_qposadr[m.joint(name).id]] = angle
         if robot.settle:
@@ -345,16 +345,18 @@ class Simulation:
                     f"({where}); set robot.settle to true to place it on the ground",
                     stacklevel=3,
                 )
+        if self._model.free_base:
+            d.qvel[:3] = robot.velocity
+            d.qvel[3:6] = robot.angular_velocity
         for name, rate in start_angles(world.robot, world.joints, self.scenario, True).items():
             d.qvel[m.jnt_dofadr[m.joint(name).id]] = rate
-        self._reserve(1)
+        loop.command(self._model, self._data, self._commands, self._scheme.h, 0)
         self.record_now()
 
     def record_now(self) -> None:
         """Write a record of the current state (done by itself when one is due)."""
         self._reserve(0)
         began = clock.perf_counter()
-        loop.command(self._model, self._data, self._commands, self._scheme.h, self.steps)
         loop.record(
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
@@ -371,7 +373,7 @@ class Simulation:
         out = {
             "qpos": d.qpos, "qvel": d.qvel, "act": d.act, "ctrl": d.ctrl,
             "qacc_warmstart": d.qacc_warmstart, "applied": d.qfrc_applied,
-            "counters": self._counters, "torque": self._commands.torque,
+            "counters": self._counters[:1], "torque": self._commands.torque,
             "manual": self._commands.manual, "contact_key": self._contacts.old_key,
             "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
         }  # fmt: skip

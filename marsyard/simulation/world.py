@@ -164,6 +164,8 @@ def _check_roles(spec: mujoco.MjSpec, robot: Robot) -> None:
 
 def _set_integrator(spec: mujoco.MjSpec, scenario: Scenario) -> None:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    # a run that diverges stops and says so; mujoco would start anew without a word
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     if scenario.run.integrator == "semi_implicit":
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
 
