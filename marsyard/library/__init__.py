@@ -75,6 +75,10 @@ def _mapping_without_twins(loader: _Loader, node: yaml.MappingNode, deep: bool =
     seen: set[Any] = set()
     for key_node, _ in node.value:
         key = loader.construct_object(key_node, deep=deep)
+        if isinstance(key, list | dict):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a list or mapping stands where a key should", key_node.start_mark
+            )
         if key in seen:
             raise yaml.constructor.ConstructorError(
                 None, None, f"the key '{key}' stands twice", key_node.start_mark

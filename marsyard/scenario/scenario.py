@@ -95,11 +95,11 @@ def _resolve_files(data: dict[str, Any], folder: Path) -> None:
     ground = data.get("ground")
     for item in ground if isinstance(ground, list) else []:
         if isinstance(item, dict) and isinstance(item.get("file"), str):
-            item["file"] = str(folder / item["file"])
+            item["file"] = str((folder / item["file"]).absolute())
     robot = data.get("robot")
     if isinstance(robot, dict) and isinstance(robot.get("name"), str):
         if (folder / robot["name"]).is_file():
-            robot["name"] = str(folder / robot["name"])
+            robot["name"] = str((folder / robot["name"]).absolute())
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,10 +136,15 @@ def _set(data: dict[str, Any], key: str, value: Any) -> None:
 
 # --- errors in one sentence
 
+_GROUNDS = ("plane", "sphere", "box", "mesh")
+
 
 def _sentence(error: ValidationError) -> str:
     first = error.errors()[0]
-    location = [str(p) for p in first["loc"] if p not in ("plane", "sphere", "box", "mesh")]
+    location = [str(p) for p in first["loc"]]
+    # pydantic names the kind of a ground between its index and the key
+    if location[:1] == ["ground"] and len(location) > 2 and location[2] in _GROUNDS:
+        del location[2]
     where = ".".join(location)
     message = first["msg"].removeprefix("Value error, ")
     context = first.get("ctx", {})

@@ -218,11 +218,18 @@ class Run(Part):
         object.__setattr__(self, "control_period", self.control_period or self.step)
         whole_ratio("control_period", self.control_period, "step", self.step)
         if self.record_period is None:
-            steps = max(1, round(self.duration / self.control_period / 2000))
-            object.__setattr__(self, "record_period", steps * self.control_period)
+            total = whole_ratio("duration", self.duration, "control_period", self.control_period)
+            periods = _divisor_near(total, total / 2000)
+            object.__setattr__(self, "record_period", periods * self.control_period)
         whole_ratio("record_period", self.record_period, "control_period", self.control_period)
         whole_ratio("duration", self.duration, "record_period", self.record_period)
         return self
+
+
+def _divisor_near(whole: int, wanted: float) -> int:
+    """The divisor of `whole` whose ratio to `wanted` is nearest to one."""
+    small = [k for k in range(1, math.isqrt(whole) + 1) if whole % k == 0]
+    return min([*small, *(whole // k for k in small)], key=lambda k: abs(math.log(k / wanted)))
 
 
 def whole_ratio(name: str, value: float | None, of_name: str, of: float | None) -> int:
@@ -299,7 +306,7 @@ class Scenario(Part):
     description: str = ""
     sources: tuple[str, ...] = ()
     robot: Robot
-    ground: tuple[Ground, ...] = Field((PlaneGround(kind="plane"),), min_length=0)
+    ground: tuple[Ground, ...] = Field((PlaneGround(kind="plane", name="plane"),), min_length=0)
     gravity: Annotated[Acceleration, Field(ge=0)] = Field(3.69, description="downwards [m/s²]")
     interaction: Interaction = Interaction()
     control: tuple[TorqueLaw, ...] = ()
