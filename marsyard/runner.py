@@ -13,6 +13,7 @@ It is written beside its place and moved there when complete, so that nothing ha
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -89,12 +90,17 @@ def run(
     else:
         name, resolved = str(scenario), load_scenario(scenario, overrides)
     target = None if out is None else Path(out)
+    made = [] if target is None else [p for p in target.parents if not p.exists()]
     staging = None if target is None else _staging_folder(target)
     try:
         return _run(name, resolved, overrides, target, staging, say, progress)
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
+            # a run that could not start leaves no folders behind
+            for folder in made:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
 
 def resolved_name(title: str) -> str:
