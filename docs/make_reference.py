@@ -1,7 +1,7 @@
 """Write docs/scenario-reference.md from the models that validate scenario files.
 
-    python docs/make_reference.py            write the page
-    python docs/make_reference.py --check    exit code 1 if the page is out of date
+python docs/make_reference.py            write the page
+python docs/make_reference.py --check    exit code 1 if the page is out of date
 """
 
 from __future__ import annotations

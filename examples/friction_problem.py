@@ -23,9 +23,9 @@ def box_problem(push: float) -> tuple[np.ndarray, np.ndarray]:
     rows = []
     for corner in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         arm = 0.5 * SIZE * np.array([*corner, -1.0])
-        for direction in np.eye(3)[[2, 0, 1]]:  # normal, tangent, tangent
-            rows.append(np.r_[direction, np.cross(arm, direction)])
-    jacobian = np.array(rows)
+        axes = np.eye(3)[[2, 0, 1]]  # normal, tangent, tangent
+        rows.append(np.hstack([axes, np.cross(arm, axes)]))
+    jacobian = np.vstack(rows)
     free = STEP * np.array([push / MASS, 0, -GRAVITY, 0, 0, 0])
     return jacobian @ inverse_mass @ jacobian.T, jacobian @ free
 

@@ -22,7 +22,9 @@ def acceleration(friction: float) -> float:
     """Acceleration downhill [m/s²] over the second half of a short run."""
     blocked = {"stiffness": 1e6, "damping": 1e4}
     settings = {
-        "ground": [{"kind": "plane", "name": "slope", "slope": f"{SLOPE} deg", "uphill": "180 deg"}],
+        "ground": [
+            {"kind": "plane", "name": "slope", "slope": f"{SLOPE} deg", "uphill": "180 deg"}
+        ],
         "robot.position": [0, 0, 1],
         "robot.attitude": [0, f"{SLOPE} deg", 0],
         "robot.springs": {"drives": blocked, "steering": blocked},

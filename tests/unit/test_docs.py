@@ -1,0 +1,90 @@
+"""The documentation keeps up with the code: reference, links, commands, public names."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import marsyard
+from marsyard.cli import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+BLOCK = re.compile(r"```.*?```", re.DOTALL)
+COMMAND = re.compile(r"^\s*marsyard ([a-z]+)", re.MULTILINE)
+INLINE = re.compile(r"`marsyard ([a-z]+)")
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def _anchors(page: Path) -> set[str]:
+    """Anchors as GitHub makes them of headings: lower case, punctuation dropped, spaces dashed."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def test_scenario_reference_is_up_to_date():
+    page = ROOT / "docs" / "scenario-reference.md"
+    made = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))["page"]()
+    assert page.read_text(encoding="utf-8") == made, "run python docs/make_reference.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        assert there.exists(), f"{_name(page)} links to {target}"
+        if anchor and there.suffix == ".md":
+            assert anchor in _anchors(there), f"{_name(page)} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_commands_exist(page):
+    known = {command.name for command in app.registered_commands}
+    text = page.read_text(encoding="utf-8")
+    blocks = "\n".join(BLOCK.findall(text))
+    for said in COMMAND.findall(blocks) + INLINE.findall(text):
+        assert said in known, f"{_name(page)} names 'marsyard {said}'"
+
+
+def test_scenarios_named_in_the_readme_exist():
+    from marsyard import library
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name in set(re.findall(r"rt0448/[\w-]+", text)):
+        assert name in library.names("scenarios")
+
+
+def test_every_public_name_is_in_the_api_page():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in marsyard.__all__:
+        assert f"marsyard.{name}" in text, name
+
+
+def test_every_variable_of_the_results_is_in_the_conventions():
+    source = (ROOT / "marsyard" / "simulation" / "recorder.py").read_text(encoding="utf-8")
+    recorded = re.findall(r'add\(\s*"(\w+)"', source)
+    assert len(recorded) > 15
+    text = (ROOT / "docs" / "physics" / "conventions.md").read_text(encoding="utf-8")
+    for name in recorded:
+        assert f"`{name}`" in text, name
+
+
+def test_no_picture_is_large():
+    for picture in (ROOT / "docs" / "images").iterdir():
+        assert picture.stat().st_size < 300_000, picture.name
