@@ -26,7 +26,7 @@ h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; color: var(--soft); font-weight: 6
 p { margin: .5rem 0; max-width: 46rem; }
 .kicker { color: var(--accent); font-weight: 600; letter-spacing: .04em; margin: 0 0 .3rem; }
 .soft { color: var(--soft); }
-.text { white-space: pre-line; }
+.text { max-width: 72ch; }
 .tiles { display: flex; flex-wrap: wrap; gap: .7rem; margin: 1.2rem 0 0; padding: 0; }
 .tile { background: var(--card); border-radius: .5rem; padding: .6rem .9rem; min-width: 8.5rem; }
 .tile b { display: block; font-size: 1.15rem; font-variant-numeric: tabular-nums; }

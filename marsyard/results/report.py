@@ -78,13 +78,13 @@ def write_report(
 
 
 def check_table(checks: Sequence[CheckResult]) -> Table:
-    """The checks as a table for the terminal."""
+    """The checks as a table for the terminal; the report also has their sources."""
     from rich.table import Table
     from rich.text import Text
 
     colours = {"pass": "green", "fail": "bold red"}
     table = Table(title="Checks", title_justify="left", expand=False)
-    for name in ("check", "computed", "expected", "± tolerance", "unit", "verdict", "source"):
+    for name in ("check", "computed", "expected", "± tolerance", "unit", "verdict"):
         numeric = name in ("computed", "expected", "± tolerance")
         table.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
     for check in checks:
@@ -98,7 +98,6 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
                 check.verdict + (f": {check.reason}" if check.reason else ""),
                 style=colours.get(check.verdict, "yellow"),
             ),
-            Text(check.source),
         )
     return table
 
@@ -121,7 +120,8 @@ def _head(
     parts = [f'<p class="kicker">marsyard{" · " + escape(name) if name else ""}</p>']
     parts.append(f"<h1>{escape(title)}</h1>")
     if scenario.description:
-        parts.append(f'<p class="text">{escape(scenario.description.strip())}</p>')
+        paragraphs = scenario.description.strip().split("\n\n")
+        parts += [f'<p class="text">{escape(" ".join(p.split()))}</p>' for p in paragraphs]
     if scenario.sources:
         items = "; ".join(escape(s) for s in scenario.sources)
         parts.append(f'<p class="soft">Source: {items}</p>')
