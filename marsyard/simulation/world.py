@@ -112,8 +112,11 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     if scenario.interaction.law == "nonsmooth":
         for geom in spec.geoms:
             geom.margin = max(geom.margin, MARGIN)
+    if scenario.run.integrator == "moreau_jean":
         for joint in spec.joints:
             joint.margin = LIMIT_MARGIN
+        for tendon in spec.tendons:
+            tendon.margin = MARGIN
     model = _compile(spec, robot)
     if np.any(model.dof_frictionloss > 0) and scenario.interaction.law == "nonsmooth":
         raise InputError(
