@@ -180,11 +180,12 @@ def _figure(index: int, figure: FigureFile) -> str:
 
 def _parameters(scenario: Scenario, info: Mapping[str, Any]) -> str:
     robot, run, contact = scenario.robot, scenario.run, scenario.interaction
-    attitude = [math.degrees(a) for a in robot.attitude]
+    own = "that of the model"
+    attitude = robot.attitude and [math.degrees(a) for a in robot.attitude]
     start = [
         ("robot", robot.name),
-        ("start position", vector(robot.position, "m")),
-        ("roll, pitch, yaw", vector(attitude, "°")),
+        ("start position", vector(robot.position, "m") if robot.position else own),
+        ("roll, pitch, yaw", vector(attitude, "°") if attitude else own),
         ("start velocity", vector(robot.velocity, "m/s")),
         ("start angular velocity", vector(robot.angular_velocity, "rad/s")),
         ("wheel shape", robot.wheel_shape or "that of the robot"),

@@ -49,9 +49,12 @@ class Robot(Part):
     """Which robot, where it starts and how fast."""
 
     name: str = Field(description="a rover of the library, or the path of an MJCF or robot.yaml")
-    position: Point = Field((0.0, 0.0, 0.0), description="base frame's origin in the world [m]")
-    attitude: tuple[Angle, Angle, Angle] = Field(
-        (0.0, 0.0, 0.0), description="roll, pitch, yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll)"
+    position: Point | None = Field(
+        None, description="base frame's origin in the world [m]; default: as in the model"
+    )
+    attitude: tuple[Angle, Angle, Angle] | None = Field(
+        None,
+        description="roll, pitch, yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll); default: as in the model",
     )
     velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
     angular_velocity: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = Field(

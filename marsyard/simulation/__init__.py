@@ -1,6 +1,11 @@
 """The engine: a scenario made into a world and stepped in a compiled loop."""
 
-from marsyard.simulation.simulation import Diverged, Simulation, needs_compiling
+from marsyard.simulation.simulation import (
+    Diverged,
+    Simulation,
+    compile_kernels,
+    needs_compiling,
+)
 from marsyard.simulation.state import State
 from marsyard.simulation.world import World, build_world, make_surfaces
 
@@ -10,6 +15,7 @@ __all__ = [
     "State",
     "World",
     "build_world",
+    "compile_kernels",
     "make_surfaces",
     "needs_compiling",
 ]

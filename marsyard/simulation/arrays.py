@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.simulation.body_shapes import BodyShapes
+
 Array = np.ndarray
 
 
@@ -50,6 +52,7 @@ class Data(NamedTuple):
     actuator: Array
     constraint: Array
     xpos: Array
+    xmat: Array
     xquat: Array
     xaxis: Array
     com: Array
@@ -67,6 +70,9 @@ class Wheels(NamedTuple):
     kind: Array  # int64
     radius: Array  # float64 [m]
     width: Array  # float64 [m]
+    shapes: BodyShapes  # colliding shapes of other bodies, for mesh grounds
+    meshes: Array  # int64, table of the mesh grounds alone
+    mesh_surface: Array  # int64, their numbers among all surfaces
 
 
 class Law(NamedTuple):
@@ -147,6 +153,7 @@ class Contacts(NamedTuple):
     near_surface: Array
     near_feature: Array
     near_count: Array
+    place: Array  # float64[2, 3], centre and axis of a body's shape
     answer: Array  # float64[4], what a callback answers
 
 

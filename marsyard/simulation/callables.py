@@ -141,7 +141,7 @@ def solve_problem(address, n, contacts, tolerance, most, method):
 
 @kernel
 def near_contacts(address, wheels, w, centre, axis, ground, margin, contacts):
-    """Contacts of wheel w into contacts.near_…; returns their number."""
+    """Contacts of wheel w (or of a shape likewise) into contacts.near_…; returns their number."""
     _call_contacts(
         address, wheels.kind[w], wheels.radius[w], wheels.width[w], centre.ctypes.data,
         axis.ctypes.data, ground.ctypes.data, ground.shape[0], margin, contacts.near_gap.shape[0],

@@ -69,7 +69,36 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
                 contacts.point[n, k] = contacts.near_point[i, k]
             wheel_frame(contacts.near_normal[i], axis, contacts.frame[n])
             n += 1
-    # other bodies, by MuJoCo's shapes
+    # other bodies on meshes
+    shapes = wheels.shapes
+    for i in range(shapes.body.shape[0]):
+        body = shapes.body[i]
+        for k in range(3):
+            centre_k = data.xpos[body, k]
+            axis_k = 0.0
+            for a in range(3):
+                centre_k += data.xmat[body, 3 * k + a] * shapes.position[i, a]
+                axis_k += data.xmat[body, 3 * k + a] * shapes.axis[i, a]
+            contacts.place[0, k] = centre_k
+            contacts.place[1, k] = axis_k
+        axis = contacts.place[1]
+        count = near_contacts(
+            F.contacts, shapes, i, contacts.place[0], axis, wheels.meshes, margin, contacts
+        )
+        if n + count > capacity:
+            return -1
+        for j in range(count):
+            contacts.key[n] = (i + 4096) << 48 ^ contacts.near_feature[j]
+            contacts.body1[n] = 0
+            contacts.body2[n] = body
+            contacts.wheel[n] = -1
+            contacts.surface[n] = wheels.mesh_surface[contacts.near_surface[j]]
+            contacts.gap[n] = contacts.near_gap[j]
+            for k in range(3):
+                contacts.point[n, k] = contacts.near_point[j, k]
+            wheel_frame(contacts.near_normal[j], axis, contacts.frame[n])
+            n += 1
+    # other bodies by MuJoCo's shapes
     if model.has_collisions:
         call_md(F.collision, m, d)
         first = read_int64(d + O.contact, 0)

@@ -17,6 +17,7 @@ from marsyard.interaction.contact_geometry import WHEEL_KINDS
 from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
+from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.callables import callables, ground_table
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.settle import place_on_ground, smallest_gap
@@ -200,12 +201,17 @@ class Simulation:
         d = self.data
         self._data = arrays.Data(
             d.qpos, d.qvel, d.M, d.qLDiagInv, d.qfrc_bias, d.qfrc_passive, d.qfrc_applied,
-            d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xquat, d.xaxis, d.subtree_com,
+            d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xmat, d.xquat, d.xaxis, d.subtree_com,
             d.subtree_linvel, d.energy,
         )  # fmt: skip
         shape = scenario.robot.wheel_shape
         wheels = list(robot.wheels.values())
         ids = [m.joint(w.joint).id for w in wheels]
+        # kept alive: the tables point into them
+        self._packed = pack(world.surfaces)
+        self._ground = ground_table(self._packed)
+        self._meshes, numbers = mesh_ground(world.surfaces)
+        self._shapes = body_shapes(m, world.surfaces if nonsmooth else ())
         self._wheels = arrays.Wheels(
             body=np.array([m.body(w.body).id for w in wheels], dtype=np.int64),
             joint=np.array(ids, dtype=np.int64),
@@ -214,9 +220,8 @@ class Simulation:
             kind=np.array([WHEEL_KINDS[shape or w.shape] for w in wheels], dtype=np.int64),
             radius=np.array([w.radius for w in wheels], dtype=float),
             width=np.array([w.width / 2 for w in wheels], dtype=float),
-        )
-        self._packed = pack(world.surfaces)  # kept alive: the table points into it
-        self._ground = ground_table(self._packed)
+            shapes=self._shapes, meshes=ground_table(self._meshes), mesh_surface=numbers,
+        )  # fmt: skip
         names = [s.name for s in world.surfaces]
 
         def by_surface(field: str) -> np.ndarray:
@@ -277,7 +282,8 @@ class Simulation:
     def _build_state(self) -> None:
         nv, nq = self.model.nv, self.model.nq
         n_wheels, n_surfaces = len(self._wheels.body), len(self.world.surfaces)
-        c = 8 * n_wheels + 8 + (512 if self._model.has_collisions else 0)
+        c = 8 * (n_wheels + len(self._shapes.body) + 1)
+        c += 512 if self._model.has_collisions else 0
         if self._model.has_constraints:
             c += self.model.njnt + self.model.ntendon
         e = 6 * self.model.neq
@@ -293,7 +299,8 @@ class Simulation:
             coupling=f((e, 3 * c + 1)),
             old_key=f(c, i), old_r=f(3 * c), old_count=f(1, i),
             near_point=f((near, 3)), near_normal=f((near, 3)), near_gap=f(near),
-            near_surface=f(near, i), near_feature=f(near, i), near_count=f(1, i), answer=f(4),
+            near_surface=f(near, i), near_feature=f(near, i), near_count=f(1, i),
+            place=f((2, 3)), answer=f(4),
         )  # fmt: skip
         self._work = arrays.Work(
             f(nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)), f((3, nv)),
@@ -331,8 +338,10 @@ class Simulation:
     def _start(self) -> None:
         robot, world, d, m = self.scenario.robot, self.world, self.data, self.model
         if self._model.free_base:
-            d.qpos[:3] = robot.position
-            d.qpos[3:7] = quaternion(robot.attitude)
+            if robot.position is not None:
+                d.qpos[:3] = robot.position
+            if robot.attitude is not None:
+                d.qpos[3:7] = quaternion(robot.attitude)
         for name, angle in start_angles(world.robot, world.joints, self.scenario).items():
             d.qpos[m.jnt_qposadr[m.joint(name).id]] = angle
         if robot.settle:
@@ -433,6 +442,13 @@ def needs_compiling() -> bool:
         return not loop.advance._cache._cache_file._load_index()
     except (AttributeError, OSError):
         return False
+
+
+def compile_kernels() -> None:
+    """Compile everything a run may need, meshes too, into the cache on disk."""
+    from marsyard.scenario import load_scenario
+
+    Simulation(load_scenario("rt0448/test-7")).warm_up()
 
 
 def _first_step(time: float, h: float) -> int:

@@ -1,0 +1,65 @@
+"""Bodies other than wheels on a mesh of triangles: they come to rest where geometry says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marsyard.errors import InputError
+from marsyard.scenario import validate
+from marsyard.simulation import Simulation
+
+# shape, height of its centre when it lies on a plane [m]
+SHAPES = {
+    "box": ("type='box' size='.1 .15 .05'", 0.05),
+    "ball": ("type='sphere' size='.1'", 0.1),
+    "capsule": ("type='capsule' size='.05 .2' euler='0 90 0'", 0.05),
+    "cylinder": ("type='cylinder' size='.1 .05' euler='90 0 0'", 0.1),
+}
+
+
+def flat_mesh(n: int = 9, half: float = 3.0) -> list:
+    """Triangles of the square |x|, |y| ≤ half at z = 0."""
+    x = np.linspace(-half, half, n)
+    p = np.array([[a, b, 0.0] for a in x for b in x]).reshape(n, n, 3)
+    triangles = []
+    for i in range(n - 1):
+        for j in range(n - 1):
+            triangles.append([p[i, j], p[i + 1, j], p[i, j + 1]])
+            triangles.append([p[i, j + 1], p[i + 1, j], p[i + 1, j + 1]])
+    return np.array(triangles).tolist()
+
+
+def world(tmp_path, bodies: str) -> Simulation:
+    path = tmp_path / "bodies.xml"
+    path.write_text(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    return Simulation(
+        validate(
+            {
+                "robot": {"name": str(path)},
+                "ground": [{"kind": "mesh", "triangles": flat_mesh()}],
+                "interaction": {"friction": 0.5},
+                "run": {"duration": 0.8, "step": 0.001},
+            }
+        )
+    )
+
+
+def test_rest_on_a_flat_mesh(tmp_path):
+    bodies = "".join(
+        f"<body name='{name}' pos='{k} 0.1 .3'><freejoint/><geom mass='1' {shape}/></body>"
+        for k, (name, (shape, _)) in enumerate(SHAPES.items())
+    )
+    simulation = world(tmp_path, bodies).run()
+    heights = simulation.qpos.reshape(-1, 7)[:, 2]
+    np.testing.assert_allclose(heights, [h for _, h in SHAPES.values()], atol=1e-9)
+    assert np.abs(simulation.qvel).max() < 1e-9
+    assert simulation.dataset().penetration.max() < 1e-9
+
+
+def test_a_shape_that_cannot_meet_a_mesh_is_named(tmp_path):
+    body = (
+        "<body pos='0 0 1'><freejoint/><geom name='egg' type='ellipsoid' size='.1 .2 .3'/></body>"
+    )
+    with pytest.raises(InputError, match="'egg' cannot collide with a mesh"):
+        world(tmp_path, body)
