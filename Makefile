@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint soak bench docs clean
+.PHONY: demo test soak bench clean browser
 
 demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
 	$(BIN)/marsyard run rt0448/test-1
@@ -13,7 +13,8 @@ test: $(STAMP) browser    ## all tests (lint, types, unit, verification, validat
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check marsyard tests benchmarks examples
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not soak"
+	$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()"
+	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
 
 soak: $(STAMP)            ## long runs and studies
 	$(BIN)/python -m pytest -m soak
@@ -27,11 +28,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $(STAMP)
 
 # the browser tests use Debian's chromium; without it and without the right to install it they skip
-.PHONY: browser
 browser:
-	@command -v chromium >/dev/null 2>&1 || command -v apt-get >/dev/null 2>&1 && \
-	  { command -v chromium >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 || \
-	    echo "chromium could not be installed: the browser tests will be skipped"; } || true
+	@command -v chromium >/dev/null 2>&1 \
+	  || { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 \
+	  || echo "chromium could not be installed: the browser tests will be skipped"
 
 clean:
 	rm -rf $(VENV) runs build *.egg-info

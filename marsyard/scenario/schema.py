@@ -54,7 +54,8 @@ class Robot(Part):
     )
     attitude: tuple[Angle, Angle, Angle] | None = Field(
         None,
-        description="roll, pitch, yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll); default: as in the model",
+        description="roll, pitch, yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll); "
+        "default: as in the model",
     )
     velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
     angular_velocity: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = Field(

@@ -58,8 +58,7 @@ def test_rest_on_a_flat_mesh(tmp_path):
 
 
 def test_a_shape_that_cannot_meet_a_mesh_is_named(tmp_path):
-    body = (
-        "<body pos='0 0 1'><freejoint/><geom name='egg' type='ellipsoid' size='.1 .2 .3'/></body>"
-    )
+    egg = "<geom name='egg' type='ellipsoid' size='.1 .2 .3'/>"
+    body = f"<body pos='0 0 1'><freejoint/>{egg}</body>"
     with pytest.raises(InputError, match="'egg' cannot collide with a mesh"):
         world(tmp_path, body)
