@@ -47,7 +47,7 @@ def to_si(value: Any, dimension: str) -> float:
     if isinstance(value, bool):
         raise ValueError(f"'{value}' is not a {kind}; {give}")
     if isinstance(value, int | float):
-        number = float(value)
+        number = float(value) if abs(value) < 1e308 else math.inf
     elif isinstance(value, str):
         match = _NUMBER.match(value)
         if match is None:

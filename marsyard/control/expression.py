@@ -56,10 +56,12 @@ def compile_expression(text: str | float, joints: Mapping[str, int], field: str)
     """
     try:
         tree = ast.parse(str(text).strip(), mode="eval")
+        code: list[tuple[int, float]] = []
+        _emit(tree.body, joints, field, str(text), code)
     except SyntaxError as error:
         raise InputError(f"{field}: '{text}' is not an expression ({error.msg})") from None
-    code: list[tuple[int, float]] = []
-    _emit(tree.body, joints, field, str(text), code)
+    except (RecursionError, MemoryError):
+        raise InputError(f"{field}: the expression is nested too deeply") from None
     _check_depth(code, field)
     return Program(
         np.array([c[0] for c in code], dtype=np.int64),
@@ -81,7 +83,7 @@ def _emit(node: ast.expr, joints: Mapping[str, int], field: str, text: str, code
         case ast.Constant(value=bool(b)):
             code.append((CONST, float(b)))
         case ast.Constant(value=int() | float() as number):
-            if not math.isfinite(number):
+            if not -1e308 < number < 1e308:
                 raise refuse(f"{number}")
             code.append((CONST, float(number)))
         case ast.Name(id=name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,5 +56,5 @@ class State:
         try:
             with np.load(path, allow_pickle=False) as file:
                 return cls({name: file[name] for name in file.files})
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(f"{path}: is not a saved state ({error})") from None
