@@ -1,7 +1,8 @@
 """The rover model against values computed independently from the report's own data.
 
-oracle.npz holds inertia matrices, inertia and gravity forces, wheel centres and Jacobians at 24 random states
-in the report's coordinates: base x, y, z, Cardan angles R = Rz(q5) Ry(q4) Rx(q3), then the joints.
+oracle.npz holds inertia matrices, inertia and gravity forces, wheel centres and Jacobians at 24
+random states in the report's coordinates: base x, y, z, Cardan angles R = Rz(q5) Ry(q4) Rx(q3),
+then the joints.
 MuJoCo's base velocity is linear in the world, angular in the body: v_mj = T(q) q̇ with
 T = diag(1, E(angles), 1), hence M = Tᵀ M_mj T and N = Tᵀ (M_mj Ṫ q̇ + bias_mj).
 """
