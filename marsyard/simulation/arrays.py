@@ -58,6 +58,7 @@ class Data(NamedTuple):
     com: Array
     com_velocity: Array
     energy: Array
+    acceleration: Array
 
 
 class Wheels(NamedTuple):

@@ -52,7 +52,8 @@ class Functions(NamedTuple):
     energy_pos: int
     energy_vel: int
     subtree_vel: int
-    step: int
+    forward: int
+    euler: int
     solve: int = 0  # callbacks of our own, see `callables`
     contacts: int = 0
     distance: int = 0
@@ -79,7 +80,8 @@ _NAMES = {
     "energy_pos": "mj_energyPos",
     "energy_vel": "mj_energyVel",
     "subtree_vel": "mj_subtreeVel",
-    "step": "mj_step",
+    "forward": "mj_forward",
+    "euler": "mj_Euler",
 }
 
 

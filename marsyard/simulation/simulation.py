@@ -202,7 +202,7 @@ class Simulation:
         self._data = arrays.Data(
             d.qpos, d.qvel, d.M, d.qLDiagInv, d.qfrc_bias, d.qfrc_passive, d.qfrc_applied,
             d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xmat, d.xquat, d.xaxis, d.subtree_com,
-            d.subtree_linvel, d.energy,
+            d.subtree_linvel, d.energy, d.qacc,
         )  # fmt: skip
         shape = scenario.robot.wheel_shape
         wheels = list(robot.wheels.values())
