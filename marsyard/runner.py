@@ -90,8 +90,8 @@ def run(
     else:
         name, resolved = str(scenario), load_scenario(scenario, overrides)
     target = None if out is None else Path(out)
-    made = [] if target is None else [p for p in target.parents if not p.exists()]
-    staging = None if target is None else _staging_folder(target)
+    made: list[Path] = []
+    staging = None if target is None else _staging_folder(target, made)
     try:
         return _run(name, resolved, overrides, target, staging, say, progress)
     finally:
@@ -193,18 +193,22 @@ def _write(
     write_report(folder, data, scenario, checks, figures, info)
 
 
-def _staging_folder(target: Path) -> Path:
-    """An empty folder beside the target; refuses a target that is no run folder or not writable."""
-    if target.exists():
-        if not target.is_dir():
-            raise InputError(f"--out: '{target}' is a file; give a folder")
-        if any(target.iterdir()) and not (target / "results.nc").exists():
-            raise InputError(
-                f"--out: '{target}' holds other files; give a new folder or that of an earlier run"
-            )
-        if not os.access(target, os.W_OK):
-            raise InputError(f"--out: '{target}' cannot be written; give a folder that can")
+def _staging_folder(target: Path, made: list[Path]) -> Path:
+    """An empty folder beside the target; refuses a target that is no run folder or not writable.
+
+    Folders above the target that are missing are made, and noted in `made`.
+    """
     try:
+        if target.exists():
+            if not target.is_dir():
+                raise InputError(f"--out: '{target}' is a file; give a folder")
+            if any(target.iterdir()) and not (target / "results.nc").exists():
+                raise InputError(
+                    f"--out: '{target}' holds other files; give a new folder or an earlier run's"
+                )
+            if not os.access(target, os.W_OK):
+                raise InputError(f"--out: '{target}' cannot be written; give a folder that can")
+        made += [p for p in target.parents if not p.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     except OSError as error:
