@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.dense import factor_lu, solve_lu
+from marsyard.interaction.nonsmooth.dense import LAPACK_FROM, factor_lu, solve_large, solve_lu
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import kernel
 
@@ -185,11 +185,15 @@ def central_path(n, W, q, mu, r, u, work, scale, max_iterations, delta, kappa, f
         _jacobian(n, W, mu, rho, slopes, a)
         if delta > 0.0:
             _add_shift(n, mu, rho, slopes, delta, a)
-        if not factor_lu(a, pivots, m):
-            break
         for i in range(m):
             step[i] = -phi[i]
-        solve_lu(a, pivots, step, m)
+        if m >= LAPACK_FROM:
+            if not solve_large(a, step, m):
+                break
+        else:
+            if not factor_lu(a, pivots, m):
+                break
+            solve_lu(a, pivots, step, m)
         done += 1
 
         # Armijo on the smooth merit

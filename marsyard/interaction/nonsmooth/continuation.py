@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from marsyard.interaction.nonsmooth.gauss_seidel import gauss_seidel
+from marsyard.interaction.nonsmooth.gauss_seidel import sweep
 from marsyard.interaction.nonsmooth.newton import newton
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import allocating
@@ -31,7 +31,7 @@ _SMALLEST = 1e-12
 
 @allocating
 def continuation(
-    n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, proximal
+    n, W, q, mu, r, u, work, start, columns, values, scale, tolerance, max_iterations, proximal
 ):
     """Follow α from the mean of W's diagonal to zero; r is the best found. Returns steps, e(r)."""
     m = 3 * n
@@ -63,10 +63,9 @@ def continuation(
         for attempt in range(2):
             for i in range(m):
                 trial[i] = solved[i]
-            sweeps = 3 if attempt == 0 else 50
-            gauss_seidel(
-                n, shifted, shifted_q, mu, trial, u, start, columns, scale, 0.0, sweeps, 50.0
-            )
+            for k in range(3 if attempt == 0 else 50):
+                backward = k % 2 == 1
+                sweep(n, W, shifted_q, mu, trial, start, columns, values, alpha, backward)
             steps, inner = newton(
                 n,
                 shifted,

@@ -3,8 +3,9 @@ r"""Dense linear algebra inside compiled loops: LU with partial pivoting, Choles
 The matrices here have a few dozen rows most of the time; plain loops then beat the call overhead of
 LAPACK, use no threads (many simulations may run side by side) and give the same bits everywhere.
 From `BLOCKED_FROM` rows on, the LU works in panels of columns, so that the rows being updated stay
-in cache. Both factorisations are done in place, never raise and report failure by their return
-value. Source: Golub & Van Loan 2013, "Matrix Computations", 3.4 and 4.2.
+in cache; systems of `LAPACK_FROM` rows and more are for `solve_large`, which is LAPACK's. Nothing
+here raises; failure is told by the return value. Source: Golub & Van Loan 2013, "Matrix
+Computations", 3.4 and 4.2.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import math
 
 import numpy as np
 
-from marsyard.jit import kernel
+from marsyard.jit import allocating, kernel
 
 BLOCKED_FROM = 48
+#: rows from which LAPACK is worth its call
+LAPACK_FROM = 72
 _PANEL = 32
 _STRIP = 8
 
@@ -146,6 +149,18 @@ def solve_lu(a, pivots, b, m):
         for j in range(i + 1, m):
             total -= a[i, j] * b[j]
         b[i] = total / a[i, i]
+
+
+@allocating
+def solve_large(a, b, m):
+    """Overwrite b[:m] with the solution of A x = b by LAPACK; False when A is singular."""
+    try:
+        x = np.linalg.solve(np.ascontiguousarray(a[:m, :m]), b[:m])
+    except Exception:
+        return False
+    for i in range(m):
+        b[i] = x[i]
+    return True
 
 
 @kernel(fastmath={"contract"})

@@ -4,58 +4,26 @@ r"""Block Gauss–Seidel: sweep over the contacts, solving each one exactly.
 
 (Jean & Touzot 1988; Jourdan, Alart & Jean 1998, Comput. Methods Appl. Mech. Eng. 155; "NSGS" in
 Siconos). Robust and slow: linear convergence at best, sublinear on hyperstatic stacks. Blocks of
-zeros are skipped. An optional proximal term ``α (r − r_0)`` makes each block regular.
+zeros are skipped (`blocks`). An optional α > 0 added to the diagonal makes each block regular.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from marsyard.interaction.nonsmooth.blocks import block_residual
 from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
-from marsyard.jit import allocating, kernel
-
-_FEW = 10
-
-
-@allocating
-def block_pattern(n, W):
-    """Row starts and columns of the 3×3 blocks of W that are not all zero, as in CSR.
-
-    Empty for few contacts, which are swept as if W were full.
-    """
-    if n < _FEW:
-        nothing = np.empty(0, dtype=np.int64)
-        return nothing, nothing
-    start = np.zeros(n + 1, dtype=np.int64)
-    nonzero = np.zeros((n, n), dtype=np.bool_)
-    for c in range(n):
-        for d in range(n):
-            found = False
-            for i in range(3):
-                for j in range(3):
-                    if W[3 * c + i, 3 * d + j] != 0.0:
-                        found = True
-            nonzero[c, d] = found
-            if found:
-                start[c + 1] += 1
-    for c in range(n):
-        start[c + 1] += start[c]
-    columns = np.empty(max(start[n], 1), dtype=np.int64)
-    k = 0
-    for c in range(n):
-        for d in range(n):
-            if nonzero[c, d]:
-                columns[k] = d
-                k += 1
-    return start, columns
+from marsyard.jit import kernel
 
 
 @kernel
-def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
-    """One Gauss–Seidel pass over all contacts, in place; W + α I and q − α·centre.
+def sweep(n, W, q, mu, r, start, columns, values, alpha, backward):
+    """One Gauss–Seidel pass over all contacts, in place, for W + α I.
 
-    An empty pattern (`columns` of size 0) stands for a full matrix.
+    No blocks (`columns` of size 0) stands for a full matrix.
     """
     dense = columns.size == 0
     for step in range(n):
@@ -69,19 +37,26 @@ def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
         a = r[k]
         b = r[k + 1]
         e = r[k + 2]
-        qn = q[k] - alpha * centre[k] - (W[k, k] * a + wnt * b + wns * e)
-        qt = q[k + 1] - alpha * centre[k + 1] - (wnt * a + W[k + 1, k + 1] * b + wts * e)
-        qs = q[k + 2] - alpha * centre[k + 2] - (wns * a + wts * b + W[k + 2, k + 2] * e)
-        first = 0 if dense else start[c]
-        last = n if dense else start[c + 1]
-        for p in range(first, last):
-            j = 3 * (p if dense else columns[p])
-            a = r[j]
-            b = r[j + 1]
-            e = r[j + 2]
-            qn += W[k, j] * a + W[k, j + 1] * b + W[k, j + 2] * e
-            qt += W[k + 1, j] * a + W[k + 1, j + 1] * b + W[k + 1, j + 2] * e
-            qs += W[k + 2, j] * a + W[k + 2, j + 1] * b + W[k + 2, j + 2] * e
+        qn = q[k] - (W[k, k] * a + wnt * b + wns * e)
+        qt = q[k + 1] - (wnt * a + W[k + 1, k + 1] * b + wts * e)
+        qs = q[k + 2] - (wns * a + wts * b + W[k + 2, k + 2] * e)
+        if dense:
+            for j in range(0, 3 * n, 3):
+                a = r[j]
+                b = r[j + 1]
+                e = r[j + 2]
+                qn += W[k, j] * a + W[k, j + 1] * b + W[k, j + 2] * e
+                qt += W[k + 1, j] * a + W[k + 1, j + 1] * b + W[k + 1, j + 2] * e
+                qs += W[k + 2, j] * a + W[k + 2, j + 1] * b + W[k + 2, j + 2] * e
+        else:
+            for p in range(start[c], start[c + 1]):
+                j = 3 * columns[p]
+                a = r[j]
+                b = r[j + 1]
+                e = r[j + 2]
+                qn += values[p, 0] * a + values[p, 1] * b + values[p, 2] * e
+                qt += values[p, 3] * a + values[p, 4] * b + values[p, 5] * e
+                qs += values[p, 6] * a + values[p, 7] * b + values[p, 8] * e
         r[k], r[k + 1], r[k + 2], _ = solve_one_contact(
             W[k, k] + alpha,
             wnt,
@@ -97,17 +72,34 @@ def sweep(n, W, q, mu, r, start, columns, alpha, centre, backward):
 
 
 @kernel
-def gauss_seidel(n, W, q, mu, r, u, start, columns, scale, tolerance, max_sweeps, check_every):
-    """Sweep until e(r) ≤ tolerance; symmetric order (forward, backward). Returns sweeps, e(r)."""
+def gauss_seidel(
+    n, W, q, mu, r, u, start, columns, values, scale, tolerance, max_sweeps, check_every, patience
+):
+    """Sweep until e(r) ≤ tolerance; symmetric order (forward, backward). Returns sweeps, e(r).
+
+    e(r) is looked at every `check_every` sweeps; where its fall since the last look says that more
+    than `patience` sweeps are still needed, the sweeps end.
+    """
     m = 3 * n
     residual = np.inf
+    last = np.inf
     done = 0
     while done < max_sweeps:
-        sweep(n, W, q, mu, r, start, columns, 0.0, r, done % 2 == 1)
+        sweep(n, W, q, mu, r, start, columns, values, 0.0, done % 2 == 1)
         done += 1
         if done % check_every == 0 or done == max_sweeps:
-            multiply(m, W, r, q, u)
-            residual = natural_residual(n, r, u, mu, scale)
+            if columns.size == 0:
+                multiply(m, W, r, q, u)
+                residual = natural_residual(n, r, u, mu, scale)
+            else:
+                residual = block_residual(n, start, columns, values, q, mu, r, u, scale)
             if residual <= tolerance:
                 break
+            if last < np.inf and patience < max_sweeps:
+                if not residual < last:
+                    break
+                per_sweep = math.log(last / residual) / check_every
+                if math.log(residual / tolerance) > per_sweep * patience:
+                    break
+            last = residual
     return done, residual

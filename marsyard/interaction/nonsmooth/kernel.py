@@ -6,10 +6,15 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 
 1. nothing to do: q_N ≥ 0 everywhere, r = 0;
 2. the sticking pattern of the warm start (`sticking`);
-3. semismooth Newton from the warm start, or from a few sweeps (`newton`);
-4. Gauss–Seidel sweeps, more each time, each time followed by Newton (`gauss_seidel`);
-5. continuation in a strong regularisation, Newton at each stage (`continuation`);
-6. smoothing Newton along the central path, Newton to finish (`central_path`).
+3. islands of contacts that do not see each other are split (`blocks`), and each one goes on alone;
+4. Gauss–Seidel sweeps: one from a warm start; from a cold one with many contacts, as many as pay
+   (`gauss_seidel`);
+5. semismooth Newton from there (`newton`);
+6. sweeps from zero, more each time, each time followed by Newton;
+7. continuation in a strong regularisation, Newton at each stage (`continuation`);
+8. smoothing Newton along the central path, Newton to finish (`central_path`).
+
+From 6 on the work is bounded (`_BUDGET`), so that a hopeless problem ends within seconds.
 """
 
 from __future__ import annotations
@@ -18,9 +23,10 @@ import math
 
 import numpy as np
 
+from marsyard.interaction.nonsmooth.blocks import FEW, block_matrix, islands
 from marsyard.interaction.nonsmooth.central_path import central_path
 from marsyard.interaction.nonsmooth.continuation import continuation
-from marsyard.interaction.nonsmooth.gauss_seidel import block_pattern, gauss_seidel
+from marsyard.interaction.nonsmooth.gauss_seidel import gauss_seidel
 from marsyard.interaction.nonsmooth.newton import newton, newton_work_size
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual, norm
 from marsyard.interaction.nonsmooth.sticking import solve_sticking
@@ -44,7 +50,8 @@ NOT_FINITE = 2
 
 _SHIFT = 1e-8
 _NEWTON_STEPS = 100
-_FEW = 10
+# arithmetic of the heavy methods, in the time of a floating-point operation of LAPACK (0.1 ns)
+_BUDGET = 2e10
 
 
 @kernel
@@ -80,13 +87,14 @@ def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     u : float64[≥3n], contact velocity W r + q [m/s], on return.
     work : float64[≥ work_size(n)], contiguous scratch memory; its content does not matter.
     tolerance : float, for the relative natural-map residual (`residual`), 1e-10 or so.
-    max_iterations : int, the most Newton steps and Gauss–Seidel sweeps together.
+    max_iterations : int, the most Newton steps and Gauss–Seidel sweeps together, for each island.
     method : AUTO, GAUSS_SEIDEL, NEWTON, CONTINUATION or CENTRAL_PATH.
 
     Returns
     -------
     (status, iterations, residual, used) with status CONVERGED, NOT_CONVERGED (r is the best
-    iterate) or NOT_FINITE (the input has NaN or infinity; r = 0), and the method that answered.
+    iterate) or NOT_FINITE (the input has NaN or infinity; r = 0), and the method that answered. Of
+    several islands the one with the most iterations counts.
     """
     m = 3 * n
     # reject what is not finite; a bad warm start is only dropped
@@ -135,9 +143,22 @@ def _keep_best(m, r, best, residual, best_residual):
     return best_residual
 
 
+@kernel
+def _newton_cost(n):
+    """Arithmetic of one Newton step with most contacts closed (unit of `_BUDGET`)."""
+    m = 2.5 * n
+    return 0.7 * m * m * m + 100.0 * m * m
+
+
+@kernel
+def _sweep_cost(n, blocks):
+    """Arithmetic of one sweep over that many 3×3 blocks (unit of `_BUDGET`)."""
+    return 2500.0 * n + 90.0 * blocks
+
+
 @allocating
 def _hybrid(
-    n, W, q, mu, r, u, work, start, columns, scale, tolerance, max_iterations, mean, sweeps
+    n, W, q, mu, r, u, work, start, columns, values, scale, tolerance, max_iterations, mean
 ):
     """Sweeps from r to find the pattern of contacts, then Newton; twice the sweeps each turn."""
     m = 3 * n
@@ -148,14 +169,18 @@ def _hybrid(
         best[i] = r[i]
     best_residual = math.inf
     done = 0
-    for turn in range(7):
-        if done >= max_iterations:
-            break
-        limit = min(sweeps, max_iterations - done)
+    # many contacts: sweeps for about the time of a few Newton steps
+    sweep_cost = _sweep_cost(n, columns.size)
+    sweeps = max(5, int(2.0 * _newton_cost(n) / sweep_cost)) if n >= FEW else 5
+    spent = 0.0
+    turn = 0
+    while done < max_iterations and (turn < 7 or n >= FEW) and turn < 12 and spent < _BUDGET:
+        limit = min(sweeps, (max_iterations - done + 3) // 4)
         steps, residual = gauss_seidel(
-            n, W, q, mu, swept, u, start, columns, scale, tolerance, limit, float(limit)
+            n, W, q, mu, swept, u, start, columns, values, scale, tolerance, limit, 20, limit
         )
         done += steps
+        spent += steps * sweep_cost
         best_residual = _keep_best(m, swept, best, residual, best_residual)
         if best_residual <= tolerance:
             break
@@ -169,10 +194,12 @@ def _hybrid(
             n, W, q, mu, r, u, work, scale, tolerance, limit, shift, factor, full
         )
         done += steps
+        spent += steps * _newton_cost(n)
         best_residual = _keep_best(m, r, best, residual, best_residual)
         if best_residual <= tolerance:
             break
         sweeps *= 2
+        turn += 1
     for i in range(m):
         r[i] = best[i]
     return done, best_residual
@@ -220,7 +247,99 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
 
 @allocating
 def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, method):
-    """The iterative methods of `solve_kernel`, from the cheapest on."""
+    """The iterative methods of `solve_kernel`, island by island."""
+    m = 3 * n
+    start, columns, values = block_matrix(n, W)
+    count = 1
+    if n >= FEW and method == AUTO:
+        order, first = islands(n, start, columns)
+        count = first.size - 1
+    if count == 1:
+        done, residual, used = _solve_island(
+            n,
+            W,
+            q,
+            mu,
+            r,
+            u,
+            work,
+            start,
+            columns,
+            values,
+            scale,
+            tolerance,
+            max_iterations,
+            method,
+        )
+    else:
+        done = 0
+        used = NOTHING
+        total = 0.0
+        share = tolerance / math.sqrt(count)
+        for island in range(count):
+            some = order[first[island] : first[island + 1]]
+            k = some.size
+            closing = False
+            for c in range(k):
+                if q[3 * some[c]] < 0.0:
+                    closing = True
+            if not closing:
+                for c in range(k):
+                    for i in range(3):
+                        r[3 * some[c] + i] = 0.0
+                continue
+            part = np.empty((3 * k, 3 * k))
+            part_q = np.empty(3 * k)
+            part_mu = np.empty(k)
+            part_r = np.empty(3 * k)
+            part_u = np.empty(3 * k)
+            for c in range(k):
+                part_mu[c] = mu[some[c]]
+                for i in range(3):
+                    row = 3 * some[c] + i
+                    part_q[3 * c + i] = q[row]
+                    part_r[3 * c + i] = r[row]
+                    for d in range(k):
+                        for j in range(3):
+                            part[3 * c + i, 3 * d + j] = W[row, 3 * some[d] + j]
+            solved, steps, residual = solve_sticking(
+                k, part, part_q, part_mu, part_r, part_u, work, scale, share
+            )
+            if not solved:
+                start, columns, values = block_matrix(k, part)
+                steps, residual, by = _solve_island(
+                    k,
+                    part,
+                    part_q,
+                    part_mu,
+                    part_r,
+                    part_u,
+                    work,
+                    start,
+                    columns,
+                    values,
+                    scale,
+                    share,
+                    max_iterations,
+                    method,
+                )
+                used = max(used, by) if used != NOTHING else by
+            done = max(done, steps)
+            total += residual * residual
+            for c in range(k):
+                for i in range(3):
+                    r[3 * some[c] + i] = part_r[3 * c + i]
+        residual = math.sqrt(total)
+    multiply(m, W, r, q, u)
+    status = CONVERGED if residual <= tolerance else NOT_CONVERGED
+    return status, done, residual, used
+
+
+@allocating
+def _solve_island(
+    n, W, q, mu, r, u, work, start, columns, values, scale, tolerance, max_iterations, method
+):
+    """The iterative methods, from the cheapest on; returns steps, e(r), the method."""
     m = 3 * n
     tail = newton_work_size(n)
     best = work[tail : tail + m]
@@ -235,15 +354,23 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
     used = method
     done = 0
 
-    # one contact is solved by sweeps alone; of many, a cold start is first swept, so that Newton
-    # sees which contacts close and slide (for few, a Newton step is as cheap as a sweep)
-    if method == AUTO and (n == 1 or n >= _FEW) and norm(m, r) == 0.0:
-        start, columns = block_pattern(n, W)
-        sweeps = min(5 if n == 1 else (10 if n < 30 else 20), max_iterations)
+    # sweeps, so that Newton sees which contacts close and slide; a cold start with many contacts
+    # is swept for as long as that promises to be cheaper than Newton
+    if method == AUTO:
+        if norm(m, r) > 0.0:
+            limit, check, patience = 1, 2, 1
+        elif n == 1:
+            limit, check, patience = 5, 1, 5
+        elif n < FEW:
+            limit, check, patience = 0, 1, 0
+        else:
+            patience = int(5.0 * _newton_cost(n) / _sweep_cost(n, columns.size))
+            limit, check = 20 + 2 * patience, 5
+        limit = min(limit, max_iterations)
         done, residual = gauss_seidel(
-            n, W, q, mu, r, u, start, columns, scale, tolerance, sweeps, 1.0 if n == 1 else 100.0
+            n, W, q, mu, r, u, start, columns, values, scale, tolerance, limit, check, patience
         )
-        if n == 1:
+        if limit > 1:
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = GAUSS_SEIDEL
 
@@ -251,35 +378,58 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
         limit = max_iterations - done
         if method == AUTO:
             limit = min(_NEWTON_STEPS, limit)
-        full = 2.0 if n < _FEW else 5.0
         steps, residual = newton(
-            n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, full
+            n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, 5.0
         )
         done += steps
         best_residual = _keep_best(m, r, best, residual, best_residual)
         used = NEWTON
 
     if best_residual > tolerance and method != NEWTON:
-        start, columns = block_pattern(n, W)
         if method == GAUSS_SEIDEL:
             for i in range(m):
                 r[i] = begin[i]
             done, residual = gauss_seidel(
-                n, W, q, mu, r, u, start, columns, scale, tolerance, max_iterations, 5.0
+                n,
+                W,
+                q,
+                mu,
+                r,
+                u,
+                start,
+                columns,
+                values,
+                scale,
+                tolerance,
+                max_iterations,
+                5,
+                max_iterations,
             )
             best_residual = _keep_best(m, r, best, residual, best_residual)
         if method == AUTO:
-            limit = max_iterations - done
             for i in range(m):
                 r[i] = 0.0
             steps, residual = _hybrid(
-                n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, mean, 5
+                n,
+                W,
+                q,
+                mu,
+                r,
+                u,
+                work,
+                start,
+                columns,
+                values,
+                scale,
+                tolerance,
+                (max_iterations - done) // 2,
+                mean,
             )
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = HYBRID
-        # the heavy ones, within a bound on their arithmetic
-        heavy = int(min(1500.0, 100.0 + 1e12 / float(m) ** 3))
+        # the heavy ones
+        heavy = int(min(1500.0, 50.0 + _BUDGET / _newton_cost(n)))
         for turn in range(3):
             if best_residual <= tolerance or done >= max_iterations:
                 break
@@ -294,7 +444,20 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
                     continue
             elif method in (AUTO, CONTINUATION):
                 steps, residual = continuation(
-                    n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, turn == 1
+                    n,
+                    W,
+                    q,
+                    mu,
+                    r,
+                    u,
+                    work,
+                    start,
+                    columns,
+                    values,
+                    scale,
+                    tolerance,
+                    limit,
+                    turn == 1,
                 )
                 used = CONTINUATION
             else:
@@ -303,11 +466,23 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
             best_residual = _keep_best(m, r, best, residual, best_residual)
         # from the best of all these, sweeps and Newton once more
         if method == AUTO and best_residual > tolerance and done < max_iterations:
-            limit = max_iterations - done
             for i in range(m):
                 r[i] = best[i]
             steps, residual = _hybrid(
-                n, W, q, mu, r, u, work, start, columns, scale, tolerance, limit, mean, 5
+                n,
+                W,
+                q,
+                mu,
+                r,
+                u,
+                work,
+                start,
+                columns,
+                values,
+                scale,
+                tolerance,
+                max_iterations - done,
+                mean,
             )
             done += steps
             if residual < best_residual:
@@ -319,7 +494,5 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
     # all sticking after all: the same least-norm impulse as from a good warm start
     good, _, residual = solve_sticking(n, W, q, mu, r, u, work, scale, tolerance)
     if good:
-        return CONVERGED, done, residual, used
-    multiply(m, W, r, q, u)
-    status = CONVERGED if best_residual <= tolerance else NOT_CONVERGED
-    return status, done, best_residual, used
+        best_residual = residual
+    return done, best_residual, used

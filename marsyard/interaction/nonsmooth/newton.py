@@ -24,14 +24,16 @@ not unique. The step is made for the proximally regularised problem
 which is regular and whose solution tends to the one of least norm. When it is solved, c ← r and
 again: a proximal-point iteration that leaves the null space of the active contacts untouched and
 removes the bias δ r, so that the true problem (δ = 0) is solved to tolerance. Where all contacts
-stick inside their cones, r = −W⁺ q. (Rockafellar 1976, SIAM J. Control Optim. 14.)
+stick inside their cones, r = −W⁺ q. (Rockafellar 1976, SIAM J. Control Optim. 14.) Each time the
+centre moves and the residual has fallen, δ falls tenfold: W of a rover's wheels that push against
+each other through stiff axles has eigenvalues as small as δ, and the iteration would crawl there.
 """
 
 from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.dense import factor_lu, solve_lu
+from marsyard.interaction.nonsmooth.dense import LAPACK_FROM, factor_lu, solve_large, solve_lu
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import kernel
 
@@ -44,6 +46,8 @@ _ROWS_OF_WORK = 14
 _MEMORY = 4
 _MAX_HALVINGS = 12
 _PATIENCE = 20
+_WEAKER = 0.1
+_WEAKEST = 1e-4
 
 
 @kernel
@@ -257,8 +261,11 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
     memory = work[base + 12 * m : base + 12 * m + _MEMORY]
 
     scaling(n, W, delta, rho_factor, rho)
+    floor = _WEAKEST * delta
     for i in range(m):
         centre[i] = 0.0
+    centred = natural_residual(n, centre, q, mu, scale)
+    for i in range(m):
         best[i] = r[i]
     for c in range(n):
         status[c] = -1.0
@@ -294,6 +301,12 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
                 memory[i] = math.inf
             lowest = math.inf
             before = math.inf
+            # where it helps, what is left is small, and so is what a weaker term lets into the
+            # null space
+            if residual < 0.5 * centred:
+                delta = max(_WEAKER * delta, floor)
+                factored = False
+            centred = residual
 
         # linearise and solve
         changed = classify(n, r, v, mu, rho, status, tx, ty, k_slip)
@@ -303,11 +316,17 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
                 slipping = True
         if changed or slipping or not factored:
             size = assemble(n, W, mu, rho, delta, status, tx, ty, k_slip, a)
-            factored = factor_lu(a, pivots, size)
-            if not factored:
-                break
+            factored = False
         right_side(n, q, delta, centre, status, tx, ty, b)
-        solve_lu(a, pivots, b, size)
+        if size >= LAPACK_FROM:
+            if not solve_large(a, b, size):
+                break
+        else:
+            if not factored:
+                factored = factor_lu(a, pivots, size)
+                if not factored:
+                    break
+            solve_lu(a, pivots, b, size)
         if not expand(n, mu, status, tx, ty, b, target):
             break
         done += 1
@@ -332,9 +351,7 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
             for _ in range(_MAX_HALVINGS):
                 for i in range(m):
                     trial_r[i] = r[i] + step * (target[i] - r[i])
-                    trial_v[i] = (
-                        u[i] + step * (du[i] - u[i]) + delta * (trial_r[i] - centre[i])
-                    )
+                    trial_v[i] = u[i] + step * (du[i] - u[i]) + delta * (trial_r[i] - centre[i])
                 value = merit(n, trial_r, trial_v, mu, rho)
                 if value <= (1.0 - 1e-4 * step) * worst:
                     accepted = True

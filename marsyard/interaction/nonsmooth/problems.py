@@ -233,7 +233,7 @@ def random_bodies(rng: np.random.Generator, contacts: int, mu: float) -> Contact
         mass = ratio ** rng.uniform()
         scene.box(mass, size, rng.uniform(-1.0, 1.0, 3) * count ** (1 / 3), rng.normal(size=6))
     for _ in range(contacts):
-        upper, lower = rng.integers(0, count), rng.integers(-1, count)
+        upper, lower = int(rng.integers(0, count)), int(rng.integers(-1, count))
         if upper == lower:
             lower = -1
         direction = rng.normal(size=3)
