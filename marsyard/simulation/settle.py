@@ -1,17 +1,20 @@
 """Placing a robot on the ground before the start.
 
-The robot is first moved straight up or down until its lowest point touches. Then it sinks onto the
-ground with its drives and steering held and its velocity damped away, by the same compiled step as
-the run itself, until it rests: a pose of static equilibrium.
+The robot is first moved straight up or down (from above a mesh) until its lowest point touches.
+Then it sinks onto the ground with its drives and steering held and its velocity damped away, by the
+same compiled step as the run itself, until it rests: first without friction and held in x, y and
+yaw, so that every wheel comes down; then free and with friction, to a pose of static equilibrium.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.ground import TriangleMesh
 from marsyard.simulation.contacts import find_contacts
 from marsyard.simulation.moreau_jean import OK, step, update_positions
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 #: beyond this much motion up or down nothing is found to stand on [m]
 _FAR = 1e4
 _HOLD = 1e6  # damping that holds drives and steering [N·m·s/rad]
+_HOLD_BASE = 1e10  # and the base [N·s/m, N·m·s/rad]
 _STEP = 2e-3  # [s]
 _MAX_STEPS = 20000
 
@@ -43,8 +47,45 @@ def place_on_ground(simulation: Simulation) -> None:
     s = simulation
     if not s._model.free_base or s.scenario.interaction.law == "none":
         raise InputError("robot.settle: needs a robot with a free base and a law of contact")
+    _lift(s)
     _touch(s)
-    _sink(s)
+    # without friction, straight down: wheels that stick would keep others in the air; then with it
+    place = s.data.qpos[:2].copy()
+    heading = _heading(s.data.qpos)
+    for _ in range(3):
+        _sink(s, friction=0.0, upright=True)
+        s.data.qpos[:2] = place
+        _turn(s.data.qpos, heading - _heading(s.data.qpos))
+    _sink(s, friction=2.0, upright=False)
+
+
+def _heading(qpos: np.ndarray) -> float:
+    w, x, y, z = qpos[3:7]
+    return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+
+
+def _turn(qpos: np.ndarray, angle: float) -> None:
+    # about the vertical
+    turn = np.array([np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2)])
+    mujoco.mju_mulQuat(qpos[3:7], turn, qpos[3:7].copy())
+
+
+def _lift(s: Simulation) -> None:
+    # a mesh is not felt from far inside: begin above its triangles under and around the robot
+    mujoco.mj_kinematics(s.model, s.data)
+    points = s.data.geom_xpos[s.model.geom_bodyid > 0]
+    reach = s.model.geom_rbound[s.model.geom_bodyid > 0][:, None]
+    if len(points) == 0:
+        return
+    low, high = (points - reach).min(axis=0), (points + reach).max(axis=0)
+    for surface in s.world.surfaces:
+        if isinstance(surface, TriangleMesh):
+            corners = surface.vertices[surface.triangles]
+            near = np.all(corners.max(axis=1)[:, :2] >= low[:2], axis=1)
+            near &= np.all(corners.min(axis=1)[:, :2] <= high[:2], axis=1)
+            if near.any():
+                s.data.qpos[2] += max(0.0, corners[near, :, 2].max() - low[2] + 0.01)
+                low[2] = max(low[2], corners[near, :, 2].max() + 0.01)
 
 
 def _touch(s: Simulation) -> None:
@@ -59,13 +100,17 @@ def _touch(s: Simulation) -> None:
             return
 
 
-def _sink(s: Simulation) -> None:
+def _sink(s: Simulation, friction: float, upright: bool) -> None:
     held = s._model.damping.copy()
+    if upright:
+        held[[0, 1, 5]] += _HOLD_BASE  # x, y and yaw
     roles = s.world.robot.roles
     for name in [*roles.get("drives", ()), *roles.get("steering", ())]:
         held[s._model.joint_dof[s.world.joints.index(name)]] += _HOLD
     model = s._model._replace(damping=held, smooth=False)
-    law = s._law._replace(restitution=0 * s._law.restitution, friction=0 * s._law.friction + 2.0)
+    law = s._law._replace(
+        restitution=0 * s._law.restitution, friction=0 * s._law.friction + friction
+    )
     scheme = s._scheme._replace(h=_STEP, theta=1.0, projection=True)
     s.data.qvel[:] = 0.0
     s.data.qfrc_applied[:] = 0.0
@@ -78,7 +123,7 @@ def _sink(s: Simulation) -> None:
             raise InputError("robot.settle: the robot could not be placed on the ground")
         fastest = float(np.abs(s.data.qvel).max(initial=0.0))
         s.data.qvel *= 0.9
-        if k > 10 and fastest < 1e-9:
+        if k > 10 and fastest < (1e-6 if upright else 1e-9):
             break
     s.data.qvel[:] = 0.0
     s._contacts.old_count[0] = 0
