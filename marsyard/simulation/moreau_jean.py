@@ -11,10 +11,13 @@ scheme.
 
 Joint springs K and dampers C are implicit; velocity-dependent inertia forces are taken at the mean
 velocity by one correction, so that a freely moving robot is integrated with second order for
-θ = ½. A contact is active when its gap predicted for t + γ h with the free velocity is closed:
+θ = ½. A contact is active when it is closed at t, or when its gap predicted for t + γ h with the free
+velocity is closed:
 
-    g(q_m) + h (γ u_N,free − (1−θ) u_N⁻) ≤ 1e-9 m
+    g ≤ 0   or   g + γ h u_N,free ≤ 0,    g = g(q_m) − (1−θ) h u_N⁻
 
+(The free velocity alone would not do: strong drive torques turn a bogie, and a wheel that the other
+contacts hold down can have a free velocity upwards.)
 u⁻ = C v is the local velocity at the start of the step. Units: SI; p, λ are impulses [N·s].
 
 Energy. For e = 0 the law never adds energy to v_free. Newton's law with e > 0 and friction at
@@ -132,10 +135,10 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
                 free += contacts.jacobian[3 * c + k, j] * work.v_free[j]
             contacts.before[3 * c + k] = before
             contacts.free[3 * c + k] = free
-        predicted = contacts.gap[c] + scheme.h * (
-            scheme.activation * contacts.free[3 * c] - (1.0 - scheme.theta) * contacts.before[3 * c]
-        )
-        if predicted <= TOUCHING:
+        # the gap now, and the one predicted with the free velocity
+        now = contacts.gap[c] - scheme.h * (1.0 - scheme.theta) * contacts.before[3 * c]
+        predicted = now + scheme.h * scheme.activation * contacts.free[3 * c]
+        if min(now, predicted) <= TOUCHING:
             contacts.active[n] = c
             s = contacts.surface[c]
             contacts.mu[n] = law.friction[s] if s >= 0 else 0.0
