@@ -219,12 +219,13 @@ class Run(Part):
 
     @model_validator(mode="after")
     def _multiples(self) -> Run:
-        object.__setattr__(self, "control_period", self.control_period or self.step)
+        control = self.control_period or self.step
+        object.__setattr__(self, "control_period", control)
         whole_ratio("control_period", self.control_period, "step", self.step)
         if self.record_period is None:
-            total = whole_ratio("duration", self.duration, "control_period", self.control_period)
+            total = whole_ratio("duration", self.duration, "control_period", control)
             periods = _divisor_near(total, total / 2000)
-            object.__setattr__(self, "record_period", periods * self.control_period)
+            object.__setattr__(self, "record_period", periods * control)
         whole_ratio("record_period", self.record_period, "control_period", self.control_period)
         whole_ratio("duration", self.duration, "record_period", self.record_period)
         return self
