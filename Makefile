@@ -4,17 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test soak bench clean browser
+.PHONY: demo test lint soak bench clean browser
 
 demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
 	$(BIN)/marsyard run rt0448/test-1
 
-test: $(STAMP) browser    ## all tests (lint, types, unit, verification, validation, browser)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check marsyard tests benchmarks examples
-	$(BIN)/mypy
+test: $(STAMP) browser lint  ## all tests (lint, types, unit, verification, validation, browser)
 	$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()"
 	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
+
+lint: $(STAMP)            ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check marsyard tests benchmarks examples docs
+	$(BIN)/mypy
 
 soak: $(STAMP)            ## long runs and studies
 	$(BIN)/python -m pytest -m soak

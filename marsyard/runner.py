@@ -117,13 +117,11 @@ def _run(
     say: Say,
     progress: Progress | None,
 ) -> Run:
-    from marsyard.simulation import Diverged, Simulation, needs_compiling
+    from marsyard.simulation import Diverged, Simulation
 
-    if needs_compiling():
-        say("compiling the physics kernels, once: a minute or two; later runs use the cache …")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        simulation = Simulation(scenario)
+        simulation = Simulation(scenario, say=say)
         simulation.warm_up()
     heard = tuple(dict.fromkeys(str(w.message) for w in caught))
     for text in heard:

@@ -8,7 +8,7 @@ import typer
 
 
 def show(
-    name: str = typer.Argument(help="Name of a scenario, rover or soil, or a scenario file."),
+    name: str = typer.Argument("", help="Name of a scenario, rover or soil, or a scenario file."),
     schema: bool = typer.Option(
         False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."
     ),

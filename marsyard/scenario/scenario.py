@@ -154,6 +154,8 @@ def _sentence(error: ValidationError) -> str:
         valid = _fields_at(Scenario, location[:-1])
         parent = ".".join(location[:-1]) or "the scenario"
         return f"{where}: unknown key '{location[-1]}' in {parent}; {suggest(location[-1], valid)}"
+    if kind == "missing" and location[-1].isdigit():
+        return f"{'.'.join(location[:-1])}: has too few values"
     if kind == "missing":
         return f"{where}: is required and missing"
     if kind == "literal_error":

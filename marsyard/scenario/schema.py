@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from marsyard.units import (
     Acceleration,
@@ -22,6 +22,7 @@ from marsyard.units import (
     Number,
     Speed,
     Time,
+    to_si,
 )
 
 Vector = tuple[Number, Number, Number]
@@ -41,8 +42,8 @@ class Spring(Part):
     """A linear spring and damper on a joint: torque = −stiffness (q − q₀) − damping q̇, where q₀
     is the joint's angle at the start."""
 
-    stiffness: Annotated[AngularStiffness, Field(ge=0)] = 0.0
-    damping: Annotated[AngularDamping, Field(ge=0)] = 0.0
+    stiffness: Annotated[AngularStiffness, Field(ge=0)] = Field(0.0, description="[N·m/rad]")
+    damping: Annotated[AngularDamping, Field(ge=0)] = Field(0.0, description="[N·m·s/rad]")
 
 
 class Robot(Part):
@@ -57,7 +58,9 @@ class Robot(Part):
         description="roll, pitch, yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll); "
         "default: as in the model",
     )
-    velocity: tuple[Speed, Speed, Speed] = (0.0, 0.0, 0.0)
+    velocity: tuple[Speed, Speed, Speed] = Field(
+        (0.0, 0.0, 0.0), description="of the base frame, in the world [m/s]"
+    )
     angular_velocity: tuple[AngularSpeed, AngularSpeed, AngularSpeed] = Field(
         (0.0, 0.0, 0.0), description="in the base frame [rad/s]"
     )
@@ -80,7 +83,7 @@ class PlaneGround(Part):
 
     kind: Literal["plane"]
     name: str | None = None
-    through: Point = (0.0, 0.0, 0.0)
+    through: Point = Field((0.0, 0.0, 0.0), description="a point of the plane [m]")
     slope: Annotated[Angle, Field(ge=0, lt=math.pi / 2)] = Field(
         0.0, description="inclination, from 0 to below 90° [rad]"
     )
@@ -92,8 +95,8 @@ class SphereGround(Part):
 
     kind: Literal["sphere"]
     name: str | None = None
-    centre: Point
-    radius: Annotated[Length, Field(gt=0)]
+    centre: Point = Field(description="[m]")
+    radius: Annotated[Length, Field(gt=0)] = Field(description="[m]")
 
 
 class BoxGround(Part):
@@ -116,7 +119,9 @@ class MeshGround(Part):
     kind: Literal["mesh"]
     name: str | None = None
     file: str | None = None
-    triangles: tuple[tuple[Point, Point, Point], ...] | None = None
+    triangles: tuple[tuple[Point, Point, Point], ...] | None = Field(
+        None, description="corners of each triangle, counter-clockwise seen from outside [m]"
+    )
     edge_normal: Vector | None = Field(
         None,
         description="use this direction as the normal of every contact on a horizontal edge "
@@ -146,11 +151,15 @@ class Surface(Part):
 class ContactSolver(Part):
     """How the friction-contact problem of a step is solved."""
 
-    method: Literal["auto", "gauss_seidel", "newton"] = "auto"
+    method: Literal["auto", "gauss_seidel", "newton"] = Field(
+        "auto", description="auto tries the cheapest first and falls back"
+    )
     tolerance: Annotated[Number, Field(gt=0, lt=1)] = Field(
         1e-10, description="relative residual of the natural map"
     )
-    max_iterations: Annotated[int, Field(ge=1)] = 20000
+    max_iterations: Annotated[int, Field(ge=1)] = Field(
+        20000, description="then the step counts as not converged"
+    )
 
 
 class Interaction(Part):
@@ -161,14 +170,26 @@ class Interaction(Part):
         description="nonsmooth: unilateral contact, Coulomb friction, Newton impact; mujoco: its "
         "soft contact, as a baseline to compare with; none: no contact",
     )
-    friction: Annotated[Number, Field(ge=0)] = 0.7
-    restitution: Annotated[Number, Field(ge=0, le=1)] = 0.0
-    restitution_tangential: Annotated[Number, Field(ge=0, le=1)] = 0.0
+    friction: Annotated[Number, Field(ge=0)] = Field(0.7, description="Coulomb's coefficient μ")
+    restitution: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0.0, description="Newton's coefficient e, normal"
+    )
+    restitution_tangential: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0.0, description="the same for the tangential velocity"
+    )
     surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
     solver: ContactSolver = ContactSolver()
 
 
 # --- control
+
+
+def _torque(value: Any) -> Any:
+    """A number with a unit of torque is a number; every other text is an expression."""
+    try:
+        return to_si(value, "torque")
+    except ValueError:
+        return value
 
 
 class TorqueLaw(Part):
@@ -177,13 +198,13 @@ class TorqueLaw(Part):
     joints: str | tuple[str, ...] = Field(
         description="a role (drives, steering, passive), a joint, or a list of joints"
     )
-    torque: str | float = Field(
+    torque: Annotated[str | float, BeforeValidator(_torque)] = Field(
         description="[N·m] a number, or an expression of t, x, y, z, vx, vy, vz, roll, pitch, yaw, "
         "angle, rate (of the joint itself) with + - * / **, comparisons, and, or, not, "
         "where(c, a, b), min, max, abs, sqrt, sin, cos, tan, exp, log, sign"
     )
-    start: Time = 0.0
-    end: Time | None = None
+    start: Time = Field(0.0, description="first instant of the law [s]")
+    end: Time | None = Field(None, description="the law ends before this instant [s]")
 
     @model_validator(mode="after")
     def _ordered(self) -> TorqueLaw:
@@ -198,7 +219,7 @@ class TorqueLaw(Part):
 class Run(Part):
     """How long, in which steps, by which scheme."""
 
-    duration: Annotated[Time, Field(gt=0)]
+    duration: Annotated[Time, Field(gt=0)] = Field(description="simulated time [s]")
     step: Annotated[Time, Field(gt=0)] = Field(1e-3, description="physics step h [s]")
     control_period: Annotated[Time, Field(gt=0)] | None = Field(
         None, description="a whole multiple of step; default: the step"
@@ -206,7 +227,10 @@ class Run(Part):
     record_period: Annotated[Time, Field(gt=0)] | None = Field(
         None, description="a whole multiple of control_period; default: about 2000 records"
     )
-    integrator: Literal["moreau_jean", "semi_implicit", "implicit_damping"] = "moreau_jean"
+    integrator: Literal["moreau_jean", "semi_implicit", "implicit_damping"] = Field(
+        "moreau_jean",
+        description="semi_implicit and implicit_damping are MuJoCo's own smooth schemes",
+    )
     theta: Annotated[Number, Field(ge=0.5, le=1)] = Field(
         0.5, description="θ of the Moreau-Jean scheme: ½ keeps energy, 1 damps"
     )
@@ -307,9 +331,9 @@ class Report(Part):
 class Scenario(Part):
     """A whole scenario."""
 
-    title: str = ""
-    description: str = ""
-    sources: tuple[str, ...] = ()
+    title: str = Field("", description="one line")
+    description: str = Field("", description="what is run, and how sources were read")
+    sources: tuple[str, ...] = Field((), description="where it comes from")
     robot: Robot
     ground: tuple[Ground, ...] = Field((PlaneGround(kind="plane", name="plane"),), min_length=0)
     gravity: Annotated[Acceleration, Field(ge=0)] = Field(3.69, description="downwards [m/s²]")

@@ -11,8 +11,8 @@ scheme.
 
 Joint springs K and dampers C are implicit; velocity-dependent inertia forces are taken at the mean
 velocity by one correction, so that a freely moving robot is integrated with second order for
-θ = ½. A contact is active when it is closed at t, or when its gap predicted for t + γ h with the free
-velocity is closed:
+θ = ½. A contact is active when it is closed at t, or when its gap predicted for t + γ h with the
+free velocity is closed:
 
     g ≤ 0   or   g + γ h u_N,free ≤ 0,    g = g(q_m) − (1−θ) h u_N⁻
 

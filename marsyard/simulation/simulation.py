@@ -46,7 +46,13 @@ class Simulation:
     later = sim.state()        # save, restore, hash
     """
 
-    def __init__(self, scenario: Scenario, world: World | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        world: World | None = None,
+        say: Callable[[str], Any] | None = None,
+    ) -> None:
+        """Build the world; `say` hears when kernels must be compiled, once the input is checked."""
         self.scenario = scenario
         self.world = world or build_world(scenario)
         self.model = self.world.model
@@ -54,10 +60,12 @@ class Simulation:
         self.compile_time = 0.0
         self.wall_time = 0.0
         self.stopped: str | None = None
-        self._functions = functions()._replace(**callables()._asdict())
-        self._offsets = offsets()
         self._build_constants()
         self._build_state()
+        if say is not None and needs_compiling():
+            say("compiling the physics kernels, once: a minute or two; later runs use the cache …")
+        self._functions = functions()._replace(**callables()._asdict())
+        self._offsets = offsets()
         self._start()
 
     # --- what a user reads and sets

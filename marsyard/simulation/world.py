@@ -121,7 +121,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     if np.any(model.dof_frictionloss > 0) and scenario.interaction.law == "nonsmooth":
         raise InputError(
             f"{robot.name}: frictionloss on a joint is not supported with the nonsmooth law; "
-            "remove it or use run.integrator semi_implicit"
+            "remove it, or use interaction.law mujoco with run.integrator semi_implicit"
         )
     joints = tuple(
         joint_name(model, j)
