@@ -8,7 +8,7 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 2. the sticking pattern of the warm start (`sticking`);
 3. islands of contacts that do not see each other are split (`blocks`), and each one goes on alone;
 4. Gauss–Seidel sweeps: one from a warm start; from a cold one with many contacts, as many as pay
-   (`gauss_seidel`);
+   (`gauss_seidel`), and through a factor of W where its rank is low (`low_rank`);
 5. semismooth Newton from there (`newton`);
 6. sweeps from zero, more each time, each time followed by Newton;
 7. continuation in a strong regularisation, Newton at each stage (`continuation`);
@@ -27,6 +27,10 @@ from marsyard.interaction.nonsmooth.blocks import FEW, block_matrix, islands
 from marsyard.interaction.nonsmooth.central_path import central_path
 from marsyard.interaction.nonsmooth.continuation import continuation
 from marsyard.interaction.nonsmooth.gauss_seidel import gauss_seidel
+from marsyard.interaction.nonsmooth.low_rank import (
+    factor_low_rank,
+    sweep_low_rank,
+)
 from marsyard.interaction.nonsmooth.newton import newton, newton_work_size
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual, norm
 from marsyard.interaction.nonsmooth.sticking import solve_sticking
@@ -354,10 +358,26 @@ def _solve_island(
     used = method
     done = 0
 
+    # many contacts of few bodies: sweeps through a factor of W
+    if method == AUTO and n >= FEW and 2 * columns.size > n * n and norm(m, r) == 0.0:
+        factor = factor_low_rank(n, W, min(n // 2, 24))
+        if factor.shape[1] > 0:
+            cost = 2500.0 * n + 90.0 * n * factor.shape[1]
+            patience = int(3.0 * _newton_cost(n) / cost)
+            limit = min(10 + 2 * patience, max_iterations)
+            done, residual = sweep_low_rank(
+                n, W, factor, q, mu, r, scale, tolerance, limit, patience
+            )
+            if residual <= tolerance:
+                multiply(m, W, r, q, u)
+                residual = natural_residual(n, r, u, mu, scale)
+                if residual <= tolerance:
+                    return done, residual, GAUSS_SEIDEL
+
     # sweeps, so that Newton sees which contacts close and slide; a cold start with many contacts
     # is swept for as long as that promises to be cheaper than Newton
     if method == AUTO:
-        if norm(m, r) > 0.0:
+        if norm(m, r) > 0.0 or done > 0:
             limit, check, patience = 1, 2, 1
         elif n == 1:
             limit, check, patience = 5, 1, 5
@@ -366,10 +386,11 @@ def _solve_island(
         else:
             patience = int(5.0 * _newton_cost(n) / _sweep_cost(n, columns.size))
             limit, check = 20 + 2 * patience, 5
-        limit = min(limit, max_iterations)
-        done, residual = gauss_seidel(
+        limit = min(limit, max_iterations - done)
+        steps, residual = gauss_seidel(
             n, W, q, mu, r, u, start, columns, values, scale, tolerance, limit, check, patience
         )
+        done += steps
         if limit > 1:
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = GAUSS_SEIDEL
