@@ -14,17 +14,17 @@ import numpy as np
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
 from marsyard.jit import allocating, kernel
 
-#: below this many contacts W is taken as full
+#: below this many contacts W is usually taken as full
 FEW = 10
 
 
 @allocating
-def block_matrix(n, W):
+def block_matrix(n, W, least):
     """Row starts, columns and values [blocks, 9] of the blocks of W that are not all zero.
 
-    Empty for few contacts, which are handled as if W were full.
+    Empty below `least` contacts, which are handled as if W were full.
     """
-    if n < FEW:
+    if n < least:
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing, np.empty((0, 9))
     start = np.zeros(n + 1, dtype=np.int64)

@@ -10,11 +10,13 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 4. Gauss–Seidel sweeps: one from a warm start; from a cold one with many contacts, as many as pay
    (`gauss_seidel`), and through a factor of W where its rank is low (`low_rank`);
 5. semismooth Newton from there (`newton`);
-6. sweeps from zero, more each time, each time followed by Newton;
-7. continuation in a strong regularisation, Newton at each stage (`continuation`);
-8. smoothing Newton along the central path, Newton to finish (`central_path`).
+6. with many contacts, smoothing Newton along the central path (`central_path`): jammed piles,
+   where many contacts are at their cones without sliding and Newton finds no active set;
+7. sweeps from zero, more each time, each time followed by Newton;
+8. continuation in a strong regularisation, Newton at each stage (`continuation`);
+9. the central path of a regularised W, Newton to finish.
 
-From 6 on the work is bounded (`_BUDGET`), so that a hopeless problem ends within seconds.
+From 7 on the work is bounded (`_BUDGET`), so that a hopeless problem ends within seconds.
 """
 
 from __future__ import annotations
@@ -179,7 +181,7 @@ def _hybrid(
     spent = 0.0
     turn = 0
     while done < max_iterations and (turn < 7 or n >= FEW) and turn < 12 and spent < _BUDGET:
-        limit = min(sweeps, (max_iterations - done + 3) // 4)
+        limit = min(sweeps, (max_iterations - done + 1) // 2)
         steps, residual = gauss_seidel(
             n, W, q, mu, swept, u, start, columns, values, scale, tolerance, limit, 20, limit
         )
@@ -210,8 +212,8 @@ def _hybrid(
 
 
 @allocating
-def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean):
-    """The central path to ever smaller κ, Newton trying to finish from each stop."""
+def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean, shift, tries):
+    """The central path of W + `shift`·mean I to ever smaller κ; at each stop `tries` of Newton."""
     m = 3 * n
     path = np.zeros(m)
     best = np.zeros(m)
@@ -225,17 +227,19 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
     while done < max_iterations and floor > 1e-21 * energy:
         limit = min(200, max_iterations - done)
         steps, residual, kappa = central_path(
-            n, W, q, mu, path, u, work, scale, limit, 1e-9 * mean, kappa, floor
+            n, W, q, mu, path, u, work, scale, limit, shift * mean, kappa, floor
         )
         done += steps
         best_residual = _keep_best(m, path, best, residual, best_residual)
-        for turn in range(2):
+        if best_residual <= tolerance:
+            break
+        for turn in range(tries):
             for i in range(m):
                 r[i] = path[i]
-            shift = (_SHIFT if turn == 0 else 1e-3 * _SHIFT) * mean
+            delta = (_SHIFT if turn == 0 else 1e-3 * _SHIFT) * mean
             limit = min(_NEWTON_STEPS, max(max_iterations - done, 0))
             steps, residual = newton(
-                n, W, q, mu, r, u, work, scale, tolerance, limit, shift, 1.0, 5.0
+                n, W, q, mu, r, u, work, scale, tolerance, limit, delta, 1.0, 5.0
             )
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
@@ -253,9 +257,11 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
 def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, method):
     """The iterative methods of `solve_kernel`, island by island."""
     m = 3 * n
-    start, columns, values = block_matrix(n, W)
+    # a cold start may well be one of many bodies
+    least = 3 if method == AUTO and norm(m, r) == 0.0 else FEW
+    start, columns, values = block_matrix(n, W, least)
     count = 1
-    if n >= FEW and method == AUTO:
+    if n >= least and method == AUTO:
         order, first = islands(n, start, columns)
         count = first.size - 1
     if count == 1:
@@ -310,7 +316,7 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
                 k, part, part_q, part_mu, part_r, part_u, work, scale, share
             )
             if not solved:
-                start, columns, values = block_matrix(k, part)
+                start, columns, values = block_matrix(k, part, FEW)
                 steps, residual, by = _solve_island(
                     k,
                     part,
@@ -398,7 +404,7 @@ def _solve_island(
     if method in (AUTO, NEWTON) and best_residual > tolerance:
         limit = max_iterations - done
         if method == AUTO:
-            limit = min(_NEWTON_STEPS, limit)
+            limit = min(_NEWTON_STEPS if n < FEW else _NEWTON_STEPS // 2, limit)
         steps, residual = newton(
             n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, 5.0
         )
@@ -427,7 +433,15 @@ def _solve_island(
                 max_iterations,
             )
             best_residual = _keep_best(m, r, best, residual, best_residual)
-        if method == AUTO:
+        if method == AUTO and n >= FEW:
+            limit = min(100, max_iterations - done)
+            steps, residual = _follow_path(
+                n, W, q, mu, r, u, work, scale, tolerance, limit, mean, 1e-13, 0
+            )
+            done += steps
+            best_residual = _keep_best(m, r, best, residual, best_residual)
+            used = CENTRAL_PATH
+        if method == AUTO and best_residual > tolerance:
             for i in range(m):
                 r[i] = 0.0
             steps, residual = _hybrid(
@@ -443,7 +457,7 @@ def _solve_island(
                 values,
                 scale,
                 tolerance,
-                (max_iterations - done) // 2,
+                3 * (max_iterations - done) // 4,
                 mean,
             )
             done += steps
@@ -458,7 +472,7 @@ def _solve_island(
             if turn == 2:
                 if method in (AUTO, CENTRAL_PATH):
                     steps, residual = _follow_path(
-                        n, W, q, mu, r, u, work, scale, tolerance, limit, mean
+                        n, W, q, mu, r, u, work, scale, tolerance, limit, mean, 1e-9, 2
                     )
                     used = CENTRAL_PATH
                 else:
