@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from marsyard.scenario import Scenario
 
 Say = Callable[[str], Any]
+_OWN = ("results.nc", "scenario.yaml", "model.mjb", "figures", "report.html")
 Progress = Callable[[float], Any]
 
 
@@ -218,6 +219,10 @@ def _staging_folder(target: Path, made: list[Path]) -> Path:
 def _move(staging: Path, target: Path) -> None:
     staging.chmod(0o755)
     if target.exists():
+        # what somebody else put into the folder stays there
+        for item in target.iterdir():
+            if item.name not in _OWN:
+                os.rename(item, staging / item.name)
         old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
         os.rename(target, old / "run")
         os.rename(staging, target)

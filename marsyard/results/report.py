@@ -125,6 +125,13 @@ def _head(
     if scenario.sources:
         items = "; ".join(escape(s) for s in scenario.sources)
         parts.append(f'<p class="soft">Source: {items}</p>')
+    stopped = info.get("stopped") or ds.attrs.get("stopped")
+    if stopped:
+        parts.append(
+            f'<div class="alarm" role="alert">The run diverged and {escape(stopped)}. What was '
+            "recorded until then is shown.</div>"
+        )
+    parts += [f'<div class="alarm">Warning: {escape(w)}.</div>' for w in info.get("warnings") or ()]
     bad = unconverged(ds)
     if bad:
         parts.append(

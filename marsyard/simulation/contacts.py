@@ -46,6 +46,15 @@ def wheel_frame(normal, axis, frame):
 
 
 @kernel
+def on_body(contacts, n, i):
+    """Contact n acts where near contact i touches the body: on its surface, not on the ground's."""
+    for k in range(3):
+        contacts.point[n, k] = (
+            contacts.near_point[i, k] + contacts.near_gap[i] * contacts.near_normal[i, k]
+        )
+
+
+@kernel
 def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
     """Fill `contacts` with everything nearer than `margin`; returns the count, or -1 when there
     are more than fit. Positions must be up to date (kinematics)."""
@@ -65,8 +74,7 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             contacts.wheel[n] = w
             contacts.surface[n] = contacts.near_surface[i]
             contacts.gap[n] = contacts.near_gap[i]
-            for k in range(3):
-                contacts.point[n, k] = contacts.near_point[i, k]
+            on_body(contacts, n, i)
             wheel_frame(contacts.near_normal[i], axis, contacts.frame[n])
             n += 1
     # other bodies on meshes
@@ -94,8 +102,7 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             contacts.wheel[n] = -1
             contacts.surface[n] = wheels.mesh_surface[contacts.near_surface[j]]
             contacts.gap[n] = contacts.near_gap[j]
-            for k in range(3):
-                contacts.point[n, k] = contacts.near_point[j, k]
+            on_body(contacts, n, j)
             wheel_frame(contacts.near_normal[j], axis, contacts.frame[n])
             n += 1
     # other bodies by MuJoCo's shapes
@@ -128,10 +135,14 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             surface = max(model.geom_surface[g1], model.geom_surface[g2])
             contacts.surface[n] = surface if surface >= 0 else model.between
             contacts.gap[n] = read_double(at + O.contact_dist, 0)
+            sign = -1.0 if flip else 1.0
+            # mujoco's point lies in the middle of the gap; against the ground, take the body's side
+            shift = 0.5 * contacts.gap[n] if contacts.body1[n] == 0 else 0.0
             for k in range(3):
-                contacts.point[n, k] = read_double(at + O.contact_pos, k)
-                sign = -1.0 if flip else 1.0
                 contacts.frame[n, 0, k] = sign * read_double(at + O.contact_frame, k)
+                contacts.point[n, k] = (
+                    read_double(at + O.contact_pos, k) + shift * contacts.frame[n, 0, k]
+                )
                 contacts.frame[n, 1, k] = read_double(at + O.contact_frame, 3 + k)
                 contacts.frame[n, 2, k] = sign * read_double(at + O.contact_frame, 6 + k)
             n += 1

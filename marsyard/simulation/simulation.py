@@ -22,7 +22,13 @@ from marsyard.simulation.callables import callables, ground_table
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.settle import place_on_ground, smallest_gap
 from marsyard.simulation.state import State
-from marsyard.simulation.world import World, build_world, quaternion, start_angles
+from marsyard.simulation.world import (
+    World,
+    build_world,
+    contact_margin,
+    quaternion,
+    start_angles,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -245,8 +251,7 @@ class Simulation:
         run = scenario.run
         self._scheme = arrays.Scheme(
             h=run.step, theta=run.theta, activation=run.activation,
-            # nearer than this a contact can close within the step, up to 10 m/s
-            margin=-np.inf if law.law == "none" else 0.02 + 10.0 * run.step,
+            margin=-np.inf if law.law == "none" else contact_margin(scenario),
             projection=run.projection, projection_tolerance=1e-10,
             tolerance=law.solver.tolerance, max_iterations=law.solver.max_iterations,
             method=_METHODS[law.solver.method],

@@ -19,8 +19,8 @@ from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
 from marsyard.robot import Robot, load_robot
 from marsyard.scenario.schema import Scenario
 
-#: contacts of bodies that MuJoCo collides are looked for up to this gap [m]
-MARGIN = 0.02
+MARGIN = 0.02  # [m]
+FASTEST = 10.0  # [m/s]
 #: angular distance from which on a joint limit is watched [rad]
 LIMIT_MARGIN = 0.05
 _TILE = 50.0  # half size of a drawn plane [m]
@@ -50,6 +50,11 @@ class World:
             else:
                 names.append(name)
         return names
+
+
+def contact_margin(scenario: Scenario) -> float:
+    """Gap up to which contacts are looked for [m]: what closes within a step, up to 10 m/s."""
+    return MARGIN + FASTEST * scenario.run.step
 
 
 def joint_name(model: mujoco.MjModel, j: int) -> str:
@@ -111,7 +116,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     # contacts and limits are to be seen before they close
     if scenario.interaction.law == "nonsmooth":
         for geom in spec.geoms:
-            geom.margin = max(geom.margin, MARGIN)
+            geom.margin = max(geom.margin, contact_margin(scenario))
     if scenario.run.integrator == "moreau_jean":
         for joint in spec.joints:
             joint.margin = LIMIT_MARGIN

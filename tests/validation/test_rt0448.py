@@ -27,7 +27,7 @@ def test_scenario(name):
     result = run(name)
     assert result.stopped is None
     assert result.checks
-    failed = [f"{c.name}: {c.value} (expected {c.expected})" for c in result.checks if not c.ok]
+    failed = [f"{c.name}: {c.computed} (expected {c.expected})" for c in result.checks if not c.ok]
     assert not failed, "; ".join(failed)
     assert int(result.data.unconverged.sum()) == 0
     # what a step leaves is the projection's tolerance; with the false edge normals of the original

@@ -22,7 +22,6 @@ FILES = sorted(FOLDER.glob("*.npz"))
 pytestmark = pytest.mark.skipif(not FILES, reason="the reference problems are not here")
 
 
-
 @pytest.fixture(params=FILES, ids=lambda f: f.stem)
 def problem(request):
     data = np.load(request.param)

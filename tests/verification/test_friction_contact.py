@@ -170,9 +170,7 @@ def test_frictionless_contact_is_the_lcp(seed):
     assert not s.impulse[1::3].any() and not s.impulse[2::3].any()
     # and by non-negative least squares: min ½ xᵀAx + bᵀx = ½ ‖Lᵀ x + L⁻¹ b‖²
     factor = np.linalg.cholesky(A)
-    assert s.impulse[::3] == pytest.approx(
-        nnls(factor.T, -np.linalg.solve(factor, b))[0], abs=1e-8
-    )
+    assert s.impulse[::3] == pytest.approx(nnls(factor.T, -np.linalg.solve(factor, b))[0], abs=1e-8)
 
 
 def test_frictionless_among_frictional_contacts():
