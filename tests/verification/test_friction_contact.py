@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from scipy.optimize import nnls
 
 from marsyard.errors import InputError
@@ -282,6 +283,61 @@ def test_many_contacts():
     s = solve_friction_contact(p.W, p.q, p.mu, tolerance=1e-9)
     assert s.converged
     assert_coulomb(p.W, p.q, p.mu, s.impulse, 1e-6)
+
+
+def test_islands_are_solved_as_if_alone():
+    # contacts that do not see each other, shuffled into one problem
+    parts = [p for f in ("pile", "pushed_box", "arch") for p in generate(f, (8, 14), (0.3,), 4)]
+    W = block_diag(*(p.W for p in parts))
+    q, mu = (np.concatenate([getattr(p, name) for p in parts]) for name in ("q", "mu"))
+    order = np.random.default_rng(0).permutation(mu.size)
+    rows = (3 * order[:, None] + np.arange(3)).ravel()
+    s = solve_friction_contact(W[np.ix_(rows, rows)], q[rows], mu[order])
+    assert s.converged
+    alone = [solve_friction_contact(p.W, p.q, p.mu).velocity for p in parts]
+    assert s.velocity == pytest.approx(np.concatenate(alone)[rows], abs=1e-7)
+
+
+def test_many_contacts_of_one_body_have_the_least_norm_impulse():
+    # 60 feet, rank 6: at rest the impulse is −W⁺q, pushed it obeys Coulomb's law
+    (p,) = generate("pushed_box", (60,), (0.5,), 0)
+    assert_coulomb(p.W, p.q, p.mu, solve_friction_contact(p.W, p.q, p.mu).impulse, 1e-7)
+    load = np.tile([1.0, 0.0, 0.0], 60)
+    q = -p.W @ load
+    s = solve_friction_contact(p.W, q, p.mu)
+    expected = -pinv(p.W) @ q
+    assert is_inside(expected.reshape(-1, 3), 0.99 * p.mu).all()
+    assert s.converged
+    assert np.linalg.norm(s.impulse - expected) <= 1e-7 * np.linalg.norm(expected)
+
+
+def test_jammed_contacts_at_their_cones():
+    # nothing moves, and half of the contacts are at their cones: no active set is stable
+    (p,) = generate("wall", (60,), (0.4,), 1)
+    rng = np.random.default_rng(0)
+    r = np.zeros((p.contacts, 3))
+    r[:, 0] = rng.uniform(0.5, 2.0, p.contacts)
+    angle = rng.uniform(0.0, 2.0 * np.pi, p.contacts)
+    share = np.where(rng.uniform(size=p.contacts) < 0.5, 1.0, 0.8)
+    r[:, 1:] = (p.mu * share * r[:, 0])[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    q = -p.W @ r.ravel()
+    s = solve_friction_contact(p.W, q, p.mu, tolerance=1e-9)
+    assert s.converged
+    assert friction_contact_residual(p.W, q, p.mu, s.impulse) <= 1e-9
+
+
+def test_nearly_singular_wheels_pushing_against_each_other():
+    # two wheels on one stiff axle: the mode in which they push apart has a compliance of 1e-9, and
+    # a trace of velocity in it brings both to their cones, sliding at a hair's breadth
+    mode = np.array([0.0, 0.0, 1.0, 0.0, 0.0, -1.0]) / np.sqrt(2.0)
+    W = np.diag([0.5, 2.0, 2.0, 0.5, 2.0, 2.0])
+    W -= np.outer(mode, mode) * (mode @ W @ mode) * (1.0 - 1e-9)
+    for trace in (1e-5, 1e-8, 1e-10):
+        q = np.array([-1e-2, 1e-3, 0.0, -1e-2, -1e-3, 0.0]) + trace * mode
+        cold = solve_friction_contact(W, q, 0.8)
+        warm = solve_friction_contact(W, 1.01 * q, 0.8, start=cold.impulse)
+        assert cold.converged and warm.converged
+        assert warm.iterations <= 30
 
 
 # --- the edges -----------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from marsyard.interaction.nonsmooth.low_rank import (
 )
 from marsyard.interaction.nonsmooth.newton import newton, newton_work_size
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual, norm
-from marsyard.interaction.nonsmooth.sticking import solve_sticking
+from marsyard.interaction.nonsmooth.sticking import close_resting, solve_sticking
 from marsyard.jit import allocating, kernel
 
 # methods that can be asked for
@@ -527,7 +527,16 @@ def _solve_island(
     for i in range(m):
         r[i] = best[i]
     # all sticking after all: the same least-norm impulse as from a good warm start
-    good, _, residual = solve_sticking(n, W, q, mu, r, u, work, scale, tolerance)
+    good = False
+    if used == GAUSS_SEIDEL and method == AUTO:
+        multiply(m, W, r, q, u)
+        if close_resting(n, r, u, scale):
+            good, _, residual = solve_sticking(n, W, q, mu, r, u, work, scale, tolerance)
+            if not good:
+                for i in range(m):
+                    r[i] = best[i]
+    if not good:
+        good, _, residual = solve_sticking(n, W, q, mu, r, u, work, scale, tolerance)
     if good:
         best_residual = residual
     return done, best_residual, used

@@ -17,6 +17,7 @@ import numpy as np
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
 from marsyard.interaction.nonsmooth.dense import factor_cholesky, solve_cholesky
 from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
+from marsyard.interaction.nonsmooth.sticking import AT_REST
 from marsyard.jit import allocating, kernel
 
 _ROUNDING = 1e-14
@@ -60,8 +61,12 @@ def _velocity(factor, y, q, row):
 
 
 @allocating
-def _stick(n, factor, q, mu, r, scale, tolerance):
-    """Least-norm impulse of the sticking pattern of r, as `solve_sticking`, with W = L Lᵀ."""
+def _stick(n, factor, q, mu, r, now, rest, scale, tolerance):
+    """Least-norm impulse of the sticking pattern of r, as `solve_sticking`, with W = L Lᵀ.
+
+    `now` is Lᵀ r; open contacts slower than `rest` [m/s] are taken as closed, too, and all contacts
+    whatever r where `rest` is infinite.
+    """
     m = 3 * n
     rank = factor.shape[1]
     closed = np.zeros(m, dtype=np.bool_)
@@ -70,8 +75,11 @@ def _stick(n, factor, q, mu, r, scale, tolerance):
         k = 3 * c
         if r[k] > 0.0:
             limit = mu[c] * r[k]
-            if r[k + 1] * r[k + 1] + r[k + 2] * r[k + 2] >= limit * limit:
+            if r[k + 1] * r[k + 1] + r[k + 2] * r[k + 2] >= limit * limit and rest < math.inf:
                 return False, 0.0
+            closed[k : k + 3] = True
+            found = True
+        elif _velocity(factor, now, q, k) <= rest:
             closed[k : k + 3] = True
             found = True
     if not found:
@@ -135,7 +143,8 @@ def _stick(n, factor, q, mu, r, scale, tolerance):
 def sweep_low_rank(n, W, factor, q, mu, r, scale, tolerance, max_sweeps, patience):
     """As `gauss_seidel`, with W = L Lᵀ; r enters as zeros. Returns sweeps, e(r).
 
-    Every few sweeps the sticking pattern is tried (`_stick`), and at the end, for the least norm.
+    Sticking (`_stick`) is tried first, for all contacts, and then every few sweeps, for the closed
+    ones.
     """
     rank = factor.shape[1]
     y = np.zeros(rank)
@@ -143,6 +152,9 @@ def sweep_low_rank(n, W, factor, q, mu, r, scale, tolerance, max_sweeps, patienc
     last = math.inf
     done = 0
     check = 4
+    sticks, stuck = _stick(n, factor, q, mu, r, y, math.inf, scale, tolerance)
+    if sticks:
+        return done, stuck
     while done < max_sweeps:
         for step in range(n):
             c = n - 1 - step if done % 2 == 1 else step
@@ -174,9 +186,11 @@ def sweep_low_rank(n, W, factor, q, mu, r, scale, tolerance, max_sweeps, patienc
                 us = _velocity(factor, y, q, k + 2)
                 total += natural_map_squared(r[k], r[k + 1], r[k + 2], un, ut, us, mu[c])
             residual = math.sqrt(total) * scale
-            sticks, stuck = _stick(n, factor, q, mu, r, scale, tolerance)
-            if sticks:
-                return done, stuck
+            for attempt in range(2):
+                rest = AT_REST / scale if attempt == 0 else -math.inf
+                sticks, stuck = _stick(n, factor, q, mu, r, y, rest, scale, tolerance)
+                if sticks:
+                    return done, stuck
             if residual <= 0.9 * tolerance:
                 break
             if done >= 16:

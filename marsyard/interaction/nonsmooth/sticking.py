@@ -19,6 +19,25 @@ from marsyard.jit import kernel
 
 _SHIFT = 1e-6
 _REFINEMENTS = 6
+#: an open contact whose normal velocity is below this share of ‖q‖ rests
+AT_REST = 1e-6
+# an impulse that closes a contact in the pattern and is nothing otherwise
+_TRACE = 1e-100
+
+
+@kernel
+def close_resting(n, r, u, scale):
+    """Let open contacts that rest count as closed in the pattern of r; True when there are any.
+
+    Sweeps load the contacts they come to first and leave others of the same body without impulse.
+    """
+    found = False
+    for c in range(n):
+        k = 3 * c
+        if r[k] <= 0.0 and u[k] * scale <= AT_REST:
+            r[k] = _TRACE
+            found = True
+    return found
 
 
 @kernel
