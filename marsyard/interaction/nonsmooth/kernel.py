@@ -27,6 +27,7 @@ import numpy as np
 
 from marsyard.interaction.nonsmooth.blocks import FEW, block_matrix, islands
 from marsyard.interaction.nonsmooth.central_path import central_path
+from marsyard.interaction.nonsmooth.cone import natural_map_squared
 from marsyard.interaction.nonsmooth.continuation import continuation
 from marsyard.interaction.nonsmooth.gauss_seidel import gauss_seidel
 from marsyard.interaction.nonsmooth.low_rank import (
@@ -34,6 +35,7 @@ from marsyard.interaction.nonsmooth.low_rank import (
     sweep_low_rank,
 )
 from marsyard.interaction.nonsmooth.newton import newton, newton_work_size
+from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual, norm
 from marsyard.interaction.nonsmooth.sticking import close_resting, solve_sticking
 from marsyard.jit import allocating, kernel
@@ -253,6 +255,22 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
     return done, best_residual
 
 
+@kernel
+def _solve_alone(k, W, q, mu, r):
+    """The contact of rows k, k + 1, k + 2 by itself; returns its natural map's norm."""
+    wnt = 0.5 * (W[k, k + 1] + W[k + 1, k])
+    wns = 0.5 * (W[k, k + 2] + W[k + 2, k])
+    wts = 0.5 * (W[k + 1, k + 2] + W[k + 2, k + 1])
+    a, b, e, _ = solve_one_contact(
+        W[k, k], wnt, wns, W[k + 1, k + 1], wts, W[k + 2, k + 2], q[k], q[k + 1], q[k + 2], mu
+    )
+    r[k], r[k + 1], r[k + 2] = a, b, e
+    un = q[k] + W[k, k] * a + W[k, k + 1] * b + W[k, k + 2] * e
+    ut = q[k + 1] + W[k + 1, k] * a + W[k + 1, k + 1] * b + W[k + 1, k + 2] * e
+    us = q[k + 2] + W[k + 2, k] * a + W[k + 2, k + 1] * b + W[k + 2, k + 2] * e
+    return math.sqrt(natural_map_squared(a, b, e, un, ut, us, mu))
+
+
 @allocating
 def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, method):
     """The iterative methods of `solve_kernel`, island by island."""
@@ -298,6 +316,14 @@ def _solve_in_turn(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, me
                     for i in range(3):
                         r[3 * some[c] + i] = 0.0
                 continue
+            if k == 1:
+                # alone: no need of anything else
+                left = _solve_alone(3 * some[0], W, q, mu[some[0]], r) * scale
+                if left <= share:
+                    total += left * left
+                    used = max(used, GAUSS_SEIDEL) if used != NOTHING else GAUSS_SEIDEL
+                    done = max(done, 1)
+                    continue
             part = np.empty((3 * k, 3 * k))
             part_q = np.empty(3 * k)
             part_mu = np.empty(k)
