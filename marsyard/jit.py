@@ -47,22 +47,31 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return _stamped(njit(**given)(function))
 
 
-def callback(signature: Any) -> Callable[[Callable[..., Any]], int]:
-    """Compile a function as a C callback of the given signature; gives its address."""
+class Callback:
+    """A function compiled as a C callback when its address is first asked for."""
 
-    def wrap(function: Callable[..., Any]) -> int:
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         kind = (signature.args, signature.return_type)
-        made = CFunc(function, kind, {}, {"error_model": "numpy"})
-        made.enable_caching()
-        _stamped(made)
-        made.compile()
-        _alive.append(made)
-        return int(made.address or 0)
+        self._made: Any = CFunc(function, kind, {}, {"error_model": "numpy"})
+        self._made.enable_caching()
+        _stamped(self._made)
 
-    return wrap
+    @property
+    def cached(self) -> bool:
+        """It lies in the cache on disk."""
+        return bool(self._made._cache._cache_file._load_index())
+
+    @functools.cached_property
+    def address(self) -> int:
+        """Compile it or load it from the cache."""
+        self._made.compile()
+        return int(self._made.address or 0)
 
 
-_alive: list[CFunc] = []
+def callback(signature: Any) -> Callable[[Callable[..., Any]], Callback]:
+    """Decorator for a C callback of the given signature."""
+    return lambda function: Callback(function, signature)
+
 
 #: for small functions with many array arguments, whose passing would cost more than their work
 inlined = kernel(forceinline=True)

@@ -432,8 +432,8 @@ def serve(
     print(f"replay of {scene.title}: {replay.url}", flush=True)
     if not block:
         return replay
-    print("press ctrl-c to end", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
+        print("press ctrl-c to end", flush=True)
         replay.wait()
     replay.stop()
     return None

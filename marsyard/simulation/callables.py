@@ -9,7 +9,8 @@ compiled anew.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+import subprocess
+import sys
 
 import numpy as np
 from numba import carray, types
@@ -31,14 +32,6 @@ _TABLES = {
     "triangle": ("f", 2), "triangle_index": ("i", 2), "edge": ("f", 2), "edge_group": ("i", 1),
     "vertex": ("f", 2), "ring": ("i", 1), "ray": ("f", 2),
 }  # fmt: skip
-
-
-class Callables(NamedTuple):
-    """Addresses of the compiled callbacks."""
-
-    solve: int
-    contacts: int
-    distance: int
 
 
 def ground_table(ground: GroundArrays) -> np.ndarray:
@@ -83,39 +76,62 @@ def _ground(table):
     )  # fmt: skip
 
 
+@callback(types.void(_i, _F, _i, _F, _F, _F, _F, _F, _i, _f, _i, _i, _F))
+def solver(n, W, size, q, mu, r, u, work, work_size, tolerance, most, method, out):
+    """The friction-contact solver on plain pointers."""
+    status, iterations, residual, _ = solve_kernel(
+        n, carray(W, (size, size)), carray(q, (size,)), carray(mu, (size // 3,)),
+        carray(r, (size,)), carray(u, (size,)), carray(work, (work_size,)),
+        tolerance, most, method,
+    )  # fmt: skip
+    out[0] = status
+    out[1] = iterations
+    out[2] = residual
+
+
+@callback(types.void(_i, _f, _f, _F, _F, _N, _i, _f, _i, _F, _F, _F, _N, _N, _N))
+def contact_finder(kind, radius, width, centre, axis, table, tables, margin, most,
+                   point, normal, gap, surface, feature, count):  # fmt: skip
+    """All contacts of one wheel."""
+    count[0] = wheel_contacts(
+        kind, radius, width, carray(centre, (3,)), carray(axis, (3,)),
+        _ground(carray(table, (tables, 3))), margin, most, carray(point, (most, 3)),
+        carray(normal, (most, 3)), carray(gap, (most,)), carray(surface, (most,)),
+        carray(feature, (most,)),
+    )  # fmt: skip
+
+
+@callback(types.void(_i, _f, _f, _F, _F, _N, _i, _i, _F))
+def distance_finder(kind, radius, width, centre, axis, table, tables, surface, out):
+    """Distance of one wheel to one surface."""
+    out[0] = wheel_distance(
+        kind, radius, width, carray(centre, (3,)), carray(axis, (3,)),
+        _ground(carray(table, (tables, 3))), surface,
+    )  # fmt: skip
+
+
 @functools.cache
-def callables() -> Callables:
-    """Compile the callbacks, or load them from the cache."""
+def compile_solver_aside() -> subprocess.Popen[bytes] | None:
+    """Start compiling the solver in a process of its own, if it is not in the cache.
 
-    @callback(types.void(_i, _F, _i, _F, _F, _F, _F, _F, _i, _f, _i, _i, _F))
-    def solve(n, W, size, q, mu, r, u, work, work_size, tolerance, most, method, out):
-        status, iterations, residual, _ = solve_kernel(
-            n, carray(W, (size, size)), carray(q, (size,)), carray(mu, (size // 3,)),
-            carray(r, (size,)), carray(u, (size,)), carray(work, (work_size,)),
-            tolerance, most, method,
-        )  # fmt: skip
-        out[0] = status
-        out[1] = iterations
-        out[2] = residual
+    It is about half of all there is to compile; the other half goes on here meanwhile.
+    """
+    if solver.cached:
+        return None
+    code = "from marsyard.simulation.callables import solver; solver.address"
+    quiet = subprocess.DEVNULL
+    try:
+        return subprocess.Popen([sys.executable, "-c", code], stdout=quiet, stderr=quiet)
+    except OSError:
+        return None
 
-    @callback(types.void(_i, _f, _f, _F, _F, _N, _i, _f, _i, _F, _F, _F, _N, _N, _N))
-    def contacts(kind, radius, width, centre, axis, table, tables, margin, most,
-                 point, normal, gap, surface, feature, count):  # fmt: skip
-        count[0] = wheel_contacts(
-            kind, radius, width, carray(centre, (3,)), carray(axis, (3,)),
-            _ground(carray(table, (tables, 3))), margin, most, carray(point, (most, 3)),
-            carray(normal, (most, 3)), carray(gap, (most,)), carray(surface, (most,)),
-            carray(feature, (most,)),
-        )  # fmt: skip
 
-    @callback(types.void(_i, _f, _f, _F, _F, _N, _i, _i, _F))
-    def distance(kind, radius, width, centre, axis, table, tables, surface, out):
-        out[0] = wheel_distance(
-            kind, radius, width, carray(centre, (3,)), carray(axis, (3,)),
-            _ground(carray(table, (tables, 3))), surface,
-        )  # fmt: skip
-
-    return Callables(solve, contacts, distance)
+def solver_address() -> int:
+    """Address of the solver, once it is compiled."""
+    process = compile_solver_aside()
+    if process is not None:
+        process.wait()
+    return solver.address
 
 
 _P, _I, _D = types.int64, types.int64, types.float64

@@ -18,7 +18,13 @@ from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, wo
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
-from marsyard.simulation.callables import callables, ground_table
+from marsyard.simulation.callables import (
+    compile_solver_aside,
+    contact_finder,
+    distance_finder,
+    ground_table,
+    solver_address,
+)
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.settle import place_on_ground, smallest_gap
 from marsyard.simulation.state import State
@@ -70,7 +76,10 @@ class Simulation:
         self._build_state()
         if say is not None and needs_compiling():
             say("compiling the physics kernels, once: a minute or two; later runs use the cache …")
-        self._functions = functions()._replace(**callables()._asdict())
+        compile_solver_aside()
+        self._functions = functions()._replace(
+            contacts=contact_finder.address, distance=distance_finder.address
+        )
         self._offsets = offsets()
         self._start()
 
@@ -136,18 +145,29 @@ class Simulation:
         if self.stopped is not None:
             raise Diverged(self.stopped)
         self._reserve(count)
+        if count > 0:
+            self._need_solver()
         began = clock.perf_counter()
-        status = loop.advance(
-            self._functions, self._offsets, self.model._address, self.data._address,
-            self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
-            self._commands, self._contacts, self._work, self._sums, self._records, self._counters,
-            count,
-        )  # fmt: skip
+        status = self._advance(count)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
         if status != moreau_jean.OK:
             self.stopped = self._explain(status)
             raise Diverged(self.stopped)
+
+    def _advance(self, count: int) -> int:
+        return loop.advance(
+            self._functions, self._offsets, self.model._address, self.data._address,
+            self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
+            self._commands, self._contacts, self._work, self._sums, self._records, self._counters,
+            count,
+        )  # fmt: skip
+
+    def _need_solver(self) -> None:
+        """Have the solver's address before the first step; the loop is compiled meanwhile."""
+        if self._functions.solve == 0:
+            self._advance(0)
+            self._functions = self._functions._replace(solve=solver_address())
 
     def dataset(self) -> xr.Dataset:
         """Everything recorded so far as a labelled data set."""
@@ -175,7 +195,7 @@ class Simulation:
     def warm_up(self) -> None:
         """Compile or load the loop, without moving anything."""
         before = clock.perf_counter()
-        self.step(0)
+        self._need_solver()
         self.compile_time += clock.perf_counter() - before
         self.wall_time = 0.0
 
@@ -358,6 +378,7 @@ class Simulation:
         for name, angle in start_angles(world.robot, world.joints, self.scenario).items():
             d.qpos[m.jnt_qposadr[m.joint(name).id]] = angle
         if robot.settle:
+            self._need_solver()
             place_on_ground(self)
         elif self.scenario.interaction.law == "nonsmooth":
             gap, where = smallest_gap(self)
