@@ -7,8 +7,8 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 1. nothing to do: q_N ≥ 0 everywhere, r = 0;
 2. the sticking pattern of the warm start (`sticking`);
 3. islands of contacts that do not see each other are split (`blocks`), and each one goes on alone;
-4. Gauss–Seidel sweeps: one from a warm start; from a cold one with many contacts, as many as pay
-   (`gauss_seidel`), and through a factor of W where its rank is low (`low_rank`);
+4. Gauss–Seidel sweeps: one from a warm start; from a cold one two, with many contacts as many as
+   pay (`gauss_seidel`), and through a factor of W where its rank is low (`low_rank`);
 5. semismooth Newton from there (`newton`);
 6. with many contacts, smoothing Newton along the central path (`central_path`): jammed piles,
    where many contacts are at their cones without sliding and Newton finds no active set;
@@ -414,7 +414,7 @@ def _solve_island(
         elif n == 1:
             limit, check, patience = 5, 1, 5
         elif n < FEW:
-            limit, check, patience = 0, 1, 0
+            limit, check, patience = 2, 2, 2
         else:
             patience = int(5.0 * _newton_cost(n) / _sweep_cost(n, columns.size))
             limit, check = 20 + 2 * patience, 5
