@@ -43,25 +43,26 @@ def to_si(value: Any, dimension: str) -> float:
     units = UNITS[dimension]
     allowed = ", ".join(u for u in units if u) or "a plain number"
     kind = dimension.replace("_", " ")
+    kind = ("an " if kind[0] in "aeiou" else "a ") + kind
     give = f"give a number or one with a unit: {allowed}"
     if isinstance(value, bool):
-        raise ValueError(f"'{value}' is not a {kind}; {give}")
+        raise ValueError(f"'{value}' is not {kind}; {give}")
     if isinstance(value, int | float):
         number = float(value) if abs(value) < 1e308 else math.inf
     elif isinstance(value, str):
         match = _NUMBER.match(value)
         if match is None:
-            raise ValueError(f"'{value}' is not a {kind}; {give}")
+            raise ValueError(f"'{value}' is not {kind}; {give}")
         unit = match.group(2)
         if unit and unit not in units:
             other = next((d for d, us in UNITS.items() if unit in us), None)
             what = f"a unit of {other.replace('_', ' ')}" if other else "not a known unit"
-            raise ValueError(f"'{unit}' in '{value}' is {what}; a {kind} takes {allowed}")
+            raise ValueError(f"'{unit}' in '{value}' is {what}; {kind} takes {allowed}")
         number = float(match.group(1)) * units.get(unit, 1.0)
     else:
-        raise ValueError(f"{value!r} is not a {kind}; {give}")
+        raise ValueError(f"{value!r} is not {kind}; {give}")
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is not finite; a {kind} must be a finite number")
+        raise ValueError(f"{value!r} is not finite; {kind} must be a finite number")
     return number
 
 

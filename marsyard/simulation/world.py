@@ -17,7 +17,7 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
 from marsyard.robot import Robot, load_robot
-from marsyard.scenario.schema import Scenario
+from marsyard.scenario.schema import Ground, Scenario
 
 MARGIN = 0.02  # [m]
 FASTEST = 10.0  # [m/s]
@@ -64,24 +64,28 @@ def joint_name(model: mujoco.MjModel, j: int) -> str:
 
 def make_surfaces(scenario: Scenario) -> tuple[Surface, ...]:
     """The ground of a scenario as surfaces."""
-    surfaces: list[Surface] = []
-    for g in scenario.ground:
-        name = str(g.name)
-        if g.kind == "plane":
-            surfaces.append(Plane.slope(g.slope, g.uphill, g.through, name=name))
-        elif g.kind == "sphere":
-            surfaces.append(Sphere(g.centre, g.radius, name=name))
-        elif g.kind == "box":
-            half = tuple(s / 2 for s in g.size)
-            surfaces.append(Box(g.centre, half, quaternion(g.attitude), name=name))
-        elif g.file is not None:
-            surfaces.append(TriangleMesh.from_file(g.file, name=name, edge_normal=g.edge_normal))
-        else:
-            triangles = np.array(g.triangles, dtype=float)
-            surfaces.append(
-                TriangleMesh.from_triangles(triangles, name=name, edge_normal=g.edge_normal)
-            )
+    surfaces = []
+    for ground in scenario.ground:
+        try:
+            surfaces.append(_surface(ground))
+        except InputError as error:
+            raise InputError(f"ground.{ground.name}: {error}") from None
     return tuple(surfaces)
+
+
+def _surface(g: Ground) -> Surface:
+    name = str(g.name)
+    if g.kind == "plane":
+        return Plane.slope(g.slope, g.uphill, g.through, name=name)
+    if g.kind == "sphere":
+        return Sphere(g.centre, g.radius, name=name)
+    if g.kind == "box":
+        half = tuple(s / 2 for s in g.size)
+        return Box(g.centre, half, quaternion(g.attitude), name=name)
+    if g.file is not None:
+        return TriangleMesh.from_file(g.file, name=name, edge_normal=g.edge_normal)
+    triangles = np.array(g.triangles, dtype=float)
+    return TriangleMesh.from_triangles(triangles, name=name, edge_normal=g.edge_normal)
 
 
 def quaternion(attitude: tuple[float, float, float]) -> tuple[float, float, float, float]:

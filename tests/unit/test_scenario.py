@@ -157,7 +157,7 @@ def with_(path, value):
             "interaction.surfaces.plane.friction",
         ),
         ("interaction.surfaces", {"plne": {}}, "no ground surface is called 'plne'"),
-        ("ground.0.slope", "95 deg", "ground.0.slope = .*must be below"),
+        ("ground.0.slope", "95 deg", "ground.0.slope: 95° is not a slope; .*below 90°"),
         ("ground.0.slope", "5 m", "ground.0.slope: 'm' in '5 m' is a unit of length"),
         ("ground.0.kind", "plain", "ground.0.kind: unknown or missing kind; valid: plane"),
         ("run.duration", 0, "run.duration = 0.*must be above 0"),
