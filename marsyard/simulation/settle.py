@@ -17,6 +17,7 @@ from marsyard.errors import InputError
 from marsyard.ground import TriangleMesh
 from marsyard.simulation.contacts import find_contacts
 from marsyard.simulation.moreau_jean import OK, step, update_positions
+from marsyard.simulation.world import body_name
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -38,8 +39,7 @@ def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, s
     if found <= 0:
         return np.inf, ""
     c = int(np.argmin(s._contacts.gap[:found]))
-    body = s.model.body(int(s._contacts.body2[c])).name
-    return float(s._contacts.gap[c]), f"body '{body}'"
+    return float(s._contacts.gap[c]), f"body '{body_name(s.model, int(s._contacts.body2[c]))}'"
 
 
 def place_on_ground(simulation: Simulation) -> None:

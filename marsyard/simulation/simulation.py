@@ -30,6 +30,7 @@ from marsyard.simulation.settle import place_on_ground, smallest_gap
 from marsyard.simulation.state import State
 from marsyard.simulation.world import (
     World,
+    body_name,
     build_world,
     contact_margin,
     quaternion,
@@ -316,7 +317,12 @@ class Simulation:
         nv, nq = self.model.nv, self.model.nq
         n_wheels, n_surfaces = len(self._wheels.body), len(self.world.surfaces)
         c = 8 * (n_wheels + len(self._shapes.body) + 1)
-        c += 512 if self._model.has_collisions else 0
+        if self._model.has_collisions:
+            # room for every colliding shape to touch a few others, within reason for the memory
+            colliding = np.count_nonzero(
+                (self.model.geom_contype | self.model.geom_conaffinity) != 0
+            )
+            c += min(2048, 64 + 16 * int(colliding))
         if self._model.has_constraints:
             c += self.model.njnt + self.model.ntendon
         e = 6 * self.model.neq
@@ -439,7 +445,7 @@ class Simulation:
         if status == moreau_jean.NOT_FINITE_POSITION:
             index = int(np.searchsorted(self.model.jnt_qposadr, index, side="right")) - 1
             index = int(self.model.jnt_dofadr[index])
-        body = self.model.body(int(self.model.dof_bodyid[index])).name
+        body = body_name(self.model, int(self.model.dof_bodyid[index]))
         dof = self.world.dof_names()[index]
         torques = self._commands.torque
         cause = causes[status]

@@ -57,6 +57,11 @@ def contact_margin(scenario: Scenario) -> float:
     return MARGIN + FASTEST * scenario.run.step
 
 
+def body_name(model: mujoco.MjModel, b: int) -> str:
+    """A body's name, or one made from its number."""
+    return mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, b) or f"body{b}"
+
+
 def joint_name(model: mujoco.MjModel, j: int) -> str:
     """A joint's name, or one made from its number."""
     return mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, j) or f"joint{j}"
