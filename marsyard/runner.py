@@ -87,7 +87,7 @@ def run(
     if isinstance(scenario, Scenario):
         if overrides:
             raise InputError("settings: apply to a scenario given by name, not to an object")
-        name, resolved = resolved_name(scenario.title), scenario
+        name, resolved = scenario.title or "scenario", scenario
     else:
         name, resolved = str(scenario), load_scenario(scenario, overrides)
     target = None if out is None else Path(out)
@@ -102,11 +102,6 @@ def run(
             for folder in made:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
-
-
-def resolved_name(title: str) -> str:
-    """A scenario without a name is called after its title."""
-    return title or "scenario"
 
 
 def _run(

@@ -161,7 +161,6 @@ class Contacts(NamedTuple):
 class Work(NamedTuple):
     """Scratch vectors of the step."""
 
-    q_start: Array
     v_start: Array
     v_free: Array
     force: Array

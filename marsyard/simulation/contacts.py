@@ -46,12 +46,19 @@ def wheel_frame(normal, axis, frame):
 
 
 @kernel
-def on_body(contacts, n, i):
-    """Contact n acts where near contact i touches the body: on its surface, not on the ground's."""
+def keep_near(contacts, n, i, key, body, wheel, surface, axis):
+    """Near contact i becomes contact n; it acts on the body's surface, not on the ground's."""
+    contacts.key[n] = key << 48 ^ contacts.near_feature[i]
+    contacts.body1[n] = 0
+    contacts.body2[n] = body
+    contacts.wheel[n] = wheel
+    contacts.surface[n] = surface
+    contacts.gap[n] = contacts.near_gap[i]
     for k in range(3):
         contacts.point[n, k] = (
             contacts.near_point[i, k] + contacts.near_gap[i] * contacts.near_normal[i, k]
         )
+    wheel_frame(contacts.near_normal[i], axis, contacts.frame[n])
 
 
 @kernel
@@ -68,14 +75,8 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
         if n + count > capacity:
             return -1
         for i in range(count):
-            contacts.key[n] = (w + 1) << 48 ^ contacts.near_feature[i]
-            contacts.body1[n] = 0
-            contacts.body2[n] = wheels.body[w]
-            contacts.wheel[n] = w
-            contacts.surface[n] = contacts.near_surface[i]
-            contacts.gap[n] = contacts.near_gap[i]
-            on_body(contacts, n, i)
-            wheel_frame(contacts.near_normal[i], axis, contacts.frame[n])
+            surface = contacts.near_surface[i]
+            keep_near(contacts, n, i, w + 1, wheels.body[w], w, surface, axis)
             n += 1
     # other bodies on meshes
     shapes = wheels.shapes
@@ -96,14 +97,8 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
         if n + count > capacity:
             return -1
         for j in range(count):
-            contacts.key[n] = (i + 4096) << 48 ^ contacts.near_feature[j]
-            contacts.body1[n] = 0
-            contacts.body2[n] = body
-            contacts.wheel[n] = -1
-            contacts.surface[n] = wheels.mesh_surface[contacts.near_surface[j]]
-            contacts.gap[n] = contacts.near_gap[j]
-            on_body(contacts, n, j)
-            wheel_frame(contacts.near_normal[j], axis, contacts.frame[n])
+            surface = wheels.mesh_surface[contacts.near_surface[j]]
+            keep_near(contacts, n, j, i + 4096, body, -1, surface, axis)
             n += 1
     # other bodies by MuJoCo's shapes
     if model.has_collisions:

@@ -247,8 +247,6 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
 def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, sums):
     """Advance the state by one step; returns OK or what went wrong."""
     h, theta, nv = scheme.h, scheme.theta, model.nv
-    for i in range(model.nq):
-        work.q_start[i] = data.qpos[i]
     for i in range(nv):
         work.v_start[i] = data.qvel[i]
     work.stats[:] = 0.0

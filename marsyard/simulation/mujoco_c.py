@@ -48,7 +48,6 @@ class Functions(NamedTuple):
     make_constraint: int
     jac: int
     integrate_pos: int
-    mul_inertia: int
     energy_pos: int
     energy_vel: int
     subtree_vel: int
@@ -76,7 +75,6 @@ _NAMES = {
     "make_constraint": "mj_makeConstraint",
     "jac": "mj_jac",
     "integrate_pos": "mj_integratePos",
-    "mul_inertia": "mj_mulM",
     "energy_pos": "mj_energyPos",
     "energy_vel": "mj_energyVel",
     "subtree_vel": "mj_subtreeVel",
@@ -116,7 +114,6 @@ class Offsets(NamedTuple):
     nl: int
     nefc: int
     contact: int
-    efc_type: int
     efc_J: int
     efc_pos: int
     efc_force: int
@@ -246,8 +243,6 @@ def void_call(wanted: tuple[Any, ...]) -> Any:
 _P, _I, _D = types.int64, types.int32, types.float64
 #: f(m, d)
 call_md = void_call((_P, _P))
-#: f(m, d, array, array)
-call_mdpp = void_call((_P, _P, _P, _P))
 #: f(m, d, array, array, n)
 call_mdppi = void_call((_P, _P, _P, _P, _I))
 #: f(m, d, array, array, array, n)

@@ -314,7 +314,7 @@ class Simulation:
         )  # fmt: skip
 
     def _build_state(self) -> None:
-        nv, nq = self.model.nv, self.model.nq
+        nv = self.model.nv
         n_wheels, n_surfaces = len(self._wheels.body), len(self.world.surfaces)
         c = 8 * (n_wheels + len(self._shapes.body) + 1)
         if self._model.has_collisions:
@@ -342,7 +342,7 @@ class Simulation:
             place=f((2, 3)), answer=f(4),
         )  # fmt: skip
         self._work = arrays.Work(
-            f(nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)), f((3, nv)),
+            f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)), f((3, nv)),
             f(6), f(2, i),
         )  # fmt: skip
         self._sums = arrays.Sums(
