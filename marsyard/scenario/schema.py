@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from marsyard.scenario.part import Part, Point, Slope
 from marsyard.units import (
     Acceleration,
     Angle,
@@ -26,13 +27,6 @@ from marsyard.units import (
 )
 
 Vector = tuple[Number, Number, Number]
-Point = tuple[Length, Length, Length]
-
-
-class Part(BaseModel):
-    """A part of a scenario: immutable, no unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 # --- robot
@@ -78,21 +72,13 @@ class Robot(Part):
 # --- ground
 
 
-def _below_vertical(angle: float) -> float:
-    if not 0.0 <= angle < math.pi / 2:
-        raise ValueError(f"{math.degrees(angle):g}° is not a slope; from 0 to below 90° is allowed")
-    return angle
-
-
 class PlaneGround(Part):
     """A plane through `through` that rises by `slope` towards the heading `uphill`."""
 
     kind: Literal["plane"]
     name: str | None = None
     through: Point = Field((0.0, 0.0, 0.0), description="a point of the plane [m]")
-    slope: Annotated[Angle, AfterValidator(_below_vertical)] = Field(
-        0.0, description="inclination, from 0 to below 90° [rad]"
-    )
+    slope: Slope = Field(0.0, description="inclination, from 0 to below 90° [rad]")
     uphill: Angle = Field(0.0, description="heading of steepest ascent, 0 = +x, 90° = +y [rad]")
 
 

@@ -1,0 +1,136 @@
+"""A terrain: layers added up, a soil by place, deterministic from its seed.
+
+    height(x, y) = Σ layers,    soil(x, y) = rock, else the last place, else the map, else default
+
+Outside its bounds a terrain goes on with the value at the nearest point inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.ground.terrain import closed_forms
+from marsyard.ground.terrain.layer import Bounds, Layer
+from marsyard.ground.terrain.soils import SoilMapping, map_soils
+
+if TYPE_CHECKING:
+    from marsyard.scenario.terrain import TerrainSpec
+
+#: what soil 0 is called when a terrain does not name one
+DEFAULT_SOIL = "default"
+
+
+class Terrain:
+    """An immutable terrain.
+
+    Attributes:
+        title: one line.
+        soils: names of the soils that occur; the first is the default.
+        bounds: xmin, xmax, ymin, ymax [m]; None for an endless terrain.
+    """
+
+    __slots__ = ("_layers", "_soil_at", "bounds", "soils", "title")
+
+    title: str
+    soils: tuple[str, ...]
+    bounds: Bounds | None
+
+    def __init__(
+        self,
+        title: str,
+        layers: Sequence[Layer],
+        soils: SoilMapping,
+        bounds: Bounds | None = None,
+    ) -> None:
+        for name, value in (
+            ("title", title), ("_layers", tuple(layers)), ("soils", soils.names),
+            ("_soil_at", soils.index), ("bounds", bounds),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a terrain is immutable")
+
+    def __repr__(self) -> str:
+        where = "endless" if self.bounds is None else f"bounds {self.bounds}"
+        return f"<Terrain '{self.title}', {len(self._layers)} layers, {where}, soils {self.soils}>"
+
+    def height(self, x, y) -> np.ndarray:
+        """Heights [m] at points x, y [m] of any equal shapes."""
+        x, y = self._inside(x, y)
+        total = np.zeros(x.shape)
+        for layer in self._layers:
+            total += layer.heights(x, y)
+        return total
+
+    def soil(self, x, y) -> np.ndarray:
+        """Index into `soils` at points x, y [m] of any equal shapes, int64."""
+        x, y = self._inside(x, y)
+        return self._soil_at(x, y)
+
+    def _inside(self, x, y) -> tuple[np.ndarray, np.ndarray]:
+        x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        if x.shape != y.shape:
+            x, y = np.broadcast_arrays(x, y)
+        if self.bounds is not None:
+            xmin, xmax, ymin, ymax = self.bounds
+            x, y = np.clip(x, xmin, xmax), np.clip(y, ymin, ymax)
+        return x, y
+
+
+def build_terrain(spec: TerrainSpec, folder: Path | None = None) -> Terrain:
+    """The terrain that `spec` describes; relative files count from `folder`, then from here."""
+    layers = []
+    for index, part in enumerate(spec.layers):
+        random = _generator(spec.seed, index, getattr(part, "seed", None))
+        try:
+            layers.append(_BUILDERS[part.kind](part, random, folder))
+        except InputError as error:
+            raise InputError(f"layers.{index} ({part.kind}): {error}") from None
+    soils = map_soils(spec, layers, folder, DEFAULT_SOIL)
+    return Terrain(spec.title, layers, soils, _bounds(spec, layers))
+
+
+def _generator(seed: int, index: int, own: int | None) -> np.random.Generator:
+    """The random numbers of a layer: from its own seed, or from the terrain's and its place."""
+    if own is not None:
+        return np.random.default_rng(np.random.SeedSequence(own))
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
+
+
+def _bounds(spec: TerrainSpec, layers: Sequence[Layer]) -> Bounds | None:
+    """The rectangle that lies in the terrain's own bounds and in those of all layers."""
+    given = [layer.bounds for layer in layers if layer.bounds is not None]
+    if spec.bounds is not None:
+        (x0, x1), (y0, y1) = spec.bounds
+        given.append((x0, x1, y0, y1))
+    if not given:
+        return None
+    columns = list(zip(*given, strict=True))
+    xmin, xmax, ymin, ymax = max(columns[0]), min(columns[1]), max(columns[2]), min(columns[3])
+    if not (xmin < xmax and ymin < ymax):
+        listed = "; ".join(f"x {a:g} to {b:g}, y {c:g} to {d:g} m" for a, b, c, d in given)
+        raise InputError(
+            f"bounds: those of the terrain and its layers have no part in common: {listed}"
+        )
+    return xmin, xmax, ymin, ymax
+
+
+# --- one builder per kind of layer; heavy imports wait for the first use
+
+
+def _closed(form: Callable) -> Callable:
+    return lambda part, random, folder: Layer(form(part))
+
+
+_BUILDERS: dict[str, Callable[..., Layer]] = {
+    "plane": _closed(closed_forms.plane),
+    "step": _closed(closed_forms.step),
+    "bump": _closed(closed_forms.bump),
+    "sine": _closed(closed_forms.sine),
+}

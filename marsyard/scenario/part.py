@@ -1,0 +1,28 @@
+"""What all parts of a scenario have in common."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from marsyard.units import Angle, Length
+
+Point = tuple[Length, Length, Length]
+
+
+class Part(BaseModel):
+    """A part of a scenario: immutable, no unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def _below_vertical(angle: float) -> float:
+    if not 0.0 <= angle < math.pi / 2:
+        raise ValueError(f"{math.degrees(angle):g}° is not a slope; from 0 to below 90° is allowed")
+    return angle
+
+
+#: an inclination, from 0 to below 90° [rad]
+Slope = Annotated[Angle, AfterValidator(_below_vertical)]
