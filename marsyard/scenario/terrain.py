@@ -109,8 +109,8 @@ class FractalLayer(Part):
     def _sizes(self) -> FractalLayer:
         if self.patch < 8 * self.spacing:
             raise ValueError("patch must be at least 8 spacings long")
-        if self.patch > 8192 * self.spacing:
-            raise ValueError("patch must be at most 8192 spacings long (it is kept in memory)")
+        if self.patch > 4096 * self.spacing:
+            raise ValueError("patch must be at most 4096 spacings long (it is kept in memory)")
         if not 2 * self.spacing <= self.lag <= self.patch / 2:
             raise ValueError(
                 f"lag = {self.lag:g} m must lie between two spacings ({2 * self.spacing:g} m) and "
@@ -251,7 +251,9 @@ class FileLayer(_Grid):
     kind: Literal["file"]
     file: str = Field(description="path; counts from the folder of this file, then from here")
     band: Annotated[int, Field(ge=1)] = Field(1, description="of a raster, from 1")
-    unit: LengthUnit = Field("m", description="of the heights in the file")
+    unit: LengthUnit | None = Field(
+        None, description="of the heights in the file; default: what it says, else m"
+    )
     scale: Annotated[Number, Field(gt=0)] = Field(1.0, description="factor on the heights")
     heights: Span | None = Field(
         None, description="of a picture: heights of black and white [m], instead of scale"
@@ -288,7 +290,7 @@ class FileLayer(_Grid):
 
     @model_validator(mode="after")
     def _one_scale(self) -> FileLayer:
-        if self.heights is not None and (self.scale != 1.0 or self.unit != "m"):
+        if self.heights is not None and (self.scale != 1.0 or self.unit is not None):
             raise ValueError("give either 'heights' or 'scale' and 'unit', not both")
         return self
 

@@ -8,14 +8,15 @@ Outside its bounds a terrain goes on with the value at the nearest point inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground.terrain import closed_forms
-from marsyard.ground.terrain.layer import Bounds, Layer
+from marsyard.ground.terrain.layer import Bounds, Heights, Layer
 from marsyard.ground.terrain.soils import SoilMapping, map_soils
 
 if TYPE_CHECKING:
@@ -25,53 +26,39 @@ if TYPE_CHECKING:
 DEFAULT_SOIL = "default"
 
 
+@dataclass(frozen=True, eq=False)
 class Terrain:
     """An immutable terrain.
 
     Attributes:
         title: one line.
-        soils: names of the soils that occur; the first is the default.
+        layers: what is added up.
+        soil_mapping: which soil lies where.
         bounds: xmin, xmax, ymin, ymax [m]; None for an endless terrain.
     """
 
-    __slots__ = ("_layers", "_soil_at", "bounds", "soils", "title")
-
     title: str
-    soils: tuple[str, ...]
-    bounds: Bounds | None
+    layers: tuple[Layer, ...]
+    soil_mapping: SoilMapping = field(repr=False)
+    bounds: Bounds | None = None
 
-    def __init__(
-        self,
-        title: str,
-        layers: Sequence[Layer],
-        soils: SoilMapping,
-        bounds: Bounds | None = None,
-    ) -> None:
-        for name, value in (
-            ("title", title), ("_layers", tuple(layers)), ("soils", soils.names),
-            ("_soil_at", soils.index), ("bounds", bounds),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a terrain is immutable")
-
-    def __repr__(self) -> str:
-        where = "endless" if self.bounds is None else f"bounds {self.bounds}"
-        return f"<Terrain '{self.title}', {len(self._layers)} layers, {where}, soils {self.soils}>"
+    @property
+    def soils(self) -> tuple[str, ...]:
+        """Names of the soils that occur; the first is the default."""
+        return self.soil_mapping.names
 
     def height(self, x, y) -> np.ndarray:
         """Heights [m] at points x, y [m] of any equal shapes."""
         x, y = self._inside(x, y)
         total = np.zeros(x.shape)
-        for layer in self._layers:
+        for layer in self.layers:
             total += layer.heights(x, y)
         return total
 
     def soil(self, x, y) -> np.ndarray:
         """Index into `soils` at points x, y [m] of any equal shapes, int64."""
         x, y = self._inside(x, y)
-        return self._soil_at(x, y)
+        return self.soil_mapping.index(x, y)
 
     def _inside(self, x, y) -> tuple[np.ndarray, np.ndarray]:
         x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -93,7 +80,7 @@ def build_terrain(spec: TerrainSpec, folder: Path | None = None) -> Terrain:
         except InputError as error:
             raise InputError(f"layers.{index} ({part.kind}): {error}") from None
     soils = map_soils(spec, layers, folder, DEFAULT_SOIL)
-    return Terrain(spec.title, layers, soils, _bounds(spec, layers))
+    return Terrain(spec.title, tuple(layers), soils, _bounds(spec, layers))
 
 
 def _generator(seed: int, index: int, own: int | None) -> np.random.Generator:
@@ -123,14 +110,65 @@ def _bounds(spec: TerrainSpec, layers: Sequence[Layer]) -> Bounds | None:
 
 # --- one builder per kind of layer; heavy imports wait for the first use
 
+Builder = Callable[[Any, np.random.Generator, Path | None], Layer]
 
-def _closed(form: Callable) -> Callable:
+
+def _closed(form: Callable[[Any], Heights]) -> Builder:
     return lambda part, random, folder: Layer(form(part))
 
 
-_BUILDERS: dict[str, Callable[..., Layer]] = {
+def _fractal(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
+    from marsyard.ground.terrain.fractal import fractal
+
+    return fractal(part, random)
+
+
+def _crater(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
+    from marsyard.ground.terrain.craters import crater
+
+    return crater(part)
+
+
+def _craters(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
+    from marsyard.ground.terrain.craters import craters
+
+    return craters(part, random)
+
+
+def _rocks(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
+    from marsyard.ground.terrain.rocks import rocks
+
+    return rocks(part, random)
+
+
+def _array(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
+    from marsyard.ground.terrain.grids import array
+
+    return array(part)
+
+
+def _file(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
+    from marsyard.ground.terrain.grids import file
+
+    return file(part, folder)
+
+
+def _mesh(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
+    from marsyard.ground.terrain.mesh import mesh
+
+    return mesh(part, folder)
+
+
+_BUILDERS: dict[str, Builder] = {
     "plane": _closed(closed_forms.plane),
     "step": _closed(closed_forms.step),
     "bump": _closed(closed_forms.bump),
     "sine": _closed(closed_forms.sine),
+    "fractal": _fractal,
+    "crater": _crater,
+    "craters": _craters,
+    "rocks": _rocks,
+    "array": _array,
+    "file": _file,
+    "mesh": _mesh,
 }
