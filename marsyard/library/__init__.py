@@ -1,8 +1,9 @@
-"""The library: rovers, soils and scenarios as data files, each number with its source.
+"""The library: rovers, soils, grounds and scenarios as data files, each number with its source.
 
 rovers/NAME/robot.yaml      roles, wheels, sources; robot.xml beside it is the MJCF model
 scenarios/GROUP/NAME.yaml   called GROUP/NAME
 soils/NAME.yaml
+grounds/NAME.yaml           a terrain: layers, soils by place
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import yaml
 from marsyard.errors import InputError, suggest
 
 FOLDER = Path(__file__).parent
-KINDS = ("scenarios", "rovers", "soils")
+KINDS = ("scenarios", "rovers", "soils", "grounds")
 
 
 def names(kind: str) -> list[str]:

@@ -136,23 +136,28 @@ def _set(data: dict[str, Any], key: str, value: Any) -> None:
 
 # --- errors in one sentence
 
-_GROUNDS = ("plane", "sphere", "box", "mesh")
+_KINDS = {
+    "plane", "sphere", "box", "mesh",
+    "step", "bump", "sine", "fractal", "crater", "craters", "rocks", "array", "file",
+    "circle", "polygon",
+}  # fmt: skip
 
 
-def _sentence(error: ValidationError) -> str:
+def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     first = error.errors()[0]
     location = [str(p) for p in first["loc"]]
-    # pydantic names the kind of a ground between its index and the key
-    if location[:1] == ["ground"] and len(location) > 2 and location[2] in _GROUNDS:
-        del location[2]
+    # pydantic names the kind of a ground, layer or place between its index and the key
+    for k in range(len(location) - 1, 0, -1):
+        if location[k - 1].isdigit() and location[k] in _KINDS:
+            del location[k]
     where = ".".join(location)
     message = first["msg"].removeprefix("Value error, ")
     context = first.get("ctx", {})
     kind = first["type"]
     value = first.get("input")
     if kind == "extra_forbidden":
-        valid = _fields_at(Scenario, location[:-1])
-        parent = ".".join(location[:-1]) or "the scenario"
+        valid = _fields_at(model, location[:-1])
+        parent = ".".join(location[:-1]) or "the file"
         return f"{where}: unknown key '{location[-1]}' in {parent}; {suggest(location[-1], valid)}"
     if kind == "missing" and location[-1].isdigit():
         return f"{'.'.join(location[:-1])}: has too few values"

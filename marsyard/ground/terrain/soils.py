@@ -1,4 +1,8 @@
-"""Which soil lies where: rocks over places over a map over the default."""
+"""Which soil lies where: rocks over places over a map over the default.
+
+A map gives the soil of its nearest pixel, within its window; beyond it the default lies. A legend
+says which value, or which colour "#rrggbb", is which soil.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.errors import InputError
 from marsyard.ground.terrain.layer import Layer
 
 if TYPE_CHECKING:
@@ -37,16 +42,56 @@ def map_soils(
             names.append(name)
         return names.index(name)
 
+    base = _map(spec.soil_map, folder, number) if spec.soil_map is not None else None
     patches: list[tuple[int, Covers]] = [(number(p.soil), _covers(p)) for p in spec.places]
     patches += [(number(a.soil), a.covers) for a in layers if a.soil and a.covers is not None]
 
     def index(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        out = np.zeros(x.shape, dtype=np.int64)
+        out = np.zeros(x.shape, dtype=np.int64) if base is None else base(x, y)
         for soil, covers in patches:
             out[covers(x, y)] = soil
         return out
 
     return SoilMapping(tuple(names), index)
+
+
+def _map(spec: Any, folder: Path | None, number: Callable[[str], int]) -> Covers:
+    """Index of the soil by a map."""
+    from marsyard.ground.terrain.files import read_classes
+    from marsyard.ground.terrain.grids import Grid, nearest
+
+    grid = read_classes(spec, folder)
+    soils = np.zeros(grid.values.shape, dtype=np.int64)
+    known = ~np.isfinite(grid.values)  # no data: the default soil
+    for key, soil in spec.legend.items():
+        here = grid.values == _legend_value(key)
+        known |= here
+        soils[here] = 0 if soil is None else number(soil)
+    if not known.all():
+        values = np.unique(grid.values[~known])
+        listed = ", ".join(f"{v:g}" for v in values[:5]) + (", …" if len(values) > 5 else "")
+        raise InputError(f"soil_map.legend: the values {listed} of {spec.file} are not listed")
+    # a pixel reaches half its size beyond its middle
+    xmin, xmax, ymin, ymax = grid.extent
+    if grid.bounds is None:
+        xmin, xmax = xmin - grid.dx / 2, xmax + grid.dx / 2
+        ymin, ymax = ymin - grid.dy / 2, ymax + grid.dy / 2
+    pick = nearest(Grid(soils, grid.x0, grid.y0, grid.dx, grid.dy))
+
+    def index(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        inside = (x >= xmin) & (x <= xmax) & (y >= ymin) & (y <= ymax)
+        return np.where(inside, pick(x, y), 0)
+
+    return index
+
+
+def _legend_value(key: str) -> float:
+    try:
+        return float(int(key[1:], 16)) if key.startswith("#") else float(key)
+    except ValueError:
+        raise InputError(
+            f"soil_map.legend: '{key}' is neither a number nor a colour such as '#c08040'"
+        ) from None
 
 
 def _covers(place: Any) -> Covers:

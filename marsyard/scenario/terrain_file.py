@@ -1,0 +1,48 @@
+"""Reading terrains: by name from the library, from a YAML file, or an elevation file as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from marsyard import library
+from marsyard.errors import InputError, suggest
+from marsyard.scenario.scenario import _sentence
+from marsyard.scenario.terrain import TerrainSpec
+
+MESHES = (".stl", ".obj", ".ply")
+
+
+def load_terrain(name: str | Path) -> tuple[TerrainSpec, Path | None]:
+    """The terrain called `name` and the folder its files count from.
+
+    `name` is one of the library's grounds, a YAML file of the same shape, or an elevation file
+    (a map, a table, an array, a picture, a mesh), which then is the only layer.
+    """
+    name = str(name)
+    if name in library.names("grounds"):
+        path = library.path_of("grounds", name)
+        return validate_terrain(library.read_yaml(path), name), path.parent
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml"):
+        return validate_terrain(library.read_yaml(path), path.name), path.parent
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give a file or one of the library's grounds")
+    if path.is_file():
+        kind = "mesh" if path.suffix.lower() in MESHES else "file"
+        layer = {"kind": kind, "file": str(path.absolute())}
+        return validate_terrain({"title": path.name, "layers": [layer]}, path.name), None
+    if path.suffix or len(path.parts) > 1:
+        raise InputError(f"{path}: no such file")
+    raise InputError(f"unknown ground '{name}'; {suggest(name, library.names('grounds'))}")
+
+
+def validate_terrain(data: Mapping[str, Any], name: str = "terrain") -> TerrainSpec:
+    """The terrain that `data` describes, or an InputError with one sentence."""
+    try:
+        return TerrainSpec.model_validate(data)
+    except ValidationError as error:
+        raise InputError(f"{name}: {_sentence(error, TerrainSpec)}") from None
