@@ -54,10 +54,7 @@ def _show_entry(kind: str, name: str, data: dict[str, Any]) -> None:
         wheels = data.get("wheels", {})
         typer.echo(f"base body  {data.get('base')}")
         for wheel, w in wheels.items():
-            typer.echo(
-                f"wheel {wheel:<4} {w['shape']}, radius {w['radius']} m, width {w['width']} m, "
-                f"joint {w['joint']}"
-            )
+            typer.echo(f"wheel {wheel:<4} {_wheel(w)}, joint {w['joint']}")
         for role, joints in data.get("roles", {}).items():
             typer.echo(f"role {role:<9} {', '.join(joints)}")
         typer.echo("")
@@ -73,6 +70,18 @@ def _show_entry(kind: str, name: str, data: dict[str, Any]) -> None:
             )
         typer.echo("")
     _sources(data.get("sources", ()))
+
+
+def _wheel(w: dict[str, Any]) -> str:
+    parts = [w["shape"], f"radius {w['radius']} m", f"width {w['width']} m"]
+    if w.get("fillet"):
+        parts.append(f"fillet {w['fillet']} m")
+    if w.get("crown"):
+        parts.append(f"crown {w['crown']} m")
+    g = w.get("grousers")
+    if g:
+        parts.append(f"{g['count']} grousers {g['height']} m high, {g['thickness']} m thick")
+    return ", ".join(parts)
 
 
 def _sources(sources: Any) -> None:

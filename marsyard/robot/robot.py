@@ -1,8 +1,8 @@
 """A robot: an MJCF model with roles.
 
 `robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`, `wheels`
-(body, joint, radius [m], width [m], shape), `roles` (named groups of joints: drives, steering,
-passive, …). A bare MJCF file is a robot without roles.
+(body, joint, radius [m], width [m], shape; optionally fillet [m], crown [m], grousers), `roles`
+(named groups of joints: drives, steering, passive, …). A bare MJCF file is a robot without roles.
 """
 
 from __future__ import annotations
@@ -11,17 +11,32 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import mujoco
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
 from marsyard.units import Length
 
 
+class Grousers(BaseModel):
+    """Straight bars across the tread: how many, and their height and thickness [m].
+
+    They stand out of the wheel's radius by their height and are evenly spaced.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    count: Annotated[int, Field(ge=1)]
+    height: Annotated[Length, Field(gt=0)]
+    thickness: Annotated[Length, Field(gt=0)]
+
+
 class Wheel(BaseModel):
     """A wheel: the body that turns, its joint and its shape.
 
     radius [m]: rolling radius. width [m]: of a cylinder; for a torus twice the tread's own radius.
+    fillet [m]: radius of the tread's rounded edges, 0 for a sharp cylinder.
+    crown [m]: radius of the tread's curvature across the wheel, none for a flat tread.
+    grousers: none for a smooth wheel.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,6 +45,22 @@ class Wheel(BaseModel):
     radius: Annotated[Length, Field(gt=0)]
     width: Annotated[Length, Field(gt=0)]
     shape: Literal["sphere", "disc", "cylinder", "torus"]
+    fillet: Annotated[Length, Field(ge=0)] = 0.0
+    crown: Annotated[Length, Field(gt=0)] | None = None
+    grousers: Grousers | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Wheel:
+        half = self.width / 2
+        if self.fillet > half:
+            raise ValueError(f"fillet = {self.fillet:g} m: at most half the width, {half:g} m")
+        if self.crown is not None and self.crown < half:
+            raise ValueError(f"crown = {self.crown:g} m: at least half the width, {half:g} m")
+        if self.grousers is not None and self.grousers.height >= self.radius:
+            raise ValueError(
+                f"grousers.height = {self.grousers.height:g} m: below the radius, {self.radius:g} m"
+            )
+        return self
 
 
 class Robot(BaseModel):
@@ -98,7 +129,8 @@ def _from_yaml(path: Path, name: str) -> Robot:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(p) for p in first["loc"])
-        raise InputError(f"{path.name}: {where}: {first['msg']}") from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{path.name}: {where}: {said}") from None
     model = path.parent / robot.model
     if not model.exists():
         raise InputError(f"{path.name}: model: no such file '{robot.model}'")
