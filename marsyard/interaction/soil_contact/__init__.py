@@ -1,0 +1,6 @@
+"""The soil contact model (SCM): bodies on a deformable height grid.
+
+R. Krenn, G. Hirzinger: Contact Dynamics Simulation for Space Robotics Applications (2008),
+section III. The footprint of a body on the grid is in `footprint`, stresses and forces in
+`contact`, displaced soil in `flow`.
+"""

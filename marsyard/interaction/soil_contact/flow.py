@@ -1,0 +1,248 @@
+"""Plastic flow: displaced soil is laid down around the footprint and slides to its angle of repose.
+
+Deposition (Krenn and Hirzinger 2008, eqs. (9), (10)). The border of a footprint are the nodes next
+to it that are under no body. Each footprint node gives its displaced volume to the border nodes,
+
+    sinkage part               w = 1/|d|²                          eq. (9)
+    bulldozing and shearing    w = max(0, cos α)^m                 eq. (10)
+
+d from the footprint node to the border node, α the angle between d and the direction in which the
+soil was pushed, weights normalised to one. Where no border node lies in that direction, eq. (9) is
+used.
+
+Erosion (eqs. (11), (12)). A node i loses soil to its eight neighbours j that lie lower by more than
+
+    limit_ij = max(d_ij tan φ_r, u_i − u_j)
+
+where d_ij is their distance, φ_r the angle of repose of the soil at i and u the undisturbed
+heights: natural slopes stand as they are. Half of the largest excess is moved, to the neighbours in
+proportion to their excess. Only nodes that changed, and their neighbours, are looked at. Soil under
+a body neither leaves nor arrives. Soil slides to a slope smaller by one part in a thousand than the
+one that sets it going, so that the sliding ends, and all slopes end at or below the angle of repose.
+
+Every volume that leaves one node arrives at others: soil is conserved to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+
+from marsyard.ground.soil_grid import (
+    MARKED,
+    QUEUED,
+    UNDER,
+    deposit,
+    neighbour,
+    node_x,
+    node_y,
+    remove,
+    wake,
+    wake_around,
+)
+from marsyard.interaction.soil_contact.arrays import (
+    PUSH_X,
+    PUSH_Y,
+    TAN_REPOSE,
+    V_PUSHED,
+    V_SINKAGE,
+)
+from marsyard.jit import inlined, kernel
+
+#: soil that slides comes to rest at this part of the limiting slope
+_REST = 0.999
+
+
+@kernel
+def lay_down(grid, patch, options, b):
+    """Lay the displaced soil of body b down on the border of its footprint."""
+    now = patch.side[b]
+    count = patch.count[now, b]
+    waiting = False
+    for i in range(count):
+        if patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED] > 0.0:
+            waiting = True
+            break
+    if not waiting:
+        return
+    n = find_border(grid, patch, b)
+    if n > 0:
+        area = grid.spacing[0] * grid.spacing[0]
+        for i in range(count):
+            state = patch.state[now, b, i]
+            if state[V_SINKAGE] + state[V_PUSHED] > 0.0:
+                give(grid, patch, options, patch.node[now, b, i], state, n, area)
+        for k in range(n):
+            node = patch.border[k]
+            grid.flag[node] &= ~MARKED & 0xFF
+            grid.time[node] = options.time
+            wake_around(grid, node)
+    # forget the nodes that were left
+    kept = 0
+    for i in range(count):
+        if patch.touching[now, b, i] or n == 0:
+            if kept < i:
+                patch.key[now, b, kept] = patch.key[now, b, i]
+                patch.node[now, b, kept] = patch.node[now, b, i]
+                patch.touching[now, b, kept] = patch.touching[now, b, i]
+                for col in range(patch.state.shape[3]):
+                    patch.state[now, b, kept, col] = patch.state[now, b, i, col]
+            kept += 1
+    patch.count[now, b] = kept
+
+
+@kernel
+def find_border(grid, patch, b):
+    """Nodes next to the footprint and under no body; they are marked. Returns their number."""
+    now = patch.side[b]
+    n = 0
+    for i in range(patch.count[now, b]):
+        node = patch.node[now, b, i]
+        if not patch.touching[now, b, i]:
+            # a node that was left takes its own soil back if it is next to the footprint
+            continue
+        for di in range(-1, 2):
+            for dj in range(-1, 2):
+                other = neighbour(grid, node, di, dj)
+                if other < 0 or grid.flag[other] & (UNDER | MARKED):
+                    continue
+                if n >= patch.border.shape[0]:
+                    return n
+                grid.flag[other] |= MARKED
+                patch.border[n] = other
+                patch.weight[n, 1] = node_x(grid, other)
+                patch.weight[n, 2] = node_y(grid, other)
+                n += 1
+    if n == 0:
+        # the body has left: its last soil goes around the nodes it left
+        for i in range(patch.count[now, b]):
+            node = patch.node[now, b, i]
+            if grid.flag[node] & (UNDER | MARKED) or n >= patch.border.shape[0]:
+                continue
+            grid.flag[node] |= MARKED
+            patch.border[n] = node
+            patch.weight[n, 1] = node_x(grid, node)
+            patch.weight[n, 2] = node_y(grid, node)
+            n += 1
+    return n
+
+
+@kernel
+def give(grid, patch, options, node, state, n, area):
+    """Give the displaced volume of one node to the n border nodes."""
+    x = node_x(grid, node)
+    y = node_y(grid, node)
+    tiny = 0.25 * area
+    volume = state[V_SINKAGE]
+    pushed = state[V_PUSHED]
+    if pushed > 0.0:
+        gx, gy = state[PUSH_X], state[PUSH_Y]
+        size = math.sqrt(gx * gx + gy * gy)
+        total = 0.0
+        if size > 1e-9 * pushed:
+            gx, gy = gx / size, gy / size
+            for k in range(n):
+                dx = patch.weight[k, 1] - x
+                dy = patch.weight[k, 2] - y
+                along = dx * gx + dy * gy
+                w = 0.0
+                if along > 0.0:
+                    w = along * along / max(dx * dx + dy * dy, tiny)
+                    if options.deposit_exponent != 2.0:
+                        w = w ** (0.5 * options.deposit_exponent)
+                patch.weight[k, 0] = w
+                total += w
+        if total > 0.0:
+            share(grid, patch, n, pushed / (area * total))
+        else:
+            volume += pushed
+    if volume > 0.0:
+        total = 0.0
+        for k in range(n):
+            dx = patch.weight[k, 1] - x
+            dy = patch.weight[k, 2] - y
+            w = 1.0 / max(dx * dx + dy * dy, tiny)
+            patch.weight[k, 0] = w
+            total += w
+        share(grid, patch, n, volume / (area * total))
+    state[V_SINKAGE] = 0.0
+    state[V_PUSHED] = 0.0
+    state[PUSH_X] = 0.0
+    state[PUSH_Y] = 0.0
+
+
+@inlined
+def share(grid, patch, n, factor):
+    """Deposit factor times its weight on each border node [m]."""
+    for k in range(n):
+        dz = factor * patch.weight[k, 0]
+        if dz > 0.0:
+            deposit(grid, patch.border[k], dz)
+
+
+@kernel
+def settle(grid, soils, time, most):
+    """Let woken nodes slide to rest; looks at no more than `most` nodes. Returns how many."""
+    ds = grid.spacing[0]
+    diagonal = math.sqrt(2.0) * ds
+    size = grid.queue.shape[0]
+    done = 0
+    while grid.queue_ends[1] > 0 and done < most:
+        done += 1
+        node = grid.queue[grid.queue_ends[0]]
+        grid.queue_ends[0] += 1
+        if grid.queue_ends[0] == size:
+            grid.queue_ends[0] = 0
+        grid.queue_ends[1] -= 1
+        grid.flag[node] &= ~QUEUED & 0xFF
+        if grid.flag[node] & UNDER:
+            continue
+        slope = soils.table[grid.soil[node], TAN_REPOSE]
+        top = grid.base[node] + grid.ref[node] - grid.depth[node]
+        # first look: is any neighbour too low?
+        steep = False
+        largest = 0.0
+        total = 0.0
+        for di in range(-1, 2):
+            for dj in range(-1, 2):
+                if di == 0 and dj == 0:
+                    continue
+                other = neighbour(grid, node, di, dj)
+                if other < 0 or grid.flag[other] & UNDER:
+                    continue
+                distance = ds if di == 0 or dj == 0 else diagonal
+                low = grid.base[other] + grid.ref[other] - grid.depth[other]
+                natural = grid.base[node] - grid.base[other]
+                limit = max(distance * slope, natural)
+                if top - low > limit * (1.0 + 1e-12) + 1e-12:
+                    steep = True
+                excess = top - low - max(_REST * distance * slope, natural)
+                if excess > 0.0:
+                    largest = max(largest, excess)
+                    total += excess
+        if not steep or total <= 0.0:
+            continue
+        # then half of the largest excess goes
+        factor = 0.5 * largest / total
+        gone = 0.0
+        for di in range(-1, 2):
+            for dj in range(-1, 2):
+                if di == 0 and dj == 0:
+                    continue
+                other = neighbour(grid, node, di, dj)
+                if other < 0:
+                    continue
+                if not grid.flag[other] & UNDER:
+                    distance = ds if di == 0 or dj == 0 else diagonal
+                    low = grid.base[other] + grid.ref[other] - grid.depth[other]
+                    natural = grid.base[node] - grid.base[other]
+                    excess = top - low - max(_REST * distance * slope, natural)
+                    if excess > 0.0:
+                        dz = factor * excess
+                        deposit(grid, other, dz)
+                        gone += dz
+                        grid.time[other] = time
+                wake(grid, other)
+        remove(grid, node, gone)
+        grid.time[node] = time
+        wake(grid, node)
+    return done

@@ -1,0 +1,277 @@
+"""The footprint: grid nodes under a body, with the body's lower surface above each of them.
+
+A wheel is not a cloud of vertices (Krenn, Fig. 14) but the surface itself: for a vertical line
+through a node, the point where it enters the wheel from below is found in closed form. The wheel is
+a surface of revolution about its axle a with radius R(y) at lateral place y:
+
+    cylinder  R(y) = r                                    |y| ≤ w/2
+    rounded   R(y) = r − ρ + √(ρ² − (|y| − w/2 + ρ)²)      where |y| > w/2 − ρ
+    crowned   R(y) = r − R_c + √(R_c² − y²)
+
+(both together are allowed). A line p + t e_z enters the cylinder of radius R at
+
+    (1 − a_z²) t² − 2 a_z u t + |p|² − u² − R² = 0,   u = a·p,   lower root,
+
+and the slab |y| ≤ w/2 at t = (∓w/2 − u)/a_z; the wheel is entered at the later of the two. Where R
+depends on y, y = u + a_z t is found by iteration (none is needed for a level axle).
+
+Other bodies are triangle meshes: each triangle that faces down is laid over the nodes it covers,
+and all nodes get the same weight, so that together they stand for the area of the lower side as
+seen from above.
+
+Weights. The width of a wheel is seldom a whole number of grid spacings. A node stands for the strip
+from half way to its inner neighbours to the wheel's edge if no other node lies between: weight
+(e_left + e_right)/D with e = D/2, or the distance to the edge where that is below D;
+D = ds max(|a_x|, |a_y|) is the lateral distance of rows of nodes. The weights add up to the width
+exactly for a wheel along the grid or its diagonal, and on average for every other heading.
+"""
+
+from __future__ import annotations
+
+import math
+
+from marsyard.ground.soil_grid import SIDE, ask_for_tile, find_tile, tile_key
+from marsyard.interaction.soil_contact.arrays import (
+    NEEDS_TILES,
+    NX,
+    NY,
+    NZ,
+    PX,
+    PY,
+    PZ,
+    TOO_MANY_NODES,
+    WEIGHT,
+    Z,
+)
+from marsyard.jit import inlined, kernel
+
+#: surfaces steeper than this are not pressed on from above
+STEEPEST = 0.05
+
+
+@inlined
+def tread(radius, half, rounding, crown, y):
+    """Radius of the tread at lateral place y, and its slope dR/dy."""
+    R = radius
+    slope = 0.0
+    if crown > 0.0:
+        root = math.sqrt(max(crown * crown - y * y, 1e-12))
+        R += root - crown
+        slope -= y / root
+    if rounding > 0.0:
+        over = abs(y) - half + rounding
+        if over > 0.0:
+            root = math.sqrt(max(rounding * rounding - over * over, 1e-4 * rounding * rounding))
+            R += root - rounding
+            slope -= math.copysign(over / root, y)
+    return R, slope
+
+
+@kernel
+def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
+    """Nodes whose surface lies above the wheel's lower side. Returns their number or −status."""
+    ds = grid.spacing[0]
+    cx, cy, cz = c[0], c[1], c[2]
+    ax, ay, az = a[0], a[1], a[2]
+    flat = math.sqrt(max(ax * ax + ay * ay, 1e-12))
+    hx = radius * math.sqrt(max(0.0, 1.0 - ax * ax)) + half * abs(ax)
+    hy = radius * math.sqrt(max(0.0, 1.0 - ay * ay)) + half * abs(ay)
+    # one more node all round: there the displaced soil will be laid down
+    i0 = int(math.ceil((cx - hx) / ds)) - 1
+    i1 = int(math.floor((cx + hx) / ds)) + 1
+    j0 = int(math.ceil((cy - hy) / ds)) - 1
+    j1 = int(math.floor((cy + hy) / ds)) + 1
+    D = ds * max(abs(ax), abs(ay)) / flat
+    A = 1.0 - az * az
+    plain = rounding == 0.0 and crown == 0.0
+    passes = 1 if plain or abs(az) < 1e-9 else 4
+    room = patch.found_key.shape[0]
+    n = 0
+    missing = False
+    for ti in range(i0 // SIDE, i1 // SIDE + 1):
+        for tj in range(j0 // SIDE, j1 // SIDE + 1):
+            slot = find_tile(grid, ti, tj)
+            if slot < 0:
+                ask_for_tile(grid, ti, tj)
+                missing = True
+                continue
+            rank = tile_key(ti, tj)
+            for i in range(max(i0, ti * SIDE), min(i1, ti * SIDE + SIDE - 1) + 1):
+                px = i * ds - cx
+                row = (slot * SIDE + (i - ti * SIDE)) * SIDE - tj * SIDE
+                for j in range(max(j0, tj * SIDE), min(j1, tj * SIDE + SIDE - 1) + 1):
+                    py = j * ds - cy
+                    u = ax * px + ay * py
+                    if abs(u) > half + radius * abs(az):
+                        continue
+                    square = px * px + py * py - u * u
+                    y = min(max(u, -half), half)
+                    R = radius
+                    slope = 0.0
+                    t = 0.0
+                    hit = True
+                    for _ in range(passes):
+                        if not plain:
+                            R, slope = tread(radius, half, rounding, crown, y)
+                        disc = az * az * u * u - A * (square - R * R)
+                        if disc < 0.0:
+                            hit = False
+                            break
+                        t = (az * u - math.sqrt(disc)) / A
+                        y = min(max(u + az * t, -half), half)
+                    if not hit:
+                        continue
+                    node = row + j
+                    level = grid.base[node] + grid.ref[node]
+                    z = level - cz - t
+                    if z <= grid.depth[node]:
+                        continue
+                    # the wheel's flat side, if its axle is not level
+                    side = 0.0
+                    y = u + az * t
+                    if abs(y) > half:
+                        if abs(az) < 1e-9 or y * az > 0.0:
+                            continue
+                        t = (math.copysign(half, y) - u) / az
+                        if square + t * t - (half * half - u * u) > R * R:
+                            continue
+                        z = level - cz - t
+                        if z <= grid.depth[node]:
+                            continue
+                        y = math.copysign(half, y)
+                        side = math.copysign(1.0, az)
+                    # normal into the wheel
+                    if side != 0.0:
+                        nx, ny, nz = side * ax, side * ay, side * az
+                    else:
+                        nx, ny, nz = y * ax - px, y * ay - py, y * az - t
+                        f = slope * R
+                        nx, ny, nz = nx + f * ax, ny + f * ay, nz + f * az
+                        f = 1.0 / math.sqrt(nx * nx + ny * ny + nz * nz)
+                        nx, ny, nz = f * nx, f * ny, f * nz
+                    if nz < STEEPEST:
+                        continue
+                    if n >= room:
+                        return -TOO_MANY_NODES
+                    left = half - y
+                    right = half + y
+                    reach = 0.5 * D if left >= D else left
+                    reach += 0.5 * D if right >= D else right
+                    patch.found_key[n] = rank * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
+                    patch.found_node[n] = node
+                    patch.found[n, Z] = z
+                    patch.found[n, WEIGHT] = reach / D
+                    patch.found[n, NX] = nx
+                    patch.found[n, NY] = ny
+                    patch.found[n, NZ] = nz
+                    patch.found[n, PX] = px
+                    patch.found[n, PY] = py
+                    patch.found[n, PZ] = t
+                    n += 1
+    return -NEEDS_TILES if missing else n
+
+
+@inlined
+def _outside(xa, ya, xb, yb, px, py):
+    """The point lies left of the edge from a to b, or on an edge that belongs to its neighbour."""
+    e = (xb - xa) * (py - ya) - (yb - ya) * (px - xa)
+    return e > 0.0 or (e == 0.0 and (yb < ya or (yb == ya and xb < xa)))
+
+
+@kernel
+def mesh_footprint(grid, patch, triangle, first, last, reach, c, R):
+    """Nodes whose surface lies above the lower side of a mesh. Returns their number or −status."""
+    ds = grid.spacing[0]
+    i0 = int(math.ceil((c[0] - reach) / ds)) - 1
+    i1 = int(math.floor((c[0] + reach) / ds)) + 1
+    j0 = int(math.ceil((c[1] - reach) / ds)) - 1
+    j1 = int(math.floor((c[1] + reach) / ds)) + 1
+    missing = False
+    for ti in range(i0 // SIDE, i1 // SIDE + 1):
+        for tj in range(j0 // SIDE, j1 // SIDE + 1):
+            if find_tile(grid, ti, tj) < 0:
+                ask_for_tile(grid, ti, tj)
+                missing = True
+    if missing:
+        return -NEEDS_TILES
+    room = patch.found_key.shape[0]
+    n = 0
+    covered = 0
+    area = 0.0
+    for k in range(first, last):
+        q = triangle[k]
+        # corners relative to the centre, in the world
+        x0 = R[0] * q[0] + R[1] * q[1] + R[2] * q[2]
+        y0 = R[3] * q[0] + R[4] * q[1] + R[5] * q[2]
+        z0 = R[6] * q[0] + R[7] * q[1] + R[8] * q[2]
+        x1 = R[0] * q[3] + R[1] * q[4] + R[2] * q[5]
+        y1 = R[3] * q[3] + R[4] * q[4] + R[5] * q[5]
+        z1 = R[6] * q[3] + R[7] * q[4] + R[8] * q[5]
+        x2 = R[0] * q[6] + R[1] * q[7] + R[2] * q[8]
+        y2 = R[3] * q[6] + R[4] * q[7] + R[5] * q[8]
+        z2 = R[6] * q[6] + R[7] * q[7] + R[8] * q[8]
+        nx = (y1 - y0) * (z2 - z0) - (z1 - z0) * (y2 - y0)
+        ny = (z1 - z0) * (x2 - x0) - (x1 - x0) * (z2 - z0)
+        nz = (x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0)
+        size = math.sqrt(nx * nx + ny * ny + nz * nz)
+        # faces that look down: outward normal below the horizon
+        if size <= 0.0 or -nz < STEEPEST * size:
+            continue
+        area -= 0.5 * nz
+        slope_x = -nx / nz
+        slope_y = -ny / nz
+        lo_i = int(math.ceil((c[0] + min(x0, x1, x2)) / ds))
+        hi_i = int(math.floor((c[0] + max(x0, x1, x2)) / ds))
+        lo_j = int(math.ceil((c[1] + min(y0, y1, y2)) / ds))
+        hi_j = int(math.floor((c[1] + max(y0, y1, y2)) / ds))
+        for i in range(lo_i, hi_i + 1):
+            px = i * ds - c[0]
+            for j in range(lo_j, hi_j + 1):
+                py = j * ds - c[1]
+                # seen from above the triangle runs clockwise; a node on a shared edge counts once
+                if (
+                    _outside(x0, y0, x1, y1, px, py)
+                    or _outside(x1, y1, x2, y2, px, py)
+                    or _outside(x2, y2, x0, y0, px, py)
+                ):
+                    continue
+                covered += 1
+                t = z0 + slope_x * (px - x0) + slope_y * (py - y0)
+                ti = i // SIDE
+                tj = j // SIDE
+                slot = find_tile(grid, ti, tj)
+                node = (slot * SIDE + i - ti * SIDE) * SIDE + j - tj * SIDE
+                z = grid.base[node] + grid.ref[node] - c[2] - t
+                if z <= grid.depth[node]:
+                    continue
+                key = tile_key(ti, tj) * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
+                # kept in order; a node under two faces belongs to the lower one
+                at = n
+                while at > 0 and patch.found_key[at - 1] > key:
+                    at -= 1
+                if at > 0 and patch.found_key[at - 1] == key:
+                    if patch.found[at - 1, Z] >= z:
+                        continue
+                    at -= 1
+                else:
+                    if n >= room:
+                        return -TOO_MANY_NODES
+                    for m in range(n, at, -1):
+                        patch.found_key[m] = patch.found_key[m - 1]
+                        patch.found_node[m] = patch.found_node[m - 1]
+                        for col in range(patch.found.shape[1]):
+                            patch.found[m, col] = patch.found[m - 1, col]
+                    n += 1
+                patch.found_key[at] = key
+                patch.found_node[at] = node
+                patch.found[at, Z] = z
+                patch.found[at, NX] = -nx / size
+                patch.found[at, NY] = -ny / size
+                patch.found[at, NZ] = -nz / size
+                patch.found[at, PX] = px
+                patch.found[at, PY] = py
+                patch.found[at, PZ] = t
+    # together the nodes stand for the true area of the lower side
+    for k in range(n):
+        patch.found[k, WEIGHT] = area / (covered * ds * ds)
+    return n

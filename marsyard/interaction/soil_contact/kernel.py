@@ -1,0 +1,52 @@
+"""The two calls of a step: forces on all bodies, and the flow of displaced soil."""
+
+from __future__ import annotations
+
+import math
+
+from marsyard.ground.soil_grid import SIDE, ask_for_tile, find_tile
+from marsyard.interaction.soil_contact.arrays import NEEDS_TILES, OK
+from marsyard.interaction.soil_contact.contact import body_contact
+from marsyard.interaction.soil_contact.flow import lay_down, settle
+from marsyard.jit import kernel
+
+
+@kernel
+def soil_forces(grid, soils, bodies, patch, options):
+    """Forces of the soil on all bodies, at their present poses. Returns a status.
+
+    When tiles are missing nothing has changed yet for the body that misses them; the tiles of all
+    others are asked for, too, before any force is computed.
+    """
+    if not tiles_ready(grid, bodies):
+        return NEEDS_TILES
+    for b in range(bodies.kind.shape[0]):
+        status = body_contact(grid, soils, bodies, patch, options, b)
+        if status != OK:
+            return status
+    return OK
+
+
+@kernel
+def tiles_ready(grid, bodies):
+    """All tiles under and next to the bodies exist, and none that settling soil asked for waits."""
+    side = SIDE * grid.spacing[0]
+    for b in range(bodies.kind.shape[0]):
+        c = bodies.centre[b]
+        # two nodes more than the body itself: room for the border and for what slides from it
+        reach = bodies.reach[b] + 2.0 * grid.spacing[0]
+        for ti in range(math.floor((c[0] - reach) / side), math.floor((c[0] + reach) / side) + 1):
+            for tj in range(
+                math.floor((c[1] - reach) / side), math.floor((c[1] + reach) / side) + 1
+            ):
+                if find_tile(grid, ti, tj) < 0:
+                    ask_for_tile(grid, ti, tj)
+    return grid.request_count[0] == 0
+
+
+@kernel
+def soil_flow(grid, soils, patch, options, most):
+    """Lay displaced soil down and let it slide. Returns how many nodes were looked at."""
+    for b in range(patch.side.shape[0]):
+        lay_down(grid, patch, options, b)
+    return settle(grid, soils, options.time, most)
