@@ -55,6 +55,7 @@ class GridArrays(NamedTuple):
     table_key: np.ndarray  # int64[c], number of the tile, −1 = empty
     table_slot: np.ndarray  # int64[c]
     tile: np.ndarray  # int64[t, 2], tile numbers along x and y
+    top: np.ndarray  # float64[t], no node of the tile is higher than this [m]
     count: np.ndarray  # int64[1], tiles in use
     base: np.ndarray  # float64[t · 1024]
     ref: np.ndarray
@@ -144,6 +145,8 @@ def deposit(grid, node, dz):
     fill = min(dz, grid.depth[node])
     grid.depth[node] -= fill
     grid.ref[node] += dz - fill
+    slot = node >> (2 * _SHIFT)
+    grid.top[slot] = max(grid.top[slot], grid.base[node] + grid.ref[node] - grid.depth[node])
 
 
 @inlined
@@ -249,6 +252,7 @@ class SoilGrid:
             )
         nodes = slice(slot * _NODES, (slot + 1) * _NODES)
         a.tile[slot] = ti, tj
+        a.top[slot] = heights.max()
         a.base[nodes] = heights.ravel()
         a.soil[nodes] = np.asarray(self.terrain.soil(x, y)).ravel()
         a.ref[nodes] = 0.0
@@ -340,6 +344,7 @@ class SoilGrid:
         out = {name: getattr(a, name)[: n * _NODES].copy() for name in _CHANGING}
         first, count = (int(v) for v in a.queue_ends)
         out["tile"] = a.tile[:n].copy()
+        out["top"] = a.top[:n].copy()
         out["queue"] = np.take(a.queue, np.arange(first, first + count), mode="wrap")
         return out
 
@@ -355,6 +360,7 @@ class SoilGrid:
         a = self.arrays
         for name in _CHANGING:
             getattr(a, name)[: len(state[name])] = state[name]
+        a.top[: len(tiles)] = state["top"]
         a.queue[: len(state["queue"])] = state["queue"]
         a.queue_ends[:] = 0, len(state["queue"])
 
@@ -379,6 +385,7 @@ def _room_for(tiles: int, spacing: float) -> GridArrays:
         table_key=np.full(size, -1, dtype=np.int64),
         table_slot=np.zeros(size, dtype=np.int64),
         tile=np.zeros((tiles, 2), dtype=np.int64),
+        top=np.zeros(tiles),
         count=np.zeros(1, dtype=np.int64),
         base=np.zeros(n),
         ref=np.zeros(n),
@@ -398,6 +405,7 @@ def _copy_tiles(old: GridArrays, new: GridArrays, tiles: int) -> None:
     for name in ("base", "ref", "depth", "soil", "flag", "time"):
         getattr(new, name)[:n] = getattr(old, name)[:n]
     new.tile[:tiles] = old.tile[:tiles]
+    new.top[:tiles] = old.top[:tiles]
     new.count[0] = tiles
     first, count = (int(v) for v in old.queue_ends)
     new.queue[:count] = np.take(old.queue, np.arange(first, first + count), mode="wrap")

@@ -137,7 +137,7 @@ def _set(data: dict[str, Any], key: str, value: Any) -> None:
 # --- errors in one sentence
 
 _KINDS = {
-    "plane", "sphere", "box", "mesh",
+    "plane", "sphere", "box", "mesh", "terrain", "torque", "speed",
     "step", "bump", "sine", "fractal", "crater", "craters", "rocks", "array", "file",
     "circle", "polygon",
 }  # fmt: skip

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from marsyard.scenario.part import Part, Point, Slope
+from marsyard.scenario.soil import SoilContact, TerrainGround
 from marsyard.units import (
     Acceleration,
     Angle,
@@ -38,6 +39,24 @@ class Spring(Part):
 
     stiffness: Annotated[AngularStiffness, Field(ge=0)] = Field(0.0, description="[N·m/rad]")
     damping: Annotated[AngularDamping, Field(ge=0)] = Field(0.0, description="[N·m·s/rad]")
+
+
+class GrouserChange(Part):
+    """Straight bars across the tread."""
+
+    count: Annotated[int, Field(ge=1)]
+    height: Annotated[Length, Field(gt=0)]
+    thickness: Annotated[Length, Field(gt=0)] = 0.002
+
+
+class WheelChange(Part):
+    """Numbers of all wheels that replace the robot's own (its masses stay)."""
+
+    radius: Annotated[Length, Field(gt=0)] | None = Field(None, description="[m]")
+    width: Annotated[Length, Field(gt=0)] | None = Field(None, description="[m]")
+    fillet: Annotated[Length, Field(ge=0)] | None = Field(None, description="edge rounding [m]")
+    crown: Annotated[Length, Field(gt=0)] | None = Field(None, description="crown radius [m]")
+    grousers: GrouserChange | Literal["none"] | None = None
 
 
 class Robot(Part):
@@ -66,6 +85,12 @@ class Robot(Part):
     )
     settle: bool = Field(
         False, description="place the robot on the ground before the start, whatever its height"
+    )
+    wheel: WheelChange = Field(
+        WheelChange(), description="replaces some numbers of all wheels, as for a test rig"
+    )
+    geoms: dict[str, tuple[Length, ...]] = Field(
+        {}, description="sizes of named geoms that replace the model's (MuJoCo's half sizes) [m]"
     )
 
 
@@ -127,7 +152,10 @@ class MeshGround(Part):
         return self
 
 
-Ground = Annotated[PlaneGround | SphereGround | BoxGround | MeshGround, Field(discriminator="kind")]
+Ground = Annotated[
+    PlaneGround | SphereGround | BoxGround | MeshGround | TerrainGround,
+    Field(discriminator="kind"),
+]
 
 # --- interaction
 
@@ -171,6 +199,9 @@ class Interaction(Part):
     )
     surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
     solver: ContactSolver = ContactSolver()
+    soil: SoilContact = Field(
+        SoilContact(), description="how bodies meet ground of kind terrain, whatever the law"
+    )
 
 
 # --- control
@@ -182,6 +213,16 @@ def _torque(value: Any) -> Any:
         return to_si(value, "torque")
     except ValueError:
         return value
+
+
+def _speed(value: Any) -> Any:
+    """A number with a unit of speed is a number; every other text is an expression."""
+    for kind in ("angular_speed", "speed"):
+        try:
+            return to_si(value, kind)
+        except ValueError:
+            continue
+    return value
 
 
 class TorqueLaw(Part):
@@ -203,6 +244,62 @@ class TorqueLaw(Part):
         if self.end is not None and self.end <= self.start:
             raise ValueError(f"end ({self.end} s) must lie after start ({self.start} s)")
         return self
+
+
+class SpeedLaw(Part):
+    """A motor that holds a joint's speed while `start` ≤ t < `end`:
+    torque = gain (speed − rate), within ± limit, implicit in the rate and so stable at any gain."""
+
+    joints: str | tuple[str, ...] = Field(
+        description="a role (drives, steering, …), a joint, or a list of joints"
+    )
+    speed: Annotated[str | float, BeforeValidator(_speed)] = Field(
+        description="[rad/s], or [m/s] on a slide: a number or an expression as for torque"
+    )
+    gain: Annotated[Number, Field(gt=0)] = Field(
+        1e5, description="[N·m·s/rad] or [N·s/m]; the default is an ideal motor"
+    )
+    limit: Annotated[Number, Field(gt=0)] | None = Field(
+        None, description="largest torque [N·m] or force [N]; default: none"
+    )
+    start: Time = Field(0.0, description="first instant of the law [s]")
+    end: Time | None = Field(None, description="the law ends before this instant [s]")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> SpeedLaw:
+        if self.end is not None and self.end <= self.start:
+            raise ValueError(f"end ({self.end} s) must lie after start ({self.start} s)")
+        return self
+
+
+def _control_kind(value: Any) -> str:
+    has = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
+    return "speed" if "speed" in has else "torque"
+
+
+Control = Annotated[
+    Annotated[TorqueLaw, Tag("torque")] | Annotated[SpeedLaw, Tag("speed")],
+    Discriminator(_control_kind),
+]
+
+
+class Tether(Part):
+    """A linear spring between a point of the robot and a fixed one: it pulls with
+    stiffness (length − free length) where that is positive, and never pushes."""
+
+    name: str = "tether"
+    body: str | None = Field(None, description="of the robot; default: its base")
+    point: Point = Field((0.0, 0.0, 0.0), description="on the body, in its frame [m]")
+    anchor: Point | None = Field(
+        None, description="fixed point in the world [m]; default: see behind"
+    )
+    behind: Annotated[Length, Field(gt=0)] = Field(
+        10.0, description="without an anchor: this far behind the point at the start, level [m]"
+    )
+    stiffness: Annotated[Number, Field(gt=0)] = Field(description="[N/m]")
+    length: Annotated[Length, Field(ge=0)] | None = Field(
+        None, description="free length [m]; default: the length at the start, so it begins slack"
+    )
 
 
 # --- run
@@ -330,7 +427,8 @@ class Scenario(Part):
     ground: tuple[Ground, ...] = Field((PlaneGround(kind="plane", name="plane"),), min_length=0)
     gravity: Annotated[Acceleration, Field(ge=0)] = Field(3.69, description="downwards [m/s²]")
     interaction: Interaction = Interaction()
-    control: tuple[TorqueLaw, ...] = ()
+    control: tuple[Control, ...] = ()
+    tethers: tuple[Tether, ...] = Field((), description="springs between robot and world")
     run: Run
     report: Report = Report()
 

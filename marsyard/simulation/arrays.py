@@ -33,6 +33,8 @@ class Model(NamedTuple):
     has_actuators: bool
     has_collisions: bool  # some geom of the robot collides by MuJoCo's shapes
     has_constraints: bool  # loop closures or joint limits
+    has_rigid: bool  # rigid ground, colliding bodies or constraints: there may be impulses
+    has_soil: bool
     joint_qpos: Array  # int64[njoint] of hinge and slide joints
     joint_dof: Array  # int64[njoint]
     between: int  # number of the law for contacts between bodies
@@ -59,6 +61,9 @@ class Data(NamedTuple):
     com_velocity: Array
     energy: Array
     acceleration: Array
+    geom_xpos: Array
+    geom_xmat: Array
+    tendon_length: Array
 
 
 class Wheels(NamedTuple):
@@ -101,7 +106,7 @@ class Scheme(NamedTuple):
 
 
 class Commands(NamedTuple):
-    """Torque laws as postfix programs; one entry per law and joint."""
+    """Torque and speed laws as postfix programs; one entry per law and joint."""
 
     op: Array
     argument: Array
@@ -110,11 +115,18 @@ class Commands(NamedTuple):
     joint: Array
     start: Array  # int64, first step of the law
     end: Array  # int64, first step after it
+    gain: Array  # float64, of a speed law [N·m·s/rad]; 0 for a torque law
+    limit: Array  # float64, of a speed law [N·m], infinite if none
     stack: Array
     state: Array
     angles: Array
     rates: Array
-    torque: Array  # float64[njoint], what was commanded last [N·m]
+    torque: Array  # float64[njoint], what acted last [N·m]
+    given: Array  # float64[njoint], the part of it from torque laws
+    servo_speed: Array  # float64[njoint], speed to hold [rad/s]
+    servo_gain: Array  # float64[njoint], 0 = no speed law
+    servo_limit: Array  # float64[njoint]
+    servo_full: Array  # float64[njoint], −1, 1 while at the limit, else 0
     manual: Array  # float64[nv], set by hand from Python, added to the laws
 
 
@@ -161,6 +173,7 @@ class Contacts(NamedTuple):
 class Work(NamedTuple):
     """Scratch vectors of the step."""
 
+    q_start: Array
     v_start: Array
     v_free: Array
     force: Array
@@ -183,6 +196,7 @@ class Sums(NamedTuple):
     point: Array  # float64[wheel, 3], last contact point [m], NaN if open
     reaction: Array  # float64[nv]
     other: Array  # float64[3], on bodies that are no wheels, from the ground [N·s]
+    work: Array  # float64[1], of the motors [J]
     stats: Array  # float64[6], as Work.stats, largest or added up
 
 
@@ -206,4 +220,12 @@ class Records(NamedTuple):
     reaction: Array
     other: Array
     energy: Array
+    motor_work: Array
     stats: Array
+    wheel_centre: Array
+    wheel_axis: Array
+    wheel_velocity: Array
+    tether_length: Array
+    soil_sums: Array
+    soil_total: Array
+    stress: Array

@@ -13,7 +13,14 @@ from marsyard.jit import kernel
 from marsyard.simulation.callables import surface_distance
 from marsyard.simulation.contacts import contact_jacobian, find_contacts, wheel_frame
 from marsyard.simulation.moreau_jean import NOT_FINITE_FORCE, OK, step, update_positions
-from marsyard.simulation.mujoco_c import call_md, read_double, read_int32, read_int64
+from marsyard.simulation.mujoco_c import (
+    call_md,
+    call_mdpppi,
+    read_double,
+    read_int32,
+    read_int64,
+)
+from marsyard.simulation.soil import flow_soil, record_soil
 
 
 @kernel
@@ -32,18 +39,26 @@ def command(model, data, commands, h, step_index):
     for j in range(commands.angles.shape[0]):
         commands.angles[j] = data.qpos[model.joint_qpos[j]]
         commands.rates[j] = data.qvel[model.joint_dof[j]]
-        commands.torque[j] = 0.0
+        commands.given[j] = 0.0
+        commands.servo_gain[j] = 0.0
     for k in range(commands.joint.shape[0]):
         if commands.start[k] <= step_index < commands.end[k]:
             j = commands.joint[k]
-            commands.torque[j] += evaluate(
+            value = evaluate(
                 commands.op, commands.argument, commands.first[k], commands.last[k],
                 commands.state, commands.angles, commands.rates, j, commands.stack,
             )  # fmt: skip
+            if commands.gain[k] > 0.0:
+                commands.servo_speed[j] = value
+                commands.servo_gain[j] = commands.gain[k]
+                commands.servo_limit[j] = commands.limit[k]
+            else:
+                commands.given[j] += value
     for i in range(model.nv):
         data.applied[i] = commands.manual[i]
     for j in range(commands.torque.shape[0]):
-        data.applied[model.joint_dof[j]] += commands.torque[j]
+        data.applied[model.joint_dof[j]] += commands.given[j]
+        commands.torque[j] = commands.given[j]
 
 
 #: accelerations of a smooth run beyond this count as diverged [m/s², rad/s²]
@@ -118,7 +133,7 @@ def smooth_tangents(model, data, wheels, sums, normal, frame):
 
 @kernel
 def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
-           records, row, time):  # fmt: skip
+           records, soil, row, time):  # fmt: skip
     """Write one row of records from the current state and empty the sums."""
     nv = model.nv
     update_positions(F, m, d, model)
@@ -142,6 +157,11 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         records.base_quaternion[row, k] = data.xquat[model.base, k]
     for k in range(2):
         records.energy[row, k] = data.energy[k]
+    records.motor_work[row] = sums.work[0]
+    for k in range(data.tendon_length.shape[0]):
+        records.tether_length[row, k] = data.tendon_length[k]
+    if model.has_soil:
+        record_soil(soil, records, row)
     for j in range(commands.torque.shape[0]):
         records.torque[row, j] = commands.torque[j] + commands.manual[model.joint_dof[j]]
     for k in range(6):
@@ -150,10 +170,20 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
     # wheels: gap to every surface, local velocity at the nearest point
     if model.smooth:
         smooth_tangents(model, data, wheels, sums, contacts.near_normal[0], contacts.frame[0])
-    found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
+    found = 0
+    if model.has_rigid:
+        found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
     for w in range(wheels.body.shape[0]):
         centre = data.xpos[wheels.body[w]]
         axis = data.xaxis[wheels.joint[w]]
+        call_mdpppi(F.jac, m, d, work.jac1.ctypes.data, 0, centre.ctypes.data, wheels.body[w])
+        for k in range(3):
+            records.wheel_centre[row, w, k] = centre[k]
+            records.wheel_axis[row, w, k] = axis[k]
+            total = 0.0
+            for j in range(nv):
+                total += work.jac1[k, j] * data.qvel[j]
+            records.wheel_velocity[row, w, k] = total
         nearest = -1
         nearest_gap = math.inf
         for s in range(records.gap.shape[2]):
@@ -190,6 +220,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
     sums.point[:] = math.nan
     sums.reaction[:] = 0.0
     sums.other[:] = 0.0
+    sums.work[:] = 0.0
     sums.stats[:] = 0.0
 
 
@@ -232,8 +263,8 @@ def add_stats(stats, total):
 
 
 @kernel
-def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, contacts, work, sums,
-            records, counters, steps):  # fmt: skip
+def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, contacts, work,
+            sums, records, counters, steps):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.
 
     counters: int64[2], steps done and records written. Stops early with the code of what went
@@ -247,17 +278,21 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, cont
             status = smooth_step(F, O, m, d, model, data, scheme.h, sums, work)
         else:
             status = step(
-                F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, sums
-            )
+                F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil,
+                counters[0] * scheme.h, contacts, work, sums,
+            )  # fmt: skip
         if status != OK:
             work.failure[0] = status
             return status
         counters[0] += 1
         add_stats(work.stats, sums.stats)
+        if model.has_soil and soil.flow_every[0] > 0:
+            if counters[0] % soil.flow_every[0] == 0:
+                flow_soil(F, soil, counters[0] * scheme.h)
         if counters[0] % per_record == 0:
             record(
                 F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
-                records, counters[1], counters[0] * scheme.h,
+                records, soil, counters[1], counters[0] * scheme.h,
             )  # fmt: skip
             counters[1] += 1
     return OK

@@ -35,6 +35,7 @@ from __future__ import annotations
 import math
 
 from marsyard.interaction.nonsmooth.kernel import CONVERGED
+from marsyard.interaction.soil_contact import arrays as soil_status
 from marsyard.jit import kernel
 from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.contacts import (
@@ -51,9 +52,13 @@ from marsyard.simulation.delassus import (
 )
 from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mdppi, call_mppd
 from marsyard.simulation.projection import project
+from marsyard.simulation.soil import account_for_soil, add_soil_inertia, evaluate_soil
 
 # what a step can end with
 OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
+#: what the soil contact model answered is added to this
+SOIL = 100
+NEEDS_TILES = SOIL + soil_status.NEEDS_TILES
 # a predicted gap counts as closed up to this much [m]: what projection and rounding leave open;
 # without it some contacts of a resting pile are missed in turn, and it creeps
 TOUCHING = 1e-9
@@ -71,7 +76,7 @@ def update_positions(F, m, d, model):
 
 
 @kernel
-def free_velocity(F, m, d, model, data, scheme, work):
+def free_velocity(F, m, d, model, data, scheme, commands, soil, work):
     """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite."""
     h, theta, nv = scheme.h, scheme.theta, model.nv
     v = work.v_start
@@ -80,6 +85,9 @@ def free_velocity(F, m, d, model, data, scheme, work):
         data.inertia[model.diagonal[i]] += (
             h * theta * model.damping[i] + h * h * theta * theta * model.stiffness[i]
         )
+    hold_speeds(model, data, commands, h, v)
+    if model.has_soil:
+        add_soil_inertia(data, soil, h)
     call_md(F.factor_inertia, m, d)
     # forces at (q_m, v); mujoco's spring is taken at q_m, the scheme wants q + θ h v
     call_md(F.com_vel, m, d)
@@ -95,6 +103,11 @@ def free_velocity(F, m, d, model, data, scheme, work):
             + data.actuator[i]
             - (2.0 * theta - 1.0) * h * model.stiffness[i] * v[i]
         )
+        if model.has_soil:
+            work.force[i] += soil.generalised[i]
+    for j in range(commands.torque.shape[0]):
+        work.force[model.joint_dof[j]] += commands.torque[j] - commands.given[j]
+    for i in range(nv):
         work.rhs[i] = h * (work.force[i] - work.bias[i])
     call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
     # inertia forces once more, at the mean velocity
@@ -112,6 +125,46 @@ def free_velocity(F, m, d, model, data, scheme, work):
             work.failure[1] = i
             return False
     return True
+
+
+@kernel
+def hold_speeds(model, data, commands, h, v):
+    """Motors with a speed law: torque at the present rate, and gain into the inertia matrix.
+
+    A motor that would exceed its limit gives its limit until the speed is reached.
+    """
+    for j in range(commands.torque.shape[0]):
+        commands.torque[j] = commands.given[j]
+        gain = commands.servo_gain[j]
+        if gain == 0.0:
+            continue
+        i = model.joint_dof[j]
+        limit = commands.servo_limit[j]
+        error = commands.servo_speed[j] - v[i]
+        diagonal = data.inertia[model.diagonal[i]]
+        if commands.servo_full[j] == 0.0:
+            if abs(gain * error) / (1.0 + h * gain / diagonal) > limit:
+                commands.servo_full[j] = math.copysign(1.0, error)
+        elif commands.servo_full[j] * error <= 0.0:
+            commands.servo_full[j] = 0.0
+        if commands.servo_full[j] != 0.0:
+            commands.torque[j] += commands.servo_full[j] * limit
+        else:
+            commands.torque[j] += gain * error
+            data.inertia[model.diagonal[i]] += h * gain
+
+
+@kernel
+def account_for_motors(model, data, commands, h, v, sums):
+    """Torques as they have acted, now that the end velocity is known, and their work."""
+    for j in range(commands.torque.shape[0]):
+        i = model.joint_dof[j]
+        if commands.servo_gain[j] > 0.0 and commands.servo_full[j] == 0.0:
+            torque = commands.servo_gain[j] * (commands.servo_speed[j] - data.qvel[i])
+            commands.torque[j] = commands.given[j] + torque
+            if abs(torque) > commands.servo_limit[j]:
+                commands.servo_full[j] = math.copysign(1.0, torque)
+        sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
 
 
 @kernel
@@ -244,9 +297,15 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
 
 
 @kernel
-def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, sums):
-    """Advance the state by one step; returns OK or what went wrong."""
+def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, time, contacts,
+         work, sums):  # fmt: skip
+    """Advance the state by one step; returns OK or what went wrong.
+
+    NEEDS_TILES is no failure: nothing has changed, and the step can be tried again.
+    """
     h, theta, nv = scheme.h, scheme.theta, model.nv
+    for i in range(model.nq):
+        work.q_start[i] = data.qpos[i]
     for i in range(nv):
         work.v_start[i] = data.qvel[i]
     work.stats[:] = 0.0
@@ -254,7 +313,15 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, s
     # configuration q_m at which everything is evaluated
     call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, (1.0 - theta) * h)
     update_positions(F, m, d, model)
-    found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
+    if model.has_soil:
+        answer = evaluate_soil(F, m, d, model, data, soil, work.v_start, time, work)
+        if answer != 0:
+            for i in range(model.nq):
+                data.qpos[i] = work.q_start[i]
+            return SOIL + answer
+    found = 0
+    if model.has_rigid:
+        found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
     bilateral = 0
     total = found
     if model.has_constraints and found >= 0:
@@ -265,7 +332,7 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, s
         return TOO_MANY_CONTACTS
 
     # motion without contact
-    if not free_velocity(F, m, d, model, data, scheme, work):
+    if not free_velocity(F, m, d, model, data, scheme, commands, soil, work):
         return NOT_FINITE_FORCE
 
     # impulses, and the motion with them
@@ -289,9 +356,12 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, contacts, work, s
             work.failure[1] = i
             return NOT_FINITE_VELOCITY
     call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, theta * h)
+    account_for_motors(model, data, commands, h, work.v_start, sums)
+    if model.has_soil:
+        account_for_soil(data, soil, wheels, h, sums)
 
     # no penetration left
-    if scheme.projection:
+    if scheme.projection and model.has_rigid:
         work.stats[5] = project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work)
     for i in range(model.nq):
         if not math.isfinite(data.qpos[i]):

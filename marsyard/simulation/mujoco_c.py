@@ -56,6 +56,8 @@ class Functions(NamedTuple):
     solve: int = 0  # callbacks of our own, see `callables`
     contacts: int = 0
     distance: int = 0
+    soil_forces: int = 0
+    soil_flow: int = 0
 
 
 _NAMES = {

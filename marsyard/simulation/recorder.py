@@ -1,16 +1,24 @@
 """From the loop's records to a labelled data set.
 
 Dimensions: time, axis (x, y, z), quat (w, x, y, z), wheel, joint, dof, surface, tangent (forward,
-left), component (normal, forward, left). Impulses and reactions are summed over the record interval
-that ends at each time; everything else is the value at that time.
+left), component (normal, forward, left), contact_angle. Impulses and reactions are summed over the
+record interval that ends at each time, forces of the soil are means over it; everything else is the
+value at that time.
+
+Slip ratio s = (r ω − v)/max(|r ω|, |v|), v the speed of the wheel's centre along its heading, level
+with the axle; slip angle: of the velocity against the heading, positive to the left. Both are zero
+at rest, below 0.1 mm/s.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
+
+from marsyard.interaction.soil_contact import arrays as scm
+from marsyard.simulation import soil as soil_loop
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -76,9 +84,22 @@ def dataset(simulation: Simulation) -> xr.Dataset:
         add("contact_velocity", wc, r.contact_velocity, "m/s", "local contact velocity")
         add("contact_point", wx, r.point, "m", "contact point")
         add("contact_impulse_world", wx, r.world, "N·s", "contact impulse per record, in the world")
+        _add_slip(s, ds, add)
+    if s.world.soil is not None:
+        ds = _add_soil(s, ds)
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
+    add("energy_motors", (), np.cumsum(r.motor_work), "J", "work of the motors since the start")
+    tethers = s.scenario.tethers
+    if tethers:
+        ids = [s.model.tendon(f"tether:{t.name}").id for t in tethers]
+        free = s.model.tendon_lengthspring[ids, 1]
+        pull = np.maximum(r.tether_length[:, ids] - free, 0.0) * [t.stiffness for t in tethers]
+        ds = ds.assign_coords(tether=[t.name for t in tethers])
+        ds["tether_force"] = (
+            ("time", "tether"), pull, {"units": "N", "long_name": "pull of the tether"}
+        )  # fmt: skip
     stats = [
         ("contacts", "1", "largest number of active contacts"),
         ("solver_iterations", "1", "most iterations of the contact solver in a step"),
@@ -105,6 +126,134 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     if s.stopped:
         ds.attrs["stopped"] = s.stopped
     return ds
+
+
+#: below this speed a wheel is at rest [m/s]
+REST = 1e-4
+
+
+def _headings(s: Simulation) -> np.ndarray:
+    """Level unit vectors along the wheels' headings, shape [time, wheel, 3]."""
+    axis = s.records.wheel_axis
+    heading = np.stack([axis[..., 1], -axis[..., 0], np.zeros(axis.shape[:-1])], axis=-1)
+    size = np.linalg.norm(heading, axis=-1, keepdims=True)
+    return heading / np.where(size > 0, size, 1.0)
+
+
+def _add_slip(s: Simulation, ds: xr.Dataset, add: Any) -> None:
+    r = s.records
+    # in the plane of heading and axle: a wheel on a slope does not slip because it climbs
+    forward = np.cross(r.wheel_axis, [0.0, 0.0, 1.0])
+    v = r.wheel_velocity
+    across = np.einsum("twk,twk->tw", v, r.wheel_axis)
+    size = np.linalg.norm(forward, axis=-1, keepdims=True)
+    forward = forward / np.where(size > 0, size, 1.0)
+    up = np.cross(forward, r.wheel_axis)
+    level = np.einsum("twk,twk->tw", v, forward)
+    # speed along the ground: with the part of the climb that goes with the heading
+    along = np.copysign(np.hypot(level, np.einsum("twk,twk->tw", v, up)), level)
+    rim = r.velocities[:, s._wheels.dof] * s._contact_radius
+    fastest = np.maximum(np.abs(rim), np.abs(along))
+    moving = fastest > REST
+    slip = np.where(moving, (rim - along) / np.where(moving, fastest, 1.0), 0.0)
+    speed = np.hypot(along, across)
+    angle = np.where(speed > REST, np.arctan2(across, np.abs(along)), 0.0)
+    add("wheel_position", ("wheel", "axis"), r.wheel_centre, "m", "position of the wheel's centre")
+    add("slip_ratio", ("wheel",), slip, "1", "slip ratio")
+    add("slip_angle", ("wheel",), angle, "rad", "slip angle")
+
+
+def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """What the soil did to the wheels, and what happened to the soil."""
+    r = s.records
+    soil = s.world.soil
+    assert soil is not None
+    number = soil.loop.wheel
+    wheels = np.flatnonzero(number >= 0)
+    # means over each record interval; the first record has none
+    interval = np.diff(r.time, prepend=r.time[:1])[:, None]
+    interval[0] = np.inf
+    interval[interval <= 0] = np.inf
+    sums, total = r.soil_sums[:, wheels], r.soil_total[:, wheels]
+    force = sums[..., soil_loop.S_FX : soil_loop.S_FZ + 1] / interval[..., None]
+    moment = sums[..., soil_loop.S_MX : soil_loop.S_MZ + 1] / interval[..., None]
+    heading = _headings(s)
+    left = np.stack([-heading[..., 1], heading[..., 0], np.zeros(heading.shape[:-1])], axis=-1)
+
+    def add(name: str, values: np.ndarray, units: str, text: str) -> None:
+        ds[name] = (("time", "wheel"), values, {"units": units, "long_name": text})
+
+    add("drawbar_pull", np.einsum("twk,twk->tw", force, heading), "N", "force along the heading")
+    add("side_force", np.einsum("twk,twk->tw", force, left), "N", "force to the left")
+    add("wheel_load", force[..., 2], "N", "force of the soil upwards")
+    torque = -np.einsum("twk,twk->tw", moment, r.wheel_axis)
+    add("driving_torque", torque, "N·m", "torque the soil takes from the wheel")
+    add("sinkage", _sinkage(s, total), "m", "depth below the undisturbed surface")
+    add("contact_area", total[..., scm.T_AREA], "m²", "area of the wheel in contact")
+    text = "resistance from "
+    compaction = sums[..., soil_loop.S_COMPACTION] / interval
+    bulldozing = sums[..., soil_loop.S_BULLDOZING] / interval
+    add("compaction_resistance", compaction, "N", text + "pressing soil down")
+    add("bulldozing_resistance", bulldozing, "N", text + "soil piled up")
+    add("pressure_max", total[..., scm.T_PRESSURE], "Pa", "largest normal stress")
+    add("shear_max", total[..., scm.T_SHEAR], "Pa", "largest shear stress")
+    # stresses by the angle around the axle, from behind over the lowest point to the front
+    bins = r.stress.shape[2]
+    angles = ((np.arange(bins) + 0.5) / bins - 0.5) * np.pi
+    ds = ds.assign_coords(
+        contact_angle=(
+            "contact_angle",
+            angles,
+            {"units": "rad", "long_name": "angle ahead of the lowest point"},
+        )
+    )
+    area = r.stress[..., 3]
+    with np.errstate(invalid="ignore"):
+        for k, (name, text) in enumerate(
+            [
+                ("stress_normal", "normal stress"),
+                ("stress_along", "shear stress along the heading"),
+                ("stress_across", "shear stress along the axle"),
+            ]
+        ):
+            values = np.where(area > 0, r.stress[..., k] / area, np.nan)
+            ds[name] = (
+                ("time", "wheel", "contact_angle"), values, {"units": "Pa", "long_name": text}
+            )  # fmt: skip
+    every = r.soil_sums.sum(axis=1)
+
+    def run_up(name: str, column: int, units: str, text: str, sign: float = 1.0) -> None:
+        ds[name] = (
+            ("time",), sign * np.cumsum(every[:, column]), {"units": units, "long_name": text}
+        )  # fmt: skip
+
+    run_up("energy_soil", soil_loop.S_WORK, "J", "work taken by the soil since the start", -1.0)
+    run_up("energy_compaction", soil_loop.S_PLASTIC, "J", "of it, plastic sinkage")
+    run_up("energy_shear", soil_loop.S_SHEAR, "J", "of it, shearing")
+    run_up("displaced_volume", soil_loop.S_VOLUME, "m³", "volume of soil displaced since the start")
+    return ds
+
+
+def _sinkage(s: Simulation, total: np.ndarray) -> np.ndarray:
+    """Depth of the wheels' lowest points below the undisturbed surface; 0 without contact [m]."""
+    r, soil = s.records, s.world.soil
+    assert soil is not None
+    axis = r.wheel_axis
+    radius, half = s._contact_radius, s._wheels.width
+    level = np.sqrt(np.maximum(1.0 - axis[..., 2] ** 2, 1e-12))
+    out = np.zeros(axis.shape[:-1])
+    # down in the wheel's plane, then to its lower edge
+    down = np.stack(
+        [axis[..., 0] * axis[..., 2], axis[..., 1] * axis[..., 2], -(level**2)], axis=-1
+    )
+    down /= level[..., None]
+    edge = -np.sign(axis[..., 2]) * half * (np.abs(axis[..., 2]) > 1e-9)
+    lowest = r.wheel_centre + radius[:, None] * down + edge[..., None] * axis
+    touching = total[..., scm.T_NODES] > 0
+    if touching.any():
+        x, y, z = (lowest[touching][:, k] for k in range(3))
+        out[touching] = soil.grid.terrain.height(x, y) - z
+    return out
 
 
 def _base_motion(s: Simulation) -> tuple[np.ndarray, np.ndarray]:

@@ -117,7 +117,7 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
     for k in range(_MAX_STEPS):
         status = step(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
-            s._ground, law, scheme, s._contacts, s._work, s._sums,
+            s._ground, law, scheme, s._commands, s._soil_loop, 0.0, s._contacts, s._work, s._sums,
         )  # fmt: skip
         if status != OK:
             raise InputError("robot.settle: the robot could not be placed on the ground")

@@ -15,7 +15,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.ground import pack
 from marsyard.interaction.contact_geometry import WHEEL_KINDS
 from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
-from marsyard.scenario.schema import Scenario, whole_ratio
+from marsyard.scenario.schema import Scenario, SpeedLaw, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.callables import (
@@ -27,12 +27,15 @@ from marsyard.simulation.callables import (
 )
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.settle import place_on_ground, smallest_gap
+from marsyard.simulation.soil import STRESS_BINS, flow_of_soil, forces_of_soil
+from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
 from marsyard.simulation.world import (
     World,
     body_name,
     build_world,
     contact_margin,
+    fix_tethers,
     quaternion,
     start_angles,
 )
@@ -81,6 +84,10 @@ class Simulation:
         self._functions = functions()._replace(
             contacts=contact_finder.address, distance=distance_finder.address
         )
+        if self._soil is not None:
+            self._functions = self._functions._replace(
+                soil_forces=forces_of_soil.address, soil_flow=flow_of_soil.address
+            )
         self._offsets = offsets()
         self._start()
 
@@ -149,7 +156,11 @@ class Simulation:
         if count > 0:
             self._need_solver()
         began = clock.perf_counter()
+        end = int(self._counters[0]) + count
         status = self._advance(count)
+        while status == moreau_jean.NEEDS_TILES and self._soil is not None:
+            self._soil.make_tiles()
+            status = self._advance(end - int(self._counters[0]))
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
         if status != moreau_jean.OK:
@@ -160,15 +171,16 @@ class Simulation:
         return loop.advance(
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
-            self._commands, self._contacts, self._work, self._sums, self._records, self._counters,
-            count,
+            self._commands, self._soil_loop, self._contacts, self._work, self._sums, self._records,
+            self._counters, count,
         )  # fmt: skip
 
     def _need_solver(self) -> None:
         """Have the solver's address before the first step; the loop is compiled meanwhile."""
         if self._functions.solve == 0:
             self._advance(0)
-            self._functions = self._functions._replace(solve=solver_address())
+            if self._model.has_rigid:
+                self._functions = self._functions._replace(solve=solver_address())
 
     def dataset(self) -> xr.Dataset:
         """Everything recorded so far as a labelled data set."""
@@ -178,7 +190,8 @@ class Simulation:
 
     def state(self) -> State:
         """A copy of the whole state."""
-        return State({name: np.array(array) for name, array in self._state_arrays().items()})
+        arrays = {name: np.array(array) for name, array in self._state_arrays().items()}
+        return State({**arrays, **(self._soil.state() if self._soil else {})})
 
     def restore(self, state: State) -> None:
         """Go to a state of this world; records written later than it are dropped."""
@@ -186,6 +199,10 @@ class Simulation:
         for name, array in own.items():
             if name not in state.arrays or state.arrays[name].shape != array.shape:
                 raise InputError(f"restore: '{name}' of the saved state does not fit this world")
+        if self._soil is not None:
+            if "soil_tile" not in state.arrays:
+                raise InputError("restore: 'soil_tile' of the saved state does not fit this world")
+            self._soil.restore(dict(state.arrays))
         for name, array in own.items():
             array[...] = state.arrays[name]
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
@@ -218,6 +235,9 @@ class Simulation:
             stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
         law = scenario.interaction
         nonsmooth = law.law == "nonsmooth"
+        constrained = bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any())
+        self._soil = world.soil
+        self._soil_loop = no_soil(nv) if world.soil is None else world.soil.loop
         robot_collides = (world.geom_surface < 0) & ((m.geom_contype | m.geom_conaffinity) != 0)
         self._model = arrays.Model(
             nq=m.nq, nv=nv, base=base, free_base=free_base,
@@ -227,7 +247,11 @@ class Simulation:
             geom_surface=world.geom_surface, geom_wheel=world.geom_wheel,
             has_tendons=m.ntendon > 0, has_actuators=m.nu > 0,
             has_collisions=bool(nonsmooth and robot_collides.any()),
-            has_constraints=bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any()),
+            has_constraints=constrained,
+            has_rigid=bool(
+                constrained or (law.law == "nonsmooth" and (world.surfaces or robot_collides.any()))
+            ),
+            has_soil=world.soil is not None,
             joint_qpos=np.array([m.jnt_qposadr[j] for j in joint_ids], dtype=np.int64),
             joint_dof=np.array([m.jnt_dofadr[j] for j in joint_ids], dtype=np.int64),
             between=len(world.surfaces),
@@ -237,7 +261,7 @@ class Simulation:
         self._data = arrays.Data(
             d.qpos, d.qvel, d.M, d.qLDiagInv, d.qfrc_bias, d.qfrc_passive, d.qfrc_applied,
             d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xmat, d.xquat, d.xaxis, d.subtree_com,
-            d.subtree_linvel, d.energy, d.qacc,
+            d.subtree_linvel, d.energy, d.qacc, d.geom_xpos, d.geom_xmat, d.ten_length,
         )  # fmt: skip
         shape = scenario.robot.wheel_shape
         wheels = list(robot.wheels.values())
@@ -257,6 +281,10 @@ class Simulation:
             width=np.array([w.width / 2 for w in wheels], dtype=float),
             shapes=self._shapes, meshes=ground_table(self._meshes), mesh_surface=numbers,
         )  # fmt: skip
+        # where a wheel meets soil: the tips of its grousers
+        self._contact_radius = np.array(
+            [w.radius + (w.grousers.height if w.grousers and world.soil else 0.0) for w in wheels]
+        )
         names = [s.name for s in world.surfaces]
 
         def by_surface(field: str) -> np.ndarray:
@@ -290,14 +318,22 @@ class Simulation:
         ops: list[np.ndarray] = []
         arguments: list[np.ndarray] = []
         rows = []
+        servos: list[tuple[float, float]] = []
         at = 0
         for k, law in enumerate(self.scenario.control):
-            field = f"control.{k}.torque"
-            program = compile_expression(law.torque, index, field)
+            is_speed = isinstance(law, SpeedLaw)
+            field = f"control.{k}.{'speed' if is_speed else 'torque'}"
+            text = law.speed if isinstance(law, SpeedLaw) else law.torque
+            program = compile_expression(text, index, field)
+            gain = law.gain if isinstance(law, SpeedLaw) else 0.0
+            limit = np.inf
+            if isinstance(law, SpeedLaw) and law.limit is not None:
+                limit = law.limit
             end = _FOREVER if law.end is None else _first_step(law.end, h)
             members = robot.joints_of(law.joints, list(joints), f"control.{k}.joints")
             start = _first_step(law.start, h)
             rows += [(at, at + len(program.op), index[name], start, end) for name in members]
+            servos += [(gain, limit)] * len(members)
             ops.append(program.op)
             arguments.append(program.argument)
             at += len(program.op)
@@ -308,8 +344,11 @@ class Simulation:
             argument=np.concatenate([*arguments, np.zeros(0)]),
             first=table[:, 0].copy(), last=table[:, 1].copy(), joint=table[:, 2].copy(),
             start=table[:, 3].copy(), end=table[:, 4].copy(),
+            gain=np.array([s[0] for s in servos]), limit=np.array([s[1] for s in servos]),
             stack=np.zeros(STACK), state=np.zeros(len(STATE_NAMES)),
-            angles=np.zeros(n), rates=np.zeros(n), torque=np.zeros(n),
+            angles=np.zeros(n), rates=np.zeros(n), torque=np.zeros(n), given=np.zeros(n),
+            servo_speed=np.zeros(n), servo_gain=np.zeros(n), servo_limit=np.zeros(n),
+            servo_full=np.zeros(n),
             manual=np.zeros(self.model.nv),
         )  # fmt: skip
 
@@ -342,12 +381,12 @@ class Simulation:
             place=f((2, 3)), answer=f(4),
         )  # fmt: skip
         self._work = arrays.Work(
-            f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)), f((3, nv)),
-            f(6), f(2, i),
+            f(self.model.nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)),
+            f((3, nv)), f(6), f(2, i),
         )  # fmt: skip
         self._sums = arrays.Sums(
             f((n_wheels, n_surfaces)), f((n_wheels, n_surfaces, 2)), f((n_wheels, 3)),
-            np.full((n_wheels, 3), np.nan), f(nv), f(3), f(6),
+            np.full((n_wheels, 3), np.nan), f(nv), f(3), f(1), f(6),
         )  # fmt: skip
         self._counters = np.zeros(2, np.int64)
         self._records = self._new_records(0)
@@ -361,7 +400,12 @@ class Simulation:
             base_quaternion=f((n, 4)), com=f((n, 3)), com_velocity=f((n, 3)), torque=f((n, j)),
             normal=f((n, w, s)), tangent=f((n, w, s, 2)), world=f((n, w, 3)), point=f((n, w, 3)),
             gap=f((n, w, s)), contact_velocity=f((n, w, 3)), reaction=f((n, nv)), other=f((n, 3)),
-            energy=f((n, 2)), stats=f((n, 6)),
+            energy=f((n, 2)), motor_work=f(n), stats=f((n, 6)), wheel_centre=f((n, w, 3)),
+            wheel_axis=f((n, w, 3)), wheel_velocity=f((n, w, 3)),
+            tether_length=f((n, self.model.ntendon)),
+            soil_sums=f((n, *self._soil_loop.sums.shape)),
+            soil_total=f((n, *self._soil_loop.total.shape)),
+            stress=f((n if self._soil else 0, w, STRESS_BINS, 4), np.float32),
         )  # fmt: skip
 
     def _reserve(self, steps: int) -> None:
@@ -399,6 +443,7 @@ class Simulation:
             d.qvel[3:6] = robot.angular_velocity
         for name, rate in start_angles(world.robot, world.joints, self.scenario, True).items():
             d.qvel[m.jnt_dofadr[m.joint(name).id]] = rate
+        fix_tethers(self.world, d, self.scenario)
         loop.command(self._model, self._data, self._commands, self._scheme.h, 0)
         self.record_now()
 
@@ -409,8 +454,8 @@ class Simulation:
         loop.record(
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
-            self._contacts, self._work, self._sums, self._records, int(self._counters[1]),
-            self.time,
+            self._contacts, self._work, self._sums, self._records, self._soil_loop,
+            int(self._counters[1]), self.time,
         )  # fmt: skip
         self._counters[1] += 1
         self.compile_time += clock.perf_counter() - began
@@ -423,7 +468,10 @@ class Simulation:
             "qpos": d.qpos, "qvel": d.qvel, "act": d.act, "ctrl": d.ctrl,
             "qacc_warmstart": d.qacc_warmstart, "applied": d.qfrc_applied,
             "counters": self._counters[:1], "torque": self._commands.torque,
-            "manual": self._commands.manual, "contact_key": self._contacts.old_key,
+            "manual": self._commands.manual, "given": self._commands.given,
+            "servo_speed": self._commands.servo_speed, "servo_gain": self._commands.servo_gain,
+            "servo_limit": self._commands.servo_limit, "servo_full": self._commands.servo_full,
+            "contact_key": self._contacts.old_key,
             "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
         }  # fmt: skip
         out.update({f"sum_{n}": a for n, a in zip(self._sums._fields, self._sums, strict=True)})
@@ -431,6 +479,8 @@ class Simulation:
 
     def _explain(self, status: int) -> str:
         at = f"t = {self.time + self.scenario.run.step:.6g} s"
+        if status > moreau_jean.SOIL and self._soil is not None:
+            return f"stopped at {at}: {self._soil.explain(status - moreau_jean.SOIL)}"
         if status == moreau_jean.TOO_MANY_CONTACTS:
             return (
                 f"stopped at {at}: more than {len(self._contacts.gap)} contacts at once; "

@@ -13,11 +13,13 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from pydantic import ValidationError
 
 from marsyard.errors import InputError, suggest
 from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
-from marsyard.robot import Robot, load_robot
+from marsyard.robot import Robot, Wheel, load_robot
 from marsyard.scenario.schema import Ground, Scenario
+from marsyard.simulation.soil_world import SoilWorld, build_soil
 
 MARGIN = 0.02  # [m]
 FASTEST = 10.0  # [m/s]
@@ -32,6 +34,7 @@ class World:
 
     robot: Robot
     model: mujoco.MjModel
+    soil: SoilWorld | None
     surfaces: tuple[Surface, ...]
     joints: tuple[str, ...]  # hinge and slide joints in the model's order
     geom_surface: np.ndarray
@@ -71,6 +74,8 @@ def make_surfaces(scenario: Scenario) -> tuple[Surface, ...]:
     """The ground of a scenario as surfaces."""
     surfaces = []
     for ground in scenario.ground:
+        if ground.kind == "terrain":
+            continue
         try:
             surfaces.append(_surface(ground))
         except InputError as error:
@@ -107,10 +112,12 @@ def quaternion(attitude: tuple[float, float, float]) -> tuple[float, float, floa
 
 def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     """Load the robot, add the ground, set gravity and springs, compile."""
-    robot = robot or load_robot(scenario.robot.name)
+    robot = _with_changes(robot or load_robot(scenario.robot.name), scenario)
     surfaces = make_surfaces(scenario)
     spec = robot.spec()
     _check_roles(spec, robot)
+    _set_geoms(spec, robot, scenario)
+    _add_tethers(spec, robot, scenario)
     spec.option.gravity = [0.0, 0.0, -scenario.gravity]
     spec.option.timestep = scenario.run.step
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
@@ -155,7 +162,75 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
         if name.startswith("ground:"):
             geom_surface[g] = names.index(name.removeprefix("ground:"))
         geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
-    return World(robot, model, surfaces, joints, geom_surface, geom_wheel)
+    soil = build_soil(scenario, robot, model, scenario.robot.wheel_shape)
+    return World(robot, model, soil, surfaces, joints, geom_surface, geom_wheel)
+
+
+def _with_changes(robot: Robot, scenario: Scenario) -> Robot:
+    """The robot with the wheel numbers that the scenario changes."""
+    given = scenario.robot.wheel.model_dump(exclude_none=True)
+    if not given:
+        return robot
+    if given.get("grousers") == "none":
+        given["grousers"] = None
+    try:
+        wheels = {
+            name: Wheel.model_validate({**w.model_dump(), **given})
+            for name, w in robot.wheels.items()
+        }
+    except ValidationError as error:
+        message = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"robot.wheel: {message}") from None
+    return robot.model_copy(update={"wheels": wheels})
+
+
+def _set_geoms(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
+    for name, size in scenario.robot.geoms.items():
+        geom = spec.geom(name)
+        if geom is None:
+            names = [g.name for g in spec.geoms if g.name]
+            raise InputError(
+                f"robot.geoms: '{name}' is no geom of {robot.name}; {suggest(name, names)}"
+            )
+        if len(size) > 3 or min(size, default=0.0) <= 0:
+            raise InputError(f"robot.geoms.{name}: give one to three half sizes above 0 [m]")
+        geom.size = [*size, *geom.size[len(size) :]]
+
+
+def _add_tethers(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
+    for k, tether in enumerate(scenario.tethers):
+        body = spec.body(tether.body or robot.base or spec.bodies[1].name)
+        if body is None:
+            names = [b.name for b in spec.bodies]
+            raise InputError(
+                f"tethers.{k}.body: '{tether.body}' is no body of {robot.name}; "
+                f"{suggest(str(tether.body), names)}"
+            )
+        name = f"tether:{tether.name}"
+        body.add_site(name=f"{name}:near", pos=tether.point)
+        # the far end and the free length are set when the start is known
+        spec.worldbody.add_site(name=f"{name}:far", pos=tether.anchor or (0.0, 0.0, 0.0))
+        tendon = spec.add_tendon(name=name)
+        tendon.stiffness = tether.stiffness
+        tendon.springlength = [0.0, tether.length or 0.0]
+        tendon.wrap_site(f"{name}:near")
+        tendon.wrap_site(f"{name}:far")
+
+
+def fix_tethers(world: World, data: mujoco.MjData, scenario: Scenario) -> None:
+    """Set the far ends and free lengths of the tethers for the robot's present pose."""
+    m = world.model
+    mujoco.mj_kinematics(m, data)
+    for tether in scenario.tethers:
+        near, far = (m.site(f"tether:{tether.name}:{end}").id for end in ("near", "far"))
+        start = data.site_xpos[near].copy()
+        if tether.anchor is None:
+            base = m.body(world.robot.base).id if world.robot.base else 1
+            forward = data.xmat[base].reshape(3, 3)[:, 0] * (1.0, 1.0, 0.0)
+            m.site_pos[far] = start - tether.behind * forward / np.linalg.norm(forward)
+        if tether.length is None:
+            length = float(np.linalg.norm(start - m.site_pos[far]))
+            m.tendon_lengthspring[m.tendon(f"tether:{tether.name}").id] = (0.0, length)
 
 
 def _check_roles(spec: mujoco.MjSpec, robot: Robot) -> None:

@@ -32,9 +32,9 @@ STIFF_COLUMNS = 10
 # columns of Patch.total, what a step adds up for each body
 (
     T_AREA, T_PLAN, T_NORMAL, T_COMPACTION, T_BULLDOZING, T_PRESSURE, T_SHEAR, T_PLASTIC_WORK,
-    T_SHEAR_WORK, T_NODES,
-) = range(10)  # fmt: skip
-TOTAL_COLUMNS = 10
+    T_SHEAR_WORK, T_NODES, T_VOLUME,
+) = range(11)  # fmt: skip
+TOTAL_COLUMNS = 11
 
 # what a call can answer
 OK, NEEDS_TILES, TOO_MANY_NODES, LEFT_THE_MAP = range(4)

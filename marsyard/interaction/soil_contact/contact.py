@@ -39,14 +39,15 @@ forces' derivative with respect to the body's velocity V = (v_centre, spin about
     B = Σ A [ (R + θ h ∂p/∂z) n nᵀ + τ_max (∂m/∂v) ],   symmetric and not negative,
 
 goes into the inertia matrix (M + h JᵀBJ): the step is linearly implicit in the soil, stable
-however stiff it is. ∂m/∂v is (h/K) e^(−x) (1 − m·v̂) along v̂ and (1 − e^(−x))/|v| across, x = |v|h/K.
+however stiff it is. With x = |v|h/K, ∂m/∂v is (h/K) e^(−x) (1 − m·v̂) along v̂ and
+(1 − e^(−x))/|v| across.
 
 Displaced soil. What a step presses down, dz = Δz_p, is split by the kinematics at the node
 (v_N, v_T normal and tangential velocity):
     sinkage v_Nz²/v²,   bulldozing (v_Nx² + v_Ny²)/v²,   shearing v_T²/v²     eqs. (6) to (8)
 and is laid down by `flow`.
 Slip carries soil along, too: a layer of thickness δ (grouser height plus the soil's `shear_layer`)
-moves with the body's surface to the end of the contact of length l, which lowers the soil under it by
+moves with the body's surface to the end of the contact of length l, which lowers the soil by
     dz = δ |m| |v_t| h / l.
 A wheel rolling with slip s thus sinks by δ s/(1 − s) more, Reece's slip sinkage of a wheel with
 grousers of height δ; one that spins on the spot digs itself in.
@@ -96,6 +97,7 @@ from marsyard.interaction.soil_contact.arrays import (
     T_PRESSURE,
     T_SHEAR,
     T_SHEAR_WORK,
+    T_VOLUME,
     TAN_PHI,
     TOO_MANY_NODES,
     UNLOADING,
@@ -381,6 +383,7 @@ def stresses(grid, soils, bodies, patch, options, b, found):
             total[T_PLASTIC_WORK] += p * dz * row[WEIGHT] * ds2
         total[T_SHEAR_WORK] += area * strength * speed * mobilised * mobilised * h
         total[T_NODES] += 1.0
+        total[T_VOLUME] += ds2 * (dz + carried)
         field = patch.field[b, k]
         field[F_X] = px
         field[F_Y] = py

@@ -18,7 +18,7 @@ where d_ij is their distance, φ_r the angle of repose of the soil at i and u th
 heights: natural slopes stand as they are. Half of the largest excess is moved, to the neighbours in
 proportion to their excess. Only nodes that changed, and their neighbours, are looked at. Soil under
 a body neither leaves nor arrives. Soil slides to a slope smaller by one part in a thousand than the
-one that sets it going, so that the sliding ends, and all slopes end at or below the angle of repose.
+one that sets it going, so that sliding ends, and all slopes end at or below the angle of repose.
 
 Every volume that leaves one node arrives at others: soil is conserved to rounding.
 """

@@ -187,13 +187,26 @@ def mesh_footprint(grid, patch, triangle, first, last, reach, c, R):
     j0 = int(math.ceil((c[1] - reach) / ds)) - 1
     j1 = int(math.floor((c[1] + reach) / ds)) + 1
     missing = False
+    top = -math.inf
     for ti in range(i0 // SIDE, i1 // SIDE + 1):
         for tj in range(j0 // SIDE, j1 // SIDE + 1):
-            if find_tile(grid, ti, tj) < 0:
+            slot = find_tile(grid, ti, tj)
+            if slot < 0:
                 ask_for_tile(grid, ti, tj)
                 missing = True
+            else:
+                top = max(top, grid.top[slot])
     if missing:
         return -NEEDS_TILES
+    # a body that is higher than all soil around it
+    lowest = math.inf
+    for k in range(first, last):
+        q = triangle[k]
+        for m in range(3):
+            z = R[6] * q[3 * m] + R[7] * q[3 * m + 1] + R[8] * q[3 * m + 2]
+            lowest = min(lowest, z)
+    if c[2] + lowest > top:
+        return 0
     room = patch.found_key.shape[0]
     n = 0
     covered = 0

@@ -1,0 +1,77 @@
+"""Soft ground in a scenario: the deformable terrain, and the options of the soil contact model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from marsyard.scenario.part import Part
+from marsyard.scenario.terrain import TerrainSpec
+from marsyard.units import Length, Number, Time
+
+Above = Annotated[Length, Field(gt=0)]
+
+
+class TerrainGround(Part):
+    """Deformable soil on a height grid. Wheels and colliding bodies meet it by the soil contact
+    model (see `interaction.soil`)."""
+
+    kind: Literal["terrain"]
+    name: str | None = None
+    terrain: str | TerrainSpec = Field(
+        "flat",
+        description="a ground of the library, a YAML or elevation file, or the terrain itself "
+        "(layers, soil, places, …)",
+    )
+    soil: str | dict[str, Any] | None = Field(
+        None,
+        description="the terrain's own soil: one of the library, or a mapping that changes some of "
+        "its numbers ({name: krenn2008, friction_angle: 30 deg}); default: as the terrain says",
+    )
+    spacing: Above = Field(0.02, description="distance of the grid's nodes [m]")
+    outside: Literal["stop", "flat"] = Field(
+        "stop",
+        description="beyond the terrain's bounds: the run stops there with a message, or the "
+        "ground goes on level from its edge",
+    )
+
+
+class SoilContact(Part):
+    """Options of the soil contact model. Krenn and Hirzinger's original form: pressure bekker,
+    shear coulomb, unloading none, slip_transport false."""
+
+    pressure: Literal["bekker", "reece"] = Field(
+        "bekker",
+        description="bekker: p = (k_c/b + k_φ) zⁿ; reece: p = (c k'_c + γ b k'_φ) (z/b)ⁿ",
+    )
+    shear: Literal["janosi", "coulomb"] = Field(
+        "janosi",
+        description="janosi: τ = (c + p tan φ)(1 − exp(−j/K)); coulomb: full strength at any slip",
+    )
+    stick: Above = Field(
+        1e-4, description="slip needed to mobilise the strength with coulomb, in place of K [m]"
+    )
+    unloading: Literal["elastic", "none"] = Field(
+        "elastic", description="elastic: p falls by k_u per metre of rebound; none: at once"
+    )
+    unloading_stiffness: Annotated[Number, Field(gt=0)] = Field(
+        2e7,
+        description="k_u of soils that do not give their own [Pa/m]; an assumed value, of the size "
+        "that Wong reports for sand some centimetres deep",
+    )
+    damping: Annotated[Number, Field(ge=0)] = Field(
+        0.0, description="R, normal stress per speed into the soil [Pa·s/m]"
+    )
+    flow: bool = Field(True, description="displaced soil is laid down around a body and slides")
+    flow_period: Annotated[Time, Field(gt=0)] = Field(
+        0.01, description="time between two flows, rounded to whole steps [s]"
+    )
+    deposit_exponent: Annotated[Number, Field(ge=1)] = Field(
+        2.0, description="m: how narrowly pushed soil follows its direction, cosᵐ α"
+    )
+    slip_transport: bool = Field(
+        True,
+        description="slip carries a layer of soil along, as thick as the grousers are high (and "
+        "the soil's shear_layer): slip sinkage",
+    )

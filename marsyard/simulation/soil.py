@@ -1,0 +1,375 @@
+"""Soil under the robot: the glue between the soil contact model and the engine.
+
+Before a step the soil's forces on all bodies that may touch it are evaluated at the step's
+configuration, together with their derivative B with respect to each body's velocity
+V = (velocity of the centre, spin about the axle). With J the Jacobian of V, the step solves
+
+    (M + … + h Σ JᵀBJ) (v⁺ − v) = h (… + Σ J₆ᵀ F)
+
+so the force that has really acted over the step is F − B (V⁺ − V). That one is recorded, and its
+work goes into the energy balance.
+
+JᵀBJ of a body couples only the degrees of freedom between the body and the world, which MuJoCo's
+sparse inertia matrix couples anyway: it is added in place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import carray, types
+
+from marsyard.ground.soil_grid import GridArrays
+from marsyard.interaction.soil_contact.arrays import (
+    F_ACROSS,
+    F_ALONG,
+    F_AREA,
+    F_PRESSURE,
+    F_X,
+    F_Y,
+    F_Z,
+    T_BULLDOZING,
+    T_COMPACTION,
+    T_PLASTIC_WORK,
+    T_SHEAR_WORK,
+    T_VOLUME,
+    Bodies,
+    Options,
+    Patch,
+    Soils,
+)
+from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
+from marsyard.jit import allocating, callback, kernel
+from marsyard.simulation.mujoco_c import as_pointer, call_mdpppi, void_call
+
+Array = np.ndarray
+
+# columns of SoilLoop.sums, added up between two records
+(
+    S_FX, S_FY, S_FZ, S_MX, S_MY, S_MZ, S_COMPACTION, S_BULLDOZING, S_PLASTIC, S_SHEAR, S_WORK,
+    S_VOLUME,
+) = range(12)  # fmt: skip
+SUM_COLUMNS = 12
+#: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
+STRESS_BINS = 36
+#: nodes that one flow of soil may look at before the rest waits for the next
+_MOST = 1_000_000
+
+
+class SoilLoop(NamedTuple):
+    """What the compiled loop needs to know of the soil; `b` bodies, `k` dofs in a chain."""
+
+    body: Array  # int64[b], mujoco's body
+    joint: Array  # int64[b], mujoco's joint of a wheel's axle, or −1
+    geom: Array  # int64[b], mujoco's geom of a mesh body, or −1
+    wheel: Array  # int64[b], number of the wheel, or −1
+    chain: Array  # int64[b, k], dofs between world and body, ascending
+    chain_count: Array  # int64[b]
+    address: Array  # int64[b, k, k], place in the sparse inertia matrix, or −1
+    jacobian: Array  # float64[b, 6, k]
+    centre: Array  # float64[b, 3], shared with `Bodies`, as are the next three
+    axis: Array
+    rotation: Array
+    twist: Array
+    force: Array  # float64[b, 6], shared with `Patch`, as are the next two
+    stiff: Array
+    total: Array
+    field: Array  # float64[b, n, 7]
+    field_count: Array  # int64[b]
+    generalised: Array  # float64[nv], force of the soil
+    sums: Array  # float64[b, SUM_COLUMNS]
+    numbers: Array  # float64[9], the fields of `Options`
+    table: Array  # int64[tables, 5], addresses and shapes of the arrays of the law
+    flow_every: Array  # int64[1], steps between two flows; 0 = none
+    answer: Array  # int64[1]
+
+
+# --- the law behind plain addresses, as `callables` does it for the contact geometry
+
+_F = types.CPointer(types.float64)
+_N = types.CPointer(types.int64)
+
+
+def soil_table(*groups: NamedTuple) -> np.ndarray:
+    """Address and shape of every array of the law, int64[arrays, 5], in order."""
+    arrays = [a for group in groups for a in group]
+    table = np.zeros((len(arrays), 5), dtype=np.int64)
+    for row, array in zip(table, arrays, strict=True):
+        if not array.flags.c_contiguous:
+            raise TypeError("arrays of the soil law must be contiguous")
+        row[0] = array.ctypes.data
+        row[1 : 1 + array.ndim] = array.shape
+    return table
+
+
+def _reader(kind: type, dimensions: int):
+    if dimensions == 1:
+
+        @allocating
+        def read(table, k):
+            return carray(as_pointer(table[k, 0], kind), (table[k, 1],))
+
+    elif dimensions == 2:
+
+        @allocating
+        def read(table, k):
+            return carray(as_pointer(table[k, 0], kind), (table[k, 1], table[k, 2]))
+
+    elif dimensions == 3:
+
+        @allocating
+        def read(table, k):
+            return carray(as_pointer(table[k, 0], kind), (table[k, 1], table[k, 2], table[k, 3]))
+
+    else:
+
+        @allocating
+        def read(table, k):
+            return carray(
+                as_pointer(table[k, 0], kind), (table[k, 1], table[k, 2], table[k, 3], table[k, 4])
+            )
+
+    return read
+
+
+_f1, _f2, _f4 = (_reader(np.float64, n) for n in (1, 2, 4))
+_f3 = _reader(np.float64, 3)
+_i1, _i2, _i3 = (_reader(np.int64, n) for n in (1, 2, 3))
+_b1, _b3 = (_reader(np.uint8, n) for n in (1, 3))
+_s1 = _reader(np.float32, 1)
+
+
+@allocating
+def _grid(t):
+    return GridArrays(
+        _f1(t, 0), _i1(t, 1), _i1(t, 2), _i2(t, 3), _f1(t, 4), _i1(t, 5), _f1(t, 6), _f1(t, 7),
+        _f1(t, 8), _b1(t, 9), _b1(t, 10), _s1(t, 11), _i1(t, 12), _i1(t, 13), _i2(t, 14),
+        _i1(t, 15),
+    )  # fmt: skip
+
+
+@allocating
+def _soils(t):
+    return Soils(_f2(t, 16), _f2(t, 17), _f2(t, 18))
+
+
+@allocating
+def _bodies(t):
+    return Bodies(
+        _i1(t, 19), _f2(t, 20), _f1(t, 21), _i2(t, 22), _f2(t, 23), _f2(t, 24), _f2(t, 25),
+        _f2(t, 26), _f2(t, 27),
+    )  # fmt: skip
+
+
+@allocating
+def _patch(t):
+    return Patch(
+        _i3(t, 28), _i3(t, 29), _b3(t, 30), _f4(t, 31), _i2(t, 32), _i1(t, 33), _i1(t, 34),
+        _i1(t, 35), _f2(t, 36), _f3(t, 37), _i1(t, 38), _i1(t, 39), _f2(t, 40), _f2(t, 41),
+        _f2(t, 42), _f2(t, 43),
+    )  # fmt: skip
+
+
+@allocating
+def _options(n):
+    return Options(n[0], n[1], n[2], int(n[3]), n[4], n[5], n[6], n[7], n[8])
+
+
+@callback(types.void(_N, types.int64, _F, _N))
+def forces_of_soil(table, tables, numbers, answer):
+    """`soil_forces` on plain pointers."""
+    t = carray(table, (tables, 5))
+    answer[0] = soil_forces(_grid(t), _soils(t), _bodies(t), _patch(t), _options(numbers))
+
+
+@callback(types.void(_N, types.int64, _F, types.int64, _N))
+def flow_of_soil(table, tables, numbers, most, answer):
+    """`soil_flow` on plain pointers."""
+    t = carray(table, (tables, 5))
+    answer[0] = soil_flow(_grid(t), _soils(t), _patch(t), _options(numbers), most)
+
+
+_P, _I = types.int64, types.int64
+_call_forces = void_call((_P, _I, _P, _P))
+_call_flow = void_call((_P, _I, _P, _I, _P))
+
+
+# --- in the step
+
+
+@kernel
+def evaluate_soil(F, m, d, model, data, soil, v, time, work):
+    """Forces of the soil at the present configuration and velocity v. Returns the law's status."""
+    for b in range(soil.body.shape[0]):
+        g = soil.geom[b]
+        for k in range(3):
+            soil.centre[b, k] = data.geom_xpos[g, k] if g >= 0 else data.xpos[soil.body[b], k]
+        if g >= 0:
+            for k in range(9):
+                soil.rotation[b, k] = data.geom_xmat[g, k]
+        else:
+            for k in range(3):
+                soil.axis[b, k] = data.xaxis[soil.joint[b], k]
+        call_mdpppi(
+            F.jac, m, d, work.jac1.ctypes.data, work.jac2.ctypes.data,
+            soil.centre[b].ctypes.data, soil.body[b],
+        )  # fmt: skip
+        for k in range(6):
+            soil.twist[b, k] = 0.0
+        for i in range(soil.chain_count[b]):
+            j = soil.chain[b, i]
+            for k in range(3):
+                soil.jacobian[b, k, i] = work.jac1[k, j]
+                soil.jacobian[b, 3 + k, i] = work.jac2[k, j]
+                soil.twist[b, k] += work.jac1[k, j] * v[j]
+                soil.twist[b, 3 + k] += work.jac2[k, j] * v[j]
+    soil.numbers[2] = time
+    _call_forces(
+        F.soil_forces, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,
+        soil.answer.ctypes.data,
+    )  # fmt: skip
+    for i in range(model.nv):
+        soil.generalised[i] = 0.0
+    for b in range(soil.body.shape[0]):
+        for i in range(soil.chain_count[b]):
+            total = 0.0
+            for k in range(6):
+                total += soil.jacobian[b, k, i] * soil.force[b, k]
+            soil.generalised[soil.chain[b, i]] += total
+    return soil.answer[0]
+
+
+@kernel
+def add_soil_inertia(data, soil, h):
+    """M += h Σ JᵀBJ, in place."""
+    for b in range(soil.body.shape[0]):
+        B = soil.stiff[b]
+        if B[0] == 0.0 and B[3] == 0.0 and B[5] == 0.0:
+            continue
+        J = soil.jacobian[b]
+        ax, ay, az = soil.axis[b, 0], soil.axis[b, 1], soil.axis[b, 2]
+        n = soil.chain_count[b]
+        for i in range(n):
+            x, y, z = J[0, i], J[1, i], J[2, i]
+            s = ax * J[3, i] + ay * J[4, i] + az * J[5, i]
+            gx = h * (B[0] * x + B[1] * y + B[2] * z + B[6] * s)
+            gy = h * (B[1] * x + B[3] * y + B[4] * z + B[7] * s)
+            gz = h * (B[2] * x + B[4] * y + B[5] * z + B[8] * s)
+            gs = h * (B[6] * x + B[7] * y + B[8] * z + B[9] * s)
+            for j in range(i + 1):
+                value = gx * J[0, j] + gy * J[1, j] + gz * J[2, j]
+                value += gs * (ax * J[3, j] + ay * J[4, j] + az * J[5, j])
+                at = soil.address[b, i, j]
+                if at >= 0:
+                    data.inertia[at] += value
+                else:
+                    # mujoco keeps only the diagonal of this pair: put the coupling there
+                    data.inertia[soil.address[b, i, i]] += abs(value)
+                    data.inertia[soil.address[b, j, j]] += abs(value)
+
+
+@kernel
+def account_for_soil(data, soil, wheels, h, sums):
+    """Add what the soil has done in this step, now that its end velocity is known."""
+    for b in range(soil.body.shape[0]):
+        J = soil.jacobian[b]
+        B = soil.stiff[b]
+        V = soil.twist[b]
+        F = soil.force[b]
+        cx = cy = cz = wx = wy = wz = 0.0
+        for i in range(soil.chain_count[b]):
+            v = data.qvel[soil.chain[b, i]]
+            cx += J[0, i] * v
+            cy += J[1, i] * v
+            cz += J[2, i] * v
+            wx += J[3, i] * v
+            wy += J[4, i] * v
+            wz += J[5, i] * v
+        ax, ay, az = soil.axis[b, 0], soil.axis[b, 1], soil.axis[b, 2]
+        x, y, z = cx - V[0], cy - V[1], cz - V[2]
+        s = ax * (wx - V[3]) + ay * (wy - V[4]) + az * (wz - V[5])
+        fx = F[0] - (B[0] * x + B[1] * y + B[2] * z + B[6] * s)
+        fy = F[1] - (B[1] * x + B[3] * y + B[4] * z + B[7] * s)
+        fz = F[2] - (B[2] * x + B[4] * y + B[5] * z + B[8] * s)
+        spin = B[6] * x + B[7] * y + B[8] * z + B[9] * s
+        mx, my, mz = F[3] - spin * ax, F[4] - spin * ay, F[5] - spin * az
+        row = soil.sums[b]
+        row[S_FX] += h * fx
+        row[S_FY] += h * fy
+        row[S_FZ] += h * fz
+        row[S_MX] += h * mx
+        row[S_MY] += h * my
+        row[S_MZ] += h * mz
+        row[S_COMPACTION] += h * soil.total[b, T_COMPACTION]
+        row[S_BULLDOZING] += h * soil.total[b, T_BULLDOZING]
+        row[S_PLASTIC] += soil.total[b, T_PLASTIC_WORK]
+        row[S_SHEAR] += soil.total[b, T_SHEAR_WORK]
+        row[S_VOLUME] += soil.total[b, T_VOLUME]
+        row[S_WORK] += 0.5 * h * (
+            fx * (cx + V[0]) + fy * (cy + V[1]) + fz * (cz + V[2])
+            + mx * (wx + V[3]) + my * (wy + V[4]) + mz * (wz + V[5])
+        )  # fmt: skip
+        w = soil.wheel[b]
+        if w >= 0:
+            sums.world[w, 0] += h * fx
+            sums.world[w, 1] += h * fy
+            sums.world[w, 2] += h * fz
+            # the point under the axle stands for the contact
+            for k in range(3):
+                sums.point[w, k] = soil.centre[b, k]
+            sums.point[w, 2] -= wheels.radius[w] * math.sqrt(ax * ax + ay * ay)
+        else:
+            sums.other[0] += h * fx
+            sums.other[1] += h * fy
+            sums.other[2] += h * fz
+        for i in range(soil.chain_count[b]):
+            total = 0.0
+            total += J[0, i] * fx + J[1, i] * fy + J[2, i] * fz
+            total += J[3, i] * mx + J[4, i] * my + J[5, i] * mz
+            sums.reaction[soil.chain[b, i]] += h * total
+
+
+@kernel
+def record_soil(soil, records, row):
+    """What the soil did since the last record, and the stresses around the wheels."""
+    for b in range(soil.body.shape[0]):
+        for k in range(soil.sums.shape[1]):
+            records.soil_sums[row, b, k] = soil.sums[b, k]
+            soil.sums[b, k] = 0.0
+        for k in range(soil.total.shape[1]):
+            records.soil_total[row, b, k] = soil.total[b, k]
+        w = soil.wheel[b]
+        if w < 0:
+            continue
+        ax, ay, az = soil.axis[b, 0], soil.axis[b, 1], soil.axis[b, 2]
+        size = math.sqrt(max(ax * ax + ay * ay, 1e-12))
+        fx, fy = ay / size, -ax / size
+        # up in the wheel's plane
+        ux, uy, uz = fy * az, -fx * az, fx * ay - fy * ax
+        stress = records.stress[row, w]
+        bins = stress.shape[0]
+        for i in range(bins):
+            for k in range(4):
+                stress[i, k] = 0.0
+        for n in range(soil.field_count[b]):
+            q = soil.field[b, n]
+            down = -(q[F_X] * ux + q[F_Y] * uy + q[F_Z] * uz)
+            angle = math.atan2(q[F_X] * fx + q[F_Y] * fy, down)
+            i = int((angle / math.pi + 0.5) * bins)
+            if 0 <= i < bins:
+                stress[i, 0] += q[F_AREA] * q[F_PRESSURE]
+                stress[i, 1] += q[F_AREA] * q[F_ALONG]
+                stress[i, 2] += q[F_AREA] * q[F_ACROSS]
+                stress[i, 3] += q[F_AREA]
+
+
+@kernel
+def flow_soil(F, soil, time):
+    """Lay displaced soil down and let it slide."""
+    soil.numbers[2] = time
+    _call_flow(
+        F.soil_flow, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,
+        _MOST, soil.answer.ctypes.data,
+    )  # fmt: skip

@@ -1,0 +1,422 @@
+"""From a scenario to soil: the grid, the soils' numbers, and the bodies that may touch it.
+
+Wheels touch soil by their analytic shape; every other geom of the robot that collides, by its
+triangles. The width b of Bekker's law is the wheel's width (Krenn); for other bodies the smaller
+side of a box, the radius of an upright cylinder, a ball or an ellipsoid, the diameter of a capsule,
+and of a mesh the diameter of a disc of the same area as its shadow.
+
+The contact radius of a wheel with grousers is that of their tips: the soil between them moves with
+the wheel.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.ground.soil import Soil, load_soil
+from marsyard.ground.soil_grid import SoilGrid
+from marsyard.ground.terrain import Terrain, build_terrain
+from marsyard.interaction.soil_contact.arrays import (
+    LEFT_THE_MAP,
+    MESH,
+    SOIL_COLUMNS,
+    TOTAL_COLUMNS,
+    WHEEL,
+    Bodies,
+    Patch,
+    Soils,
+    make_patch,
+)
+from marsyard.robot import Robot
+from marsyard.scenario.schema import Scenario
+from marsyard.scenario.soil import SoilContact, TerrainGround
+from marsyard.scenario.terrain_file import load_terrain
+from marsyard.simulation.soil import SUM_COLUMNS, SoilLoop, soil_table
+
+#: soils without elastic unloading release their stress within p/this [Pa/m]
+RIGID_UNLOADING = 1e9
+#: fewer nodes than this under a wheel are too few
+FEWEST_NODES = 4
+
+
+@dataclass
+class SoilWorld:
+    """The soil of a simulation."""
+
+    name: str
+    grid: SoilGrid
+    soils: tuple[Soil, ...]
+    bodies: Bodies
+    numbers: Soils
+    patch: Patch
+    loop: SoilLoop
+    names: tuple[str, ...]  # of the bodies
+
+    def refresh(self) -> None:
+        """Have the loop use the grid's present arrays, after tiles were made."""
+        self.loop.table[:] = soil_table(self.grid.arrays, self.numbers, self.bodies, self.patch)
+
+    def make_tiles(self) -> None:
+        """Make the tiles the loop asked for."""
+        self.grid.fill_requests()
+        self.refresh()
+
+    def explain(self, status: int) -> str:
+        """Why the soil stopped a run, in words."""
+        if status == LEFT_THE_MAP and self.grid.terrain.bounds is not None:
+            xmin, xmax, ymin, ymax = self.grid.terrain.bounds
+            for name, (x, y, _) in zip(self.names, self.bodies.centre, strict=True):
+                if not (xmin <= x <= xmax and ymin <= y <= ymax):
+                    break
+            return (
+                f"{name} left the map at x = {x:.3f}, y = {y:.3f} m (ground.{self.name} "
+                f"ends at x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m; set its 'outside' to "
+                "flat to let it go on)"
+            )
+        return (
+            f"more than {self.patch.found_key.shape[0]} nodes of ground.{self.name} under one "
+            "body; is it deep inside the ground?"
+        )
+
+    # --- state
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that can change, for saving."""
+        out = {f"soil_{name}": a for name, a in self.grid.state().items()}
+        p = self.patch
+        for b in range(len(p.side)):
+            now = int(p.side[b])
+            n = int(p.count[now, b])
+            out[f"soil_contact_{b}_node"] = p.node[now, b, :n].copy()
+            out[f"soil_contact_{b}_key"] = p.key[now, b, :n].copy()
+            out[f"soil_contact_{b}_touching"] = p.touching[now, b, :n].copy()
+            out[f"soil_contact_{b}_state"] = p.state[now, b, :n].copy()
+        out["soil_sums"] = self.loop.sums.copy()
+        return out
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go back to a saved state."""
+        prefix = "soil_"
+        names = ("tile", "top", "ref", "depth", "flag", "time", "queue")
+        self.grid.restore({name: state[prefix + name] for name in names})
+        p = self.patch
+        p.side[:] = 0
+        for b in range(len(p.side)):
+            n = len(state[f"soil_contact_{b}_node"])
+            p.count[0, b] = n
+            p.node[0, b, :n] = state[f"soil_contact_{b}_node"]
+            p.key[0, b, :n] = state[f"soil_contact_{b}_key"]
+            p.touching[0, b, :n] = state[f"soil_contact_{b}_touching"]
+            p.state[0, b, :n] = state[f"soil_contact_{b}_state"]
+        self.loop.sums[:] = state["soil_sums"]
+        self.refresh()
+
+
+def terrain_of(ground: TerrainGround) -> Terrain:
+    """The undisturbed terrain of a ground: from the library, a file, or as described in place."""
+    if isinstance(ground.terrain, str):
+        return build_terrain(*load_terrain(ground.terrain))
+    return build_terrain(ground.terrain)
+
+
+def soils_of(ground: TerrainGround, terrain: Terrain) -> tuple[Soil, ...]:
+    """The soils of a terrain's places; the ground's own choice replaces the first."""
+    out = []
+    for k, name in enumerate(terrain.soils):
+        chosen: Any = ground.soil if k == 0 and ground.soil is not None else name
+        if k == 0 and ground.soil is None and name == "default":
+            raise InputError(
+                "soil: is required and missing; give a soil of the library (see `marsyard list "
+                "soils`) or its numbers"
+            )
+        out.append(load_soil(chosen))
+    return tuple(out)
+
+
+def build_soil(
+    scenario: Scenario, robot: Robot, model: mujoco.MjModel, wheel_shape: str | None
+) -> SoilWorld | None:
+    """The soil of a scenario, or None if it has no ground of kind terrain."""
+    grounds = [g for g in scenario.ground if isinstance(g, TerrainGround)]
+    if not grounds:
+        return None
+    if len(grounds) > 1:
+        raise InputError("ground: only one ground of kind terrain is allowed; use soil by place")
+    ground = grounds[0]
+    try:
+        terrain = terrain_of(ground)
+        soils = soils_of(ground, terrain)
+        grid = SoilGrid(terrain, ground.spacing, ground.outside)
+        return _assemble(scenario, robot, model, wheel_shape, str(ground.name), grid, soils)
+    except InputError as error:
+        raise InputError(f"ground.{ground.name}: {error}") from None
+
+
+@dataclass
+class _Body:
+    kind: int
+    body: int
+    joint: int
+    geom: int
+    wheel: int
+    shape: tuple[float, float, float, float]
+    reach: float
+    width: float
+    lugs: float
+    triangles: np.ndarray
+    name: str
+
+
+def _assemble(
+    scenario: Scenario,
+    robot: Robot,
+    model: mujoco.MjModel,
+    wheel_shape: str | None,
+    name: str,
+    grid: SoilGrid,
+    soils: tuple[Soil, ...],
+) -> SoilWorld:
+    options = scenario.interaction.soil
+    found = [*_wheels(robot, model, wheel_shape), *_other_bodies(robot, model)]
+    for body in found:
+        _check_resolution(body, grid.spacing)
+    n = len(found)
+    numbers = _soil_numbers(soils, found, options, scenario.gravity)
+    triangles = np.concatenate([np.zeros((0, 9)), *(b.triangles for b in found)])
+    ends = np.cumsum([0, *(len(b.triangles) for b in found)])
+    f = np.zeros
+    bodies = Bodies(
+        kind=np.array([b.kind for b in found], dtype=np.int64),
+        shape=np.array([b.shape for b in found], dtype=float).reshape(n, 4),
+        reach=np.array([b.reach for b in found], dtype=float),
+        triangles=np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
+        triangle=triangles,
+        centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)), twist=f((n, 6)),
+    )  # fmt: skip
+    room = max([64, *(int((2 * b.reach / grid.spacing + 3) ** 2) for b in found)])
+    patch = make_patch(n, room)
+    chains = [_chain(model, b.body) for b in found]
+    k = max([1, *(len(c) for c in chains)])
+    chain = np.zeros((n, k), dtype=np.int64)
+    address = np.full((n, k, k), -1, dtype=np.int64)
+    for b, dofs in enumerate(chains):
+        chain[b, : len(dofs)] = dofs
+        _fill_addresses(model, dofs, address[b])
+    h = scenario.run.step
+    bounds = (-np.inf, np.inf, -np.inf, np.inf)
+    if grid.terrain.bounds is not None and grid.outside == "stop":
+        bounds = grid.terrain.bounds
+    every = max(1, round(options.flow_period / h)) if options.flow else 0
+    loop = SoilLoop(
+        body=np.array([b.body for b in found], dtype=np.int64),
+        joint=np.array([b.joint for b in found], dtype=np.int64),
+        geom=np.array([b.geom for b in found], dtype=np.int64),
+        wheel=np.array([b.wheel for b in found], dtype=np.int64),
+        chain=chain,
+        chain_count=np.array([len(c) for c in chains], dtype=np.int64),
+        address=address, jacobian=f((n, 6, k)),
+        centre=bodies.centre, axis=bodies.axis, rotation=bodies.rotation, twist=bodies.twist,
+        force=patch.force, stiff=patch.stiff, total=patch.total, field=patch.field,
+        field_count=patch.field_count,
+        generalised=f(model.nv), sums=f((n, SUM_COLUMNS)),
+        numbers=np.array(
+            [h, scenario.run.theta * h, 0.0, float(options.flow), options.deposit_exponent, *bounds]
+        ),
+        table=f((44, 5), np.int64), flow_every=np.array([every], dtype=np.int64),
+        answer=f(1, np.int64),
+    )  # fmt: skip
+    names = tuple(b.name for b in found)
+    world = SoilWorld(name, grid, soils, bodies, numbers, patch, loop, names)
+    world.refresh()
+    return world
+
+
+def no_soil(nv: int) -> SoilLoop:
+    """What the loop gets when there is no soil."""
+    f, i = np.zeros, np.int64
+    return SoilLoop(
+        body=f(0, i), joint=f(0, i), geom=f(0, i), wheel=f(0, i), chain=f((0, 1), i),
+        chain_count=f(0, i), address=f((0, 1, 1), i), jacobian=f((0, 6, 1)), centre=f((0, 3)),
+        axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)), stiff=f((0, 10)),
+        total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
+        sums=f((0, SUM_COLUMNS)), numbers=f(9), table=f((44, 5), i), flow_every=f(1, i),
+        answer=f(1, i),
+    )  # fmt: skip
+
+
+# --- soils
+
+
+def _soil_numbers(
+    soils: tuple[Soil, ...], bodies: list[_Body], options: SoilContact, gravity: float
+) -> Soils:
+    table = np.zeros((len(soils), SOIL_COLUMNS))
+    modulus = np.zeros((len(bodies), len(soils)))
+    layer = np.zeros((len(bodies), len(soils)))
+    for s, soil in enumerate(soils):
+        along = across = options.stick
+        if options.shear == "janosi":
+            along = soil.number("shear_modulus")
+            across = soil.number("shear_modulus_lateral")
+        unloading = soil.unloading_stiffness or options.unloading_stiffness
+        if options.unloading == "none":
+            unloading = RIGID_UNLOADING
+        table[s] = (
+            soil.number("exponent"), soil.number("cohesion"),
+            math.tan(soil.number("friction_angle")), along, across, unloading,
+            options.damping or soil.damping, math.tan(soil.number("repose_angle")),
+        )  # fmt: skip
+        for b, body in enumerate(bodies):
+            modulus[b, s] = _modulus(soil, body.width, options.pressure, gravity)
+            if options.slip_transport:
+                layer[b, s] = body.lugs + soil.shear_layer
+    return Soils(table, modulus, layer)
+
+
+def _modulus(soil: Soil, width: float, form: str, gravity: float) -> float:
+    """k of p = k zⁿ for a body of this width [N/m^(n+2)]."""
+    if form == "bekker":
+        return soil.pressure_modulus(width)
+    weight = soil.number("density") * gravity
+    k = soil.number("cohesion") * soil.number("reece_kc")
+    k += weight * width * soil.number("reece_kphi")
+    if k <= 0:
+        raise InputError(
+            f"soil {soil.name}: c k'_c + γ b k'_φ = {k:.4g} Pa is not positive for b = {width:g} m"
+        )
+    return k / width ** soil.number("exponent")
+
+
+# --- bodies
+
+
+def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[_Body]:
+    out = []
+    for k, (name, w) in enumerate(robot.wheels.items()):
+        kind = shape or w.shape
+        lugs = 0.0 if w.grousers is None else w.grousers.height
+        radius = w.radius + lugs
+        half, rounding, crown = w.width / 2, w.fillet, w.crown or 0.0
+        if kind == "torus":
+            rounding, half = w.width / 2, w.width / 2
+        elif kind == "sphere":
+            crown = radius
+            half = min(half, radius) if w.shape != "sphere" else radius
+        body = model.body(w.body).id
+        out.append(
+            _Body(
+                WHEEL,
+                body,
+                model.joint(w.joint).id,
+                -1,
+                k,
+                (radius, half, rounding, crown),
+                math.hypot(radius, half),
+                2 * half,
+                lugs,
+                np.zeros((0, 9)),
+                f"wheel {name}",
+            )  # fmt: skip
+        )
+    return out
+
+
+def _other_bodies(robot: Robot, model: mujoco.MjModel) -> list[_Body]:
+    wheels = {model.body(w.body).id for w in robot.wheels.values()}
+    out = []
+    for g in range(model.ngeom):
+        body = int(model.geom_bodyid[g])
+        if body == 0 or body in wheels or model.body_weldid[body] == 0:
+            continue
+        if not (model.geom_contype[g] | model.geom_conaffinity[g]):
+            continue
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, g) or f"geom{g}"
+        vertices, faces, width = _geom_mesh(model, g, name)
+        corners = vertices[faces].reshape(-1, 9)
+        reach = float(np.linalg.norm(vertices, axis=1).max())
+        shape = (reach, width / 2, 0.0, 0.0)
+        out.append(
+            _Body(MESH, body, -1, g, -1, shape, reach, width, 0.0, corners, f"geom '{name}'")
+        )
+    return out
+
+
+def _geom_mesh(model: mujoco.MjModel, g: int, name: str) -> tuple[np.ndarray, np.ndarray, float]:
+    """Vertices, faces (outward normals) and Bekker's width of a geom, in its own frame."""
+    import trimesh
+
+    kind = mujoco.mjtGeom(int(model.geom_type[g]))
+    size = model.geom_size[g]
+    if kind == mujoco.mjtGeom.mjGEOM_BOX:
+        mesh = trimesh.creation.box(extents=2 * size)
+        width = 2 * float(min(size[0], size[1]))
+    elif kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        mesh = trimesh.creation.cylinder(radius=size[0], height=2 * size[1], sections=72)
+        width = float(size[0])
+    elif kind in (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_ELLIPSOID):
+        mesh = trimesh.creation.icosphere(subdivisions=3)
+        radii = size if kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID else np.full(3, size[0])
+        mesh.apply_scale(radii)
+        width = float(min(radii[:2]))
+    elif kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        mesh = trimesh.creation.capsule(radius=size[0], height=2 * size[1], count=[32, 32])
+        mesh.apply_translation([0, 0, -mesh.bounds.mean(axis=0)[2]])
+        width = 2 * float(size[0])
+    elif kind == mujoco.mjtGeom.mjGEOM_MESH:
+        m = int(model.geom_dataid[g])
+        first, count = int(model.mesh_vertadr[m]), int(model.mesh_vertnum[m])
+        start, faces = int(model.mesh_faceadr[m]), int(model.mesh_facenum[m])
+        vertices = np.array(model.mesh_vert[first : first + count], dtype=float)
+        mesh = trimesh.Trimesh(vertices, model.mesh_face[start : start + faces], process=False)
+        area = float(np.maximum(-mesh.face_normals[:, 2], 0) @ mesh.area_faces)
+        width = 2 * math.sqrt(max(area, 1e-12) / math.pi)
+    else:
+        raise InputError(f"geom '{name}': a {kind.name[7:].lower()} cannot touch soil")
+    return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces), width
+
+
+def _check_resolution(body: _Body, spacing: float) -> None:
+    """Warn where a wheel stands on fewer than four nodes at a twentieth of its radius' sinkage."""
+    if body.kind == WHEEL:
+        radius, half = body.shape[0], body.shape[1]
+        chord = 2 * radius * math.sqrt(2 * 0.05)
+        nodes = math.floor(chord / spacing) * math.floor(2 * half / spacing)
+        size = f"width {2 * half:g} m, radius {radius:g} m"
+    else:
+        nodes = math.floor(body.width / spacing) ** 2
+        size = f"width {body.width:g} m"
+    if nodes < FEWEST_NODES:
+        warnings.warn(
+            f"ground: spacing {spacing:g} m is too coarse for {body.name} ({size}): about {nodes} "
+            f"nodes under it, at least {FEWEST_NODES} are needed",
+            stacklevel=2,
+        )
+
+
+# --- degrees of freedom
+
+
+def _chain(model: mujoco.MjModel, body: int) -> list[int]:
+    """Degrees of freedom between the world and a body, ascending."""
+    dofs: list[int] = []
+    while body > 0:
+        first, count = int(model.body_dofadr[body]), int(model.body_dofnum[body])
+        dofs += range(first, first + count) if count else []
+        body = int(model.body_parentid[body])
+    return sorted(dofs)
+
+
+def _fill_addresses(model: mujoco.MjModel, dofs: list[int], address: np.ndarray) -> None:
+    for i, row in enumerate(dofs):
+        start, count = int(model.M_rowadr[row]), int(model.M_rownnz[row])
+        columns = [int(c) for c in model.M_colind[start : start + count]]
+        for j, column in enumerate(dofs[: i + 1]):
+            if column in columns:
+                address[i, j] = start + columns.index(column)
