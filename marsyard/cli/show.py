@@ -12,10 +12,14 @@ def show(
     schema: bool = typer.Option(
         False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."
     ),
+    plot: str = typer.Option(
+        "", "--plot", help="Draw a soil's curves among those of all soils into this PNG file."
+    ),
 ) -> None:
     """What a scenario, rover or soil is: description, numbers, sources.
 
-    Examples:  marsyard show rt0448/test-4   |   marsyard show exomars_rt0448
+    Examples:  marsyard show rt0448/test-4   |   marsyard show exomars
+               marsyard show lunar_nominal --plot soil.png
     """
     from marsyard import library
     from marsyard.errors import InputError, suggest
@@ -27,9 +31,13 @@ def show(
 
         typer.echo(json.dumps(Scenario.model_json_schema(), indent=2))
         return
+    if plot and name not in library.names("soils"):
+        raise InputError(f"show: --plot draws soils only; {suggest(name, library.names('soils'))}")
     for kind in ("rovers", "soils"):
         if name in library.names(kind):
             _show_entry(kind, name, library.read_yaml(library.path_of(kind, name)))
+            if plot:
+                _plot(name, plot)
             return
     everything = [n for kind in library.KINDS for n in library.names(kind)]
     if name not in everything and not name.endswith((".yaml", ".yml")):
@@ -58,9 +66,21 @@ def _show_entry(kind: str, name: str, data: dict[str, Any]) -> None:
         for role, joints in data.get("roles", {}).items():
             typer.echo(f"role {role:<9} {', '.join(joints)}")
         typer.echo("")
-    numbers = data.get("numbers", {})
+    for part in ("numbers", "extra"):
+        _numbers(part, data.get(part) or {})
+    _sources(data.get("sources", ()))
+
+
+def _plot(name: str, file: str) -> None:
+    from marsyard import library
+    from marsyard.results import draw_soils
+
+    typer.echo(f"drawn: {draw_soils([name], file, background=library.names('soils'))}")
+
+
+def _numbers(part: str, numbers: dict[str, Any]) -> None:
     if numbers:
-        typer.echo("numbers")
+        typer.echo(part)
         width = max(len(k) for k in numbers)
         for key, n in numbers.items():
             low_high = f"  range {n['range'][0]} to {n['range'][1]}" if "range" in n else ""
@@ -69,7 +89,6 @@ def _show_entry(kind: str, name: str, data: dict[str, Any]) -> None:
                 f"[{n.get('provenance', 'published')}] {n.get('source', '')}"
             )
         typer.echo("")
-    _sources(data.get("sources", ()))
 
 
 def _wheel(w: dict[str, Any]) -> str:

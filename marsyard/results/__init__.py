@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         serve,
     )
     from marsyard.results.report import check_table, write_report
+    from marsyard.results.soil_figures import draw_soils, soil_canvas
 
 _HOME = {
     "CheckResult": "checks",
@@ -35,6 +36,7 @@ _HOME = {
     "check_table": "report",
     "default_figures": "plots",
     "draw": "plots",
+    "draw_soils": "soil_figures",
     "draw_track": "plots",
     "evaluate": "checks",
     "evaluate_all": "checks",
@@ -48,6 +50,7 @@ _HOME = {
     "save_figures": "plots",
     "serve": "replay",
     "series": "dataset",
+    "soil_canvas": "soil_figures",
     "write_report": "report",
 }
 
@@ -63,6 +66,7 @@ __all__ = [
     "check_table",
     "default_figures",
     "draw",
+    "draw_soils",
     "draw_track",
     "evaluate",
     "evaluate_all",
@@ -76,6 +80,7 @@ __all__ = [
     "save_figures",
     "serve",
     "series",
+    "soil_canvas",
     "write_report",
 ]
 

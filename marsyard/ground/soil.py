@@ -1,0 +1,315 @@
+"""Soils: the numbers a law of soft ground needs, read from the library, a file or a scenario.
+
+Pressure under a plate of width b pressed to the depth z (Bekker 1969), shear stress after the shear
+displacement j under the pressure p (Mohr-Coulomb, Janosi and Hanamoto 1961):
+
+    p = (k_c/b + k_φ) zⁿ              exponent n, k_c [N/m^(n+1)], k_phi [N/m^(n+2)]
+    τ = (c + p tan φ) (1 − e^(−j/K))  cohesion c [Pa], friction_angle φ [rad], shear_modulus K [m]
+
+The modulus k_c may be negative, as fits to plates of several sizes give it; only k_c/b + k_φ must
+be positive for the width at hand. Reece's form p = (c k'_c + ρ g b k'_φ)(z/b)ⁿ has its own numbers.
+
+A soil need not have all numbers: sources often give only strength or only sinkage. A law asks for
+those it needs with `require` or `number`. Where a default exists it is listed at the field.
+
+    load_soil("lunar_nominal")
+    load_soil({"name": "krenn2008", "shear_modulus": "2 cm", "friction_angle": "30 deg"})
+    load_soil("my_soil.yaml")
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marsyard import library
+from marsyard.errors import InputError, suggest
+from marsyard.units import UNITS, to_si
+
+PROVENANCE = ("published", "derived", "assumed")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A number of a soil: its dimension, what is allowed, and what stands in when it is missing."""
+
+    dimension: str
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False  # whether `low` itself is excluded
+    allowed: str = ""
+    stands_in: str | None = None  # another number
+
+
+_DEG = math.pi / 180
+
+
+def _above_0(dimension: str, stands_in: str | None = None) -> _Kind:
+    return _Kind(dimension, 0.0, open_low=True, allowed="above 0", stands_in=stands_in)
+
+
+def _from_0(dimension: str) -> _Kind:
+    return _Kind(dimension, 0.0, allowed="0 or more")
+
+
+#: every number a soil can have
+NUMBERS: dict[str, _Kind] = {
+    "exponent": _Kind("number", 0.0, 2.5, True, "above 0 and at most 2.5"),
+    "k_c": _Kind("cohesive_modulus"),
+    "k_phi": _Kind("frictional_modulus"),
+    "cohesion": _from_0("pressure"),
+    "friction_angle": _Kind("angle", 0.0, 60 * _DEG, allowed="from 0 to 60 deg"),
+    "shear_modulus": _above_0("length"),
+    "density": _above_0("density"),
+    "shear_modulus_lateral": _above_0("length", stands_in="shear_modulus"),
+    "unloading_stiffness": _above_0("soil_stiffness"),
+    "repose_angle": _Kind(
+        "angle", 0.0, 89 * _DEG, allowed="from 0 to 89 deg", stands_in="friction_angle"
+    ),
+    "shear_layer": _from_0("length"),
+    "damping": _from_0("soil_damping"),
+    "exponent_slip": _Kind("number", 0.0, 2.5, allowed="from 0 to 2.5"),
+    "reece_kc": _Kind("number"),
+    "reece_kphi": _Kind("number"),
+}
+
+
+@dataclass(frozen=True)
+class Soil:
+    """Numbers of one soil, SI. None: the source does not give it.
+
+    exponent: n of the pressure-sinkage law.
+    k_c, k_phi: cohesive and frictional modulus [N/m^(n+1)], [N/m^(n+2)].
+    cohesion [Pa], friction_angle [rad]: Mohr-Coulomb strength.
+    shear_modulus: K, shear displacement over which 63 % of the strength is reached [m].
+    density: bulk density [kg/m³].
+    shear_modulus_lateral: K across the wheel's heading [m]; None: shear_modulus.
+    unloading_stiffness: slope of the pressure when the load is taken off [Pa/m]; None: the law's
+        own choice.
+    repose_angle: steepest slope the loose soil keeps [rad]; None: friction_angle.
+    shear_layer: thickness of the layer that a smooth wheel drags along [m].
+    damping: pressure per speed of sinking [Pa·s/m].
+    exponent_slip: n₁ of n = exponent + n₁ s, s the slip ratio (Ding et al. 2009).
+    reece_kc, reece_kphi: Reece's k'_c and k'_φ.
+    extra: numbers that belong to one law only, by name.
+    """
+
+    name: str
+    title: str = ""
+    exponent: float | None = None
+    k_c: float | None = None
+    k_phi: float | None = None
+    cohesion: float | None = None
+    friction_angle: float | None = None
+    shear_modulus: float | None = None
+    density: float | None = None
+    shear_modulus_lateral: float | None = None
+    unloading_stiffness: float | None = None
+    repose_angle: float | None = None
+    shear_layer: float = 0.0
+    damping: float = 0.0
+    exponent_slip: float = 0.0
+    reece_kc: float | None = None
+    reece_kphi: float | None = None
+    extra: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for name, kind in NUMBERS.items():
+            value = getattr(self, name)
+            if value is not None:
+                _check(self.name, name, value, kind)
+
+    def number(self, name: str) -> float:
+        """One number, or what stands in for it; an InputError where the soil has neither."""
+        value = self._find(name)
+        if value is None:
+            raise InputError(_missing(self.name, name))
+        return value
+
+    def require(self, *names: str) -> None:
+        """Raise an InputError that names the first of `names` the soil lacks and how to give it."""
+        for name in names:
+            self.number(name)
+
+    def has(self, *names: str) -> bool:
+        """Whether the soil has all of `names`, or what stands in for them."""
+        return all(self._find(name) is not None for name in names)
+
+    def pressure_modulus(self, width: float) -> float:
+        """k_c/b + k_φ for a plate or wheel of `width` b [m], in N/m^(n+2); always positive."""
+        if not width > 0:
+            raise InputError(f"soil {self.name}: width = {width:g} m: above 0")
+        k_c, k_phi = self.number("k_c"), self.number("k_phi")
+        modulus = k_c / width + k_phi
+        if modulus <= 0:
+            from_on = f"above {-k_c / k_phi:.3g} m" if k_phi > 0 else "of no size"
+            raise InputError(
+                f"soil {self.name}: k_c/b + k_phi = {modulus:.4g} N/m^(n+2) is not positive for "
+                f"the width b = {width:g} m; these numbers hold for widths {from_on}"
+            )
+        return modulus
+
+    def pressure(self, sinkage: Any, width: float) -> Any:
+        """Pressure [Pa] at the depth `sinkage` [m] under a plate of `width` [m]; 0 above ground."""
+        depth = np.maximum(np.asarray(sinkage, dtype=float), 0.0)
+        return self.pressure_modulus(width) * depth ** self.number("exponent")
+
+    def sinkage(self, pressure: Any, width: float) -> Any:
+        """Depth [m] at which a plate of `width` [m] carries `pressure` [Pa]."""
+        ratio = np.maximum(np.asarray(pressure, dtype=float), 0.0) / self.pressure_modulus(width)
+        return ratio ** (1.0 / self.number("exponent"))
+
+    def shear_strength(self, pressure: Any) -> Any:
+        """Largest shear stress c + p tan φ [Pa] under `pressure` p [Pa]."""
+        slope = math.tan(self.number("friction_angle"))
+        return self.number("cohesion") + np.maximum(pressure, 0.0) * slope
+
+    def shear(self, pressure: Any, displacement: Any) -> Any:
+        """Shear stress [Pa] under `pressure` [Pa] after a shear `displacement` [m]."""
+        j = np.maximum(np.asarray(displacement, dtype=float), 0.0)
+        return self.shear_strength(pressure) * -np.expm1(-j / self.number("shear_modulus"))
+
+    def _find(self, name: str) -> float | None:
+        if name not in NUMBERS:
+            raise InputError(f"soil {self.name}: no number '{name}'; {suggest(name, NUMBERS)}")
+        value: float | None = getattr(self, name)
+        instead = NUMBERS[name].stands_in
+        return self._find(instead) if value is None and instead else value
+
+
+def load_soil(soil: str | Mapping[str, Any], folder: Path | None = None) -> Soil:
+    """A soil of the library by name, from a YAML file, or one of these with other numbers.
+
+    soil: a name, a path (from `folder` or from here), or a mapping with `name` and numbers that
+        replace those of the named soil; a mapping without `name` is a soil of its own. Numbers are
+        SI or texts with a unit: {"name": "krenn2008", "shear_modulus": "2 cm"}.
+    """
+    if isinstance(soil, str):
+        return Soil(**_values(*_file(soil, folder)))
+    given = dict(soil)
+    name = given.pop("name", None)
+    start: dict[str, Any] = {"name": "own soil"}
+    if name is not None:
+        start = _values(*_file(str(name), folder))
+    for key, value in given.items():
+        if key not in NUMBERS:
+            known = ["name", *NUMBERS]
+            raise InputError(f"soil {start['name']}: unknown number '{key}'; {suggest(key, known)}")
+        start[key] = _si(start["name"], key, value)
+    return Soil(**start)
+
+
+def _file(name: str, folder: Path | None) -> tuple[str, dict[str, Any]]:
+    """The soil's own name and its file as a mapping."""
+    if name in library.names("soils"):
+        return name, library.read_yaml(library.path_of("soils", name))
+    if not name.endswith((".yaml", ".yml")):
+        raise InputError(f"unknown soil '{name}'; {suggest(name, library.names('soils'))}")
+    candidates = [Path(name)] if folder is None else [folder / name, Path(name)]
+    path = next((p for p in candidates if p.exists()), None)
+    if path is None:
+        raise InputError(f"soil: no such file '{name}'")
+    return path.stem, library.read_yaml(path)
+
+
+def _values(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of Soil from a soil's file."""
+    known = ("title", "description", "numbers", "extra", "sources")
+    for key in data:
+        if key not in known:
+            raise InputError(f"soil {name}: unknown key '{key}'; {suggest(str(key), known)}")
+    values: dict[str, Any] = {"name": name, "title": str(data.get("title", ""))}
+    for key, entry in _entries(name, data, "numbers").items():
+        if key not in NUMBERS:
+            raise InputError(
+                f"soil {name}: numbers: unknown number '{key}'; {suggest(key, NUMBERS)}"
+            )
+        values[key] = _si(name, key, _with_unit(name, key, entry))
+    extra = _entries(name, data, "extra")
+    values["extra"] = {k: _plain(name, k, _with_unit(name, k, e)) for k, e in extra.items()}
+    return values
+
+
+def _entries(name: str, data: Mapping[str, Any], part: str) -> dict[str, Any]:
+    entries = data.get(part) or {}
+    if not isinstance(entries, Mapping):
+        raise InputError(f"soil {name}: {part}: a mapping of numbers is expected")
+    return {str(k): v for k, v in entries.items()}
+
+
+def _with_unit(name: str, key: str, entry: Any) -> Any:
+    """{value: 5, unit: cm} as the text "5 cm"; a bare number or text stays."""
+    if not isinstance(entry, Mapping):
+        return entry
+    if "value" not in entry:
+        raise InputError(f"soil {name}: {key}: 'value' is missing")
+    value, unit = entry["value"], str(entry.get("unit") or "")
+    if unit and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value!r} {unit}"
+    return value
+
+
+def _si(name: str, key: str, value: Any) -> float:
+    try:
+        return to_si(value, NUMBERS[key].dimension)
+    except ValueError as error:
+        raise InputError(f"soil {name}: {key}: {error}") from None
+
+
+def _plain(name: str, key: str, value: Any) -> float:
+    try:
+        return to_si(value, "number")
+    except ValueError as error:
+        raise InputError(f"soil {name}: extra: {key}: {error}") from None
+
+
+def _check(soil: str, name: str, value: float, kind: _Kind) -> None:
+    below = value <= kind.low if kind.open_low else value < kind.low
+    # a hair of room, for angles that were degrees
+    if not math.isfinite(value) or below or value > kind.high * (1 + 1e-12):
+        shown = f"{value / _DEG:g} deg" if kind.dimension == "angle" else f"{value:g}"
+        raise InputError(f"soil {soil}: {name} = {shown}: {kind.allowed or 'a finite number'}")
+
+
+def _missing(soil: str, name: str) -> str:
+    unit = next(iter(UNITS[NUMBERS[name].dimension]))
+    unit = f" [{unit}]" if unit else ""
+    return (
+        f"soil {soil} has no {name}{unit}, which this law needs; give it with "
+        f"{{name: {soil}, {name}: …}}"
+    )
+
+
+#: columns of the table: heading, number, factor from SI
+_COLUMNS = (
+    ("n", "exponent", 1.0),
+    ("k_c [kN/m^(n+1)]", "k_c", 1e-3),
+    ("k_φ [kN/m^(n+2)]", "k_phi", 1e-3),
+    ("c [Pa]", "cohesion", 1.0),
+    ("φ [°]", "friction_angle", 1 / _DEG),
+    ("K [mm]", "shear_modulus", 1e3),
+    ("ρ [kg/m³]", "density", 1.0),
+)
+_MARK = {"published": "", "derived": " ᵈ", "assumed": " ᵃ"}
+
+
+def soil_table() -> str:
+    """All soils of the library as a Markdown table, with marks for derived and assumed numbers."""
+    heads = ["soil", *(h for h, _, _ in _COLUMNS), "what"]
+    lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
+    for name in library.names("soils"):
+        data = library.read_yaml(library.path_of("soils", name))
+        soil = load_soil(name)
+        cells = [f"`{name}`"]
+        for _, number, factor in _COLUMNS:
+            value = getattr(soil, number)
+            entry = (data.get("numbers") or {}).get(number, {})
+            mark = _MARK[entry.get("provenance", "published")]
+            cells.append("–" if value is None else f"{value * factor:.5g}{mark}")
+        lines.append("| " + " | ".join([*cells, soil.title]) + " |")
+    return "\n".join(lines) + "\n"
