@@ -5,8 +5,8 @@ left), component (normal, forward, left), contact_angle. Impulses and reactions 
 record interval that ends at each time, forces of the soil are means over it; everything else is the
 value at that time.
 
-Slip ratio s = (r ω − v)/max(|r ω|, |v|), v the speed of the wheel's centre along its heading, level
-with the axle; slip angle: of the velocity against the heading, positive to the left. Both are zero
+Slip ratio s = (r ω − v)/max(|r ω|, |v|), v the speed of the wheel's centre along its heading, in a
+plane that is tilted as the robot is; slip angle: of the velocity against the heading, positive to the left. Both are zero
 at rest, below 0.1 mm/s.
 """
 
@@ -140,18 +140,25 @@ def _headings(s: Simulation) -> np.ndarray:
     return heading / np.where(size > 0, size, 1.0)
 
 
+def _rotate(quaternion: np.ndarray) -> np.ndarray:
+    """The base frame's x direction in the world, shape [time, 3]."""
+    w, x, y, z = (quaternion[:, k] for k in range(4))
+    return np.stack([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)], axis=-1)
+
+
 def _add_slip(s: Simulation, ds: xr.Dataset, add: Any) -> None:
     r = s.records
-    # in the plane of heading and axle: a wheel on a slope does not slip because it climbs
-    forward = np.cross(r.wheel_axis, [0.0, 0.0, 1.0])
-    v = r.wheel_velocity
-    across = np.einsum("twk,twk->tw", v, r.wheel_axis)
+    # along the wheel's heading, tilted as the robot is: a wheel that climbs does not slip by it
+    axis, v = r.wheel_axis, r.wheel_velocity
+    ahead = _rotate(r.base_quaternion)[:, None, :]
+    forward = ahead - np.sum(ahead * axis, axis=-1, keepdims=True) * axis
     size = np.linalg.norm(forward, axis=-1, keepdims=True)
-    forward = forward / np.where(size > 0, size, 1.0)
-    up = np.cross(forward, r.wheel_axis)
-    level = np.einsum("twk,twk->tw", v, forward)
-    # speed along the ground: with the part of the climb that goes with the heading
-    along = np.copysign(np.hypot(level, np.einsum("twk,twk->tw", v, up)), level)
+    # a wheel steered by about 90° has no such direction: take its level heading
+    level = _headings(s)
+    forward = np.where(size > 0.3, forward / np.where(size > 0, size, 1.0), level)
+    forward *= np.where(np.sum(forward * level, axis=-1, keepdims=True) < 0, -1.0, 1.0)
+    across = np.sum(v * axis, axis=-1)
+    along = np.sum(v * forward, axis=-1)
     rim = r.velocities[:, s._wheels.dof] * s._contact_radius
     fastest = np.maximum(np.abs(rim), np.abs(along))
     moving = fastest > REST

@@ -188,7 +188,7 @@ def forces_of_soil(table, tables, numbers, answer):
 def flow_of_soil(table, tables, numbers, most, answer):
     """`soil_flow` on plain pointers."""
     t = carray(table, (tables, 5))
-    answer[0] = soil_flow(_grid(t), _soils(t), _patch(t), _options(numbers), most)
+    answer[0] = soil_flow(_grid(t), _soils(t), _bodies(t), _patch(t), _options(numbers), most)
 
 
 _P, _I = types.int64, types.int64

@@ -72,11 +72,10 @@ class SoilWorld:
         """Why the soil stopped a run, in words."""
         if status == LEFT_THE_MAP and self.grid.terrain.bounds is not None:
             xmin, xmax, ymin, ymax = self.grid.terrain.bounds
-            for name, (x, y, _) in zip(self.names, self.bodies.centre, strict=True):
-                if not (xmin <= x <= xmax and ymin <= y <= ymax):
-                    break
+            x, y = self.bodies.centre[:, 0], self.bodies.centre[:, 1]
+            b = int(np.argmin((xmin <= x) & (x <= xmax) & (ymin <= y) & (y <= ymax)))
             return (
-                f"{name} left the map at x = {x:.3f}, y = {y:.3f} m (ground.{self.name} "
+                f"{self.names[b]} left the map at x = {x[b]:.3f}, y = {y[b]:.3f} m (ground.{self.name} "
                 f"ends at x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m; set its 'outside' to "
                 "flat to let it go on)"
             )

@@ -77,7 +77,7 @@ class Patch(NamedTuple):
     field: Array  # float64[b, n, FIELD_COLUMNS]
     field_count: Array  # int64[b]
     border: Array  # int64[n]
-    weight: Array  # float64[n, 3], weights of the border nodes, their x and y
+    weight: Array  # float64[n, 4], weights of the border nodes, their x and y, free height
     force: Array  # float64[b, FORCE_COLUMNS], on the body at its centre [N, N·m]
     stiff: Array  # float64[b, STIFF_COLUMNS], h-implicit part, see `contact`
     total: Array  # float64[b, TOTAL_COLUMNS]
@@ -105,6 +105,6 @@ def make_patch(bodies: int, room: int) -> Patch:
         key=f((2, b, n), i), node=f((2, b, n), i), touching=f((2, b, n), np.uint8),
         state=f((2, b, n, STATE_COLUMNS)), count=f((2, b), i), side=f(b, i),
         found_key=f(n, i), found_node=f(n, i), found=f((n, FOUND_COLUMNS)),
-        field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i), weight=f((n, 3)),
+        field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i), weight=f((n, 4)),
         force=f((b, FORCE_COLUMNS)), stiff=f((b, STIFF_COLUMNS)), total=f((b, TOTAL_COLUMNS)),
     )  # fmt: skip

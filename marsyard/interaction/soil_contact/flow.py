@@ -8,7 +8,8 @@ to it that are under no body. Each footprint node gives its displaced volume to 
 
 d from the footprint node to the border node, α the angle between d and the direction in which the
 soil was pushed, weights normalised to one. Where no border node lies in that direction, eq. (9) is
-used.
+used. Soil is not put where a wheel is: a border node under a wheel's overhang takes no more than
+the free height there; the rest goes to the other border nodes, or waits for the next flow.
 
 Erosion (eqs. (11), (12)). A node i loses soil to its eight neighbours j that lie lower by more than
 
@@ -17,8 +18,10 @@ Erosion (eqs. (11), (12)). A node i loses soil to its eight neighbours j that li
 where d_ij is their distance, φ_r the angle of repose of the soil at i and u the undisturbed
 heights: natural slopes stand as they are. Half of the largest excess is moved, to the neighbours in
 proportion to their excess. Only nodes that changed, and their neighbours, are looked at. Soil under
-a body neither leaves nor arrives. Soil slides to a slope smaller by one part in a thousand than the
-one that sets it going, so that sliding ends, and all slopes end at or below the angle of repose.
+a body neither leaves nor arrives, and under a wheel's overhang only the free height is filled; a
+slope held up by a wheel is looked at again in the next flow. Soil slides to a slope smaller by one
+part in a thousand than the one that sets it going, so that sliding ends, and all slopes end at or
+below the angle of repose.
 
 Every volume that leaves one node arrives at others: soil is conserved to rounding.
 """
@@ -46,14 +49,17 @@ from marsyard.interaction.soil_contact.arrays import (
     V_PUSHED,
     V_SINKAGE,
 )
-from marsyard.jit import inlined, kernel
+from marsyard.interaction.soil_contact.footprint import clearance
+from marsyard.jit import kernel
 
 #: soil that slides comes to rest at this part of the limiting slope
 _REST = 0.999
+#: under a wheel this much free height counts as none [m]
+_TIGHT = 1e-6
 
 
 @kernel
-def lay_down(grid, patch, options, b):
+def lay_down(grid, bodies, patch, options, b):
     """Lay the displaced soil of body b down on the border of its footprint."""
     now = patch.side[b]
     count = patch.count[now, b]
@@ -64,7 +70,7 @@ def lay_down(grid, patch, options, b):
             break
     if not waiting:
         return
-    n = find_border(grid, patch, b)
+    n = find_border(grid, bodies, patch, b)
     if n > 0:
         area = grid.spacing[0] * grid.spacing[0]
         for i in range(count):
@@ -76,10 +82,11 @@ def lay_down(grid, patch, options, b):
             grid.flag[node] &= ~MARKED & 0xFF
             grid.time[node] = options.time
             wake_around(grid, node)
-    # forget the nodes that were left
+    # forget the nodes that were left and are done
     kept = 0
     for i in range(count):
-        if patch.touching[now, b, i] or n == 0:
+        left = patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED]
+        if patch.touching[now, b, i] or left > 0.0:
             if kept < i:
                 patch.key[now, b, kept] = patch.key[now, b, i]
                 patch.node[now, b, kept] = patch.node[now, b, i]
@@ -91,7 +98,7 @@ def lay_down(grid, patch, options, b):
 
 
 @kernel
-def find_border(grid, patch, b):
+def find_border(grid, bodies, patch, b):
     """Nodes next to the footprint and under no body; they are marked. Returns their number."""
     now = patch.side[b]
     n = 0
@@ -111,6 +118,7 @@ def find_border(grid, patch, b):
                 patch.border[n] = other
                 patch.weight[n, 1] = node_x(grid, other)
                 patch.weight[n, 2] = node_y(grid, other)
+                patch.weight[n, 3] = clearance(grid, bodies, other)
                 n += 1
     if n == 0:
         # the body has left: its last soil goes around the nodes it left
@@ -122,6 +130,7 @@ def find_border(grid, patch, b):
             patch.border[n] = node
             patch.weight[n, 1] = node_x(grid, node)
             patch.weight[n, 2] = node_y(grid, node)
+            patch.weight[n, 3] = clearance(grid, bodies, node)
             n += 1
     return n
 
@@ -152,40 +161,54 @@ def give(grid, patch, options, node, state, n, area):
                 patch.weight[k, 0] = w
                 total += w
         if total > 0.0:
-            share(grid, patch, n, pushed / (area * total))
-        else:
-            volume += pushed
+            pushed = area * share(grid, patch, n, pushed / area)
+        volume += pushed
     if volume > 0.0:
-        total = 0.0
         for k in range(n):
             dx = patch.weight[k, 1] - x
             dy = patch.weight[k, 2] - y
-            w = 1.0 / max(dx * dx + dy * dy, tiny)
-            patch.weight[k, 0] = w
-            total += w
-        share(grid, patch, n, volume / (area * total))
-    state[V_SINKAGE] = 0.0
+            patch.weight[k, 0] = 1.0 / max(dx * dx + dy * dy, tiny)
+        volume = area * share(grid, patch, n, volume / area)
+    state[V_SINKAGE] = volume
     state[V_PUSHED] = 0.0
     state[PUSH_X] = 0.0
     state[PUSH_Y] = 0.0
 
 
-@inlined
-def share(grid, patch, n, factor):
-    """Deposit factor times its weight on each border node [m]."""
-    for k in range(n):
-        dz = factor * patch.weight[k, 0]
-        if dz > 0.0:
-            deposit(grid, patch.border[k], dz)
+@kernel
+def share(grid, patch, n, height):
+    """Spread `height` [m] of soil over the border by weight, where there is room; returns what
+    is left [m]."""
+    for _ in range(3):
+        total = 0.0
+        for k in range(n):
+            if patch.weight[k, 3] > 0.0:
+                total += patch.weight[k, 0]
+        if total <= 0.0:
+            break
+        factor = height / total
+        height = 0.0
+        for k in range(n):
+            dz = factor * patch.weight[k, 0]
+            if dz <= 0.0 or patch.weight[k, 3] <= 0.0:
+                continue
+            given = min(dz, patch.weight[k, 3])
+            patch.weight[k, 3] -= given
+            height += dz - given
+            deposit(grid, patch.border[k], given)
+        if height <= 0.0:
+            return 0.0
+    return height
 
 
 @kernel
-def settle(grid, soils, time, most):
+def settle(grid, soils, bodies, patch, time, most):
     """Let woken nodes slide to rest; looks at no more than `most` nodes. Returns how many."""
     ds = grid.spacing[0]
     diagonal = math.sqrt(2.0) * ds
     size = grid.queue.shape[0]
     done = 0
+    held = 0
     while grid.queue_ends[1] > 0 and done < most:
         done += 1
         node = grid.queue[grid.queue_ends[0]]
@@ -200,6 +223,7 @@ def settle(grid, soils, time, most):
         top = grid.base[node] + grid.ref[node] - grid.depth[node]
         # first look: is any neighbour too low?
         steep = False
+        wheel_above = False
         largest = 0.0
         total = 0.0
         for di in range(-1, 2):
@@ -214,11 +238,17 @@ def settle(grid, soils, time, most):
                 natural = grid.base[node] - grid.base[other]
                 limit = max(distance * slope, natural)
                 if top - low > limit * (1.0 + 1e-12) + 1e-12:
+                    if clearance(grid, bodies, other) <= _TIGHT:
+                        wheel_above = True
+                        continue
                     steep = True
                 excess = top - low - max(_REST * distance * slope, natural)
                 if excess > 0.0:
                     largest = max(largest, excess)
                     total += excess
+        if wheel_above and held < patch.border.shape[0]:
+            patch.border[held] = node
+            held += 1
         if not steep or total <= 0.0:
             continue
         # then half of the largest excess goes
@@ -237,7 +267,9 @@ def settle(grid, soils, time, most):
                     natural = grid.base[node] - grid.base[other]
                     excess = top - low - max(_REST * distance * slope, natural)
                     if excess > 0.0:
-                        dz = factor * excess
+                        dz = min(factor * excess, clearance(grid, bodies, other))
+                        if dz <= 0.0:
+                            continue
                         deposit(grid, other, dz)
                         gone += dz
                         grid.time[other] = time
@@ -245,4 +277,7 @@ def settle(grid, soils, time, most):
         remove(grid, node, gone)
         grid.time[node] = time
         wake(grid, node)
+    # slopes that a wheel holds up
+    for k in range(held):
+        wake(grid, patch.border[k])
     return done

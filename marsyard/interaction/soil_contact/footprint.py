@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_grid import SIDE, ask_for_tile, find_tile, tile_key
+from marsyard.ground.soil_grid import SIDE, ask_for_tile, find_tile, node_x, node_y, tile_key
 from marsyard.interaction.soil_contact.arrays import (
     NEEDS_TILES,
     NX,
@@ -41,6 +41,7 @@ from marsyard.interaction.soil_contact.arrays import (
     PZ,
     TOO_MANY_NODES,
     WEIGHT,
+    WHEEL,
     Z,
 )
 from marsyard.jit import inlined, kernel
@@ -67,6 +68,72 @@ def tread(radius, half, rounding, crown, y):
     return R, slope
 
 
+@inlined
+def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
+    """Where the vertical line through (px, py), from the wheel's centre, enters the wheel.
+
+    Returns whether it does, the height t over the centre, the lateral place y, the tread's radius
+    and slope there, and ±1 if it enters through a flat side (the sign of a_z), else 0.
+    """
+    u = ax * px + ay * py
+    t = 0.0
+    y = 0.0
+    R = radius
+    slope = 0.0
+    if abs(u) > half + radius * abs(az):
+        return False, t, y, R, slope, 0.0
+    A = 1.0 - az * az
+    square = px * px + py * py - u * u
+    if square > radius * radius and abs(az) < 1e-9:
+        return False, t, y, R, slope, 0.0
+    y = min(max(u, -half), half)
+    plain = rounding == 0.0 and crown == 0.0
+    passes = 1 if plain or abs(az) < 1e-9 else 4
+    for _ in range(passes):
+        if not plain:
+            R, slope = tread(radius, half, rounding, crown, y)
+        disc = az * az * u * u - A * (square - R * R)
+        if disc < 0.0:
+            return False, t, y, R, slope, 0.0
+        t = (az * u - math.sqrt(disc)) / A
+        y = min(max(u + az * t, -half), half)
+    # the flat side, if the axle is not level
+    y = u + az * t
+    if abs(y) > half:
+        if abs(az) < 1e-9 or y * az > 0.0:
+            return False, t, y, R, slope, 0.0
+        y = math.copysign(half, y)
+        t = (y - u) / az
+        if square + u * u + t * t - half * half > R * R:
+            return False, t, y, R, slope, 0.0
+        return True, t, y, R, slope, math.copysign(1.0, az)
+    return True, t, y, R, slope, 0.0
+
+
+@kernel
+def clearance(grid, bodies, node):
+    """Free height between the soil at a node and the wheels above it [m], infinite if none."""
+    x = node_x(grid, node)
+    y = node_y(grid, node)
+    surface = grid.base[node] + grid.ref[node] - grid.depth[node]
+    free = math.inf
+    for b in range(bodies.kind.shape[0]):
+        if bodies.kind[b] != WHEEL:
+            continue
+        px = x - bodies.centre[b, 0]
+        py = y - bodies.centre[b, 1]
+        if px * px + py * py > bodies.reach[b] * bodies.reach[b]:
+            continue
+        s = bodies.shape[b]
+        a = bodies.axis[b]
+        hit, t, _, _, _, _ = wheel_underside(
+            s[0], s[1], s[2], s[3], a[0], a[1], a[2], px, py
+        )  # fmt: skip
+        if hit:
+            free = min(free, bodies.centre[b, 2] + t - surface)
+    return max(free, 0.0)
+
+
 @kernel
 def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     """Nodes whose surface lies above the wheel's lower side. Returns their number or −status."""
@@ -82,9 +149,6 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     j0 = int(math.ceil((cy - hy) / ds)) - 1
     j1 = int(math.floor((cy + hy) / ds)) + 1
     D = ds * max(abs(ax), abs(ay)) / flat
-    A = 1.0 - az * az
-    plain = rounding == 0.0 and crown == 0.0
-    passes = 1 if plain or abs(az) < 1e-9 else 4
     room = patch.found_key.shape[0]
     n = 0
     missing = False
@@ -101,45 +165,15 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
                 row = (slot * SIDE + (i - ti * SIDE)) * SIDE - tj * SIDE
                 for j in range(max(j0, tj * SIDE), min(j1, tj * SIDE + SIDE - 1) + 1):
                     py = j * ds - cy
-                    u = ax * px + ay * py
-                    if abs(u) > half + radius * abs(az):
-                        continue
-                    square = px * px + py * py - u * u
-                    y = min(max(u, -half), half)
-                    R = radius
-                    slope = 0.0
-                    t = 0.0
-                    hit = True
-                    for _ in range(passes):
-                        if not plain:
-                            R, slope = tread(radius, half, rounding, crown, y)
-                        disc = az * az * u * u - A * (square - R * R)
-                        if disc < 0.0:
-                            hit = False
-                            break
-                        t = (az * u - math.sqrt(disc)) / A
-                        y = min(max(u + az * t, -half), half)
+                    hit, t, y, R, slope, side = wheel_underside(
+                        radius, half, rounding, crown, ax, ay, az, px, py
+                    )
                     if not hit:
                         continue
                     node = row + j
-                    level = grid.base[node] + grid.ref[node]
-                    z = level - cz - t
+                    z = grid.base[node] + grid.ref[node] - cz - t
                     if z <= grid.depth[node]:
                         continue
-                    # the wheel's flat side, if its axle is not level
-                    side = 0.0
-                    y = u + az * t
-                    if abs(y) > half:
-                        if abs(az) < 1e-9 or y * az > 0.0:
-                            continue
-                        t = (math.copysign(half, y) - u) / az
-                        if square + t * t - (half * half - u * u) > R * R:
-                            continue
-                        z = level - cz - t
-                        if z <= grid.depth[node]:
-                            continue
-                        y = math.copysign(half, y)
-                        side = math.copysign(1.0, az)
                     # normal into the wheel
                     if side != 0.0:
                         nx, ny, nz = side * ax, side * ay, side * az

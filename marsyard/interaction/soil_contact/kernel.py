@@ -45,8 +45,8 @@ def tiles_ready(grid, bodies):
 
 
 @kernel
-def soil_flow(grid, soils, patch, options, most):
+def soil_flow(grid, soils, bodies, patch, options, most):
     """Lay displaced soil down and let it slide. Returns how many nodes were looked at."""
     for b in range(patch.side.shape[0]):
-        lay_down(grid, patch, options, b)
-    return settle(grid, soils, options.time, most)
+        lay_down(grid, bodies, patch, options, b)
+    return settle(grid, soils, bodies, patch, options.time, most)
