@@ -7,6 +7,7 @@ import sys
 import typer
 
 from marsyard.cli.bench import bench
+from marsyard.cli.ground import ground
 from marsyard.cli.list import list_
 from marsyard.cli.run import run
 from marsyard.cli.show import show
@@ -20,7 +21,8 @@ app = typer.Typer(
     "  marsyard list                      what is there\n\n"
     "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"
     "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
-    "  marsyard view runs/rt0448-test-1   watch it in the browser",
+    "  marsyard view runs/rt0448-test-1   watch it in the browser\n\n"
+    "  marsyard ground rocks_pathfinder   look at a terrain",
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -31,6 +33,7 @@ app.command("list")(list_)
 app.command("show")(show)
 app.command("run")(run)
 app.command("view")(view)
+app.command("ground")(ground)
 app.command("bench")(bench)
 
 

@@ -6,7 +6,7 @@ import typer
 
 
 def list_(
-    kind: str = typer.Argument("all", help="scenarios, rovers, soils, or all of them."),
+    kind: str = typer.Argument("all", help="scenarios, rovers, soils, grounds, or all of them."),
 ) -> None:
     """What is there, one line each.
 

@@ -1,4 +1,4 @@
-"""`marsyard show NAME`: what a scenario, rover or soil is, with its sources."""
+"""`marsyard show NAME`: what a scenario, rover, soil or ground is, with its sources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import typer
 
 
 def show(
-    name: str = typer.Argument("", help="Name of a scenario, rover or soil, or a scenario file."),
+    name: str = typer.Argument(
+        "", help="Name of a scenario, rover, soil or ground, or a scenario file."
+    ),
     schema: bool = typer.Option(
         False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."
     ),
@@ -16,7 +18,7 @@ def show(
         "", "--plot", help="Draw a soil's curves among those of all soils into this PNG file."
     ),
 ) -> None:
-    """What a scenario, rover or soil is: description, numbers, sources.
+    """What a scenario, rover, soil or ground is: description, numbers, sources.
 
     Examples:  marsyard show rt0448/test-4   |   marsyard show exomars
                marsyard show lunar_nominal --plot soil.png
@@ -39,6 +41,9 @@ def show(
             if plot:
                 _plot(name, plot)
             return
+    if name in library.names("grounds"):
+        _show_ground(name)
+        return
     everything = [n for kind in library.KINDS for n in library.names(kind)]
     if name not in everything and not name.endswith((".yaml", ".yml")):
         raise InputError(f"show: nothing is called '{name}'; {suggest(name, everything)}")
@@ -101,6 +106,23 @@ def _wheel(w: dict[str, Any]) -> str:
     if g:
         parts.append(f"{g['count']} grousers {g['height']} m high, {g['thickness']} m thick")
     return ", ".join(parts)
+
+
+def _show_ground(name: str) -> None:
+    import yaml
+
+    from marsyard.scenario import load_terrain
+
+    spec, _ = load_terrain(name)
+    typer.echo(f"{name} (ground): {spec.title}\n")
+    typer.echo(spec.description.strip() + "\n")
+    _sources(spec.sources)
+    said = {"title", "description", "sources"}
+    data = spec.model_dump(mode="json", exclude=said, exclude_none=True, exclude_defaults=True)
+    typer.echo("as resolved (SI, what is not the default):\n")
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    typer.echo("\n".join("  " + line for line in text.splitlines()))
+    typer.echo(f"\nlook at it: marsyard ground {name}")
 
 
 def _sources(sources: Any) -> None:

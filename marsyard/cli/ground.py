@@ -1,0 +1,153 @@
+"""`marsyard ground NAME`: look at a terrain before driving on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from marsyard.ground.terrain import Survey
+
+
+def ground(
+    name: str = typer.Argument(
+        help="A ground of the library (see `marsyard list grounds`), a YAML file, or an elevation "
+        "file (.tif, .csv, .xyz, .npy, .png, .stl, .obj …)."
+    ),
+    size: str = typer.Option(
+        "", help="Side of the square to show, e.g. 20m; or two, 30m,10m [default: 20m, or all]."
+    ),
+    centre: str = typer.Option("", help="Its middle, e.g. 5m,-2m [default: the origin, or all]."),
+    spacing: str = typer.Option("", help="Of the grid, e.g. 2cm [default: 500 points a side]."),
+    grid: str = typer.Option(
+        "", "--grid", help="Spacing of the heights in a file that does not say, e.g. 1m."
+    ),
+    profile: str = typer.Option(
+        "", help="Line of the profile, x0,y0:x1,y1 [default: west to east]."
+    ),
+    out: Path = typer.Option(
+        None, "--out", "-o", help="Folder for the pictures [default: runs/ground-NAME]."
+    ),
+    view: bool = typer.Option(False, "--view", help="Then show it in 3D in the browser."),
+    port: int = typer.Option(8080, help="Port of the 3D view; 0 takes a free one."),
+    host: str = typer.Option("127.0.0.1", help="Address of the 3D view."),
+) -> None:
+    """Look at a ground: map, slopes, profile, relief and roughness as pictures, and its numbers.
+
+    Examples:  marsyard ground rocks_pathfinder --size 10m   |   marsyard ground dem.tif --view
+    """
+    from rich.console import Console
+
+    from marsyard.ground.terrain import build_terrain, survey
+    from marsyard.results.terrain_figures import save_terrain
+    from marsyard.scenario import load_terrain
+
+    say = Console(stderr=True)
+    area = _pair(size, "--size") if "," in size else _square(size)
+    middle = _pair(centre, "--centre") if centre else None
+    step = _length(spacing, "--spacing") if spacing else None
+    line = _line(profile) if profile else None
+    folder = _folder(out, name)
+    spec, files = load_terrain(name)
+    if grid:
+        spec = _with_grid(spec, _length(grid, "--grid"))
+    with say.status("building the terrain …"):
+        terrain = build_terrain(spec, files)
+        seen = survey(terrain, area, middle, step)
+
+    def tell(text: str) -> None:
+        say.print(text, highlight=False)
+
+    page = save_terrain(terrain, seen, folder, line, tell, spec.description, spec.sources)
+    _print(seen, page)
+    if view:
+        from marsyard.results.terrain_view import serve_terrain
+
+        serve_terrain(seen, host=host, port=port)
+
+
+def _print(seen: Survey, page: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from marsyard.results.terrain_figures import summary
+
+    table = Table(show_header=False, title=seen.title or None, title_justify="left")
+    for key, value in summary(seen):
+        table.add_row(key, value)
+    console = Console()
+    console.print(table, highlight=False)
+    console.print(f"pictures: {page}", highlight=False, soft_wrap=True)
+
+
+def _length(text: str, option: str, positive: bool = True) -> float:
+    from marsyard.errors import InputError
+    from marsyard.units import to_si
+
+    try:
+        value = to_si(text.strip(), "length")
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
+    if positive and value <= 0:
+        raise InputError(f"{option}: {text} must be above 0")
+    return value
+
+
+def _square(text: str) -> tuple[float, float] | None:
+    if not text:
+        return None
+    side = _length(text, "--size")
+    return side, side
+
+
+def _pair(text: str, option: str) -> tuple[float, float]:
+    from marsyard.errors import InputError
+
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise InputError(
+            f"{option}: '{text}' must be two lengths with a comma between, e.g. 5m,-2m"
+        )
+    x, y = (_length(part, option, positive=option == "--size") for part in parts)
+    return x, y
+
+
+def _line(text: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    from marsyard.errors import InputError
+
+    ends = text.split(":")
+    if len(ends) != 2:
+        raise InputError(f"--profile: '{text}' must be two points, x0,y0:x1,y1, e.g. -5,0:5,2")
+    start, end = (_pair(part, "--profile") for part in ends)
+    if start == end:
+        raise InputError(f"--profile: '{text}' has no length")
+    return start, end
+
+
+def _with_grid(spec: Any, spacing: float) -> Any:
+    """The terrain of a bare elevation file, with the spacing it does not say."""
+    from marsyard.errors import InputError
+
+    if len(spec.layers) != 1 or spec.layers[0].kind != "file":
+        raise InputError("--grid: is for an elevation file; a YAML file says 'spacing' itself")
+    return spec.model_copy(
+        update={"layers": (spec.layers[0].model_copy(update={"spacing": spacing}),)}
+    )
+
+
+def _folder(out: Path | None, name: str) -> Path:
+    """The folder to write to; refuses a file and a folder of something else."""
+    from marsyard.errors import InputError
+
+    stem = Path(name).stem if Path(name).suffix else name
+    folder = out or Path("runs") / f"ground-{stem.replace('/', '-')}"
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"--out: '{folder}' is a file; give a folder")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "heights.npz").exists():
+            raise InputError(f"--out: '{folder}' holds other files; give a new folder")
+    except OSError as error:
+        raise InputError(f"--out: '{folder}' cannot be used ({error.strerror})") from None
+    return folder

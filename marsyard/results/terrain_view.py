@@ -1,0 +1,112 @@
+"""A terrain in 3D in the browser, coloured by soil, with a slider that stretches its heights."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.ground.terrain import Survey
+from marsyard.results.replay import _free_port, _plain_text, _sky
+from marsyard.results.terrain_figures import summary, tints
+
+if TYPE_CHECKING:
+    import trimesh
+    import viser
+
+MOST_POINTS = 160_000  # sent to the browser
+
+
+class TerrainView:
+    """A running view of a terrain; `stop` ends it."""
+
+    def __init__(self, view: Survey, server: viser.ViserServer, url: str) -> None:
+        self.view, self.server, self.url = view, server, url
+        self._stop = threading.Event()
+        scene = server.scene
+        scene.set_up_direction("+z")
+        scene.configure_default_lights(enabled=True, cast_shadow=True)
+        scene.set_background_image(_sky(), format="png")
+        size = max(np.ptp(view.x), np.ptp(view.y))
+        middle = np.array([np.mean(view.x[[0, -1]]), np.mean(view.y[[0, -1]]), np.mean(view.z)])
+        server.initial_camera.look_at = middle
+        server.initial_camera.position = middle + size * np.array([-0.55, -0.65, 0.45])
+        scene.add_frame("/origin", axes_length=0.05 * size, axes_radius=0.0015 * size)
+        self._ground: Any = scene.add_mesh_trimesh("/ground", terrain_mesh(view))
+        self._controls()
+
+    def _controls(self) -> None:
+        gui = self.server.gui
+        gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(166, 70, 31))
+        gui.add_markdown(f"**{_plain_text(self.view.title or 'Terrain')}**")
+        stretch = gui.add_slider("stretch heights", 1.0, 10.0, 0.5, 1.0)
+        rows = "\n".join(f"| {k} | {_plain_text(v)} |" for k, v in summary(self.view))
+        gui.add_markdown(f"| | |\n| --- | --- |\n{rows}")
+
+        def redraw(_: Any) -> None:
+            self._ground.scale = (1.0, 1.0, float(stretch.value))
+
+        stretch.on_update(redraw)
+
+    def stop(self) -> None:
+        """End the view and free the port."""
+        self._stop.set()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+    def wait(self) -> None:
+        """Wait until the view is stopped."""
+        while not self._stop.wait(0.5):
+            pass
+
+
+def terrain_mesh(view: Survey) -> trimesh.Trimesh:
+    """Triangles of the survey's grid, thinned out where it is fine, coloured by soil."""
+    import trimesh
+
+    skip = max(1, math.ceil(math.sqrt(view.z.size / MOST_POINTS)))
+    x, y = np.meshgrid(view.x[::skip], view.y[::skip])
+    z, soil = view.z[::skip, ::skip], view.soil[::skip, ::skip]
+    rows, columns = z.shape
+    corner = np.arange(rows * columns).reshape(rows, columns)
+    a, b, c, d = corner[:-1, :-1], corner[:-1, 1:], corner[1:, 1:], corner[1:, :-1]
+    triangles = np.concatenate(
+        [np.stack([a, b, c], axis=-1).reshape(-1, 3), np.stack([a, c, d], axis=-1).reshape(-1, 3)]
+    )
+    codes = [t.lstrip("#") for t in tints(view)]
+    palette = np.array([[int(t[i : i + 2], 16) for i in (0, 2, 4)] + [255] for t in codes])
+    return trimesh.Trimesh(
+        np.column_stack([x.ravel(), y.ravel(), z.ravel()]), triangles, process=False,
+        vertex_colors=palette[soil.ravel()].astype(np.uint8),
+    )  # fmt: skip
+
+
+def serve_terrain(
+    view: Survey, host: str = "127.0.0.1", port: int = 8080, block: bool = True
+) -> TerrainView | None:
+    """Show the terrain in the browser; with `block` until ctrl-c, else return the running view."""
+    try:
+        import viser
+    except ImportError:
+        raise InputError("the 3D view needs the package viser: pip install viser") from None
+    port = _free_port(host, port)
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host=host, port=port, label="marsyard", verbose=False)
+    if server.get_port() != port:
+        server.stop()
+        raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
+    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else host
+    running = TerrainView(view, server, f"http://{shown}:{port}")
+    print(f"view of {view.title or 'the terrain'}: {running.url}", flush=True)
+    if not block:
+        return running
+    with contextlib.suppress(KeyboardInterrupt):
+        print("press ctrl-c to end", flush=True)
+        running.wait()
+    running.stop()
+    return None
