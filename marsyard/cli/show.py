@@ -118,8 +118,11 @@ def _show_ground(name: str) -> None:
     typer.echo(spec.description.strip() + "\n")
     _sources(spec.sources)
     said = {"title", "description", "sources"}
-    data = spec.model_dump(mode="json", exclude=said, exclude_none=True, exclude_defaults=True)
-    typer.echo("as resolved (SI, what is not the default):\n")
+    data = spec.model_dump(mode="json", exclude=said, exclude_none=True)
+    data = {key: value for key, value in data.items() if value != []}
+    for group in {"layers", "places"} & data.keys():
+        data[group] = [{"kind": part["kind"], **part} for part in data[group]]
+    typer.echo("as resolved (SI):\n")
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
     typer.echo("\n".join("  " + line for line in text.splitlines()))
     typer.echo(f"\nlook at it: marsyard ground {name}")

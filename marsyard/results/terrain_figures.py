@@ -100,7 +100,7 @@ def save_terrain(
 
 def middle_profile(view: Survey) -> Profile:
     """From west to east through the middle."""
-    y = float(view.y[len(view.y) // 2])
+    y = float(view.y[0] + view.y[-1]) / 2
     return (float(view.x[0]), y), (float(view.x[-1]), y)
 
 
@@ -120,7 +120,7 @@ def draw_map(view: Survey, profile: Profile | None = None) -> Figure:
             z = _smoothed(view)
             bold = np.isclose(np.mod(np.round(levels / step), 5), 0)
             ax.contour(
-                view.x, view.y, z, levels=levels, colors=INK, alpha=0.5,
+                view.x, view.y, z, levels=levels, colors=INK, alpha=0.5, linestyles="solid",
                 linewidths=np.where(bold, 0.9, 0.45),
             )  # fmt: skip
         side.text(0, 1, f"contours every {_length(step)}", va="top", fontsize=8, color=SOFT)
@@ -154,14 +154,14 @@ def draw_slopes(view: Survey) -> Figure:
     bar = canvas.colorbar(shown, cax=bar_ax, extend=extend)
     bar.set_label(f"slope over {_length(2 * view.spacing)} [°]", fontsize=8)
     bar.ax.tick_params(labelsize=8)
-    below = canvas.add_axes((box.x0 + 0.025, box.y0, box.width - 0.035, 0.36 * box.height))
+    below = canvas.add_axes((box.x0 + 0.03, box.y0, box.width - 0.045, 0.34 * box.height))
     degrees = np.linspace(0, top, 200)
     share = np.searchsorted(np.sort(slope, axis=None), degrees, side="right") / slope.size
     below.plot(degrees, 100 * share, color=LINE, linewidth=1.4)
     below.set_xlim(0, top)
     below.set_ylim(0, 102)
     below.set_xlabel("slope [°]", fontsize=8)
-    below.set_title("share of area below [%]", fontsize=8, loc="left", color=SOFT)
+    below.set_title("area below [%]", fontsize=8, loc="left", color=SOFT)
     below.grid(alpha=0.3)
     _plain(below, 7.5)
     _scale_bar(ax, view)
@@ -184,18 +184,12 @@ def draw_profile(terrain: Terrain, view: Survey, profile: Profile) -> Figure:
     lower = canvas.add_axes((0.09, 0.11, 0.88, 0.24), sharex=upper)
     room = max(0.12 * float(np.ptp(z)), 0.01 * length / 4)
     bottom, top = float(z.min()) - 1.6 * room, float(z.max()) + room
+    # the ground in its own soil, others as a band below the surface
     colours = tints(view)
-    for index in np.unique(soil):
+    upper.fill_between(s, z, bottom, color=colours[0], alpha=0.55, linewidth=0)
+    for index in np.unique(soil[soil > 0]):
         here = soil == index
-        upper.fill_between(
-            s,
-            z,
-            bottom,
-            where=here | np.roll(here, 1),
-            color=colours[index],
-            linewidth=0,
-            step=None,
-        )
+        upper.fill_between(s, z, z - 0.9 * room, where=here, color=colours[index], linewidth=0)
     upper.plot(s, z, color=INK, linewidth=1.1)
     upper.set_ylim(bottom, top)
     upper.set_xlim(0, length)
@@ -230,24 +224,24 @@ def draw_relief(view: Survey) -> Figure:
     width, depth, height = float(np.ptp(x)), float(np.ptp(y)), float(np.ptp(z))
     longest = max(width, depth)
     # true to scale, unless so flat that nothing would be seen
-    stretch = 1.0 if height > 0.06 * longest else _nice(0.08 * longest / max(height, 1e-9))
+    stretch = 1.0 if height > 0.03 * longest else _nice(0.06 * longest / max(height, 1e-9))
     stretch = min(stretch, 20.0)
-    canvas = _canvas(8.6, 5.4)
+    canvas = _canvas(8.6, 5.3)
     note = "true to scale" if stretch == 1 else f"heights stretched {stretch:g} times"
     _title(canvas, f"{view.title or 'Terrain'}: relief, {note}")
-    ax: Any = canvas.add_axes((-0.06, -0.12, 1.12, 1.14), projection="3d", computed_zorder=False)
+    ax: Any = canvas.add_axes((-0.06, -0.1, 1.12, 1.16), projection="3d", computed_zorder=False)
     ax.plot_surface(
         x, y, z, facecolors=np.clip(colour * light[..., None], 0, 1), rstride=1, cstride=1,
         linewidth=0, antialiased=False, shade=False,
     )  # fmt: skip
-    ax.set_box_aspect((width, depth, max(stretch * height, 0.02 * longest)), zoom=1.25)
+    ax.set_box_aspect((width, depth, max(stretch * height, 0.02 * longest)), zoom=1.1)
     if height < 1e-9:
         ax.set_zlim(z.min() - 0.01 * longest, z.max() + 0.01 * longest)
     ax.view_init(elev=32, azim=-122)
     ax.set_xlabel("x [m]", fontsize=8)
     ax.set_ylabel("y [m]", fontsize=8)
     ax.tick_params(labelsize=7)
-    ax.zaxis.set_major_locator(_few_ticks(3))
+    ax.zaxis.set_major_locator(_few_ticks(2))
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
         axis.pane.set_visible(False)
         axis.line.set_color("#bbbbbb")
@@ -280,7 +274,11 @@ def draw_roughness(view: Survey) -> Figure:
     ax.set_xlabel("distance d [m]", fontsize=9)
     ax.set_ylabel("RMS height difference [cm]", fontsize=9)
     ax.grid(alpha=0.3, which="both")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(_some_labels)
     _plain(ax)
+    ax.tick_params(which="minor", labelsize=8)
     return canvas
 
 
@@ -298,7 +296,7 @@ def _canvas(width: float, height: float) -> Figure:
 
 def _title(canvas: Figure, text: str) -> None:
     height = canvas.get_figheight()
-    width = int(canvas.get_figwidth() * 11.5)
+    width = int(canvas.get_figwidth() * 9.6)
     text = text if len(text) <= width else text[: width - 1] + "…"
     canvas.text(0.012, 1 - 0.1 / height, text, va="top", fontsize=11, fontweight="bold", color=INK)
 
@@ -356,7 +354,7 @@ def _shaded(view: Survey) -> np.ndarray:
 def _smoothed(view: Survey) -> np.ndarray:
     from scipy.ndimage import gaussian_filter
 
-    return gaussian_filter(view.z, 0.008 * max(view.z.shape), mode="nearest")
+    return gaussian_filter(view.z, 0.012 * max(view.z.shape), mode="nearest")
 
 
 def _scale_bar(ax: Axes, view: Survey) -> None:
@@ -404,6 +402,12 @@ def _length(metres: float) -> str:
     if metres >= 1:
         return f"{metres:.3g} m"
     return f"{100 * metres:.3g} cm" if metres >= 0.01 else f"{1000 * metres:.3g} mm"
+
+
+def _some_labels(value: float, position: int) -> str:
+    """Labels between powers of ten: 2 and 5 only."""
+    digit = value / 10.0 ** math.floor(math.log10(value))
+    return f"{value:g}" if round(digit, 6) in (2, 5) else ""
 
 
 def _few_ticks(count: int) -> Any:
