@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from marsyard.control import expression
+from marsyard.control.names import FUNCTIONS, STATE_NAMES
 from marsyard.scenario import Scenario
 from marsyard.units import UNITS
 
@@ -154,13 +154,13 @@ def _units() -> str:
 
 
 def _expressions() -> str:
-    states = ", ".join(f"`{n}`" for n in expression.STATE_NAMES)
-    functions = ", ".join(f"`{n}`" for n in expression._FUNCTIONS)
+    states = ", ".join(f"`{n}`" for n in STATE_NAMES)
+    functions = ", ".join(f"`{n}`" for n in FUNCTIONS)
     return f"""## Torque expressions
 
 Names: {states}, `pi`; `angle`, `rate` of the joint the law acts on; `angle.JOINT`, `rate.JOINT` of
-another. Functions: {functions}. Operators: `+ - * / **`, comparisons (also chained), `and`, `or`,
-`not`. Truth is 1, falsehood 0. See [how to write a torque law](how-to/torque-law.md).
+another; the scenario's `parameters`. Functions: {functions}. Operators: `+ - * / **`, comparisons
+(also chained), `and`, `or`, `not`. Truth is 1, falsehood 0. See [how to write a torque law](how-to/torque-law.md).
 """
 
 

@@ -9,24 +9,22 @@ A run folder holds
     report.html      one self-contained page
 
 It is written beside its place and moved there when complete, so that nothing half-written is left.
+The folder of a study is told in `marsyard.study`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import platform
-import shutil
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError, suggest
+from marsyard.run_folder import written_whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,8 +33,8 @@ if TYPE_CHECKING:
     from marsyard.scenario import Scenario
 
 Say = Callable[[str], Any]
-_OWN = ("results.nc", "scenario.yaml", "model.mjb", "figures", "report.html")
-Progress = Callable[[float], Any]
+#: called with the simulated time and that to come in all [s], and what is going on
+Progress = Callable[[float, float, str], Any]
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,11 @@ class Run:
         return None if self.folder is None else self.folder / "report.html"
 
     @property
+    def study(self) -> xr.Dataset | None:
+        """The outputs of a study; None for a single run."""
+        return None
+
+    @property
     def ok(self) -> bool:
         """The run went through and every check passed."""
         return self.stopped is None and all(c.ok for c in self.checks)
@@ -70,49 +73,57 @@ def run(
     out: str | Path | None = None,
     say: Say | None = None,
     progress: Progress | None = None,
+    study: bool = True,
+    jobs: int = 1,
     **short: Any,
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
 
     `settings` maps dotted paths to values ({"interaction.friction": 0.6}); `short` takes the last
-    part alone where it is unambiguous (friction=0.6, duration=5). `say` gets a line about each
-    stage, `progress` the simulated time [s].
+    part alone where it is unambiguous (friction=0.6, duration=5), or a parameter's name. `say` gets
+    a line about each stage; `progress` the simulated time, that to come in all [s], and a word.
 
         marsyard.run("rt0448/test-1", friction=0.6, out="runs/slippery").report
+
+    A scenario with a `study` stands for a family of runs and gives a `StudyRun`; with study=False
+    it is run alone. `jobs` is the number of processes for the members.
     """
-    from marsyard.scenario import Scenario, load_scenario
+    from marsyard.scenario import Scenario, scenario_data, validate
+    from marsyard.scenario.scenario import apply_setting
 
     say = say or (lambda text: None)
-    overrides = {**(settings or {}), **{_full_path(k): v for k, v in short.items()}}
+    if jobs < 1:
+        raise InputError(f"jobs = {jobs}: must be at least 1")
     if isinstance(scenario, Scenario):
-        if overrides:
+        if settings or short:
             raise InputError("settings: apply to a scenario given by name, not to an object")
-        name, resolved = scenario.title or "scenario", scenario
+        name, resolved, overrides = scenario.title or "scenario", scenario, {}
     else:
-        name, resolved = str(scenario), load_scenario(scenario, overrides)
+        name, data = str(scenario), scenario_data(scenario)
+        overrides = {**(settings or {}), **{_full_path(k, data): v for k, v in short.items()}}
+        for key, value in overrides.items():
+            apply_setting(data, key, value)
+        resolved = validate(data, name)
     target = None if out is None else Path(out)
-    made: list[Path] = []
-    staging = None if target is None else _staging_folder(target, made)
-    try:
-        return _run(name, resolved, overrides, target, staging, say, progress)
-    finally:
-        if staging is not None:
-            shutil.rmtree(staging, ignore_errors=True)
-            # a run that could not start leaves no folders behind
-            for folder in made:
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
+    if resolved.study is not None and study:
+        from marsyard.study import run_study
+
+        return run_study(name, resolved, overrides, target, jobs, say, progress)
+    alone = resolved.model_copy(update={"study": None})
+    with written_whole(target) as staging:
+        result = simulate(name, alone, overrides, staging, say, progress)
+    return replace(result, folder=target)
 
 
-def _run(
+def simulate(
     name: str,
     scenario: Scenario,
     overrides: Mapping[str, Any],
-    target: Path | None,
-    staging: Path | None,
+    folder: Path | None,
     say: Say,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> Run:
+    """One run from start to end, its files written into `folder`."""
     from marsyard.simulation import Diverged, Simulation
 
     with warnings.catch_warnings(record=True) as caught:
@@ -124,8 +135,9 @@ def _run(
         say(f"warning: {text}")
     started = time.strftime("%Y-%m-%d %H:%M:%S")
     stopped = None
+    total = scenario.run.duration
     try:
-        simulation.run(progress)
+        simulation.run(progress and (lambda t: progress(t, total, "simulating")))
     except Diverged as error:
         stopped = str(error)
     data = simulation.dataset()
@@ -145,11 +157,10 @@ def _run(
         "stopped": stopped,
         "warnings": heard,
     }
-    if staging is not None and target is not None:
+    if folder is not None:
         say("drawing figures and writing the report …")
-        _write(staging, simulation, scenario, data, checks, info)
-        _move(staging, target)
-    return Run(name, scenario, data, checks, target, info, stopped, heard)
+        _write(folder, simulation, scenario, data, checks, info)
+    return Run(name, scenario, data, checks, folder, info, stopped, heard)
 
 
 def versions() -> dict[str, str]:
@@ -161,12 +172,6 @@ def versions() -> dict[str, str]:
     out["python"] = platform.python_version()
     out["platform"] = f"{sys.platform} {platform.machine()}"
     return out
-
-
-def default_folder(name: str) -> Path:
-    """Where a run goes when no folder is named: runs/<scenario>, slashes made dashes."""
-    stem = Path(name).stem if name.endswith((".yaml", ".yml")) else name
-    return Path("runs") / stem.replace("/", "-")
 
 
 # --- writing
@@ -187,50 +192,11 @@ def _write(
     write_report(folder, data, scenario, checks, figures, info)
 
 
-def _staging_folder(target: Path, made: list[Path]) -> Path:
-    """An empty folder beside the target; refuses a target that is no run folder or not writable.
-
-    Folders above the target that are missing are made, and noted in `made`.
-    """
-    try:
-        if target.exists():
-            if not target.is_dir():
-                raise InputError(f"--out: '{target}' is a file; give a folder")
-            if any(target.iterdir()) and not (target / "results.nc").exists():
-                raise InputError(
-                    f"--out: '{target}' holds other files; give a new folder or an earlier run's"
-                )
-            if not os.access(target, os.W_OK):
-                raise InputError(f"--out: '{target}' cannot be written; give a folder that can")
-        made += [p for p in target.parents if not p.exists()]
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise InputError(
-            f"--out: '{target}' cannot be written ({error.strerror}); give a folder that can"
-        ) from None
-
-
-def _move(staging: Path, target: Path) -> None:
-    staging.chmod(0o755)
-    if target.exists():
-        # what somebody else put into the folder stays there
-        for item in target.iterdir():
-            if item.name not in _OWN:
-                os.rename(item, staging / item.name)
-        old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-        os.rename(target, old / "run")
-        os.rename(staging, target)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.rename(staging, target)
-
-
 # --- short names
 
 
-def _full_path(key: str) -> str:
-    """'friction' → 'interaction.friction'; dotted keys stay."""
+def _full_path(key: str, data: Mapping[str, Any]) -> str:
+    """'friction' → 'interaction.friction', a parameter → 'parameters.…'; dotted keys stay."""
     from marsyard.scenario import Scenario
 
     if "." in key or key in Scenario.model_fields:
@@ -239,6 +205,12 @@ def _full_path(key: str) -> str:
     for part in ("robot", "interaction", "run"):
         for name in Scenario.model_fields[part].annotation.model_fields:  # type: ignore[union-attr]
             places.setdefault(name, f"{part}.{name}")
+    parameters = data.get("parameters") or {}
+    if key in parameters and key in places:
+        raise InputError(
+            f"setting '{key}': could be parameters.{key} or {places[key]}; give the whole path"
+        )
+    places |= {str(name): f"parameters.{name}" for name in parameters}
     if key not in places:
         valid = [*places, *Scenario.model_fields]
         raise InputError(f"unknown setting '{key}'; {suggest(key, valid)}")

@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from marsyard.errors import suggest
+
 _DEG = math.pi / 180.0
 
 #: factor to SI of every unit, by dimension; the first of each is the SI unit
@@ -25,6 +27,8 @@ UNITS: dict[str, dict[str, float]] = {
     "speed": {"m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3, "km/h": 1 / 3.6},
     "angular_speed": {"rad/s": 1.0, "deg/s": _DEG, "°/s": _DEG, "rpm": 2 * math.pi / 60},
     "acceleration": {"m/s²": 1.0, "m/s^2": 1.0, "m/s2": 1.0},
+    "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
+    "pressure": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6},
     "torque": {"N·m": 1.0, "N.m": 1.0, "N*m": 1.0, "Nm": 1.0, "mN·m": 1e-3, "mNm": 1e-3},
     "angular_stiffness": {"N·m/rad": 1.0, "Nm/rad": 1.0, "N.m/rad": 1.0, "N·m/deg": 1 / _DEG},
     "pressure": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "N/m²": 1.0, "N/m^2": 1.0},
@@ -61,7 +65,7 @@ def to_si(value: Any, dimension: str) -> float:
             raise ValueError(f"'{value}' is not {kind}; {give}")
         unit = match.group(2)
         if unit and unit not in units:
-            other = next((d for d, us in UNITS.items() if unit in us), None)
+            other = dimension_of(unit)
             what = f"a unit of {other.replace('_', ' ')}" if other else "not a known unit"
             raise ValueError(f"'{unit}' in '{value}' is {what}; {kind} takes {allowed}")
         number = float(match.group(1)) * units.get(unit, 1.0)
@@ -70,6 +74,37 @@ def to_si(value: Any, dimension: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{value!r} is not finite; {kind} must be a finite number")
     return number
+
+
+def dimension_of(unit: str) -> str | None:
+    """What a unit measures ("deg" → "angle"); None if it is not known."""
+    return next((d for d, units in UNITS.items() if unit in units), None)
+
+
+def unit_of(value: Any) -> str:
+    """The unit that a text carries; none for a number."""
+    match = _NUMBER.match(value) if isinstance(value, str) else None
+    return match.group(2) if match else ""
+
+
+def any_to_si(value: Any) -> float:
+    """`value` in SI whatever it measures: a number, or a text with any known unit."""
+    unit = unit_of(value)
+    dimension = dimension_of(unit)
+    if dimension is None:
+        nearest = suggest(unit, [u for units in UNITS.values() for u in units if u])
+        raise ValueError(f"'{unit}' in '{value}' is not a known unit; {nearest}")
+    return to_si(value, dimension)
+
+
+def in_unit(value: Any, unit: str) -> float:
+    """`value` (SI, or a text with a unit) in another unit of the same dimension."""
+    own, dimension = unit_of(value), dimension_of(unit)
+    if own == unit:
+        return float(str(value).removesuffix(unit)) if unit else any_to_si(value)
+    if own and dimension_of(own) != dimension:
+        raise ValueError(f"'{own}' in '{value}' cannot be given in '{unit}'")
+    return any_to_si(value) / (UNITS[dimension][unit] if dimension else 1.0)
 
 
 def _quantity(dimension: str) -> Any:
@@ -90,3 +125,5 @@ Acceleration = _typed("acceleration")
 AngularStiffness = _typed("angular_stiffness")
 AngularDamping = _typed("angular_damping")
 Number = _typed("number")
+#: a number of any dimension: SI, or a text with any known unit
+AnyQuantity = Annotated[float, BeforeValidator(any_to_si, json_schema_input_type=float | str)]

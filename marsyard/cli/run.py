@@ -22,9 +22,17 @@ def run(
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/SCENARIO]."
     ),
+    jobs: int = typer.Option(
+        1, "--jobs", "-j", min=1, metavar="N", help="Processes for the members of a study."
+    ),
+    no_study: bool = typer.Option(
+        False, "--no-study", help="Run the scenario itself, not the study it stands for."
+    ),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar, only the checks."),
 ) -> None:
     """Run a scenario: progress bar, then results.nc, figures and report.html in a folder.
+
+    A scenario with a study runs all its members and writes study.nc and study.csv instead.
 
     Exit code 0 if all checks pass, 1 if one fails or the run diverges, 2 for wrong input.
 
@@ -33,17 +41,19 @@ def run(
     from rich.console import Console
 
     from marsyard import runner
-    from marsyard.scenario import load_scenario, parse_setting
+    from marsyard.run_folder import default_folder
+    from marsyard.scenario import parse_setting
 
-    console = Console(stderr=True)
     settings = dict(parse_setting(text) for text in set_)
-    resolved = load_scenario(scenario, settings)
-    folder = out or runner.default_folder(scenario)
-    with _Bar(resolved.run.duration, console, quiet) as bar:
+    with _Bar(Console(stderr=True), quiet) as bar:
         result = runner.run(
-            scenario, settings=settings, out=folder, say=bar.say, progress=bar.update
-        )
-    _print(result)
+            scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
+            progress=bar.update, study=not no_study, jobs=jobs,
+        )  # fmt: skip
+    if result.study is None:
+        _print(result)
+    else:
+        _print_study(result)
     if not result.ok:
         sys.exit(1)
 
@@ -73,10 +83,39 @@ def _print(result: Any) -> None:
     console.print(f"replay: marsyard view {result.folder}", highlight=False, soft_wrap=True)
 
 
+def _print_study(result: Any) -> None:
+    from rich.console import Console
+
+    from marsyard.results import check_table
+
+    console = Console()
+    if result.checks:
+        console.print(check_table(result.checks))
+    for boundary in result.boundaries:
+        console.print(boundary.words, highlight=False)
+    info, outcomes = result.info, [r.outcome for r in result.members]
+    console.print(
+        f"{len(outcomes)} runs, {info['simulated']:g} s simulated in {info['elapsed']:.1f} s",
+        highlight=False,
+    )
+    stopped = sum(o.stopped is not None for o in outcomes)
+    if stopped:
+        console.print(f"{stopped} of the runs diverged and stopped", style="bold red")
+    failed = sum(o.unconverged > 0 for o in outcomes)
+    if failed:
+        console.print(f"{failed} runs had steps that did not converge", style="bold red")
+    console.print(f"report: {result.report}", highlight=False, soft_wrap=True)
+    for folder in info["kept"].values():
+        console.print(
+            f"replay: marsyard view {result.folder / folder}", highlight=False, soft_wrap=True
+        )
+        break
+
+
 class _Bar:
     """A progress bar over simulated time, on stderr."""
 
-    def __init__(self, duration: float, console: Any, quiet: bool) -> None:
+    def __init__(self, console: Any, quiet: bool) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._progress = Progress(
@@ -90,14 +129,17 @@ class _Bar:
         )
         self._console = console
         self._quiet = quiet
-        self._task = self._progress.add_task("simulating", total=duration)
+        self._task: Any = None
 
     def say(self, text: str) -> None:
         if not self._quiet or text.startswith("warning"):
             self._console.print(text, highlight=False, soft_wrap=True)
 
-    def update(self, time: float) -> None:
-        self._progress.update(self._task, completed=time)
+    def update(self, time: float, total: float, what: str) -> None:
+        # the bar appears when there is something to show
+        if self._task is None:
+            self._task = self._progress.add_task(what, total=total)
+        self._progress.update(self._task, completed=time, total=total, description=what)
 
     def __enter__(self) -> _Bar:
         self._progress.start()

@@ -8,7 +8,8 @@ without Python and without compiling anything anew.
 Names: `t` [s]; `x, y, z` [m] and `vx, vy, vz` [m/s] of the base frame in the world; `roll, pitch,
 yaw` [rad]; `angle`, `rate` of the joint the law acts on [rad, rad/s]; `angle.JOINT`, `rate.JOINT`
 of another one. Functions: where(c, a, b), min, max, abs, sqrt, sin, cos, tan, exp, log, sign.
-Truth is 1.0, falsehood 0.0; `where` evaluates both branches. `pi` is known.
+Truth is 1.0, falsehood 0.0; `where` evaluates both branches. `pi` is known, and so are the
+scenario's parameters, which enter the program as constants.
 """
 
 from __future__ import annotations
@@ -20,11 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.control.names import BUILT_IN, FUNCTIONS, STATE_NAMES
 from marsyard.errors import InputError, suggest
 from marsyard.jit import kernel
 
-#: names of the base's state, in the order of the array the machine reads
-STATE_NAMES = ("t", "x", "y", "z", "vx", "vy", "vz", "roll", "pitch", "yaw")
 STACK = 64
 
 (
@@ -36,9 +36,8 @@ STACK = 64
 _BINARY = {ast.Add: ADD, ast.Sub: SUB, ast.Mult: MUL, ast.Div: DIV, ast.Pow: POW}
 _COMPARE = {ast.Lt: LT, ast.LtE: LE, ast.Gt: GT, ast.GtE: GE, ast.Eq: EQ, ast.NotEq: NE}
 _FUNCTIONS = {
-    "where": (WHERE, 3), "min": (MIN, 2), "max": (MAX, 2), "abs": (ABS, 1), "sqrt": (SQRT, 1),
-    "sin": (SIN, 1), "cos": (COS, 1), "tan": (TAN, 1), "exp": (EXP, 1), "log": (LOG, 1),
-    "sign": (SIGN, 1),
+    "where": WHERE, "min": MIN, "max": MAX, "abs": ABS, "sqrt": SQRT, "sin": SIN, "cos": COS,
+    "tan": TAN, "exp": EXP, "log": LOG, "sign": SIGN,
 }  # fmt: skip
 
 
@@ -49,15 +48,25 @@ class Program(NamedTuple):
     argument: np.ndarray
 
 
-def compile_expression(text: str | float, joints: Mapping[str, int], field: str) -> Program:
+def compile_expression(
+    text: str | float,
+    joints: Mapping[str, int],
+    field: str,
+    parameters: Mapping[str, float] | None = None,
+) -> Program:
     """The postfix program of an expression.
 
-    `joints` maps a joint's name to its index; `field` is where the text stands, for messages.
+    `joints` maps a joint's name to its index; `field` is where the text stands, for messages;
+    `parameters` are named constants.
     """
+    known = dict(parameters or {})
+    for name in known:
+        if name in BUILT_IN:
+            raise InputError(f"parameters.{name}: expressions know '{name}' already; rename it")
     try:
         tree = ast.parse(str(text).strip(), mode="eval")
         code: list[tuple[int, float]] = []
-        _emit(tree.body, joints, field, str(text), code)
+        _emit(tree.body, joints, known, field, str(text), code)
     except SyntaxError as error:
         raise InputError(f"{field}: '{text}' is not an expression ({error.msg})") from None
     except (RecursionError, MemoryError):
@@ -69,9 +78,16 @@ def compile_expression(text: str | float, joints: Mapping[str, int], field: str)
     )
 
 
-def _emit(node: ast.expr, joints: Mapping[str, int], field: str, text: str, code: list) -> None:
+def _emit(
+    node: ast.expr,
+    joints: Mapping[str, int],
+    parameters: Mapping[str, float],
+    field: str,
+    text: str,
+    code: list[tuple[int, float]],
+) -> None:
     def emit(child: ast.expr) -> None:
-        _emit(child, joints, field, text, code)
+        _emit(child, joints, parameters, field, text, code)
 
     def refuse(what: str) -> InputError:
         return InputError(f"{field}: {what} in '{text}' is not allowed in a torque law")
@@ -95,9 +111,10 @@ def _emit(node: ast.expr, joints: Mapping[str, int], field: str, text: str, code
                 code.append((OWN_RATE, 0.0))
             elif name == "pi":
                 code.append((CONST, math.pi))
+            elif name in parameters:
+                code.append((CONST, float(parameters[name])))
             else:
-                valid = [*STATE_NAMES, "angle", "rate", "pi", *_FUNCTIONS]
-                raise unknown("name", name, valid)
+                raise unknown("name", name, [*parameters, *BUILT_IN])
         case ast.Attribute(value=ast.Name(id="angle" | "rate" as kind), attr=joint):
             if joint not in joints:
                 raise unknown("joint", joint, joints)
@@ -132,7 +149,7 @@ def _emit(node: ast.expr, joints: Mapping[str, int], field: str, text: str, code
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
             if name not in _FUNCTIONS:
                 raise unknown("function", name, _FUNCTIONS)
-            op_code, count = _FUNCTIONS[name]
+            op_code, count = _FUNCTIONS[name], FUNCTIONS[name]
             if len(args) != count:
                 raise InputError(
                     f"{field}: {name} takes {count} arguments, '{text}' gives {len(args)}"

@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from marsyard.results._sheet import FigureFile
     from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
     from marsyard.results.dataset import Line, lines, names, open_results, save, series
-    from marsyard.results.plots import FigureFile, default_figures, draw, draw_track, save_figures
+    from marsyard.results.plots import default_figures, draw, draw_track, save_figures
     from marsyard.results.replay import (
         GroundMesh,
         Replay,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CheckResult": "checks",
-    "FigureFile": "plots",
+    "FigureFile": "_sheet",
     "GroundMesh": "replay",
     "Impact": "checks",
     "Line": "dataset",

@@ -40,6 +40,7 @@ td.num, th.num { text-align: right; font-variant-numeric: tabular-nums; white-sp
 td.key { color: var(--soft); width: 15rem; }
 .columns td.key { width: 10.5rem; }
 table.pairs { max-width: 46rem; }
+table.runs td, table.runs th { padding-right: 1.1rem; }
 .verdict { display: inline-block; padding: 0 .55rem; border-radius: 1rem; font-weight: 600;
   white-space: nowrap; }
 .pass { color: var(--good); background: var(--good-bg); }

@@ -16,7 +16,7 @@ import xarray as xr
 
 from marsyard.errors import InputError
 from marsyard.results.dataset import record_period, series
-from marsyard.scenario.schema import Check
+from marsyard.scenario.report_schema import Check, Measure
 
 IMPACT_FACTOR = 5.0
 
@@ -42,26 +42,60 @@ class CheckResult:
 
 def evaluate(ds: xr.Dataset, check: Check) -> CheckResult:
     """The check's number and verdict; whatever is missing makes it "not computed"."""
-    computed: float | None = None
-    reason = ""
+    computed, reason = measure(ds, check)
+    return judge(
+        check.name, computed, check.expected, check.tolerance, check.unit, check.source, reason
+    )
+
+
+def measure(ds: xr.Dataset, what: Measure) -> tuple[float | None, str]:
+    """The number asked for, or None and the reason why there is none."""
     try:
-        computed = float(TAKES[check.take](ds, check))
-        if not np.isfinite(computed):
-            computed, reason = None, "the result is not a finite number"
+        computed = float(TAKES[what.take](ds, what))
     except InputError as error:
-        reason = str(error)
-    except Exception as error:  # one odd check must not hide the others
-        reason = f"{type(error).__name__}: {error}"
+        return None, str(error)
+    except Exception as error:  # one odd number must not hide the others
+        return None, f"{type(error).__name__}: {error}"
+    if not np.isfinite(computed):
+        return None, "the result is not a finite number"
+    return computed, ""
+
+
+#: units as the data set has them, as they are written
+_WRITTEN = {"N s": "N·s", "N m s": "N·m·s", "N m": "N·m", "1": "", "": ""}
+_OWN_UNIT = {
+    "crossing_time": "s", "impact_time": "s", "impact_speed": "m/s", "rebound_speed": "m/s",
+    "impact_impulse": "N·s",
+}  # fmt: skip
+
+
+def measure_unit(ds: xr.Dataset, what: Measure) -> str:
+    """The unit of the number asked for."""
+    units = "" if what.of == "impact" else str(series(ds, what.of).attrs.get("units", ""))
+    if what.take in _OWN_UNIT:
+        return _OWN_UNIT[what.take]
+    written = _WRITTEN.get(units, units)
+    if what.take != "slope":
+        return written
+    return f"{written}²" if written.endswith("/s") else f"{written or '1'}/s"
+
+
+def judge(
+    name: str,
+    computed: float | None,
+    expected: float,
+    tolerance: float,
+    unit: str = "",
+    source: str = "",
+    reason: str = "",
+) -> CheckResult:
+    """The verdict on a number, "not computed" where there is none."""
     if computed is None:
         verdict = "not computed"
     else:
-        slack = 1e-12 * max(abs(check.expected), abs(computed))
-        close = abs(computed - check.expected) <= check.tolerance + slack
-        verdict = "pass" if close else "fail"
-    return CheckResult(
-        check.name, computed, check.expected, check.tolerance, check.unit, verdict,
-        check.source, reason,
-    )  # fmt: skip
+        slack = 1e-12 * max(abs(expected), abs(computed))
+        verdict = "pass" if abs(computed - expected) <= tolerance + slack else "fail"
+    return CheckResult(name, computed, expected, tolerance, unit, verdict, source, reason)
 
 
 def evaluate_all(ds: xr.Dataset, checks: Iterable[Check]) -> list[CheckResult]:
@@ -72,7 +106,7 @@ def evaluate_all(ds: xr.Dataset, checks: Iterable[Check]) -> list[CheckResult]:
 # --- what can be taken of a series
 
 
-def _window(ds: xr.Dataset, check: Check, several: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _window(ds: xr.Dataset, check: Measure, several: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Times [s] and values of the series between start and end; one column per curve."""
     array = series(ds, check.of)
     if array.ndim > 1 and not several:
@@ -88,7 +122,7 @@ def _window(ds: xr.Dataset, check: Check, several: bool = False) -> tuple[np.nda
     return time[inside], values[inside]
 
 
-def _inside(time: np.ndarray, check: Check) -> np.ndarray:
+def _inside(time: np.ndarray, check: Measure) -> np.ndarray:
     slack = 1e-9 * max(1.0, float(np.abs(time).max()))
     start = -np.inf if check.start is None else check.start - slack
     end = np.inf if check.end is None else check.end + slack
@@ -96,7 +130,7 @@ def _inside(time: np.ndarray, check: Check) -> np.ndarray:
 
 
 def _reduced(function: Callable[[np.ndarray], float], several: bool = False):
-    def take(ds: xr.Dataset, check: Check) -> float:
+    def take(ds: xr.Dataset, check: Measure) -> float:
         values = _window(ds, check, several)[1]
         finite = values[np.isfinite(values)]
         if not finite.size:
@@ -106,7 +140,7 @@ def _reduced(function: Callable[[np.ndarray], float], several: bool = False):
     return take
 
 
-def _at(ds: xr.Dataset, check: Check) -> float:
+def _at(ds: xr.Dataset, check: Measure) -> float:
     if check.at is None:
         raise InputError("take: at needs a time 'at'")
     time, values = _window(ds, check)
@@ -116,7 +150,7 @@ def _at(ds: xr.Dataset, check: Check) -> float:
     return float(np.interp(check.at, time, values))
 
 
-def _slope(ds: xr.Dataset, check: Check) -> float:
+def _slope(ds: xr.Dataset, check: Measure) -> float:
     time, values = _window(ds, check)
     finite = np.isfinite(values)
     if finite.sum() < 2:
@@ -125,7 +159,7 @@ def _slope(ds: xr.Dataset, check: Check) -> float:
     return float(t @ values[finite] / (t @ t))
 
 
-def _crossing_time(ds: xr.Dataset, check: Check) -> float:
+def _crossing_time(ds: xr.Dataset, check: Measure) -> float:
     time, values = _window(ds, check)
     above = values - check.level
     for i in range(len(above) - 1):
@@ -211,7 +245,7 @@ def _closing_speed(ds: xr.Dataset, landing: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(normal), -normal, base)
 
 
-def _impact(ds: xr.Dataset, check: Check) -> tuple[Impact, Impact | None]:
+def _impact(ds: xr.Dataset, check: Measure) -> tuple[Impact, Impact | None]:
     """The impact a check asks for, and the next one."""
     found = impacts(ds)
     found = [hit for hit in found if _inside(np.array([hit.time]), check)[0]]
@@ -221,7 +255,7 @@ def _impact(ds: xr.Dataset, check: Check) -> tuple[Impact, Impact | None]:
     return found[check.index], following
 
 
-def _vertical(ds: xr.Dataset, check: Check) -> np.ndarray:
+def _vertical(ds: xr.Dataset, check: Measure) -> np.ndarray:
     """The velocity an impact is judged by: that of the base unless the check names another."""
     array = series(ds, "velocity_base.z" if check.of == "impact" else check.of)
     if array.ndim > 1:
@@ -229,15 +263,15 @@ def _vertical(ds: xr.Dataset, check: Check) -> np.ndarray:
     return array.values.astype(float)
 
 
-def _impact_time(ds: xr.Dataset, check: Check) -> float:
+def _impact_time(ds: xr.Dataset, check: Measure) -> float:
     return _impact(ds, check)[0].time
 
 
-def _impact_impulse(ds: xr.Dataset, check: Check) -> float:
+def _impact_impulse(ds: xr.Dataset, check: Measure) -> float:
     return _impact(ds, check)[0].impulse
 
 
-def _impact_speed(ds: xr.Dataset, check: Check) -> float:
+def _impact_speed(ds: xr.Dataset, check: Measure) -> float:
     """Downward speed at the instant of impact, extrapolated from the two records before."""
     hit, _ = _impact(ds, check)
     velocity, time = _vertical(ds, check), ds["time"].values.astype(float)
@@ -248,7 +282,7 @@ def _impact_speed(ds: xr.Dataset, check: Check) -> float:
     return float(-(velocity[i] + slope * (hit.time - time[i])))
 
 
-def _rebound_speed(ds: xr.Dataset, check: Check) -> float:
+def _rebound_speed(ds: xr.Dataset, check: Measure) -> float:
     """Largest upward speed between this impact and the next."""
     hit, following = _impact(ds, check)
     velocity = _vertical(ds, check)
@@ -256,7 +290,7 @@ def _rebound_speed(ds: xr.Dataset, check: Check) -> float:
     return float(np.nanmax(velocity[hit.after : max(end, hit.after + 1)]))
 
 
-TAKES: dict[str, Callable[[xr.Dataset, Check], float]] = {
+TAKES: dict[str, Callable[[xr.Dataset, Measure], float]] = {
     "at": _at,
     "mean": _reduced(np.mean),
     "min": _reduced(np.min, several=True),

@@ -3,7 +3,9 @@
 On disk it is NetCDF (HDF5), `results.nc` in the folder of a run. A series is asked for by name:
 a variable, then labels that pick components, in any order: `position_base.z`,
 `impulse_normal.RL.plane`, `contact_velocity.normal`. Dimensions that are not picked stay, except
-`surface`: impulses are summed over the surfaces, of the gaps the smallest is taken.
+`surface`: impulses are summed over the surfaces, of the gaps the smallest is taken. The labels
+`mean`, `sum`, `min` and `max` reduce what is left to one curve: `wheel_rate.mean` is the mean of
+the wheels at each instant, `impulse_tangent.forward.sum` the sum of theirs.
 """
 
 from __future__ import annotations
@@ -48,6 +50,10 @@ def open_results(path: str | Path) -> xr.Dataset:
     path = Path(path)
     file = path / FILE_NAME if path.is_dir() else path
     if not file.exists():
+        kept = sorted(path.glob("members/*/results.nc"))
+        if (path / "study.nc").exists():
+            which = f"give one of its members, e.g. '{kept[-1].parent}'" if kept else "none is kept"
+            raise InputError(f"'{path}' is the folder of a study, not of one run; {which}")
         if path.is_dir():
             raise InputError(f"'{path}' is not the folder of a run: it has no {FILE_NAME}")
         raise InputError(f"'{path}' does not exist; give the folder of a run or its {FILE_NAME}")
@@ -176,6 +182,7 @@ def series(ds: xr.Dataset, name: str) -> xr.DataArray:
     """The series called `name`, time first; see the head of this module for the names."""
     variable, *labels = name.split(".")
     array = _variable(ds, variable)
+    reduction, labels = _reduction(array, labels)
     while labels:
         array, labels = _pick(array, variable, labels)
     if "surface" in array.dims:
@@ -184,6 +191,8 @@ def series(ds: xr.Dataset, name: str) -> xr.DataArray:
             array = array.sum("surface").assign_attrs(attrs)
         elif variable == "gap":
             array = array.min("surface").assign_attrs(attrs)
+    if reduction:
+        array = _reduce(array, name, reduction)
     return array.transpose("time", ...).rename(name)
 
 
@@ -231,6 +240,32 @@ def _labels(array: xr.DataArray, dim: Any) -> list[str]:
     return [str(i) for i in range(array.sizes[dim])]
 
 
+#: what reduces several curves to one; values that are not known do not count
+REDUCTIONS: dict[str, Callable[[xr.DataArray, list[Any]], xr.DataArray]] = {
+    "mean": lambda array, dims: array.mean(dims),
+    "sum": lambda array, dims: array.sum(dims, min_count=1),
+    "min": lambda array, dims: array.min(dims),
+    "max": lambda array, dims: array.max(dims),
+}
+
+
+def _reduction(array: xr.DataArray, labels: list[str]) -> tuple[str, list[str]]:
+    """The reduction asked for among the labels (a component of that name goes before), and the
+    labels without it."""
+    found = {label for dim in array.dims if dim != "time" for label in _labels(array, dim)}
+    asked = [label for label in labels if label in REDUCTIONS and label not in found]
+    if len(asked) > 1:
+        raise InputError(f"'{'.'.join(labels)}': one of {', '.join(asked)} at a time")
+    return "".join(asked), [label for label in labels if label not in asked]
+
+
+def _reduce(array: xr.DataArray, name: str, reduction: str) -> xr.DataArray:
+    dims = [d for d in array.dims if d != "time"]
+    if not dims:
+        raise InputError(f"'{name}' is one curve already; drop '.{reduction}'")
+    return REDUCTIONS[reduction](array, dims).assign_attrs(array.attrs)
+
+
 def _pick(array: xr.DataArray, variable: str, labels: list[str]) -> tuple[xr.DataArray, list[str]]:
     """Pick the component that the first label names; a label may itself hold dots."""
     dims = [d for d in array.dims if d != "time"]
@@ -241,4 +276,5 @@ def _pick(array: xr.DataArray, variable: str, labels: list[str]) -> tuple[xr.Dat
             if label in found:
                 return array.isel({dim: found.index(label)}), labels[count:]
     valid = [label for dim in dims for label in _labels(array, dim)]
+    valid += REDUCTIONS if dims else []
     raise InputError(f"'{variable}' has no component '{labels[0]}'; {suggest(labels[0], valid)}")

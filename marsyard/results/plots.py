@@ -6,16 +6,27 @@ pair that does the same can still be told apart.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from marsyard.results._files import replacing
+from marsyard.errors import InputError
+from marsyard.results._sheet import (
+    FONT,
+    LEFT,
+    SPAN,
+    WIDTH,
+    FigureFile,
+    legend,
+    save_png,
+    sheet,
+    slug,
+    unit_text,
+    wrap,
+)
 from marsyard.results.dataset import DERIVED, Line, lines, series
 from marsyard.scenario.schema import Figure
 
@@ -34,20 +45,8 @@ WHEELS = {
 }
 AXES = {"x": "#c03a2b", "y": "#2f8f4e", "z": "#2b5fc0"}
 OTHERS = ("#2b5fc0", "#d55e00", "#2f8f4e", "#8e5bb5", "#b8860b", "#c2568a", "#4aa3b5", "#6b6b6b")
-_UNITS = {"N s": "N·s", "N m s": "N·m·s", "N m": "N·m", "1": "", "": ""}
 _SMALL = ("solver_residual", "penetration")  # small by nature; elsewhere 1e-9 is rounding
 _POINTS = 2400
-_FONT = 9
-_WIDTH, _LEFT, _SPAN = 8.6, 0.95, 6.45  # of a figure, its left margin and its panels [inch]
-
-
-@dataclass(frozen=True)
-class FigureFile:
-    """A figure on disk."""
-
-    title: str
-    caption: str
-    path: Path
 
 
 def save_figures(
@@ -57,12 +56,14 @@ def save_figures(
     folder = Path(folder)
     saved = []
     for index, figure in enumerate(figures or default_figures(ds), 1):
-        path = folder / f"{index:02d}-{_slug(figure.title)}.png"
-        saved.append(FigureFile(figure.title, _caption(figure), _save(draw(ds, figure), path, dpi)))
+        path = folder / f"{index:02d}-{slug(figure.title)}.png"
+        saved.append(
+            FigureFile(figure.title, _caption(figure), save_png(draw(ds, figure), path, dpi))
+        )
     if _travelled(ds):
         path = folder / f"{len(saved) + 1:02d}-track.png"
         caption = "Path of the base and the wheels' contact points, from above and from the side."
-        saved.append(FigureFile("Track", caption, _save(draw_track(ds), path, dpi)))
+        saved.append(FigureFile("Track", caption, save_png(draw_track(ds), path, dpi)))
     return saved
 
 
@@ -125,8 +126,10 @@ def _has(ds: xr.Dataset, name: str) -> bool:
 
 def draw(ds: xr.Dataset, figure: Figure) -> Canvas:
     """The figure as a matplotlib object: one panel below the other over the same time."""
+    if figure.against is not None:
+        return _draw_against(ds, figure, figure.against)
     count = max(len(figure.panels), 1)
-    canvas, panels = _sheet(figure.title, [1.85] * count)
+    canvas, panels = sheet(figure.title, [1.85] * count)
     shown: list[str] = []
     for ax, wanted in zip(panels, figure.panels, strict=False):
         curves = [line for name in wanted for line in lines(ds, name)]
@@ -134,51 +137,85 @@ def draw(ds: xr.Dataset, figure: Figure) -> Canvas:
         # the same legend is said once
         labels = ax.get_legend_handles_labels()[1]
         if len(labels) > 1 and labels != shown:
-            _legend(ax)
+            legend(ax)
             shown = labels
     time = ds["time"].values
     start = time[0] if figure.start is None else figure.start
     end = time[-1] if figure.end is None else figure.end
     if end > start:
         panels[-1].set_xlim(start, end)
-    panels[-1].set_xlabel("time [s]", fontsize=_FONT)
+    panels[-1].set_xlabel("time [s]", fontsize=FONT)
     return canvas
 
 
-def _sheet(title: str, heights: Sequence[float]) -> tuple[Canvas, list[Axes]]:
-    """A titled sheet with panels of the given heights [inch], all at the same place sideways."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
+def _draw_against(ds: xr.Dataset, figure: Figure, name: str) -> Canvas:
+    """Panels over another variable: every record a point, and the mean of each of 24 bins.
 
-    top, bottom, between = 0.55, 0.5, 0.28
-    height = top + bottom + sum(heights) + between * (len(heights) - 1)
-    canvas = Canvas(figsize=(_WIDTH, height))
-    FigureCanvasAgg(canvas)
-    canvas.text(
-        0.12 / _WIDTH, 1 - 0.12 / height, title, va="top", fontsize=_FONT + 3, fontweight="bold"
-    )
-    panels: list[Axes] = []
-    y = height - top
-    for h in heights:
-        y -= h
-        place = (_LEFT / _WIDTH, y / height, _SPAN / _WIDTH, h / height)
-        panels.append(canvas.add_axes(place, sharex=panels[0] if panels else None))
-        y -= between
-    for ax in panels:
-        _plain(ax)
-        ax.tick_params(labelbottom=ax is panels[-1])
-    return canvas, panels
+    A single curve is coloured by time; several keep their own colours.
+    """
+    across = lines(ds, name)
+    if len(across) != 1:
+        raise InputError(f"figure '{figure.title}': against '{name}' is several curves; pick one")
+    x = _cut(across[0], figure.start, figure.end)
+    canvas, panels = sheet(figure.title, [2.3] * max(len(figure.panels), 1))
+    for ax, wanted in zip(panels, figure.panels, strict=False):
+        found = [line for name in wanted for line in lines(ds, name)]
+        curves = [_cut(c, figure.start, figure.end) for c in found]
+        shared = _shared_picks(curves)
+        for curve, look in zip(curves, _looks(ds, curves), strict=True):
+            alone = len(curves) == 1
+            points = _cloud(ax, x.values, curve, None if alone else str(look["color"]))
+            label = " ".join(p for p in curve.picks if p not in shared)
+            rim: dict[str, Any] = {"color": "#ffffff", "linewidth": 3.4, "zorder": 4}
+            ink: dict[str, Any] = {"color": "#222222" if alone else look["color"], "linewidth": 1.7, "zorder": 5}
+            middle = _binned(x.values, curve.values)
+            ax.plot(*middle, **rim)
+            ax.plot(*middle, label="mean" if alone else label, **ink)
+            if alone and points is not None:
+                _time_bar(canvas, ax, points)
+        ax.set_ylabel(_y_label(ds, curves, shared), fontsize=FONT)
+        _scale(ax, curves)
+        if len(curves) > 1:
+            legend(ax)
+    panels[-1].set_xlabel(_y_label(ds, [x], list(x.picks)).replace("\n", " "), fontsize=FONT)
+    return canvas
 
 
-def _legend(ax: Axes) -> None:
-    """Names of the curves beside the panel."""
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
-        handles, [_wrap(label, 14) for label in labels], loc="upper left",
-        bbox_to_anchor=(1.005, 1.04), frameon=False, fontsize=_FONT - 1.5, handlelength=1.8,
-        labelspacing=0.3, borderaxespad=0.2, columnspacing=0.8, handletextpad=0.5,
-        ncols=1 + len(labels) // 12,
-    )  # fmt: skip
+def _cloud(ax: Axes, x: np.ndarray, curve: Line, colour: str | None) -> Any:
+    """The records as light points, at most some thousand; by time where no colour is given."""
+    keep = np.flatnonzero(np.isfinite(x) & np.isfinite(curve.values))
+    keep = keep[:: len(keep) // _POINTS + 1]
+    if not keep.size:
+        return None
+    look: dict[str, Any] = {"s": 9, "linewidths": 0, "rasterized": True}
+    if colour is not None:
+        look |= {"color": colour, "alpha": 0.3}
+    else:
+        look |= {"c": curve.time[keep], "cmap": "viridis", "alpha": 0.65}
+    return ax.scatter(x[keep], curve.values[keep], **look)
+
+
+def _binned(x: np.ndarray, y: np.ndarray, bins: int = 24) -> tuple[np.ndarray, np.ndarray]:
+    """Means of x and y in bins of equal width in x that hold three records or more."""
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
+    if not x.size or np.ptp(x) == 0:
+        return np.zeros(0), np.zeros(0)
+    which = np.minimum(((x - x.min()) / np.ptp(x) * bins).astype(int), bins - 1)
+    count = np.bincount(which, minlength=bins)
+    full = count >= 3
+    means = (np.bincount(which, v, bins)[full] / count[full] for v in (x, y))
+    return tuple(means)  # type: ignore[return-value]
+
+
+def _time_bar(canvas: Canvas, ax: Axes, points: Any) -> None:
+    place = ax.get_position()
+    bar = canvas.add_axes(((LEFT + SPAN + 0.15) / WIDTH, place.y0, 0.12 / WIDTH, place.height))
+    canvas.colorbar(points, cax=bar).set_alpha(1.0)
+    bar.tick_params(labelsize=FONT - 1.5, color="#8a8a8a")
+    bar.set_ylabel("time [s]", fontsize=FONT - 1)
+    for spine in bar.spines.values():
+        spine.set_visible(False)
 
 
 def _panel(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
@@ -190,23 +227,11 @@ def _panel(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
         label = " ".join(p for p in curve.picks if p not in shared)
         if len(variables) > 1:
             label = " ".join([_long_name(ds, curve.variable), *curve.picks])
-            label += f" [{_unit(curve.units)}]" if len(units) > 1 else ""
+            label += f" [{unit_text(curve.units)}]" if len(units) > 1 else ""
         time, values = _thin(curve.time, curve.values)
         ax.plot(time, values, label=label, **look)
-    ax.set_ylabel(_y_label(ds, curves, shared), fontsize=_FONT)
+    ax.set_ylabel(_y_label(ds, curves, shared), fontsize=FONT)
     _scale(ax, curves)
-
-
-def _plain(ax: Axes) -> None:
-    """A light frame: thin rules behind the data, no box."""
-    ax.grid(True, color="#e4e4e4", linewidth=0.7)
-    ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color("#8a8a8a")
-    ax.tick_params(labelsize=_FONT - 1, color="#8a8a8a")
-    ax.yaxis.set_label_coords(-0.085, 0.5)
 
 
 def _looks(ds: xr.Dataset, curves: list[Line]) -> list[dict[str, Any]]:
@@ -254,31 +279,17 @@ def _shared_picks(curves: list[Line]) -> list[str]:
 
 
 def _y_label(ds: xr.Dataset, curves: list[Line], shared: list[str]) -> str:
-    units = {_unit(c.units) for c in curves}
+    units = {unit_text(c.units) for c in curves}
     unit = f" [{next(iter(units))}]" if len(units) == 1 and "" not in units else ""
     names = list(dict.fromkeys(_long_name(ds, c.variable) for c in curves))
     name = names[0] if len(names) == 1 else _common_words(names)
-    return _wrap(" ".join([name, *shared]) + unit)
-
-
-def _unit(units: str) -> str:
-    """A unit as it is written on an axis."""
-    return _UNITS.get(units, units)
+    return wrap(" ".join([name, *shared]) + unit)
 
 
 def _common_words(names: list[str]) -> str:
     """The words that all names share; all names where they share none."""
     words = [w for w in names[0].split() if all(w in n.split() for n in names)]
     return " ".join(words) or ", ".join(names)
-
-
-def _wrap(text: str, width: int = 24) -> str:
-    """Break a long axis label into two lines near its middle."""
-    if len(text) <= width or " " not in text:
-        return text
-    spaces = [m.start() for m in re.finditer(" ", text)]
-    middle = min(spaces, key=lambda i: abs(i - len(text) / 2))
-    return text[:middle] + "\n" + text[middle + 1 :]
 
 
 def _long_name(ds: xr.Dataset, variable: str) -> str:
@@ -300,7 +311,7 @@ def _scale(ax: Axes, curves: list[Line]) -> None:
     formatter = ScalarFormatter(useMathText=True)
     formatter.set_powerlimits((-3, 4))
     ax.yaxis.set_major_formatter(formatter)
-    ax.yaxis.get_offset_text().set_fontsize(_FONT - 1.5)
+    ax.yaxis.get_offset_text().set_fontsize(FONT - 1.5)
     if values.size:
         middle, spread = (values.max() + values.min()) / 2, np.ptp(values)
         tiny = 0.0 if any(c.variable in _SMALL for c in curves) else 1e-9
@@ -368,17 +379,17 @@ def draw_track(ds: xr.Dataset) -> Canvas:
     middle, span = (low + high) / 2, 1.12 * (high - low)
     width = max(span[0], span[1] / 0.75)
     depth = max(span[1], 0.25 * width)
-    canvas, panels = _sheet("Track", [_SPAN * depth / width, 1.4])
+    canvas, panels = sheet("Track", [SPAN * depth / width, 1.4])
     for ax, across in zip(panels, (1, 2), strict=True):
         for label, path, style in paths:
             ax.plot(path[:, 0], path[:, across], label=label, **style)
         for end, mark, label in ((0, "o", "start"), (-1, "s", "end")):
             ax.plot(*base[end, [0, across]], mark, color="#222222", markersize=5, label=label)
-        ax.set_ylabel(f"{'xyz'[across]} [m]", fontsize=_FONT)
+        ax.set_ylabel(f"{'xyz'[across]} [m]", fontsize=FONT)
     panels[0].set_xlim(middle[0] - width / 2, middle[0] + width / 2)
     panels[0].set_ylim(middle[1] - depth / 2, middle[1] + depth / 2)
-    panels[-1].set_xlabel("x [m]", fontsize=_FONT)
-    _legend(panels[0])
+    panels[-1].set_xlabel("x [m]", fontsize=FONT)
+    legend(panels[0])
     return canvas
 
 
@@ -390,20 +401,11 @@ def wheel_colour(wheel: str, index: int) -> str:
 # --- files
 
 
-def _save(canvas: Canvas, path: Path, dpi: int) -> Path:
-    with replacing(path) as part:
-        canvas.savefig(part, format="png", dpi=dpi)
-    return path
-
-
 def _caption(figure: Figure) -> str:
     window = ""
     if figure.start is not None or figure.end is not None:
         start = "the start" if figure.start is None else f"{figure.start:g} s"
         end = "the end" if figure.end is None else f"{figure.end:g} s"
         window = f"From {start} to {end}."
-    return " ".join(t for t in (window, figure.note or "") if t)
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "figure"
+    cloud = "" if figure.against is None else "A point per record; the line is the mean of bins."
+    return " ".join(t for t in (window, cloud, figure.note or "") if t)

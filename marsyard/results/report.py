@@ -55,13 +55,18 @@ def write_report(
     title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
     sections = [
         _head(title, ds, scenario, checks, info),
-        _section("Checks", _checks(checks)),
-        _section("What was run", _parameters(scenario, info)),
-        _section("Figures", "".join(_figure(i, f) for i, f in enumerate(figures, 1))),
-        _section("Solver health", _health(ds, info)),
-        _section("Speed", pairs(_speed_rows(ds, info))),
-        _section("Versions", pairs(versions(info))),
+        section("Checks", checks_section(checks)),
+        section("What was run", parameters_section(scenario, info)),
+        section("Figures", figures_section(figures)),
+        section("Solver health", _health(ds, info)),
+        section("Speed", pairs(_speed_rows(ds, info))),
+        section("Versions", pairs(versions(info))),
     ]
+    return write_page(folder, title, sections)
+
+
+def write_page(folder: str | Path, title: str, sections: Sequence[str]) -> Path:
+    """Write `report.html` from its sections, with the style inside, whole or not at all."""
     page = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -105,17 +110,13 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
 # --- sections of the page
 
 
-def _section(title: str, body: str) -> str:
+def section(title: str, body: str) -> str:
+    """A headed part of a page; nothing where there is no body."""
     return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>" if body else ""
 
 
-def _head(
-    title: str,
-    ds: xr.Dataset,
-    scenario: Scenario,
-    checks: Sequence[CheckResult],
-    info: Mapping[str, Any],
-) -> str:
+def intro(title: str, scenario: Scenario, info: Mapping[str, Any]) -> str:
+    """Name, title, description and sources."""
     name = str(info.get("scenario") or "")
     parts = [f'<p class="kicker">marsyard{" · " + escape(name) if name else ""}</p>']
     parts.append(f"<h1>{escape(title)}</h1>")
@@ -125,6 +126,17 @@ def _head(
     if scenario.sources:
         items = "; ".join(escape(s) for s in scenario.sources)
         parts.append(f'<p class="soft">Source: {items}</p>')
+    return "".join(parts)
+
+
+def _head(
+    title: str,
+    ds: xr.Dataset,
+    scenario: Scenario,
+    checks: Sequence[CheckResult],
+    info: Mapping[str, Any],
+) -> str:
+    parts = [intro(title, scenario, info)]
     stopped = info.get("stopped") or ds.attrs.get("stopped")
     if stopped:
         parts.append(
@@ -149,7 +161,7 @@ def _head(
     return f"<header>{''.join(parts)}</header>"
 
 
-def _checks(checks: Sequence[CheckResult]) -> str:
+def checks_section(checks: Sequence[CheckResult]) -> str:
     if not checks:
         return '<p class="soft">This scenario lists no checks.</p>'
     rows = []
@@ -173,6 +185,11 @@ def _checks(checks: Sequence[CheckResult]) -> str:
     )
 
 
+def figures_section(figures: Sequence[FigureFile]) -> str:
+    """All figures with their captions, numbered."""
+    return "".join(_figure(i, f) for i, f in enumerate(figures, 1))
+
+
 def _figure(index: int, figure: FigureFile) -> str:
     data = base64.b64encode(Path(figure.path).read_bytes()).decode("ascii")
     note = f" {escape(figure.caption)}" if figure.caption else ""
@@ -185,7 +202,8 @@ def _figure(index: int, figure: FigureFile) -> str:
 # --- parameters
 
 
-def _parameters(scenario: Scenario, info: Mapping[str, Any]) -> str:
+def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
+    """Everything that was set, in groups."""
     robot, run, contact = scenario.robot, scenario.run, scenario.interaction
     own = "that of the model"
     attitude = robot.attitude and [math.degrees(a) for a in robot.attitude]
@@ -240,6 +258,9 @@ def _parameters(scenario: Scenario, info: Mapping[str, Any]) -> str:
     blocks = [("Robot and start", start), ("Contact", law), ("Time", time), ("Ground", ground)]
     if control:
         blocks.append(("Control", control))
+    if scenario.parameters:
+        named = [(k, number(v)) for k, v in scenario.parameters.items()]
+        blocks.append(("Parameters (SI)", named))
     if info.get("overrides"):
         changes = info["overrides"]
         changes = [changes] if isinstance(changes, str) else changes

@@ -1,7 +1,14 @@
 """Scenarios: one YAML file that says what is run."""
 
-from marsyard.scenario.scenario import dump, load_scenario, parse_setting, validate
-from marsyard.scenario.schema import Check, Figure, Scenario
+from marsyard.scenario.scenario import (
+    apply_setting,
+    dump,
+    load_scenario,
+    parse_setting,
+    scenario_data,
+    validate,
+)
+from marsyard.scenario.schema import Check, Figure, Scenario, Study
 from marsyard.scenario.terrain import TerrainSpec
 from marsyard.scenario.terrain_file import load_terrain, validate_terrain
 
@@ -9,11 +16,14 @@ __all__ = [
     "Check",
     "Figure",
     "Scenario",
+    "Study",
     "TerrainSpec",
+    "apply_setting",
     "dump",
     "load_scenario",
     "load_terrain",
     "parse_setting",
+    "scenario_data",
     "validate",
     "validate_terrain",
 ]

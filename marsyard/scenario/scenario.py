@@ -22,7 +22,7 @@ def load_scenario(name: str | Path, settings: Mapping[str, Any] | None = None) -
     """
     data = scenario_data(name)
     for key, value in (settings or {}).items():
-        _set(data, key, value)
+        apply_setting(data, key, value)
     return validate(data, str(name))
 
 
@@ -113,14 +113,20 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _set(data: dict[str, Any], key: str, value: Any) -> None:
+def apply_setting(data: dict[str, Any], key: str, value: Any, what: str = "--set") -> None:
+    """Put `value` at the dotted path `key` of a scenario's data; `what` begins error sentences."""
     parts = key.split(".")
+    known = data.get("parameters") or {}
+    if parts[0] == "parameters" and len(parts) == 2 and isinstance(known, dict):
+        # a new one would be used nowhere
+        if parts[1] not in known:
+            raise InputError(f"{what} {key}: no such parameter; {suggest(parts[1], known)}")
     at: Any = data
     for k, part in enumerate(parts):
         last = k == len(parts) - 1
         if isinstance(at, list):
             if not part.isdigit() or int(part) >= len(at):
-                raise InputError(f"--set {key}: '{part}' is not an index from 0 to {len(at) - 1}")
+                raise InputError(f"{what} {key}: '{part}' is not an index from 0 to {len(at) - 1}")
             if last:
                 at[int(part)] = value
             else:
@@ -131,7 +137,7 @@ def _set(data: dict[str, Any], key: str, value: Any) -> None:
             else:
                 at = at.setdefault(part, {})
         else:
-            raise InputError(f"--set {key}: '{'.'.join(parts[:k])}' holds a value, not a group")
+            raise InputError(f"{what} {key}: '{'.'.join(parts[:k])}' holds a value, not a group")
 
 
 # --- errors in one sentence

@@ -1,31 +1,38 @@
 """The shape of a scenario: what may stand in a scenario file, with units, defaults and ranges.
 
 A scenario is one YAML file of the same shape as these models: `robot`, `ground`, `gravity`,
-`interaction`, `control`, `run`, `report`. Numbers are SI; texts may carry a unit ("10 deg",
-"5 cm"), converted once on reading. Unknown keys are errors.
+`interaction`, `parameters`, `control`, `run`, `report`, `study`. Numbers are SI; texts may carry a
+unit ("10 deg", "5 cm"), converted once on reading. Unknown keys are errors.
 """
 
 from __future__ import annotations
 
+import keyword
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from marsyard.control.names import BUILT_IN
 from marsyard.scenario.part import Part, Point, Slope
+from marsyard.scenario.report_schema import Check, Figure, Report
 from marsyard.scenario.soil import SoilContact, TerrainGround
+from marsyard.scenario.study_schema import Study
 from marsyard.units import (
     Acceleration,
     Angle,
     AngularDamping,
     AngularSpeed,
     AngularStiffness,
+    AnyQuantity,
     Length,
     Number,
     Speed,
     Time,
     to_si,
 )
+
+__all__ = ["Check", "Figure", "Part", "Report", "Scenario", "Study", "whole_ratio"]
 
 Vector = tuple[Number, Number, Number]
 
@@ -233,7 +240,8 @@ class TorqueLaw(Part):
     )
     torque: Annotated[str | float, BeforeValidator(_torque)] = Field(
         description="[N·m] a number, or an expression of t, x, y, z, vx, vy, vz, roll, pitch, yaw, "
-        "angle, rate (of the joint itself) with + - * / **, comparisons, and, or, not, "
+        "angle, rate (of the joint itself) and parameters with + - * / **, comparisons, and, or, "
+        "not, "
         "where(c, a, b), min, max, abs, sqrt, sin, cos, tan, exp, log, sign"
     )
     start: Time = Field(0.0, description="first instant of the law [s]")
@@ -363,58 +371,16 @@ def whole_ratio(name: str, value: float | None, of_name: str, of: float | None) 
     return ratio
 
 
-# --- report
+# --- the whole
 
 
-class Figure(Part):
-    """One figure: a stack of panels over time."""
-
-    title: str
-    panels: tuple[tuple[str, ...], ...] = Field(
-        description="each panel a list of variables of the results, e.g. ['position_base.z']; "
-        "a dot picks one component, e.g. 'impulse_normal.RL', 'position_base.x'"
-    )
-    start: Time | None = None
-    end: Time | None = None
-    note: str | None = Field(None, description="which figure of the source shows the same")
-
-
-class Check(Part):
-    """A number computed from the results against a published or exact one."""
-
-    name: str
-    of: str = Field(description="variable and component, e.g. 'position_base.z', or 'impact'")
-    take: Literal[
-        "at",
-        "mean",
-        "min",
-        "max",
-        "max_abs",
-        "range",
-        "final",
-        "crossing_time",
-        "impact_time",
-        "impact_speed",
-        "impact_impulse",
-        "rebound_speed",
-        "slope",
-    ] = Field("final", description="what is taken of the series between start and end")
-    at: Time | None = Field(None, description="for take: at")
-    start: Time | None = None
-    end: Time | None = None
-    index: int = Field(0, description="for impacts: which one, from 0")
-    level: float = Field(0.0, description="for take: crossing_time, the level crossed")
-    expected: float
-    tolerance: float = Field(gt=0)
-    unit: str = ""
-    source: str = Field("", description="where the expected value comes from")
-
-
-class Report(Part):
-    """What the report shows."""
-
-    figures: tuple[Figure, ...] = ()
-    checks: tuple[Check, ...] = ()
+def _new_names(parameters: dict[str, float]) -> dict[str, float]:
+    for name in parameters:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise ValueError(f"'{name}' is not a name: letters, digits and _ are allowed")
+        if name in BUILT_IN:
+            raise ValueError(f"expressions know '{name}' already; give it another name")
+    return parameters
 
 
 class Scenario(Part):
@@ -426,11 +392,15 @@ class Scenario(Part):
     robot: Robot
     ground: tuple[Ground, ...] = Field((PlaneGround(kind="plane", name="plane"),), min_length=0)
     gravity: Annotated[Acceleration, Field(ge=0)] = Field(3.69, description="downwards [m/s²]")
+    parameters: Annotated[dict[str, AnyQuantity], AfterValidator(_new_names)] = Field(
+        {}, description="named constants for torque expressions, in SI or with a unit"
+    )
     interaction: Interaction = Interaction()
     control: tuple[Control, ...] = ()
     tethers: tuple[Tether, ...] = Field((), description="springs between robot and world")
     run: Run
     report: Report = Report()
+    study: Study | None = Field(None, description="a family of runs instead of a single one")
 
     @model_validator(mode="before")
     @classmethod

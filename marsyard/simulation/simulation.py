@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from marsyard.control.expression import STACK, STATE_NAMES, compile_expression
+from marsyard.control.expression import STACK, compile_expression
+from marsyard.control.names import STATE_NAMES
 from marsyard.errors import InputError, suggest
 from marsyard.ground import pack
 from marsyard.interaction.contact_geometry import WHEEL_KINDS
@@ -324,7 +325,7 @@ class Simulation:
             is_speed = isinstance(law, SpeedLaw)
             field = f"control.{k}.{'speed' if is_speed else 'torque'}"
             text = law.speed if isinstance(law, SpeedLaw) else law.torque
-            program = compile_expression(text, index, field)
+            program = compile_expression(text, index, field, self.scenario.parameters)
             gain = law.gain if isinstance(law, SpeedLaw) else 0.0
             limit = np.inf
             if isinstance(law, SpeedLaw) and law.limit is not None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marsyard.control.expression import STACK, STATE_NAMES, compile_expression, evaluate
+from marsyard.control.expression import STACK, compile_expression, evaluate
+from marsyard.control.names import STATE_NAMES
 from marsyard.errors import InputError
 
 JOINTS = {"left": 0, "right": 1}

@@ -1,0 +1,103 @@
+"""The sheet figures are drawn on: stacked panels below a title, plain frames, legends beside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from marsyard.results._files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+FONT = 9
+WIDTH, LEFT, SPAN = 8.6, 0.95, 6.45  # of a figure, its left margin and its panels [inch]
+_UNITS = {"N s": "N·s", "N m s": "N·m·s", "N m": "N·m", "deg": "°", "1": "", "": ""}
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """A figure on disk."""
+
+    title: str
+    caption: str
+    path: Path
+
+
+def sheet(title: str, heights: Sequence[float]) -> tuple[Canvas, list[Axes]]:
+    """A titled sheet with panels of the given heights [inch], all at the same place sideways."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    top, bottom, between = 0.55, 0.5, 0.28
+    height = top + bottom + sum(heights) + between * (len(heights) - 1)
+    canvas = Canvas(figsize=(WIDTH, height))
+    FigureCanvasAgg(canvas)
+    canvas.text(
+        0.12 / WIDTH, 1 - 0.12 / height, title, va="top", fontsize=FONT + 3, fontweight="bold"
+    )
+    panels: list[Axes] = []
+    y = height - top
+    for h in heights:
+        y -= h
+        place = (LEFT / WIDTH, y / height, SPAN / WIDTH, h / height)
+        panels.append(canvas.add_axes(place, sharex=panels[0] if panels else None))
+        y -= between
+    for ax in panels:
+        plain(ax)
+        ax.tick_params(labelbottom=ax is panels[-1])
+    return canvas, panels
+
+
+def legend(ax: Axes, title: str = "") -> None:
+    """Names of the curves beside the panel."""
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        handles, [wrap(label, 14) for label in labels], loc="upper left",
+        bbox_to_anchor=(1.005, 1.04), frameon=False, fontsize=FONT - 1.5, handlelength=1.8,
+        labelspacing=0.3, borderaxespad=0.2, columnspacing=0.8, handletextpad=0.5,
+        ncols=1 + len(labels) // 12, title=wrap(title, 16) or None, title_fontsize=FONT - 1.5,
+        alignment="left",
+    )  # fmt: skip
+
+
+def plain(ax: Axes) -> None:
+    """A light frame: thin rules behind the data, no box."""
+    ax.grid(True, color="#e4e4e4", linewidth=0.7)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color("#8a8a8a")
+    ax.tick_params(labelsize=FONT - 1, color="#8a8a8a")
+    ax.yaxis.set_label_coords(-0.085, 0.5)
+
+
+def unit_text(units: str) -> str:
+    """A unit as it is written on an axis."""
+    return _UNITS.get(units, units)
+
+
+def wrap(text: str, width: int = 24) -> str:
+    """Break a long axis label into two lines near its middle."""
+    if len(text) <= width or " " not in text:
+        return text
+    spaces = [m.start() for m in re.finditer(" ", text)]
+    middle = min(spaces, key=lambda i: abs(i - len(text) / 2))
+    return text[:middle] + "\n" + text[middle + 1 :]
+
+
+def save_png(canvas: Canvas, path: Path, dpi: int) -> Path:
+    """Write a figure, whole or not at all."""
+    with replacing(path) as part:
+        canvas.savefig(part, format="png", dpi=dpi)
+    return path
+
+
+def slug(title: str) -> str:
+    """A title as part of a file's name."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "figure"

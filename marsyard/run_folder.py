@@ -1,0 +1,87 @@
+"""Folders of runs: written beside their place and moved there when complete.
+
+Nothing half-written is left, an earlier run is replaced as a whole, and what somebody else put into
+the folder stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from marsyard.errors import InputError
+
+#: what a run or a study writes
+OWN = (
+    "results.nc", "scenario.yaml", "model.mjb", "figures", "report.html", "study.nc", "study.csv",
+    "members",
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def written_whole(target: Path | None) -> Iterator[Path | None]:
+    """An empty folder that takes the target's place when the block ends without error.
+
+    Refuses a target that is no run folder or cannot be written. Without a target gives None.
+    """
+    if target is None:
+        yield None
+        return
+    made: list[Path] = []
+    staging = _staging_folder(target, made)
+    try:
+        yield staging
+        _move(staging, target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        # a run that could not start leaves no folders behind
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def default_folder(name: str) -> Path:
+    """Where a run goes when no folder is named: runs/<scenario>, slashes made dashes."""
+    stem = Path(name).stem if name.endswith((".yaml", ".yml")) else name
+    return Path("runs") / stem.replace("/", "-")
+
+
+def _staging_folder(target: Path, made: list[Path]) -> Path:
+    """An empty folder beside the target. Missing folders above it are made and noted in `made`."""
+    try:
+        if target.exists():
+            if not target.is_dir():
+                raise InputError(f"--out: '{target}' is a file; give a folder")
+            earlier = any((target / n).exists() for n in ("results.nc", "study.nc"))
+            if any(target.iterdir()) and not earlier:
+                raise InputError(
+                    f"--out: '{target}' holds other files; give a new folder or an earlier run's"
+                )
+            if not os.access(target, os.W_OK):
+                raise InputError(f"--out: '{target}' cannot be written; give a folder that can")
+        made += [p for p in target.parents if not p.exists()]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise InputError(
+            f"--out: '{target}' cannot be written ({error.strerror}); give a folder that can"
+        ) from None
+
+
+def _move(staging: Path, target: Path) -> None:
+    staging.chmod(0o755)
+    if target.exists():
+        # what somebody else put into the folder stays there
+        for item in target.iterdir():
+            if item.name not in OWN:
+                os.rename(item, staging / item.name)
+        old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+        os.rename(target, old / "run")
+        os.rename(staging, target)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.rename(staging, target)

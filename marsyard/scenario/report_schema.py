@@ -1,0 +1,75 @@
+"""The `report` of a scenario: figures, numbers taken from a run, and checks of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from marsyard.scenario.part import Part
+from marsyard.units import Time
+
+
+class Figure(Part):
+    """One figure: a stack of panels over time, or against another variable."""
+
+    title: str
+    panels: tuple[tuple[str, ...], ...] = Field(
+        description="each panel a list of variables of the results, e.g. ['position_base.z']; "
+        "a dot picks one component, e.g. 'impulse_normal.RL', 'position_base.x', or reduces those "
+        "left: 'gap.min', 'wheel_rate.mean', 'motor_power.sum', 'gap.max'"
+    )
+    against: str | None = Field(
+        None, description="draw over this variable (one curve) instead of time, coloured by time"
+    )
+    start: Time | None = None
+    end: Time | None = None
+    note: str | None = Field(None, description="which figure of the source shows the same")
+
+
+Take = Literal[
+    "at",
+    "mean",
+    "min",
+    "max",
+    "max_abs",
+    "range",
+    "final",
+    "crossing_time",
+    "impact_time",
+    "impact_speed",
+    "impact_impulse",
+    "rebound_speed",
+    "slope",
+]
+
+
+class Measure(Part):
+    """A number taken from the results of a run."""
+
+    name: str
+    of: str = Field(
+        description="variable and component, e.g. 'position_base.z', 'wheel_rate.mean', or 'impact'"
+    )
+    take: Take = Field("final", description="what is taken of the series between start and end")
+    at: Time | None = Field(None, description="for take: at")
+    start: Time | None = None
+    end: Time | None = None
+    index: int = Field(0, description="for impacts: which one, from 0")
+    level: float = Field(0.0, description="for take: crossing_time, the level crossed")
+
+
+class Check(Measure):
+    """A number computed from the results against a published or exact one."""
+
+    expected: float
+    tolerance: float = Field(gt=0)
+    unit: str = ""
+    source: str = Field("", description="where the expected value comes from")
+
+
+class Report(Part):
+    """What the report shows."""
+
+    figures: tuple[Figure, ...] = ()
+    checks: tuple[Check, ...] = ()

@@ -1,0 +1,222 @@
+"""The `study` of a scenario: one file that stands for a family of runs.
+
+The scenario is run once for each value of a dotted path (or of several, driven together), and for
+each value of a second one if there is. Numbers are taken from each run, drawn against the varied
+value, and compared. Values keep the unit they are written with: figures and tables show it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from marsyard.errors import suggest
+from marsyard.scenario.part import Part
+from marsyard.scenario.report_schema import Measure
+from marsyard.units import any_to_si, to_si, unit_of
+
+
+def _number_or_text(value: Any) -> Any:
+    """Numbers, texts with a known unit, and words stay as written."""
+    if isinstance(value, bool | str):
+        return value
+    return to_si(value, "number")
+
+
+def _with_unit(value: Any) -> Any:
+    any_to_si(value)
+    return value if isinstance(value, str) else float(value)
+
+
+Value = Annotated[bool | float | str, BeforeValidator(_number_or_text)]
+#: a number with or without unit, kept as written: it is shown in that unit
+Quantity = Annotated[float | str, BeforeValidator(_with_unit)]
+
+
+class Range(Part):
+    """Evenly spaced values."""
+
+    start: Quantity = Field(description="first value, with its unit")
+    stop: Quantity = Field(description="last value, in the same unit")
+    count: Annotated[int, Field(ge=2, le=10_000)] = Field(description="how many, both ends too")
+
+    @model_validator(mode="after")
+    def _same_unit(self) -> Range:
+        if unit_of(self.start) != unit_of(self.stop):
+            raise ValueError(f"start '{self.start}' and stop '{self.stop}' need the same unit")
+        if any_to_si(self.start) == any_to_si(self.stop):
+            raise ValueError(f"start and stop are both {self.start}; they must differ")
+        return self
+
+    def values(self) -> tuple[float | str, ...]:
+        """The values, each with the unit."""
+        unit = unit_of(self.start)
+        first, last = (float(str(v).removesuffix(unit)) for v in (self.start, self.stop))
+        step = (last - first) / (self.count - 1)
+        # twelve digits are more than anybody writes and hide the rounding of the division
+        numbers = [float(f"{first + k * step:.12g}") for k in range(self.count)]
+        return tuple(f"{n:.12g} {unit}" if unit else n for n in numbers)
+
+
+Values = Annotated[tuple[Value, ...], Field(min_length=1)] | Range
+
+
+class Output(Measure):
+    """A number taken from each run of a study."""
+
+    unit: str = Field(
+        "", description="unit it is given in (converted, e.g. m to mm); default: that of the series"
+    )
+
+
+class Reference(Part):
+    """Points to compare with, drawn into a panel of a study's figure."""
+
+    name: str
+    panel: Annotated[int, Field(ge=0)] = Field(0, description="which panel, from 0")
+    x: Annotated[tuple[Quantity, ...], Field(min_length=1)] = Field(
+        description="the varied value, SI or with a unit"
+    )
+    y: tuple[float, ...] = Field(description="in the unit of the panel's outputs")
+    draw: Literal["points", "line"] = Field("points", description="points, or a dashed line")
+    source: str = Field(description="where the points come from")
+
+    @model_validator(mode="after")
+    def _as_many(self) -> Reference:
+        if len(self.x) != len(self.y):
+            raise ValueError(f"x has {len(self.x)} values and y {len(self.y)}; as many are needed")
+        return self
+
+
+class StudyFigure(Part):
+    """One figure of a study: a stack of panels, outputs against the varied value."""
+
+    title: str
+    panels: tuple[tuple[str, ...], ...] = Field(description="each panel a list of outputs' names")
+    reference: tuple[Reference, ...] = ()
+    note: str | None = Field(None, description="which figure of the source shows the same")
+
+
+class Bisect(Part):
+    """Refine the boundary between the runs that succeed and those that fail."""
+
+    output: str = Field(description="name of the output that decides")
+    below: float | None = Field(None, description="a run has failed when the output is below this")
+    above: float | None = Field(None, description="or above this; exactly one of the two")
+    tolerance: Quantity = Field(description="width of the boundary to reach, in the varied value")
+
+    @model_validator(mode="after")
+    def _one_threshold(self) -> Bisect:
+        if (self.below is None) == (self.above is None):
+            raise ValueError("give either 'below' or 'above', exactly one of the two")
+        if any_to_si(self.tolerance) <= 0:
+            raise ValueError(f"tolerance = {self.tolerance}: must be above 0")
+        return self
+
+
+class StudyCheck(Part):
+    """A number of the whole study against a published or exact one."""
+
+    name: str
+    output: str | None = Field(None, description="name of an output; not for take: boundary")
+    take: Literal["at", "min", "max", "crossing", "boundary"] = Field(
+        "at",
+        description="the output at a varied value (interpolated); its extremes; the varied value "
+        "where it crosses level; or the boundary found by bisect (its middle)",
+    )
+    at: Quantity | None = Field(None, description="for take: at, the varied value")
+    level: float = Field(0.0, description="for take: crossing")
+    also: Value | None = Field(None, description="which curve, when there are several")
+    expected: Quantity = Field(description="in the output's unit; a varied value with its unit")
+    tolerance: Quantity
+    source: str = Field("", description="where the expected value comes from")
+
+    @model_validator(mode="after")
+    def _complete(self) -> StudyCheck:
+        if self.take != "boundary" and self.output is None:
+            raise ValueError(f"take: {self.take} needs an 'output'")
+        if self.take == "at" and self.at is None:
+            raise ValueError("take: at needs 'at', a varied value")
+        if any_to_si(self.tolerance) <= 0:
+            raise ValueError(f"tolerance = {self.tolerance}: must be above 0")
+        return self
+
+
+class Study(Part):
+    """A family of runs: the scenario once for each value, numbers taken from each."""
+
+    vary: str | dict[str, Values] = Field(
+        description="a dotted path of the scenario, as for --set, whose values stand in 'values' "
+        "or 'range'; or several paths driven together, each with its values"
+    )
+    values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(
+        None, description="numbers, texts with a unit ('5 deg') or words"
+    )
+    range: Range | None = Field(None, description="instead of values")
+    also: dict[str, Values] = Field({}, description="a second path and its values: several curves")
+    label: str = Field("", description="what the varied value is called in figures")
+    outputs: Annotated[tuple[Output, ...], Field(min_length=1)]
+    figures: tuple[StudyFigure, ...] = Field((), description="default: a panel per output")
+    bisect: Bisect | None = None
+    checks: tuple[StudyCheck, ...] = ()
+    keep: Literal["none", "last", "all"] = Field(
+        "last", description="which runs of the family stay in the run folder, under members/"
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Study:
+        given = [n for n in ("values", "range") if getattr(self, n) is not None]
+        if isinstance(self.vary, str) and len(given) != 1:
+            raise ValueError("vary: a path takes either 'values' or 'range', exactly one of them")
+        if isinstance(self.vary, dict) and (given or not self.vary):
+            raise ValueError(f"vary: several paths hold their values themselves; drop {given[:1]}")
+        for name in ("driven", "curves"):
+            lengths = {p: len(v) for p, v in getattr(self, name).items()}
+            if len(set(lengths.values())) > 1:
+                said = ", ".join(f"{p} {n}" for p, n in lengths.items())
+                raise ValueError(f"paths driven together need as many values each: {said}")
+        names = [o.name for o in self.outputs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"outputs: two are called '{name}'; names must differ")
+        for place, name in self._names_used():
+            if name not in names:
+                raise ValueError(f"{place}: no output is called '{name}'; {suggest(name, names)}")
+        for k, figure in enumerate(self.figures):
+            for reference in figure.reference:
+                if reference.panel >= len(figure.panels):
+                    raise ValueError(
+                        f"figures.{k}.reference: panel {reference.panel} does not exist; from 0 to "
+                        f"{len(figure.panels) - 1} is allowed"
+                    )
+        if self.bisect is None and any(c.take == "boundary" for c in self.checks):
+            raise ValueError("checks: take: boundary needs 'bisect'")
+        return self
+
+    def _names_used(self) -> list[tuple[str, str]]:
+        used = [
+            (f"figures.{k}.panels", n)
+            for k, figure in enumerate(self.figures)
+            for panel in figure.panels
+            for n in panel
+        ]
+        used += [(f"checks.{k}.output", c.output) for k, c in enumerate(self.checks) if c.output]
+        return used + ([("bisect.output", self.bisect.output)] if self.bisect else [])
+
+    @property
+    def driven(self) -> dict[str, tuple[Any, ...]]:
+        """The values of every varied path."""
+        if isinstance(self.vary, str):
+            given = self.values if self.range is None else self.range.values()
+            return {self.vary: given or ()}
+        return _listed(self.vary)
+
+    @property
+    def curves(self) -> dict[str, tuple[Any, ...]]:
+        """The values of the second axis."""
+        return _listed(self.also)
+
+
+def _listed(paths: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {p: v.values() if isinstance(v, Range) else v for p, v in paths.items()}

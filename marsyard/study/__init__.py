@@ -1,0 +1,235 @@
+"""Studies: a scenario run as a family, `marsyard run` on a scenario with a `study`.
+
+The folder of a study holds
+
+    study.nc, study.csv    numbers taken from each run, labelled; and a row per run
+    scenario.yaml          the scenario as resolved
+    figures/*.png, report.html
+    members/…              run folders of the members that are kept
+
+A member that diverges is recorded with its reason and does not stop the others.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from marsyard.results.study_checks import check_values, evaluate_study
+from marsyard.run_folder import written_whole
+from marsyard.runner import Progress, Run, Say, versions
+from marsyard.scenario import Scenario, dump
+from marsyard.study import bisection
+from marsyard.study.bisection import Boundary
+from marsyard.study.data import dataset, write_table
+from marsyard.study.members import Family, Member, Result
+from marsyard.study.workers import Outcome, Task, Workers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Boundary", "Family", "Member", "Outcome", "Result", "StudyRun", "run_study"]
+
+
+@dataclass(frozen=True)
+class StudyRun(Run):
+    """A finished study: `study` (and `data`) is its data set, `members` its runs in order."""
+
+    members: tuple[Result, ...] = ()
+    boundaries: tuple[Boundary, ...] = ()
+
+    @property
+    def study(self) -> xr.Dataset:
+        """The outputs over the varied value."""
+        return self.data
+
+    @property
+    def ok(self) -> bool:
+        """A member went to its end, and every check of the study passed."""
+        ended = any(r.outcome.stopped is None for r in self.members)
+        return ended and all(c.ok for c in self.checks)
+
+
+def run_study(
+    name: str,
+    scenario: Scenario,
+    overrides: Mapping[str, Any],
+    target: Path | None,
+    jobs: int,
+    say: Say,
+    progress: Progress | None,
+) -> StudyRun:
+    """Run all members of a scenario's study; with a target also write its folder."""
+    began = time.perf_counter()
+    started = time.strftime("%Y-%m-%d %H:%M:%S")
+    study, family = scenario.study, Family(name, scenario)
+    assert study is not None
+    axis, also = family.axis, family.also
+    check_values(
+        study, axis.unit, [str(v) for v in axis.shown] if axis.words else None,
+        also.shown if also else (), also.unit if also else "",
+    )  # fmt: skip
+    grid = family.grid()
+    with written_whole(target) as staging:
+        _warm_up(grid[0], say)
+        with Workers(jobs, len(grid)) as workers:
+            crew = _Crew(name, scenario, overrides, staging, workers, say, progress)
+            results = crew.run(grid, keep_last=True)
+            boundaries = _refine(scenario, family, results, crew)
+        data = dataset(name, scenario, family, results, boundaries)
+        checks = evaluate_study(data, study)
+        info = {
+            "scenario": name,
+            "overrides": [f"{k}={v}" for k, v in overrides.items()],
+            "steps": sum(r.outcome.steps for r in results),
+            "simulated": sum(r.outcome.simulated for r in results),
+            "wall_time": sum(r.outcome.wall_time for r in results),
+            "elapsed": time.perf_counter() - began,
+            "jobs": jobs,
+            "started": started,
+            "versions": versions(),
+            "kept": crew.kept,
+        }
+        heard = tuple(dict.fromkeys(w for r in results for w in r.outcome.warnings))
+        run = StudyRun(
+            name, scenario, data, checks, target, info, None, heard, tuple(results),
+            tuple(boundaries),
+        )  # fmt: skip
+        if staging is not None:
+            say("drawing figures and writing the report …")
+            _write(staging, family, run)
+    return run
+
+
+def _warm_up(first: Member, say: Say) -> None:
+    """Build the first member once: wrong input shows, and kernels compile, before any process."""
+    from marsyard.simulation import Simulation
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Simulation(first.scenario, say=say).warm_up()
+
+
+class _Crew:
+    """Runs members, keeps count of time and members for the progress bar, says what came out."""
+
+    def __init__(
+        self,
+        name: str,
+        scenario: Scenario,
+        overrides: Mapping[str, Any],
+        staging: Path | None,
+        workers: Workers,
+        say: Say,
+        progress: Progress | None,
+    ) -> None:
+        study = scenario.study
+        assert study is not None
+        self._name, self._study, self._overrides = name, study, overrides
+        self._staging, self._workers, self._say = staging, workers, say
+        self._progress = progress or (lambda time, total, what: None)
+        self._done_time = self._total_time = 0.0
+        self._done = self._total = 0
+        self._heard: set[str] = set()
+        self.kept: dict[int, str] = {}
+
+    def run(self, members: Sequence[Member], keep_last: bool = False) -> list[Result]:
+        """The results in the order of the members."""
+        self._total += len(members)
+        self._total_time += sum(m.scenario.run.duration for m in members)
+        last = members[-1].index if keep_last and members else -1
+        tasks = [self._task(m, m.index == last) for m in members]
+        outcomes = self._workers.run(
+            tasks, self._tell, lambda k, outcome: self._tell_done(members[k], outcome)
+        )
+        self._done_time += sum(o.simulated for o in outcomes)
+        return [Result(m, o) for m, o in zip(members, outcomes, strict=True)]
+
+    def _task(self, member: Member, last: bool) -> Task:
+        kept = self._study.keep == "all" or (self._study.keep == "last" and last)
+        folder = None
+        if self._staging is not None and kept:
+            folder = self._staging / "members" / member.folder
+            self.kept[member.index] = f"members/{member.folder}"
+        return Task(
+            f"{self._name}: {member.label}", member.scenario,
+            {**self._overrides, **member.settings}, self._study.outputs, folder,
+        )  # fmt: skip
+
+    def _tell(self, simulated: float) -> None:
+        at = min(self._done + 1, self._total)
+        self._progress(self._done_time + simulated, self._total_time, f"run {at} of {self._total}")
+
+    def _tell_done(self, member: Member, outcome: Outcome) -> None:
+        from marsyard.results._page import quantity
+
+        self._done += 1
+        if outcome.stopped:
+            text = f"the run {outcome.stopped}"
+        else:
+            text = ", ".join(
+                f"{output.name} {quantity(number, unit, 4)}"
+                for output, number, unit in zip(
+                    self._study.outputs, outcome.numbers, outcome.units, strict=True
+                )
+            )
+        self._say(f"{member.label}: {text}")
+        for warning in outcome.warnings:
+            if warning not in self._heard:
+                self._heard.add(warning)
+                self._say(f"warning: {warning}")
+
+
+def _refine(
+    scenario: Scenario, family: Family, results: list[Result], crew: _Crew
+) -> list[Boundary]:
+    """Bisect every curve, one more run each at a time; the runs are added to `results`."""
+    study = scenario.study
+    assert study is not None
+    if study.bisect is None:
+        return []
+    found = bisection.brackets(study, family, results)
+    while more := bisection.next_members(study, family, found):
+        ran = crew.run([member for _, member in more])
+        for (bracket, _), result in zip(more, ran, strict=True):
+            bracket.members.append(result)
+            bracket.narrow(bisection.succeeded(study, result.outcome))
+        results += ran
+    return [bisection.boundary(study, family, b, k, results) for k, b in enumerate(found)]
+
+
+def _write(folder: Path, family: Family, run: StudyRun) -> None:
+    from marsyard.results import save
+    from marsyard.results.study_plots import save_study_figures
+    from marsyard.results.study_report import Row, write_study_report
+
+    study = run.scenario.study
+    assert study is not None
+    save(run.study, folder / "study.nc")
+    write_table(folder / "study.csv", run.study, family, run.members)
+    (folder / "scenario.yaml").write_text(dump(run.scenario), encoding="utf-8")
+    figures = save_study_figures(run.study, study, folder / "figures")
+    rows = [
+        Row(
+            value=family.axis.text(r.member.value),
+            curve=family.also.text(family.also.shown[r.member.curve]) if family.also else "",
+            refined=r.member.refined,
+            numbers=r.outcome.numbers,
+            succeeded=bisection.succeeded(study, r.outcome) if study.bisect else None,
+            stopped=r.outcome.stopped or "",
+            reasons=tuple(dict.fromkeys(t for t in r.outcome.reasons if t)),
+            unconverged=r.outcome.unconverged,
+            wall_time=r.outcome.wall_time,
+            kept=run.info["kept"].get(r.member.index, ""),
+        )
+        for r in run.members
+    ]
+    found = [b.words for b in run.boundaries]
+    write_study_report(
+        folder, run.study, run.scenario, run.checks, figures, rows, found,
+        {**run.info, "warnings": run.warnings},
+    )  # fmt: skip

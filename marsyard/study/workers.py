@@ -1,0 +1,180 @@
+"""Running the members of a study, one after the other or in several processes.
+
+A member's outcome does not depend on where it runs: every run is deterministic, and outcomes are
+kept in the order of the tasks.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from marsyard.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from marsyard.scenario.schema import Scenario
+    from marsyard.scenario.study_schema import Output
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of the family: what to run, which numbers to take, where to keep it (or nowhere)."""
+
+    name: str
+    scenario: Scenario
+    overrides: Mapping[str, Any]
+    outputs: tuple[Output, ...]
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is kept of a run: a number per output (None: see `reasons`), their units, its health."""
+
+    numbers: tuple[float | None, ...]
+    units: tuple[str, ...]
+    reasons: tuple[str, ...]
+    stopped: str | None
+    unconverged: int
+    steps: int
+    simulated: float
+    wall_time: float
+    warnings: tuple[str, ...]
+
+
+def work(task: Task, tell: Callable[[float], Any]) -> Outcome:
+    """Run one member; `tell` hears the simulated time [s]."""
+    from marsyard.runner import simulate
+
+    def progress(time: float, total: float, what: str) -> None:
+        tell(time)
+
+    if task.folder is not None:
+        task.folder.mkdir(parents=True)
+    result = simulate(
+        task.name, task.scenario, task.overrides, task.folder, lambda text: None, progress
+    )
+    taken = [_take(result.data, output, result.stopped) for output in task.outputs]
+    return Outcome(
+        numbers=tuple(t[0] for t in taken),
+        units=tuple(t[1] for t in taken),
+        reasons=tuple(t[2] for t in taken),
+        stopped=result.stopped,
+        unconverged=int(result.data["unconverged"].sum()),
+        steps=int(result.info["steps"]),
+        simulated=float(result.data["time"][-1]),
+        wall_time=float(result.info["wall_time"]),
+        warnings=result.warnings,
+    )
+
+
+def _take(ds: xr.Dataset, output: Output, stopped: str | None) -> tuple[float | None, str, str]:
+    """An output's number, unit, and why there is none; a run that stopped gives none."""
+    from marsyard.results.checks import measure, measure_unit
+    from marsyard.units import dimension_of, in_unit
+
+    field = f"study.outputs '{output.name}'"
+    try:
+        own = measure_unit(ds, output)
+    except InputError as error:
+        raise InputError(f"{field}: {error}") from None
+    unit = output.unit or own
+    convert = dimension_of(own) is not None and dimension_of(unit) is not None and own != ""
+    if convert and dimension_of(own) != dimension_of(unit):
+        raise InputError(f"{field}: '{unit}' is not a unit of what is taken, which is in '{own}'")
+    if stopped is not None:
+        return None, unit, f"the run {stopped}"
+    number, reason = measure(ds, output)
+    if number is not None and convert and own != unit:
+        number = in_unit(f"{number!r} {own}", unit)
+    return number, unit, reason
+
+
+# --- processes
+
+_times: Any = None
+
+
+def _start_worker(times: Any) -> None:
+    global _times
+    _times = times
+    # ctrl-c ends a worker without a word; the first process speaks
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _work_at(slot: int, task: Task) -> Outcome:
+    def tell(time: float) -> None:
+        _times[slot] = time
+
+    return work(task, tell)
+
+
+class Workers:
+    """Runs tasks in `jobs` processes, at most `most` at a time; in this one for a single job."""
+
+    def __init__(self, jobs: int, most: int) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        if min(jobs, most) > 1:
+            context = multiprocessing.get_context("spawn")
+            self._times = context.Array("d", most)
+            self._pool = ProcessPoolExecutor(
+                min(jobs, most), context, initializer=_start_worker, initargs=(self._times,)
+            )
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        tell: Callable[[float], Any],
+        done: Callable[[int, Outcome], Any],
+    ) -> list[Outcome]:
+        """The outcomes in the order of the tasks.
+
+        `tell` hears the simulated time of all tasks together [s], `done` a task's number and
+        outcome as soon as it is there.
+        """
+        if self._pool is None:
+            outcomes: list[Outcome] = []
+            for k, task in enumerate(tasks):
+                before = sum(o.simulated for o in outcomes)
+                outcome = work(task, lambda time, before=before: tell(before + time))  # type: ignore[misc]
+                outcomes.append(outcome)
+                done(k, outcome)
+            return outcomes
+        return self._run_aside(self._pool, tasks, tell, done)
+
+    def _run_aside(
+        self, pool: ProcessPoolExecutor, tasks: Sequence[Task], tell: Any, done: Any
+    ) -> list[Outcome]:
+        for slot in range(len(tasks)):
+            self._times[slot] = 0.0
+        try:
+            slots: dict[Future[Outcome], int] = {
+                pool.submit(_work_at, k, task): k for k, task in enumerate(tasks)
+            }
+            waiting = set(slots)
+            while waiting:
+                ready, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in sorted(ready, key=slots.__getitem__):
+                    done(slots[future], future.result())
+                tell(sum(self._times[k] for k in range(len(tasks))))
+        except BrokenProcessPool:
+            raise InputError(
+                "jobs: a worker process ended unexpectedly; try fewer (memory), and in a script "
+                "call marsyard.run under if __name__ == '__main__'"
+            ) from None
+        return [future.result() for future in slots]
