@@ -25,6 +25,7 @@ h2 { font-size: 1.25rem; margin: 2.6rem 0 .8rem; padding-bottom: .3rem;
 h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; color: var(--soft); font-weight: 600; }
 p { margin: .5rem 0; max-width: 46rem; }
 .kicker { color: var(--accent); font-weight: 600; letter-spacing: .04em; margin: 0 0 .3rem; }
+a { color: var(--accent); }
 .soft { color: var(--soft); }
 .text { max-width: 72ch; }
 .tiles { display: flex; flex-wrap: wrap; gap: .7rem; margin: 1.2rem 0 0; padding: 0; }

@@ -27,7 +27,7 @@ from marsyard.results._sheet import (
     unit_text,
     wrap,
 )
-from marsyard.results.dataset import DERIVED, Line, lines, series
+from marsyard.results.dataset import DERIVED, REDUCTIONS, Line, lines, series
 from marsyard.scenario.schema import Figure
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def draw(ds: xr.Dataset, figure: Figure) -> Canvas:
 
 
 def _draw_against(ds: xr.Dataset, figure: Figure, name: str) -> Canvas:
-    """Panels over another variable: every record a point, and the mean of each of 24 bins.
+    """Panels over another variable: every record a point, and the mean in each of 24 bins.
 
     A single curve is coloured by time; several keep their own colours.
     """
@@ -166,11 +166,11 @@ def _draw_against(ds: xr.Dataset, figure: Figure, name: str) -> Canvas:
             alone = len(curves) == 1
             points = _cloud(ax, x.values, curve, None if alone else str(look["color"]))
             label = " ".join(p for p in curve.picks if p not in shared)
-            rim: dict[str, Any] = {"color": "#ffffff", "linewidth": 3.4, "zorder": 4}
-            ink: dict[str, Any] = {"color": "#222222" if alone else look["color"], "linewidth": 1.7, "zorder": 5}
-            middle = _binned(x.values, curve.values)
-            ax.plot(*middle, **rim)
-            ax.plot(*middle, label="mean" if alone else label, **ink)
+            # thin, so that the points show beside it
+            ink = {**look, "linewidth": 1.2, "zorder": 5}
+            if alone:
+                ink |= {"color": "#222222", "linestyle": "-"}
+            ax.plot(*_binned(x.values, curve.values), label=label, **ink)
             if alone and points is not None:
                 _time_bar(canvas, ax, points)
         ax.set_ylabel(_y_label(ds, curves, shared), fontsize=FONT)
@@ -187,7 +187,7 @@ def _cloud(ax: Axes, x: np.ndarray, curve: Line, colour: str | None) -> Any:
     keep = keep[:: len(keep) // _POINTS + 1]
     if not keep.size:
         return None
-    look: dict[str, Any] = {"s": 9, "linewidths": 0, "rasterized": True}
+    look: dict[str, Any] = {"s": 15, "linewidths": 0, "rasterized": True}
     if colour is not None:
         look |= {"color": colour, "alpha": 0.3}
     else:
@@ -196,14 +196,14 @@ def _cloud(ax: Axes, x: np.ndarray, curve: Line, colour: str | None) -> Any:
 
 
 def _binned(x: np.ndarray, y: np.ndarray, bins: int = 24) -> tuple[np.ndarray, np.ndarray]:
-    """Means of x and y in bins of equal width in x that hold three records or more."""
+    """Means of x and y in bins of equal width in x; an empty bin is left out."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if not x.size or np.ptp(x) == 0:
         return np.zeros(0), np.zeros(0)
     which = np.minimum(((x - x.min()) / np.ptp(x) * bins).astype(int), bins - 1)
     count = np.bincount(which, minlength=bins)
-    full = count >= 3
+    full = count > 0
     means = (np.bincount(which, v, bins)[full] / count[full] for v in (x, y))
     return tuple(means)  # type: ignore[return-value]
 
@@ -283,7 +283,8 @@ def _y_label(ds: xr.Dataset, curves: list[Line], shared: list[str]) -> str:
     unit = f" [{next(iter(units))}]" if len(units) == 1 and "" not in units else ""
     names = list(dict.fromkeys(_long_name(ds, c.variable) for c in curves))
     name = names[0] if len(names) == 1 else _common_words(names)
-    return wrap(" ".join([name, *shared]) + unit)
+    how = "".join(f", {p}" for p in shared if p in REDUCTIONS)
+    return wrap(" ".join([name, *(p for p in shared if p not in REDUCTIONS)]) + how + unit)
 
 
 def _common_words(names: list[str]) -> str:

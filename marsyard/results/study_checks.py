@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError, suggest
+from marsyard.results._sheet import unit_text
 from marsyard.results.checks import CheckResult, judge
 from marsyard.scenario.study_schema import Study, StudyCheck
 from marsyard.units import in_unit
@@ -116,7 +117,8 @@ def _evaluate(ds: xr.Dataset, check: StudyCheck) -> CheckResult:
             computed, reason = None, "the run stopped or gave no number there"
     except InputError as error:
         reason = str(error)
-    return judge(check.name, computed, expected, tolerance, unit, check.source, reason)
+    shown = unit_text(unit)
+    return judge(check.name, computed, expected, tolerance, shown, check.source, reason)
 
 
 def _taken(ds: xr.Dataset, check: StudyCheck, varied: str) -> float:

@@ -66,17 +66,22 @@ def draw_study(ds: xr.Dataset, study: Study, figure: StudyFigure) -> Canvas:
     varied = ds.attrs["varied"]
     count = max(len(figure.panels), 1)
     canvas, panels = sheet(figure.title, [{1: 3.3, 2: 2.4}.get(count, 1.95)] * count)
-    shown: list[str] = []
+    said: list[str] = []
     for k, (ax, names) in enumerate(zip(panels, figure.panels, strict=False)):
-        _runs(ax, ds, names)
+        compared = any(r.panel == k for r in figure.reference)
+        own = _runs(ax, ds, names, "computed" if compared else "")
         for j, reference in enumerate(r for r in figure.reference if r.panel == k):
             _reference(ax, ds, reference, j)
         _threshold(ax, study, names)
         _labels(ax, ds, names)
-        labels = ax.get_legend_handles_labels()[1]
-        if labels and labels != shown:
-            legend(ax, _legend_title(ds, names))
-            shown = labels
+        # the same curves are named once
+        again = own == said
+        for line in ax.get_lines() if again else ():
+            if line.get_label() in own and len(own) > 1:
+                line.set_label("_")
+        if ax.get_legend_handles_labels()[1]:
+            legend(ax, "" if again else _legend_title(ds, names))
+        said = own
     _boundaries(panels, ds)
     for ax in panels:
         _stopped(ax, ds)
@@ -121,22 +126,26 @@ def _places(array: xr.Dataset, varied: str) -> np.ndarray:
     return values if values.dtype.kind in "fiu" else np.arange(len(values), dtype=float)
 
 
-def _runs(ax: Axes, ds: xr.Dataset, names: Sequence[str]) -> None:
+def _runs(ax: Axes, ds: xr.Dataset, names: Sequence[str], alone: str) -> list[str]:
+    """Draw all curves of a panel; their labels. `alone` is what a single one is called."""
     varied = ds.attrs["varied"]
     curves = _curves(ds)
     several = len(curves) > 1
+    labels = []
     for n, name in enumerate(names):
         variable = variable_name(name)
         for label, own, curve in curves:
             colour = own if several or len(names) == 1 else OTHERS[n % len(OTHERS)]
-            text = " ".join(t for t in (name if len(names) > 1 else "", label) if t)
+            text = " ".join(t for t in (name if len(names) > 1 else "", label) if t) or alone
             x, y = _places(curve, varied), curve[variable].values
             dash = _DASHES[n % len(_DASHES)] if several else "-"
             _line(ax, curve, variable, x, y, {"color": colour, "linestyle": dash}, text)
+            labels.append(text)
     if all(ds[variable_name(n)].notnull().any() for n in names):
         low, high = ax.get_ylim()
         if low < 0 < high:
             ax.axhline(0, color="#8a8a8a", linewidth=0.9, zorder=1)
+    return labels
 
 
 def _line(
@@ -148,7 +157,12 @@ def _line(
     look: dict[str, Any],
     label: str,
 ) -> None:
-    dots: dict[str, Any] = {"color": look["color"], "markeredgecolor": "white", "linestyle": "none", "zorder": 4}
+    dots: dict[str, Any] = {
+        "color": look["color"],
+        "markeredgecolor": "white",
+        "linestyle": "none",
+        "zorder": 4,
+    }
     words = curve[curve.attrs["varied"]].dtype.kind not in "fiu"
     whole_x, whole_y = x, y
     refined = f"bisection_{variable}"
@@ -158,7 +172,12 @@ def _line(
         ax.plot(more_x, more_y, marker="o", markersize=3.6, markeredgewidth=0.5, **dots)
     known = np.isfinite(whole_x) & np.isfinite(whole_y)
     order = np.argsort(whole_x[known], kind="stable")
-    handle: dict[str, Any] = {"marker": "o", "markersize": 5.6, "markeredgecolor": "white", "markeredgewidth": 0.7}
+    handle: dict[str, Any] = {
+        "marker": "o",
+        "markersize": 5.6,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.7,
+    }
     ax.plot(
         whole_x[known][order], whole_y[known][order], linewidth=0 if words else 1.7, zorder=3,
         **look,
@@ -191,7 +210,7 @@ def _reference(ax: Axes, ds: xr.Dataset, reference: Reference, index: int) -> No
     unit = axis_unit(ds, ds.attrs["varied"])
     x = [in_unit(v, unit) for v in reference.x]
     if reference.draw == "line":
-        look = {"color": _DARK, "linewidth": 1.4, "linestyle": _DASHES[1 + index % 3], "zorder": 2}
+        look = {"color": _DARK, "linewidth": 1.2, "linestyle": _DASHES[1 + index % 3], "zorder": 5}
         ax.plot(x, reference.y, label=reference.name, **look)
         return
     ax.plot(

@@ -27,10 +27,12 @@ from marsyard.scenario.schema import Scenario
 
 @dataclass(frozen=True)
 class Row:
-    """One member as the table shows it."""
+    """One member as the table shows it; `place` along the axis puts the rows in order."""
 
     value: str
+    place: float
     curve: str
+    curve_index: int
     refined: bool
     numbers: tuple[float | None, ...]
     succeeded: bool | None
@@ -98,6 +100,11 @@ def _head(
     if checks:
         passed = sum(c.ok for c in checks)
         numbers.insert(0, ("checks passed", f"{passed} of {len(checks)}"))
+    if second_axis(ds) is None and "boundary_success" in ds:
+        varied = ds.attrs["varied"]
+        ends = [float(ds[f"boundary_{end}"]) for end in ("success", "failure")]
+        middle = quantity(sum(ends) / 2, unit_text(axis_unit(ds, varied)), 4)
+        numbers.append((f"{ds[varied].attrs['long_name']} at the boundary", middle))
     if info.get("simulated"):
         numbers.append(("simulated", quantity(info["simulated"], "s")))
     if info.get("elapsed"):
@@ -144,7 +151,8 @@ def _members(ds: xr.Dataset, rows: Sequence[Row]) -> str:
         unit = unit_text(str(ds[variable].attrs["units"]))
         head += f'<th class="num">{escape(name)}{f" [{escape(unit)}]" if unit else ""}</th>'
     head += '<th class="verdicts">outcome</th><th>notes</th>'
-    body = "".join(_row(r, bool(other), judged) for r in rows)
+    ordered = sorted(rows, key=lambda r: (r.curve_index, r.place))
+    body = "".join(_row(r, bool(other), judged) for r in ordered)
     note = (
         '<p class="soft">Runs in italics were added by the bisection.</p>'
         if any(r.refined for r in rows)
@@ -162,7 +170,7 @@ def _row(row: Row, other: bool, judged: bool) -> str:
         cells = "".join(f'<td class="num"><i>{escape(p)}</i></td>' for p in place)
     else:
         cells = "".join(f'<td class="num">{escape(p)}</td>' for p in place)
-    cells += "".join(f'<td class="num">{number(n)}</td>' for n in row.numbers)
+    cells += "".join(f'<td class="num">{number(n, 4)}</td>' for n in row.numbers)
     if row.stopped:
         mark, text = "fail", "stopped"
     elif judged:

@@ -216,6 +216,8 @@ def _write(folder: Path, family: Family, run: StudyRun) -> None:
     rows = [
         Row(
             value=family.axis.text(r.member.value),
+            place=r.member.value if isinstance(r.member.value, float) else float(r.member.index),
+            curve_index=r.member.curve,
             curve=family.also.text(family.also.shown[r.member.curve]) if family.also else "",
             refined=r.member.refined,
             numbers=r.outcome.numbers,

@@ -7,6 +7,7 @@ neighbours, in ascending order, is refined until the interval is no wider than t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -124,8 +125,11 @@ def boundary(
         )
         return Boundary(curve, None, None, words)
     success, failure = bracket.ends(axis)
+    # as many digits as the interval is wide
+    digits = max(0, 1 - math.floor(math.log10(abs(success - failure))))
+    good, bad = (axis.text(round(v, digits)) for v in (success, failure))
     words = (
-        f"{where}{axis.label} {axis.text(success)} still succeeds, {axis.text(failure)} fails "
+        f"{where}{axis.label} {good} still succeeds, {bad} fails "
         f"(a run fails when {bisect.output} is {limit}, or when it stops)"
     )
     if bracket.changes > 1:
