@@ -31,7 +31,6 @@ UNITS: dict[str, dict[str, float]] = {
     "pressure": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6},
     "torque": {"N·m": 1.0, "N.m": 1.0, "N*m": 1.0, "Nm": 1.0, "mN·m": 1e-3, "mNm": 1e-3},
     "angular_stiffness": {"N·m/rad": 1.0, "Nm/rad": 1.0, "N.m/rad": 1.0, "N·m/deg": 1 / _DEG},
-    "pressure": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "N/m²": 1.0, "N/m^2": 1.0},
     "density": {"kg/m³": 1.0, "kg/m^3": 1.0, "g/cm³": 1e3, "g/cm^3": 1e3},
     "soil_stiffness": {"Pa/m": 1.0, "kPa/m": 1e3, "MPa/m": 1e6, "N/m³": 1.0, "N/m^3": 1.0},
     "soil_damping": {"Pa·s/m": 1.0, "kPa·s/m": 1e3},

@@ -6,8 +6,8 @@ record interval that ends at each time, forces of the soil are means over it; ev
 value at that time.
 
 Slip ratio s = (r ω − v)/max(|r ω|, |v|), v the speed of the wheel's centre along its heading, in a
-plane that is tilted as the robot is; slip angle: of the velocity against the heading, positive to the left. Both are zero
-at rest, below 0.1 mm/s.
+plane that is tilted as the robot is; slip angle: of the velocity against the heading, positive to
+the left. Both are zero at rest, below 0.1 mm/s.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ The robot is first moved straight up or down (from above a mesh) until its lowes
 Then it sinks onto the ground with its drives and steering held and its velocity damped away, by the
 same compiled step as the run itself, until it rests: first without friction and held in x, y and
 yaw, so that every wheel comes down; then free and with friction, to a pose of static equilibrium.
+Onto soil it is eased likewise, straight down and then free, so that nothing drops.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground import TriangleMesh
 from marsyard.simulation.contacts import find_contacts
-from marsyard.simulation.moreau_jean import OK, step, update_positions
+from marsyard.simulation.moreau_jean import NEEDS_TILES, OK, step, update_positions
+from marsyard.simulation.soil import flow_soil
 from marsyard.simulation.world import body_name
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _HOLD = 1e6  # damping that holds drives and steering [N·m·s/rad]
 _HOLD_BASE = 1e10  # and the base [N·s/m, N·m·s/rad]
 _STEP = 2e-3  # [s]
 _MAX_STEPS = 20000
+_FLOW_EVERY = 5  # steps between two flows of soil
 
 
 def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, str]:
@@ -47,6 +50,9 @@ def place_on_ground(simulation: Simulation) -> None:
     s = simulation
     if not s._model.free_base or s.scenario.interaction.law == "none":
         raise InputError("robot.settle: needs a robot with a free base and a law of contact")
+    if s.world.soil is not None:
+        _ease_into_soil(s)
+        return
     _lift(s)
     _touch(s)
     # without friction, straight down: wheels that stick would keep others in the air; then with it
@@ -57,6 +63,20 @@ def place_on_ground(simulation: Simulation) -> None:
         s.data.qpos[:2] = place
         _turn(s.data.qpos, heading - _heading(s.data.qpos))
     _sink(s, friction=2.0, upright=False)
+
+
+def _ease_into_soil(s: Simulation) -> None:
+    # from just touching, straight down with x, y and yaw held, then free
+    mujoco.mj_kinematics(s.model, s.data)
+    gap = s.world.soil.gap(s.data)
+    if not np.isfinite(gap):
+        raise InputError("robot.settle: the robot has no wheel and no body that touches soil")
+    s.data.qpos[2] -= gap
+    if s.world.surfaces:
+        rigid, _ = smallest_gap(s)
+        s.data.qpos[2] += max(0.0, -rigid) if np.isfinite(rigid) else 0.0
+    for upright in (True, False):
+        _sink(s, friction=2.0, upright=upright)
 
 
 def _heading(qpos: np.ndarray) -> float:
@@ -112,13 +132,23 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
         restitution=0 * s._law.restitution, friction=0 * s._law.friction + friction
     )
     scheme = s._scheme._replace(h=_STEP, theta=1.0, projection=True)
+    soil = s.world.soil
+    steps_of_soil = s._soil_loop.numbers[:2].copy()
+    s._soil_loop.numbers[:2] = _STEP
     s.data.qvel[:] = 0.0
     s.data.qfrc_applied[:] = 0.0
     for k in range(_MAX_STEPS):
-        status = step(
+        status = NEEDS_TILES
+        while status == NEEDS_TILES:
+            if soil is not None:
+                soil.make_tiles()
+            status = step(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
-            s._ground, law, scheme, s._commands, s._soil_loop, 0.0, s._contacts, s._work, s._sums,
-        )  # fmt: skip
+                s._ground, law, scheme, s._commands, s._soil_loop, 0.0, s._contacts, s._work,
+                s._sums,
+            )  # fmt: skip
+        if soil is not None and s._soil_loop.flow_every[0] > 0 and k % _FLOW_EVERY == 0:
+            flow_soil(s._functions, s._soil_loop, 0.0)
         if status != OK:
             raise InputError("robot.settle: the robot could not be placed on the ground")
         fastest = float(np.abs(s.data.qvel).max(initial=0.0))
@@ -126,6 +156,8 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
         if k > 10 and fastest < (1e-6 if upright else 1e-9):
             break
     s.data.qvel[:] = 0.0
+    s._soil_loop.numbers[:2] = steps_of_soil
+    s._soil_loop.sums[:] = 0.0
     s._contacts.old_count[0] = 0
     for array in s._sums:
         array[:] = 0.0

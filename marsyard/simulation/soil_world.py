@@ -68,6 +68,34 @@ class SoilWorld:
         self.grid.fill_requests()
         self.refresh()
 
+    def gap(self, data: mujoco.MjData) -> float:
+        """Smallest height of the bodies' surfaces over the undisturbed terrain [m]."""
+        return min((self._gap_of(b, data) for b in range(len(self.names))), default=np.inf)
+
+    def _gap_of(self, b: int, data: mujoco.MjData) -> float:
+        if self.bodies.kind[b] == MESH:
+            g = int(self.loop.geom[b])
+            first, last = self.bodies.triangles[b]
+            local = self.bodies.triangle[first:last].reshape(-1, 3)
+            points = local @ data.geom_xmat[g].reshape(3, 3).T + data.geom_xpos[g]
+        else:
+            radius, half, rounding, crown = self.bodies.shape[b]
+            axis = data.xaxis[self.loop.joint[b]]
+            side = np.cross(axis, [0.0, 0.0, 1.0])
+            side /= max(float(np.linalg.norm(side)), 1e-9)
+            up = np.cross(side, axis)
+            angle = np.linspace(-np.pi / 2, np.pi / 2, 181)[:, None, None]
+            y = np.linspace(-half, half, 9)[None, :, None]
+            R = radius + np.zeros_like(y)
+            if crown > 0:
+                R += np.sqrt(np.maximum(crown**2 - y**2, 0.0)) - crown
+            if rounding > 0:
+                over = np.maximum(np.abs(y) - half + rounding, 0.0)
+                R += np.sqrt(np.maximum(rounding**2 - over**2, 0.0)) - rounding
+            rim = R * (np.sin(angle) * side - np.cos(angle) * up) + y * axis
+            points = (data.xpos[self.loop.body[b]] + rim).reshape(-1, 3)
+        return float(np.min(points[:, 2] - self.grid.terrain.height(points[:, 0], points[:, 1])))
+
     def explain(self, status: int) -> str:
         """Why the soil stopped a run, in words."""
         if status == LEFT_THE_MAP and self.grid.terrain.bounds is not None:
@@ -75,9 +103,9 @@ class SoilWorld:
             x, y = self.bodies.centre[:, 0], self.bodies.centre[:, 1]
             b = int(np.argmin((xmin <= x) & (x <= xmax) & (ymin <= y) & (y <= ymax)))
             return (
-                f"{self.names[b]} left the map at x = {x[b]:.3f}, y = {y[b]:.3f} m (ground.{self.name} "
-                f"ends at x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m; set its 'outside' to "
-                "flat to let it go on)"
+                f"{self.names[b]} left the map at x = {x[b]:.3f}, y = {y[b]:.3f} m "
+                f"(ground.{self.name} ends at x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m; "
+                "set its 'outside' to flat to let it go on)"
             )
         return (
             f"more than {self.patch.found_key.shape[0]} nodes of ground.{self.name} under one "

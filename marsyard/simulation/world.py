@@ -211,7 +211,7 @@ def _add_tethers(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
         # the far end and the free length are set when the start is known
         spec.worldbody.add_site(name=f"{name}:far", pos=tether.anchor or (0.0, 0.0, 0.0))
         tendon = spec.add_tendon(name=name)
-        tendon.stiffness = tether.stiffness
+        tendon.stiffness = [tether.stiffness, 0.0, 0.0]
         tendon.springlength = [0.0, tether.length or 0.0]
         tendon.wrap_site(f"{name}:near")
         tendon.wrap_site(f"{name}:far")
