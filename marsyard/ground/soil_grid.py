@@ -167,6 +167,12 @@ def wake(grid, node):
     grid.queue_ends[1] += 1
 
 
+@inlined
+def surface(grid, node):
+    """Height of the present surface [m]."""
+    return grid.base[node] + grid.ref[node] - grid.depth[node]
+
+
 @kernel
 def wake_around(grid, node):
     """Have a node and its eight neighbours looked at."""

@@ -65,7 +65,7 @@ class SoilContact(Part):
     )
     flow: bool = Field(True, description="displaced soil is laid down around a body and slides")
     flow_period: Annotated[Time, Field(gt=0)] = Field(
-        0.01, description="time between two flows, rounded to whole steps [s]"
+        0.02, description="time between two flows, rounded to whole steps [s]"
     )
     deposit_exponent: Annotated[Number, Field(ge=1)] = Field(
         2.0, description="m: how narrowly pushed soil follows its direction, cosᵐ α"

@@ -33,14 +33,15 @@ import math
 from marsyard.ground.soil_grid import (
     MARKED,
     QUEUED,
+    SIDE,
     UNDER,
     deposit,
     neighbour,
     node_x,
     node_y,
     remove,
+    surface,
     wake,
-    wake_around,
 )
 from marsyard.interaction.soil_contact.arrays import (
     PUSH_X,
@@ -50,12 +51,16 @@ from marsyard.interaction.soil_contact.arrays import (
     V_SINKAGE,
 )
 from marsyard.interaction.soil_contact.footprint import clearance
-from marsyard.jit import kernel
+from marsyard.jit import inlined, kernel
 
 #: soil that slides comes to rest at this part of the limiting slope
 _REST = 0.999
 #: under a wheel this much free height counts as none [m]
 _TIGHT = 1e-6
+# the eight neighbours, and their distances in grid spacings
+_DI = (-1, 1, 0, 0, -1, -1, 1, 1)
+_DJ = (0, 0, -1, 1, -1, 1, -1, 1)
+_DISTANCE = (1.0, 1.0, 1.0, 1.0, math.sqrt(2.0), math.sqrt(2.0), math.sqrt(2.0), math.sqrt(2.0))
 
 
 @kernel
@@ -81,7 +86,8 @@ def lay_down(grid, bodies, patch, options, b):
             node = patch.border[k]
             grid.flag[node] &= ~MARKED & 0xFF
             grid.time[node] = options.time
-            wake_around(grid, node)
+            # it is higher now; its neighbours are not more likely to slide for that
+            wake(grid, node)
     # forget the nodes that were left and are done
     kept = 0
     for i in range(count):
@@ -201,11 +207,27 @@ def share(grid, patch, n, height):
     return height
 
 
+@inlined
+def around(grid, node, k):
+    """Neighbour number k of eight: its node, or −1 if it is under a body or has no tile yet."""
+    di = _DI[k]
+    dj = _DJ[k]
+    local = node & (SIDE * SIDE - 1)
+    i = local // SIDE + di
+    j = local % SIDE + dj
+    if 0 <= i < SIDE and 0 <= j < SIDE:
+        other = node + di * SIDE + dj
+    else:
+        other = neighbour(grid, node, di, dj)
+    if other >= 0 and grid.flag[other] & UNDER:
+        return -1
+    return other
+
+
 @kernel
 def settle(grid, soils, bodies, patch, time, most):
     """Let woken nodes slide to rest; looks at no more than `most` nodes. Returns how many."""
     ds = grid.spacing[0]
-    diagonal = math.sqrt(2.0) * ds
     size = grid.queue.shape[0]
     done = 0
     held = 0
@@ -220,63 +242,69 @@ def settle(grid, soils, bodies, patch, time, most):
         if grid.flag[node] & UNDER:
             continue
         slope = soils.table[grid.soil[node], TAN_REPOSE]
-        top = grid.base[node] + grid.ref[node] - grid.depth[node]
+        base = grid.base[node]
+        top = surface(grid, node)
         # first look: is any neighbour too low?
+        steep = False
+        for k in range(8):
+            other = around(grid, node, k)
+            if other >= 0:
+                limit = max(_DISTANCE[k] * ds * slope, base - grid.base[other])
+                if top - surface(grid, other) > limit * (1.0 + 1e-12) + 1e-12:
+                    steep = True
+        if not steep:
+            continue
+        # then: how much may go, and where there is room
         steep = False
         wheel_above = False
         largest = 0.0
         total = 0.0
-        for di in range(-1, 2):
-            for dj in range(-1, 2):
-                if di == 0 and dj == 0:
-                    continue
-                other = neighbour(grid, node, di, dj)
-                if other < 0 or grid.flag[other] & UNDER:
-                    continue
-                distance = ds if di == 0 or dj == 0 else diagonal
-                low = grid.base[other] + grid.ref[other] - grid.depth[other]
-                natural = grid.base[node] - grid.base[other]
-                limit = max(distance * slope, natural)
-                if top - low > limit * (1.0 + 1e-12) + 1e-12:
-                    if clearance(grid, bodies, other) <= _TIGHT:
-                        wheel_above = True
-                        continue
-                    steep = True
-                excess = top - low - max(_REST * distance * slope, natural)
-                if excess > 0.0:
-                    largest = max(largest, excess)
-                    total += excess
+        for k in range(8):
+            other = around(grid, node, k)
+            if other < 0:
+                continue
+            drop = top - surface(grid, other)
+            distance = _DISTANCE[k] * ds * slope
+            natural = base - grid.base[other]
+            excess = drop - max(_REST * distance, natural)
+            if excess <= 0.0:
+                continue
+            free = clearance(grid, bodies, other)
+            if free <= _TIGHT:
+                wheel_above = True
+                continue
+            steep = steep or drop > max(distance, natural) * (1.0 + 1e-12) + 1e-12
+            largest = max(largest, excess)
+            total += excess
         if wheel_above and held < patch.border.shape[0]:
             patch.border[held] = node
             held += 1
-        if not steep or total <= 0.0:
+        if not steep:
             continue
-        # then half of the largest excess goes
         factor = 0.5 * largest / total
         gone = 0.0
-        for di in range(-1, 2):
-            for dj in range(-1, 2):
-                if di == 0 and dj == 0:
-                    continue
-                other = neighbour(grid, node, di, dj)
-                if other < 0:
-                    continue
-                if not grid.flag[other] & UNDER:
-                    distance = ds if di == 0 or dj == 0 else diagonal
-                    low = grid.base[other] + grid.ref[other] - grid.depth[other]
-                    natural = grid.base[node] - grid.base[other]
-                    excess = top - low - max(_REST * distance * slope, natural)
-                    if excess > 0.0:
-                        dz = min(factor * excess, clearance(grid, bodies, other))
-                        if dz <= 0.0:
-                            continue
-                        deposit(grid, other, dz)
-                        gone += dz
-                        grid.time[other] = time
+        for k in range(8):
+            other = around(grid, node, k)
+            if other < 0:
+                continue
+            drop = top - surface(grid, other)
+            excess = drop - max(_REST * _DISTANCE[k] * ds * slope, base - grid.base[other])
+            if excess <= 0.0:
+                continue
+            dz = min(factor * excess, clearance(grid, bodies, other))
+            if dz > 0.0:
+                deposit(grid, other, dz)
+                gone += dz
+                grid.time[other] = time
                 wake(grid, other)
         remove(grid, node, gone)
         grid.time[node] = time
+        # lower now: it is looked at again, and so are those above it
         wake(grid, node)
+        for k in range(8):
+            other = around(grid, node, k)
+            if other >= 0 and surface(grid, other) > top:
+                wake(grid, other)
     # slopes that a wheel holds up
     for k in range(held):
         wake(grid, patch.border[k])

@@ -149,6 +149,7 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     j0 = int(math.ceil((cy - hy) / ds)) - 1
     j1 = int(math.floor((cy + hy) / ds)) + 1
     D = ds * max(abs(ax), abs(ay)) / flat
+    square = radius * radius
     room = patch.found_key.shape[0]
     n = 0
     missing = False
@@ -165,13 +166,20 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
                 row = (slot * SIDE + (i - ti * SIDE)) * SIDE - tj * SIDE
                 for j in range(max(j0, tj * SIDE), min(j1, tj * SIDE + SIDE - 1) + 1):
                     py = j * ds - cy
+                    # quick look: is the soil's surface inside the wheel's tread and width?
+                    node = row + j
+                    level = grid.base[node] + grid.ref[node] - cz
+                    s = level - grid.depth[node]
+                    if s < 0.0:
+                        u = ax * px + ay * py + az * s
+                        if abs(u) > half or px * px + py * py + s * s - u * u > square:
+                            continue
                     hit, t, y, R, slope, side = wheel_underside(
                         radius, half, rounding, crown, ax, ay, az, px, py
                     )
                     if not hit:
                         continue
-                    node = row + j
-                    z = grid.base[node] + grid.ref[node] - cz - t
+                    z = level - t
                     if z <= grid.depth[node]:
                         continue
                     # normal into the wheel
