@@ -54,6 +54,8 @@ Array = np.ndarray
 SUM_COLUMNS = 12
 #: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
 STRESS_BINS = 36
+#: arrays of the law
+TABLES = 48
 #: nodes that one flow of soil may look at before the rest waits for the next
 _MOST = 1_000_000
 
@@ -167,8 +169,8 @@ def _bodies(t):
 def _patch(t):
     return Patch(
         _i3(t, 28), _i3(t, 29), _b3(t, 30), _f4(t, 31), _i2(t, 32), _i1(t, 33), _i1(t, 34),
-        _i1(t, 35), _f2(t, 36), _f3(t, 37), _i1(t, 38), _i1(t, 39), _f2(t, 40), _f2(t, 41),
-        _f2(t, 42), _f2(t, 43),
+        _i1(t, 35), _f2(t, 36), _f3(t, 37), _i1(t, 38), _i1(t, 39), _f1(t, 40), _f1(t, 41),
+        _f1(t, 42), _f1(t, 43), _f1(t, 44), _f2(t, 45), _f2(t, 46), _f2(t, 47),
     )  # fmt: skip
 
 

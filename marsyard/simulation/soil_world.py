@@ -38,7 +38,7 @@ from marsyard.robot import Robot
 from marsyard.scenario.schema import Scenario
 from marsyard.scenario.soil import SoilContact, TerrainGround
 from marsyard.scenario.terrain_file import load_terrain
-from marsyard.simulation.soil import SUM_COLUMNS, SoilLoop, soil_table
+from marsyard.simulation.soil import SUM_COLUMNS, TABLES, SoilLoop, soil_table
 
 #: soils without elastic unloading release their stress within p/this [Pa/m]
 RIGID_UNLOADING = 1e9
@@ -256,7 +256,7 @@ def _assemble(
         numbers=np.array(
             [h, scenario.run.theta * h, 0.0, float(options.flow), options.deposit_exponent, *bounds]
         ),
-        table=f((44, 5), np.int64), flow_every=np.array([every], dtype=np.int64),
+        table=f((TABLES, 5), np.int64), flow_every=np.array([every], dtype=np.int64),
         answer=f(1, np.int64),
     )  # fmt: skip
     names = tuple(b.name for b in found)
@@ -273,7 +273,7 @@ def no_soil(nv: int) -> SoilLoop:
         chain_count=f(0, i), address=f((0, 1, 1), i), jacobian=f((0, 6, 1)), centre=f((0, 3)),
         axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)), stiff=f((0, 10)),
         total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
-        sums=f((0, SUM_COLUMNS)), numbers=f(9), table=f((44, 5), i), flow_every=f(1, i),
+        sums=f((0, SUM_COLUMNS)), numbers=f(9), table=f((TABLES, 5), i), flow_every=f(1, i),
         answer=f(1, i),
     )  # fmt: skip
 

@@ -77,7 +77,11 @@ class Patch(NamedTuple):
     field: Array  # float64[b, n, FIELD_COLUMNS]
     field_count: Array  # int64[b]
     border: Array  # int64[n]
-    weight: Array  # float64[n, 4], weights of the border nodes, their x and y, free height
+    border_x: Array  # float64[n]
+    border_y: Array
+    border_free: Array  # free height under wheels [m]
+    border_weight: Array
+    border_amount: Array  # volume offered to the node [m³]
     force: Array  # float64[b, FORCE_COLUMNS], on the body at its centre [N, N·m]
     stiff: Array  # float64[b, STIFF_COLUMNS], h-implicit part, see `contact`
     total: Array  # float64[b, TOTAL_COLUMNS]
@@ -105,6 +109,8 @@ def make_patch(bodies: int, room: int) -> Patch:
         key=f((2, b, n), i), node=f((2, b, n), i), touching=f((2, b, n), np.uint8),
         state=f((2, b, n, STATE_COLUMNS)), count=f((2, b), i), side=f(b, i),
         found_key=f(n, i), found_node=f(n, i), found=f((n, FOUND_COLUMNS)),
-        field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i), weight=f((n, 4)),
+        field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i),
+        border_x=f(n), border_y=f(n), border_free=f(n), border_weight=f(n), border_amount=f(n),
+
         force=f((b, FORCE_COLUMNS)), stiff=f((b, STIFF_COLUMNS)), total=f((b, TOTAL_COLUMNS)),
     )  # fmt: skip

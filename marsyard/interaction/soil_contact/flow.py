@@ -20,8 +20,8 @@ heights: natural slopes stand as they are. Half of the largest excess is moved, 
 proportion to their excess. Only nodes that changed, and their neighbours, are looked at. Soil under
 a body neither leaves nor arrives, and under a wheel's overhang only the free height is filled; a
 slope held up by a wheel is looked at again in the next flow. Soil slides to a slope smaller by one
-part in a thousand than the one that sets it going, so that sliding ends, and all slopes end at or
-below the angle of repose.
+part in fifty than the one that sets it going, so that sliding ends, and all slopes end at or below
+the angle of repose.
 
 Every volume that leaves one node arrives at others: soil is conserved to rounding.
 """
@@ -54,7 +54,7 @@ from marsyard.interaction.soil_contact.footprint import clearance
 from marsyard.jit import inlined, kernel
 
 #: soil that slides comes to rest at this part of the limiting slope
-_REST = 0.999
+_REST = 0.98
 #: under a wheel this much free height counts as none [m]
 _TIGHT = 1e-6
 # the eight neighbours, and their distances in grid spacings
@@ -68,37 +68,42 @@ def lay_down(grid, bodies, patch, options, b):
     """Lay the displaced soil of body b down on the border of its footprint."""
     now = patch.side[b]
     count = patch.count[now, b]
-    waiting = False
+    waiting = 0.0
     for i in range(count):
-        if patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED] > 0.0:
-            waiting = True
-            break
-    if not waiting:
+        waiting += patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED]
+    if waiting <= 0.0:
         return
     n = find_border(grid, bodies, patch, b)
-    if n > 0:
-        area = grid.spacing[0] * grid.spacing[0]
-        for i in range(count):
-            state = patch.state[now, b, i]
-            if state[V_SINKAGE] + state[V_PUSHED] > 0.0:
-                give(grid, patch, options, patch.node[now, b, i], state, n, area)
-        for k in range(n):
-            node = patch.border[k]
-            grid.flag[node] &= ~MARKED & 0xFF
-            grid.time[node] = options.time
-            # it is higher now; its neighbours are not more likely to slide for that
-            wake(grid, node)
-    # forget the nodes that were left and are done
+    if n == 0:
+        return
+    for k in range(n):
+        patch.border_amount[k] = 0.0
+    for i in range(count):
+        state = patch.state[now, b, i]
+        if state[V_SINKAGE] + state[V_PUSHED] > 0.0:
+            offer(grid, patch, options, patch.node[now, b, i], state, n)
+    rest = take(grid, patch, n) / waiting
+    for k in range(n):
+        node = patch.border[k]
+        grid.flag[node] &= ~MARKED & 0xFF
+        grid.time[node] = options.time
+        # it is higher now; its neighbours are not more likely to slide for that
+        wake(grid, node)
+    # what found no room waits; nodes that were left and are done are forgotten
     kept = 0
     for i in range(count):
-        left = patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED]
-        if patch.touching[now, b, i] or left > 0.0:
+        state = patch.state[now, b, i]
+        state[V_SINKAGE] = rest * (state[V_SINKAGE] + state[V_PUSHED])
+        state[V_PUSHED] = 0.0
+        state[PUSH_X] = 0.0
+        state[PUSH_Y] = 0.0
+        if patch.touching[now, b, i] or rest > 0.0:
             if kept < i:
                 patch.key[now, b, kept] = patch.key[now, b, i]
                 patch.node[now, b, kept] = patch.node[now, b, i]
                 patch.touching[now, b, kept] = patch.touching[now, b, i]
                 for col in range(patch.state.shape[3]):
-                    patch.state[now, b, kept, col] = patch.state[now, b, i, col]
+                    patch.state[now, b, kept, col] = state[col]
             kept += 1
     patch.count[now, b] = kept
 
@@ -109,102 +114,101 @@ def find_border(grid, bodies, patch, b):
     now = patch.side[b]
     n = 0
     for i in range(patch.count[now, b]):
-        node = patch.node[now, b, i]
-        if not patch.touching[now, b, i]:
-            # a node that was left takes its own soil back if it is next to the footprint
-            continue
-        for di in range(-1, 2):
-            for dj in range(-1, 2):
-                other = neighbour(grid, node, di, dj)
-                if other < 0 or grid.flag[other] & (UNDER | MARKED):
-                    continue
-                if n >= patch.border.shape[0]:
-                    return n
-                grid.flag[other] |= MARKED
-                patch.border[n] = other
-                patch.weight[n, 1] = node_x(grid, other)
-                patch.weight[n, 2] = node_y(grid, other)
-                patch.weight[n, 3] = clearance(grid, bodies, other)
-                n += 1
+        if patch.touching[now, b, i]:
+            for k in range(8):
+                other = around(grid, patch.node[now, b, i], k)
+                if other >= 0 and not grid.flag[other] & MARKED:
+                    n = add_to_border(grid, bodies, patch, other, n)
     if n == 0:
-        # the body has left: its last soil goes around the nodes it left
+        # the body has left: its last soil goes back to the nodes it left
         for i in range(patch.count[now, b]):
             node = patch.node[now, b, i]
-            if grid.flag[node] & (UNDER | MARKED) or n >= patch.border.shape[0]:
-                continue
-            grid.flag[node] |= MARKED
-            patch.border[n] = node
-            patch.weight[n, 1] = node_x(grid, node)
-            patch.weight[n, 2] = node_y(grid, node)
-            patch.weight[n, 3] = clearance(grid, bodies, node)
-            n += 1
+            if not grid.flag[node] & (UNDER | MARKED):
+                n = add_to_border(grid, bodies, patch, node, n)
     return n
 
 
 @kernel
-def give(grid, patch, options, node, state, n, area):
-    """Give the displaced volume of one node to the n border nodes."""
-    x = node_x(grid, node)
-    y = node_y(grid, node)
-    tiny = 0.25 * area
-    volume = state[V_SINKAGE]
-    pushed = state[V_PUSHED]
-    if pushed > 0.0:
-        gx, gy = state[PUSH_X], state[PUSH_Y]
-        size = math.sqrt(gx * gx + gy * gy)
-        total = 0.0
-        if size > 1e-9 * pushed:
-            gx, gy = gx / size, gy / size
-            for k in range(n):
-                dx = patch.weight[k, 1] - x
-                dy = patch.weight[k, 2] - y
-                along = dx * gx + dy * gy
-                w = 0.0
-                if along > 0.0:
-                    w = along * along / max(dx * dx + dy * dy, tiny)
-                    if options.deposit_exponent != 2.0:
-                        w = w ** (0.5 * options.deposit_exponent)
-                patch.weight[k, 0] = w
-                total += w
-        if total > 0.0:
-            pushed = area * share(grid, patch, n, pushed / area)
-        volume += pushed
-    if volume > 0.0:
-        for k in range(n):
-            dx = patch.weight[k, 1] - x
-            dy = patch.weight[k, 2] - y
-            patch.weight[k, 0] = 1.0 / max(dx * dx + dy * dy, tiny)
-        volume = area * share(grid, patch, n, volume / area)
-    state[V_SINKAGE] = volume
-    state[V_PUSHED] = 0.0
-    state[PUSH_X] = 0.0
-    state[PUSH_Y] = 0.0
+def add_to_border(grid, bodies, patch, node, n):
+    """Make `node` number n of the border, if there is room. Returns how many there are then."""
+    if n >= patch.border.shape[0]:
+        return n
+    grid.flag[node] |= MARKED
+    patch.border[n] = node
+    patch.border_x[n] = node_x(grid, node)
+    patch.border_y[n] = node_y(grid, node)
+    patch.border_free[n] = clearance(grid, bodies, node)
+    return n + 1
 
 
 @kernel
-def share(grid, patch, n, height):
-    """Spread `height` [m] of soil over the border by weight, where there is room; returns what
-    is left [m]."""
-    for _ in range(3):
+def offer(grid, patch, options, node, state, n):
+    """Add what one footprint node gives to each of the n border nodes, as volumes."""
+    x = node_x(grid, node)
+    y = node_y(grid, node)
+    tiny = 0.25 * grid.spacing[0] * grid.spacing[0]
+    volume = state[V_SINKAGE]
+    pushed = state[V_PUSHED]
+    weight = patch.border_weight
+    gx, gy = state[PUSH_X], state[PUSH_Y]
+    size = math.sqrt(gx * gx + gy * gy)
+    if pushed > 0.0 and size > 1e-9 * pushed:
+        gx, gy = gx / size, gy / size
+        for k in range(n):
+            dx = patch.border_x[k] - x
+            dy = patch.border_y[k] - y
+            along = max(dx * gx + dy * gy, 0.0)
+            weight[k] = along * along / max(dx * dx + dy * dy, tiny)
         total = 0.0
         for k in range(n):
-            if patch.weight[k, 3] > 0.0:
-                total += patch.weight[k, 0]
-        if total <= 0.0:
-            break
-        factor = height / total
-        height = 0.0
+            if options.deposit_exponent != 2.0:
+                weight[k] = weight[k] ** (0.5 * options.deposit_exponent)
+            total += weight[k]
+        if total > 0.0:
+            factor = pushed / total
+            for k in range(n):
+                patch.border_amount[k] += factor * weight[k]
+            pushed = 0.0
+    volume += pushed
+    if volume > 0.0:
         for k in range(n):
-            dz = factor * patch.weight[k, 0]
-            if dz <= 0.0 or patch.weight[k, 3] <= 0.0:
-                continue
-            given = min(dz, patch.weight[k, 3])
-            patch.weight[k, 3] -= given
-            height += dz - given
-            deposit(grid, patch.border[k], given)
-        if height <= 0.0:
-            return 0.0
-    return height
+            dx = patch.border_x[k] - x
+            dy = patch.border_y[k] - y
+            weight[k] = 1.0 / max(dx * dx + dy * dy, tiny)
+        total = 0.0
+        for k in range(n):
+            total += weight[k]
+        factor = volume / total
+        for k in range(n):
+            patch.border_amount[k] += factor * weight[k]
+
+
+@kernel
+def take(grid, patch, n):
+    """Deposit what was offered, where there is room; what is too much for a node goes to the
+    others in proportion to what they were offered. Returns the volume left over."""
+    area = grid.spacing[0] * grid.spacing[0]
+    factor = 1.0
+    rest = 0.0
+    for _ in range(3):
+        rest = 0.0
+        open_ = 0.0
+        for k in range(n):
+            offered = factor * patch.border_amount[k]
+            free = area * patch.border_free[k]
+            given = min(offered, free)
+            if given > 0.0:
+                deposit(grid, patch.border[k], given / area)
+                patch.border_free[k] -= given / area
+            rest += offered - given
+            if given < free:
+                open_ += patch.border_amount[k]
+            else:
+                patch.border_amount[k] = 0.0
+        if rest <= 0.0 or open_ <= 0.0:
+            break
+        factor = rest / open_
+    return rest
 
 
 @inlined
