@@ -404,7 +404,7 @@ def _length(metres: float) -> str:
     return f"{100 * metres:.3g} cm" if metres >= 0.01 else f"{1000 * metres:.3g} mm"
 
 
-def _some_labels(value: float, position: int) -> str:
+def _some_labels(value: float, position: float) -> str:
     """Labels between powers of ten: 2 and 5 only."""
     digit = value / 10.0 ** math.floor(math.log10(value))
     return f"{value:g}" if round(digit, 6) in (2, 5) else ""

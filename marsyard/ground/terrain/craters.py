@@ -99,8 +99,8 @@ def _layer(
 
     def heights(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         out = np.empty(x.size)
-        _heights(np.ravel(x), np.ravel(y), cells, centre, numbers, out)
-        return out.reshape(x.shape)
+        _heights(x, y, cells, centre, numbers, out)
+        return out
 
     return Layer(heights)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: x [m], y [m] of one shape -> heights [m] of the same shape
+#: x [m], y [m], shape [n] -> heights [m], shape [n]
 Heights = Callable[[np.ndarray, np.ndarray], np.ndarray]
 #: xmin, xmax, ymin, ymax [m]
 Bounds = tuple[float, float, float, float]

@@ -42,8 +42,8 @@ def mesh(spec: Any, folder: Path | None) -> Layer:
 
     def heights(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         out = np.empty(x.size)
-        _highest(np.ravel(x), np.ravel(y), cells, corners, out)
-        return np.where(np.isnan(out), floor, out).reshape(x.shape)
+        _highest(x, y, cells, corners, out)
+        return np.where(np.isnan(out), floor, out)
 
     if spec.outside is not None:
         return Layer(heights)

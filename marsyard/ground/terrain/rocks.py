@@ -54,8 +54,8 @@ def rocks(spec: Any, random: np.random.Generator) -> Layer:
 
     def heights(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         out = np.empty(x.size)
-        _heights(np.ravel(x), np.ravel(y), cells, centre, numbers, out)
-        return out.reshape(x.shape)
+        _heights(x, y, cells, centre, numbers, out)
+        return out
 
     return Layer(heights, None, spec.soil, lambda x, y: heights(x, y) > 0.0)
 

@@ -19,7 +19,7 @@ from marsyard.ground.terrain.layer import Layer
 if TYPE_CHECKING:
     from marsyard.scenario.terrain import TerrainSpec
 
-#: x, y [m] of one shape -> true where a place covers them
+#: x, y [m], shape [n] -> true where a place covers them
 Covers = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 

@@ -49,25 +49,28 @@ class Terrain:
 
     def height(self, x, y) -> np.ndarray:
         """Heights [m] at points x, y [m] of any equal shapes."""
-        x, y = self._inside(x, y)
+        x, y, shape = self._inside(x, y)
         total = np.zeros(x.shape)
         for layer in self.layers:
             total += layer.heights(x, y)
-        return total
+        return total.reshape(shape)
 
     def soil(self, x, y) -> np.ndarray:
         """Index into `soils` at points x, y [m] of any equal shapes, int64."""
-        x, y = self._inside(x, y)
-        return self.soil_mapping.index(x, y)
+        x, y, shape = self._inside(x, y)
+        return self.soil_mapping.index(x, y).reshape(shape)
 
-    def _inside(self, x, y) -> tuple[np.ndarray, np.ndarray]:
+    def _inside(self, x, y) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+        """The points in one row, within the bounds, and the shape they had."""
         x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if x.shape != y.shape:
             x, y = np.broadcast_arrays(x, y)
+        shape = x.shape
+        x, y = x.ravel(), y.ravel()
         if self.bounds is not None:
             xmin, xmax, ymin, ymax = self.bounds
             x, y = np.clip(x, xmin, xmax), np.clip(y, ymin, ymax)
-        return x, y
+        return x, y, shape
 
 
 def build_terrain(spec: TerrainSpec, folder: Path | None = None) -> Terrain:
