@@ -229,8 +229,8 @@ class _Grid(Part):
     )
     holes: Literal["error", "fill"] = Field(
         "error",
-        description="points without a height: an error, or filled linearly from those around, and "
-        "with the nearest beyond them",
+        description="points without a height: an error, or filled from those around (Laplace's "
+        "equation: each the mean of its neighbours)",
     )
 
 

@@ -4,13 +4,14 @@ Between grid points heights are bilinear (`linear`: they stay within those aroun
 spline (`cubic`: slopes and curvatures continuous, may overshoot beside a cliff). A grid ends at its
 outermost points (the middles of a raster's pixels).
 
-Holes (NaN, nodata) are an error, or are filled: linearly over triangles between the points with a
-height that border on holes, and beyond those with the nearest.
+Holes (NaN, nodata) are an error, or are filled by Laplace's equation: each missing height is the
+mean of its four neighbours, weighted by 1/distance², those beyond the border left out. Where holes
+are surrounded the fill has no bumps of its own and continues a plane exactly; at the border of the
+grid it runs out level.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,23 +120,36 @@ def _without_holes(grid: Grid, missing: np.ndarray, holes: str, name: str) -> np
 
 
 def fill(values: np.ndarray, missing: np.ndarray, dx: float = 1.0, dy: float = 1.0) -> np.ndarray:
-    """Values with holes filled: linearly between those around, beyond them with the nearest."""
-    from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
-    from scipy.ndimage import binary_dilation
-    from scipy.spatial import QhullError
+    """Values with holes filled by Laplace's equation, from the values around them."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.linalg import spsolve
 
-    border = binary_dilation(missing, np.ones((3, 3), bool), iterations=2) & ~missing
-    scale = np.array([dy, dx])
-    known, wanted = np.argwhere(border) * scale, np.argwhere(missing) * scale
+    number = np.full(missing.shape, -1)
+    number[missing] = np.arange(missing.sum())
+    rows, columns, weights = [], [], []
+    diagonal, right = np.zeros(missing.sum()), np.zeros(missing.sum())
+    here, there = (slice(None, -1), slice(1, None))
+    for axis, weight in ((0, dy**-2.0), (1, dx**-2.0)):
+        for a, b in ((here, there), (there, here)):
+            own = (a, slice(None)) if axis == 0 else (slice(None), a)
+            next_ = (b, slice(None)) if axis == 0 else (slice(None), b)
+            wanted = missing[own]
+            k, neighbour = number[own][wanted], number[next_][wanted]
+            known = neighbour < 0
+            np.add.at(diagonal, k, weight)
+            np.add.at(right, k[known], weight * values[next_][wanted][known])
+            rows.append(k[~known])
+            columns.append(neighbour[~known])
+            weights.append(np.full((~known).sum(), -weight))
+    every = np.arange(len(diagonal))
+    matrix = coo_array(
+        (
+            np.concatenate([diagonal, *weights]),
+            (np.concatenate([every, *rows]), np.concatenate([every, *columns])),
+        )
+    )
     out = values.copy()
-    found = np.full(len(wanted), np.nan)
-    if len(known) >= 3:
-        with contextlib.suppress(QhullError):  # all on one line
-            found = LinearNDInterpolator(known, values[border])(wanted)
-    rest = np.isnan(found)
-    if rest.any():
-        found[rest] = NearestNDInterpolator(known, values[border])(wanted[rest])
-    out[missing] = found
+    out[missing] = spsolve(matrix.tocsc(), right, permc_spec="MMD_AT_PLUS_A")
     return out
 
 
