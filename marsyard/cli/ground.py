@@ -40,6 +40,7 @@ def ground(
     """
     from rich.console import Console
 
+    from marsyard.errors import InputError
     from marsyard.ground.terrain import build_terrain, survey
     from marsyard.results.terrain_figures import save_terrain
     from marsyard.scenario import load_terrain
@@ -60,7 +61,11 @@ def ground(
     def tell(text: str) -> None:
         say.print(text, highlight=False)
 
-    page = save_terrain(terrain, seen, folder, line, tell, spec.description, spec.sources)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        page = save_terrain(terrain, seen, folder, line, tell, spec.description, spec.sources)
+    except OSError as error:
+        raise InputError(f"--out: '{folder}' cannot be written ({error.strerror})") from None
     _print(seen, page)
     if view:
         from marsyard.results.terrain_view import serve_terrain

@@ -110,7 +110,7 @@ def middle_profile(view: Survey) -> Profile:
 def draw_map(view: Survey, profile: Profile | None = None) -> Figure:
     """Hillshade tinted by soil, with contours and a scale."""
     canvas, ax, side = _map_sheet(view, f"{view.title or 'Terrain'}: map")
-    ax.imshow(_shaded(view), extent=_extent(view), origin="lower", interpolation="bilinear")
+    ax.imshow(shaded_map(view), extent=_extent(view), origin="lower", interpolation="bilinear")
     low, high = float(view.z.min()), float(view.z.max())
     if high - low > 1e-6:
         step = _nice((high - low) / 9)
@@ -343,7 +343,7 @@ def _light(view: Survey) -> np.ndarray:
     return 0.32 + 0.68 * light
 
 
-def _shaded(view: Survey) -> np.ndarray:
+def shaded_map(view: Survey) -> np.ndarray:
     """The hillshade tinted by soil, shape [row, column, 3]."""
     from matplotlib.colors import to_rgb
 

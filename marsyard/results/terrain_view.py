@@ -13,7 +13,7 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground.terrain import Survey
 from marsyard.results.replay import _free_port, _plain_text, _sky
-from marsyard.results.terrain_figures import summary, tints
+from marsyard.results.terrain_figures import shaded_map, summary
 
 if TYPE_CHECKING:
     import trimesh
@@ -71,19 +71,26 @@ def terrain_mesh(view: Survey) -> trimesh.Trimesh:
 
     skip = max(1, math.ceil(math.sqrt(view.z.size / MOST_POINTS)))
     x, y = np.meshgrid(view.x[::skip], view.y[::skip])
-    z, soil = view.z[::skip, ::skip], view.soil[::skip, ::skip]
+    z = view.z[::skip, ::skip]
     rows, columns = z.shape
     corner = np.arange(rows * columns).reshape(rows, columns)
     a, b, c, d = corner[:-1, :-1], corner[:-1, 1:], corner[1:, 1:], corner[1:, :-1]
     triangles = np.concatenate(
         [np.stack([a, b, c], axis=-1).reshape(-1, 3), np.stack([a, c, d], axis=-1).reshape(-1, 3)]
     )
-    codes = [t.lstrip("#") for t in tints(view)]
-    palette = np.array([[int(t[i : i + 2], 16) for i in (0, 2, 4)] + [255] for t in codes])
+    colours = _colours(view)[::skip, ::skip].reshape(-1, 4)
     return trimesh.Trimesh(
         np.column_stack([x.ravel(), y.ravel(), z.ravel()]), triangles, process=False,
-        vertex_colors=palette[soil.ravel()].astype(np.uint8),
+        vertex_colors=colours,
     )  # fmt: skip
+
+
+def _colours(view: Survey) -> np.ndarray:
+    """Tints by soil with the map's shading, linear as 3D renderers take them, [row, column, 4]."""
+    shaded = shaded_map(view) ** 0.8
+    linear = np.where(shaded <= 0.04045, shaded / 12.92, ((shaded + 0.055) / 1.055) ** 2.4)
+    alpha = np.ones((*view.z.shape, 1))
+    return (255 * np.concatenate([0.6 * linear, alpha], axis=-1)).astype(np.uint8)
 
 
 def serve_terrain(
