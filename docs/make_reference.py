@@ -7,6 +7,7 @@ python docs/make_reference.py --check    exit code 1 if the page is out of date
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,22 @@ CHAPTERS = (
     ("ground: sphere", "SphereGround"),
     ("ground: box", "BoxGround"),
     ("ground: mesh", "MeshGround"),
+    ("ground: terrain.terrain", "TerrainSpec"),
+    ("terrain.layers: plane", "PlaneLayer"),
+    ("terrain.layers: step", "StepLayer"),
+    ("terrain.layers: bump", "BumpLayer"),
+    ("terrain.layers: sine", "SineLayer"),
+    ("terrain.layers: fractal", "FractalLayer"),
+    ("terrain.layers: crater", "CraterLayer"),
+    ("terrain.layers: craters", "CratersLayer"),
+    ("terrain.layers: rocks", "RocksLayer"),
+    ("terrain.layers: array", "ArrayLayer"),
+    ("terrain.layers: file", "FileLayer"),
+    ("terrain.layers: mesh", "MeshLayer"),
+    ("terrain.layers.clear: one circle", "Circle"),
+    ("terrain.places: circle", "CirclePlace"),
+    ("terrain.places: polygon", "PolygonPlace"),
+    ("terrain.soil_map", "SoilMap"),
     ("interaction", "Interaction"),
     ("interaction.surfaces.NAME", "Surface"),
     ("interaction.solver", "ContactSolver"),
@@ -87,7 +104,8 @@ def _default(field: dict[str, Any]) -> str:
     if isinstance(value, dict):
         return "as below"
     text = json.dumps(value, ensure_ascii=False).strip('"')
-    return f"`{text.replace('.0', '')}`" if isinstance(value, list) else f"`{_number(value)}`"
+    text = re.sub(r"\.0\b", "", text)
+    return f"`{text}`" if isinstance(value, list) else f"`{_number(value)}`"
 
 
 def _inside(value: dict[str, Any] | list[Any]) -> list[Any]:
@@ -108,7 +126,7 @@ def _kind(field: dict[str, Any]) -> str:
         kinds = [_kind(f) for f in field["anyOf"] if f.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
     if "oneOf" in field:
-        return "plane, sphere, box or mesh"
+        return " or ".join(field["discriminator"]["mapping"])
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
@@ -126,14 +144,15 @@ def _kind(field: dict[str, Any]) -> str:
     if kind == "array" and "prefixItems" in field:
         items = field["prefixItems"]
         if items[0].get("type") == "array":
-            return f"{len(items)} points"
+            pairs = len(items[0].get("prefixItems", ())) == 2
+            return f"{len(items)} pairs of numbers" if pairs else f"{len(items)} points"
         return f"{len(items)} × {_kind(items[0])}"
     if kind == "array":
         return f"list: {_kind(field['items'])}"
     if kind == "object":
         inner = field.get("additionalProperties", {})
         return f"by name: {_kind(inner)}" if isinstance(inner, dict) else "group"
-    return str(kind)
+    return "anything" if kind is None else str(kind)
 
 
 def _range(field: dict[str, Any]) -> str:

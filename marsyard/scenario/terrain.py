@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
 from marsyard.scenario.part import Part, Point, Slope
 from marsyard.units import Angle, Length, Number
@@ -243,6 +243,10 @@ class ArrayLayer(_Grid):
     spacing: Above = Field(description="of the grid [m]")
     origin: Point2 = Field((0.0, 0.0), description="of values[0, 0] [m]")
 
+    @field_serializer("values", when_used="json")
+    def _as_lists(self, values: Any) -> Any:
+        return values.tolist() if hasattr(values, "tolist") else values
+
 
 class FileLayer(_Grid):
     """Heights from a file: a raster (GeoTIFF and what else rasterio reads), a grid of numbers
@@ -258,6 +262,9 @@ class FileLayer(_Grid):
     heights: Span | None = Field(
         None, description="of a picture: heights of black and white [m], instead of scale"
     )
+    nodata: Number | None = Field(
+        None, description="value in the file that means no height, where it does not say"
+    )
     spacing: Above | None = Field(
         None, description="between grid points, for files that do not say [m]"
     )
@@ -268,7 +275,9 @@ class FileLayer(_Grid):
         "north", description="side of the first row, for files that do not say"
     )
     window: Rectangle | None = Field(
-        None, description="part to read, in the file's own coordinates: x from, to; y from, to [m]"
+        None,
+        description="part to read, in the file's own coordinates: x from, to; y from, to [m], or "
+        "degrees of a map in degrees",
     )
     origin: MapOrigin | Point2 = Field(
         "corner",

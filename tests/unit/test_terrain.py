@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from marsyard import library
 from marsyard.errors import InputError
@@ -244,6 +247,14 @@ def test_array_goes_through_its_values():
         assert land.bounds == (1, 5, -2, 1)
 
 
+def test_array_survives_being_written():
+    values = np.random.default_rng(1).normal(size=(4, 5))
+    spec = validate_terrain({"layers": [{"kind": "array", "values": values, "spacing": 1}]})
+    again = validate_terrain(spec.model_dump(mode="json"))
+    x, y = np.meshgrid(np.arange(5.0), np.arange(4.0))
+    assert (build_terrain(again).height(x, y) == values).all()
+
+
 def test_linear_stays_within_and_cubic_has_no_kinks():
     values = np.zeros((9, 9))
     values[:, 4:] = 1.0
@@ -358,3 +369,18 @@ def test_survey_stays_in_the_bounds():
         survey(small, (1.0, 1.0), (50.0, 0.0))
     with pytest.raises(InputError, match="points"):
         survey(small, spacing=1e-6)
+
+
+# --- the recipes of docs/how-to/ground.md
+
+
+def test_recipes_of_the_documentation_work():
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "ground.md"
+    text = page.read_text(encoding="utf-8")
+    recipes = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert len(recipes) >= 4
+    for recipe in recipes:
+        validate_terrain(yaml.safe_load(recipe))
+    build_terrain(validate_terrain(yaml.safe_load(recipes[0])))
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, str(page), "exec"), {})

@@ -248,6 +248,18 @@ def test_holes_are_reported_or_filled(tmp_path, how):
     assert z[0, 8] == pytest.approx((z[0, 7] + z[1, 8]) / 2)
 
 
+def test_no_data_that_the_file_does_not_declare(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2,3,4\n1,-9999,3,4\n1,2,3,4\n")
+    with pytest.raises(InputError, match="check 'unit', 'scale', 'nodata'"):
+        layer(tmp_path / "a.csv", spacing=1)
+    with pytest.raises(
+        InputError, match="1 of 12 points have no height, the first at x = 1, y = 1"
+    ):
+        layer(tmp_path / "a.csv", spacing=1, nodata=-9999)
+    land = layer(tmp_path / "a.csv", spacing=1, nodata=-9999, holes="fill")
+    assert land.height(1.0, 1.0) == pytest.approx(2.0)
+
+
 def test_filling_a_plane_is_exact_inside(tmp_path):
     rng = np.random.default_rng(3)
     x, y = np.meshgrid(np.arange(30.0), np.arange(20.0))

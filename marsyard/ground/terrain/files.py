@@ -61,6 +61,8 @@ def read_heights(spec: Any, folder: Path | None) -> Grid:
     margin = 1 if spec.interpolation == "linear" else 8
     raw = _read(path, spec, margin, heights=True)
     grid = to_world(raw, spec)
+    if spec.nodata is not None:
+        grid = replace(grid, values=np.where(grid.values == spec.nodata, np.nan, grid.values))
     if spec.heights is not None:
         if raw.full is None:
             raise InputError(
