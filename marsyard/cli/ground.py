@@ -24,6 +24,7 @@ def ground(
     grid: str = typer.Option(
         "", "--grid", help="Spacing of the heights in a file that does not say, e.g. 1m."
     ),
+    seed: int = typer.Option(None, min=0, help="Seed of the terrain [default: its own]."),
     profile: str = typer.Option(
         "", help="Line of the profile, x0,y0:x1,y1 [default: west to east]."
     ),
@@ -54,6 +55,8 @@ def ground(
     spec, files = load_terrain(name)
     if grid:
         spec = _with_grid(spec, _length(grid, "--grid"))
+    if seed is not None:
+        spec = spec.model_copy(update={"seed": seed})
     with say.status("building the terrain …"):
         terrain = build_terrain(spec, files)
         seen = survey(terrain, area, middle, step)

@@ -95,7 +95,9 @@ class FractalLayer(Part):
     )
     lag: Above = Field(1.0, description="distance at which the roughness is meant [m]")
     spacing: Above = Field(
-        0.1, description="of the grid; the smallest wavelength is twice as long [m]"
+        0.1,
+        description="of the grid; the smallest wavelength is twice as long [m]; adjusted so that "
+        "an even number of them fills the patch",
     )
     patch: Above = Field(51.2, description="edge of the square that repeats [m]")
     longest: Above | None = Field(

@@ -114,6 +114,18 @@ def test_yaml_and_bare_files(tmp_path):
     assert "0.25 to 0.25 m" in done.stdout
 
 
+def test_seed_changes_the_terrain(tmp_path):
+    heights = {}
+    for name, seed in (("own", ()), ("zero", ("--seed", 0)), ("other", ("--seed", 1))):
+        done = marsyard(["ground", "fractal_mild", "--size", "4m", "--spacing", "10cm", *seed,
+                         "--out", name], tmp_path)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        with np.load(tmp_path / name / "heights.npz") as data:
+            heights[name] = data["z"]
+    assert (heights["own"] == heights["zero"]).all()
+    assert not (heights["own"] == heights["other"]).all()
+
+
 def test_geotiff(tmp_path):
     rasterio = pytest.importorskip("rasterio")
     values = np.add.outer(np.linspace(0, 5, 20), np.linspace(0, 3, 30))

@@ -13,7 +13,7 @@ import yaml
 
 from marsyard import library
 from marsyard.errors import InputError
-from marsyard.ground.terrain import build_terrain, survey
+from marsyard.ground.terrain import Layer, build_terrain, survey
 from marsyard.scenario import load_terrain, validate_terrain
 
 
@@ -108,6 +108,14 @@ def test_a_terrain_is_immutable():
     first = flat.height(x, y)
     first += 1.0
     assert (flat.height(x, y) == 0).all()
+
+
+def test_a_layer_of_ones_own():
+    plane = terrain({"kind": "plane", "slope": "10 deg"})
+    own = Layer(lambda x, y: 0.5 * x * y)
+    land = dataclasses.replace(plane, layers=(*plane.layers, own))
+    x, y = grid()
+    assert land.height(x, y) == pytest.approx(plane.height(x, y) + 0.5 * x * y)
 
 
 # --- bounds
