@@ -177,5 +177,5 @@ def _curve(check: StudyCheck, shown: Sequence[Any], unit: str) -> int:
         for k, value in enumerate(shown):
             if abs(wanted - value) <= 1e-9 * max(1.0, abs(value)):
                 return k
-    near = suggest(str(check.also), [str(v) for v in shown])
-    raise InputError(f"study.checks '{check.name}': no curve '{check.also}'; {near}")
+    asked, *known = (f"{v:g}" if isinstance(v, float) else str(v) for v in (check.also, *shown))
+    raise InputError(f"study.checks '{check.name}': no curve '{asked}'; {suggest(asked, known)}")

@@ -98,7 +98,7 @@ def _unit(path: str, values: Sequence[Any], field: str) -> str:
     for value in values:
         unit = unit_of(value)
         if not unit and any_to_si(value) != 0:
-            raise InputError(f"{field}: {value} has no unit beside '{values[-1]}'; add '{first}'")
+            raise InputError(f"{field}: {value} has no unit; add '{first}' as beside it")
         if unit and dimension_of(unit) != dimension_of(first):
             raise InputError(f"{field}: '{unit}' and '{first}' are not units of the same quantity")
     return first

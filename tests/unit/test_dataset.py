@@ -83,6 +83,44 @@ def test_dimensions_left_over_become_lines(ds):
     assert lines(ds, "coordinates.2")[0].values[0] == pytest.approx(1.12)
 
 
+def test_reductions_over_what_is_left(ds):
+    rate = ds["wheel_rate"].values
+    np.testing.assert_allclose(series(ds, "wheel_rate.mean"), rate.mean(axis=1))
+    np.testing.assert_allclose(series(ds, "impulse_normal.max"), ds["impulse_normal"].max(
+        ["wheel", "surface"]))  # fmt: skip
+    forward = ds["impulse_tangent"].values[..., 0].sum(axis=(1, 2))
+    for name in ("impulse_tangent.forward.sum", "impulse_tangent.sum.forward"):
+        total = series(ds, name)
+        np.testing.assert_allclose(total, forward)
+        assert total.dims == ("time",) and total.attrs["units"] == "N s"
+    # of the contact points those in the air are not known: they do not count
+    x = ds["contact_point"].values[..., 0]
+    some = np.isfinite(x).any(axis=1)
+    np.testing.assert_allclose(
+        series(ds, "contact_point.x.min").values[some], np.nanmin(x[some], axis=1)
+    )
+    assert np.isnan(series(ds, "contact_point.x.sum").values[~some]).all()
+    assert [c.label for c in lines(ds, "wheel_rate.mean")] == ["mean"]
+
+
+def test_reductions_that_make_no_sense(ds):
+    with pytest.raises(InputError, match=r"one curve already; drop '\.mean'"):
+        series(ds, "speed.mean")
+    with pytest.raises(InputError, match="one of mean, max at a time"):
+        series(ds, "wheel_rate.mean.max")
+    with pytest.raises(InputError, match="did you mean 'mean'"):
+        series(ds, "wheel_rate.meen")
+
+
+def test_a_component_called_like_a_reduction_goes_before():
+    ds = xr.Dataset(
+        {"power": (("time", "limit"), [[1.0, 7.0]])},
+        coords={"time": [0.0], "limit": ["min", "max"]},
+    )
+    assert series(ds, "power.min").item() == 1.0
+    assert series(ds, "power.mean").item() == 4.0
+
+
 def test_labels_may_hold_dots():
     ds = xr.Dataset(
         {"joint_angle": (("time", "joint"), [[1.0, 2.0]])},

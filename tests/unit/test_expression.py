@@ -130,3 +130,26 @@ def test_refused_with_a_sentence(text, says):
         compile_expression(text, JOINTS, "control.0.torque")
     assert str(error.value).startswith("control.0.torque")
     assert "\n" not in str(error.value)
+
+
+# --- parameters
+
+
+@given(slip=st.floats(-1e3, 1e3), load=st.floats(1e-3, 1e3))
+@settings(max_examples=50, deadline=None)
+def test_parameters_are_constants(slip, load):
+    text = "max(-load, min(load, slip*(vx - 2) + rate.left/load))"
+    written = text.replace("slip", f"({slip!r})").replace("load", f"({load!r})")
+    program = compile_expression(text, JOINTS, "torque", {"slip": slip, "load": load})
+    got = evaluate(
+        program.op, program.argument, 0, len(program.op), np.array(list(STATE.values())),
+        ANGLES, RATES, 0, np.zeros(STACK),
+    )  # fmt: skip
+    assert got == pytest.approx(python(written), rel=1e-13, abs=1e-300)
+
+
+def test_an_unknown_name_offers_parameters():
+    with pytest.raises(InputError, match="did you mean 'slip'"):
+        compile_expression("2*slp", JOINTS, "torque", {"slip": 0.2})
+    with pytest.raises(InputError, match="parameters.vx: expressions know 'vx' already"):
+        compile_expression("1", JOINTS, "torque", {"vx": 0.2})

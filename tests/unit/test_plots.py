@@ -148,3 +148,51 @@ def test_rounding_noise_is_not_blown_up(ds):
     upper, lower = draw(noisy, Figure(title="t", panels=panels)).axes
     assert np.ptp(upper.get_ylim()) > 1.0
     assert np.ptp(lower.get_ylim()) < 1e-9
+
+
+# --- against another variable
+
+
+def test_against_another_variable_the_bins_show_the_law(ds):
+    # speed = 2 sin(phase) + noise of zero mean over each bin: the mean of a bin lies on the sine
+    n = 48_000
+    phase = np.linspace(0.0, 3.0, n)
+    made = xr.Dataset(
+        {
+            "phase": ("time", phase, {"units": "rad", "long_name": "phase"}),
+            "pull": ("time", 2 * np.sin(phase) + (-1.0) ** np.arange(n), {"units": "N"}),
+        },
+        coords={"time": np.arange(n) * 1e-3},
+    )
+    figure = draw(made, Figure(title="t", panels=(("pull",),), against="phase"))
+    ax, bar = figure.axes
+    assert ax.get_xlabel() == "phase [rad]"
+    assert ax.get_ylabel() == "pull [N]"
+    assert bar.get_ylabel() == "time [s]"
+    (line,) = ax.get_lines()
+    x, y = line.get_data()
+    assert len(x) == 24
+    # the mean of a sine over a bin of width w is the sine times sinc
+    w = 3.0 / 24
+    exact = 2 * np.sin(x) * np.sin(w / 2) / (w / 2)
+    np.testing.assert_allclose(y, exact, atol=2e-3)
+    points = ax.collections[0].get_offsets()
+    assert 1000 < len(points) <= 2400
+
+
+def test_against_keeps_the_colours_of_the_wheels_and_cuts_time(ds):
+    panels = (("wheel_rate",), ("motor_power.sum",))
+    figure = draw(ds, Figure(title="t", panels=panels, against="speed", start=6.0))
+    wheels, total, _ = figure.axes
+    over_time = draw(ds, Figure(title="t", panels=panels)).axes[0]
+    colours = [line.get_color() for line in over_time.get_lines()]
+    assert [line.get_color() for line in wheels.get_lines()] == colours
+    assert total.get_ylabel() == "motor power, sum [W]"
+    late = ds["velocity_base"].sel(time=slice(6.0, None))
+    slowest = float(((late**2).sum("axis") ** 0.5).min())
+    assert wheels.collections[0].get_offsets()[:, 0].min() == pytest.approx(slowest)
+
+
+def test_against_several_curves_is_refused(ds):
+    with pytest.raises(InputError, match="against 'wheel_rate' is several curves"):
+        draw(ds, Figure(title="t", panels=(("speed",),), against="wheel_rate"))

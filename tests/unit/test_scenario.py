@@ -128,6 +128,22 @@ def test_paths_count_from_the_scenario_and_are_kept(tmp_path, monkeypatch):
     assert again.robot.name == str(tmp_path / "in" / "robot.xml")
 
 
+def test_parameters_take_any_unit():
+    given = {"slip": 0.2, "load": "1.5 kN", "speed": "36 km/h", "angle_of_attack": "180 deg"}
+    s = validate({**BASE, "parameters": given})
+    assert s.parameters == pytest.approx(
+        {"slip": 0.2, "load": 1500.0, "speed": 10.0, "angle_of_attack": 3.141592653589793}
+    )
+
+
+def test_settings_of_parameters(tmp_path):
+    path = write(tmp_path, "p.yaml", yaml.safe_dump({**BASE, "parameters": {"slip": 0.2}}))
+    assert load_scenario(path, {"parameters.slip": "40 %"}).parameters["slip"] == 0.4
+    # a new one would be used nowhere: a slip of the pen
+    with pytest.raises(InputError, match="no such parameter; did you mean 'slip'"):
+        load_scenario(path, {"parameters.slp": 0.4})
+
+
 # --- mistakes
 
 
@@ -176,6 +192,10 @@ def with_(path, value):
         ("ground.0", {"kind": "sphere", "centre": [0, 0, 0], "radius": 0}, "radius = .*above 0"),
         ("ground", [{"kind": "plane", "name": "a"}] * 2, "two surfaces are called 'a'"),
         ("gravity", "9.81 m", "gravity: 'm' in '9.81 m'"),
+        ("parameters", {"vx": 1}, "parameters: expressions know 'vx' already"),
+        ("parameters", {"a-b": 1}, "'a-b' is not a name"),
+        ("parameters", {"a": "3 furlong"}, "'furlong' in '3 furlong' is not a known unit"),
+        ("parameters", {"a": True}, "parameters.a: 'True'"),
     ],
 )
 def test_mistakes_are_one_sentence(path, value, says):
