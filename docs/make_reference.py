@@ -62,6 +62,13 @@ CHAPTERS = (
     ("report", "Report"),
     ("report.figures: one figure", "Figure"),
     ("report.checks: one check", "Check"),
+    ("study", "Study"),
+    ("study.range", "Range"),
+    ("study.outputs: one output", "Output"),
+    ("study.figures: one figure", "StudyFigure"),
+    ("study.figures.reference: one set of points", "Reference"),
+    ("study.bisect", "Bisect"),
+    ("study.checks: one check", "StudyCheck"),
 )
 
 
@@ -125,8 +132,10 @@ def _kind(field: dict[str, Any]) -> str:
     if "anyOf" in field:
         kinds = [_kind(f) for f in field["anyOf"] if f.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
-    if "oneOf" in field:
+    if "oneOf" in field and "mapping" in field.get("discriminator", {}):
         return " or ".join(field["discriminator"]["mapping"])
+    if "oneOf" in field:
+        return " or ".join(dict.fromkeys(_kind(f) for f in field["oneOf"]))
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
@@ -179,7 +188,8 @@ def _expressions() -> str:
 
 Names: {states}, `pi`; `angle`, `rate` of the joint the law acts on; `angle.JOINT`, `rate.JOINT` of
 another; the scenario's `parameters`. Functions: {functions}. Operators: `+ - * / **`, comparisons
-(also chained), `and`, `or`, `not`. Truth is 1, falsehood 0. See [how to write a torque law](how-to/torque-law.md).
+(also chained), `and`, `or`, `not`. Truth is 1, falsehood 0. See
+[how to write a torque law](how-to/torque-law.md).
 """
 
 

@@ -156,6 +156,8 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     for k in range(len(location) - 1, 0, -1):
         if location[k - 1].isdigit() and location[k] in _KINDS:
             del location[k]
+    # and marks which form of a study's values was taken
+    location = [part for part in location if not part.startswith("→")]
     where = ".".join(location)
     message = first["msg"].removeprefix("Value error, ")
     context = first.get("ctx", {})
@@ -181,6 +183,10 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     }  # fmt: skip
     if kind in bounds:
         return f"{where} = {value}: must be {bounds[kind].format(**context)}"
+    if kind == "tuple_type":
+        return f"{where}: {value!r} is not a list; give one, in square brackets"
+    if kind == "too_short":
+        return f"{where}: holds {context['actual_length']}; at least {context['min_length']} needed"
     return f"{where}: {message}" if where else message
 
 

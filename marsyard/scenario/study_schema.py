@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from marsyard.errors import suggest
 from marsyard.scenario.part import Part
@@ -59,7 +59,28 @@ class Range(Part):
         return tuple(f"{n:.12g} {unit}" if unit else n for n in numbers)
 
 
-Values = Annotated[tuple[Value, ...], Field(min_length=1)] | Range
+def _kind_of(value: Any) -> str | None:
+    """Which of the forms a value has; the marks are left out of error sentences."""
+    if isinstance(value, str):
+        return "→path"
+    if isinstance(value, dict | Range):
+        return "→mapping"
+    return "→list" if isinstance(value, list | tuple) else None
+
+
+def _either(message: str) -> Any:
+    return Discriminator(_kind_of, custom_error_type="form", custom_error_message=message)
+
+
+Values = Annotated[
+    Annotated[tuple[Value, ...], Field(min_length=1), Tag("→list")]
+    | Annotated[Range, Tag("→mapping")],
+    _either("give a list of values, or start, stop and count"),
+]
+Driven = Annotated[
+    Annotated[str, Tag("→path")] | Annotated[dict[str, Values], Tag("→mapping")],
+    _either("give a path of the scenario, or several, each with its values"),
+]
 
 
 class Output(Measure):
@@ -146,7 +167,7 @@ class StudyCheck(Part):
 class Study(Part):
     """A family of runs: the scenario once for each value, numbers taken from each."""
 
-    vary: str | dict[str, Values] = Field(
+    vary: Driven = Field(
         description="a dotted path of the scenario, as for --set, whose values stand in 'values' "
         "or 'range'; or several paths driven together, each with its values"
     )
