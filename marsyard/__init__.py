@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from marsyard.runner import Run, run
     from marsyard.scenario import Scenario, load_scenario
     from marsyard.simulation import Diverged, Simulation, State
+    from marsyard.study import StudyRun
 
 __version__ = "0.1.0"
 
@@ -29,6 +30,7 @@ _HOME = {
     "Scenario": "scenario",
     "Simulation": "simulation",
     "State": "simulation",
+    "StudyRun": "study",
     "load_scenario": "scenario",
     "open_results": "results",
     "run": "runner",
@@ -41,6 +43,7 @@ __all__ = [
     "Scenario",
     "Simulation",
     "State",
+    "StudyRun",
     "load_scenario",
     "open_results",
     "run",

@@ -63,8 +63,10 @@ def check_values(
         _fits(study.bisect.tolerance, unit, "study.bisect.tolerance")
     for k, figure in enumerate(study.figures):
         for reference in figure.reference:
+            field = f"study.figures.{k}.reference '{reference.name}'"
             for x in reference.x:
-                _fits(x, unit, f"study.figures.{k}.reference '{reference.name}'")
+                _fits(x, unit, field)
+            curve_index(reference.also, curves, curve_unit, field)
     for check in study.checks:
         field = f"study.checks '{check.name}'"
         if check.take in ("crossing", "boundary"):
@@ -78,8 +80,7 @@ def check_values(
             _fits(check.at, unit, field)
         if check.also is None and len(curves) > 1:
             raise InputError(f"{field}: there are several curves; say which with 'also'")
-        if check.also is not None:
-            _curve(check, curves, curve_unit)
+        curve_index(check.also, curves, curve_unit, field)
 
 
 def _fits(value: Any, unit: str, field: str) -> None:
@@ -124,7 +125,9 @@ def _evaluate(ds: xr.Dataset, check: StudyCheck) -> CheckResult:
 def _taken(ds: xr.Dataset, check: StudyCheck, varied: str) -> float:
     other = second_axis(ds)
     if other is not None:
-        curve = _curve(check, ds[other].values.tolist(), axis_unit(ds, other))
+        field = f"study.checks '{check.name}'"
+        shown = ds[other].values.tolist()
+        curve = curve_index(check.also, shown, axis_unit(ds, other), field)
         ds = ds.isel({other: curve})
     if check.take == "boundary":
         ends = float(ds["boundary_success"]), float(ds["boundary_failure"])
@@ -164,18 +167,18 @@ def _crossing(x: np.ndarray, above: np.ndarray, check: StudyCheck) -> float:
     raise InputError(f"{check.output} does not cross {check.level:g} among the values")
 
 
-def _curve(check: StudyCheck, shown: Sequence[Any], unit: str) -> int:
-    """The index of the curve that a check asks for."""
-    if check.also is None:
+def curve_index(wanted: Any, shown: Sequence[Any], unit: str, field: str) -> int:
+    """The index of the curve whose value on the second axis is `wanted`; 0 for None."""
+    if wanted is None:
         return 0
     if any(isinstance(v, str) for v in shown):
-        if str(check.also) in shown:
-            return list(shown).index(str(check.also))
+        if str(wanted) in shown:
+            return list(shown).index(str(wanted))
     else:
-        _fits(check.also, unit, f"study.checks '{check.name}'")
-        wanted = in_unit(check.also, unit)
+        _fits(wanted, unit, field)
+        number = in_unit(wanted, unit)
         for k, value in enumerate(shown):
-            if abs(wanted - value) <= 1e-9 * max(1.0, abs(value)):
+            if abs(number - value) <= 1e-9 * max(1.0, abs(value)):
                 return k
-    asked, *known = (f"{v:g}" if isinstance(v, float) else str(v) for v in (check.also, *shown))
-    raise InputError(f"study.checks '{check.name}': no curve '{asked}'; {suggest(asked, known)}")
+    asked, *known = (f"{v:g}" if isinstance(v, float) else str(v) for v in (wanted, *shown))
+    raise InputError(f"{field}: no curve '{asked}'; {suggest(asked, known)}")

@@ -25,7 +25,13 @@ from marsyard.results._sheet import (
     wrap,
 )
 from marsyard.results.plots import OTHERS
-from marsyard.results.study_checks import axis_unit, outputs_of, second_axis, variable_name
+from marsyard.results.study_checks import (
+    axis_unit,
+    curve_index,
+    outputs_of,
+    second_axis,
+    variable_name,
+)
 from marsyard.scenario.study_schema import Reference, Study, StudyFigure
 from marsyard.units import in_unit
 
@@ -207,15 +213,20 @@ def _stopped(ax: Axes, ds: xr.Dataset) -> None:
 
 
 def _reference(ax: Axes, ds: xr.Dataset, reference: Reference, index: int) -> None:
-    unit = axis_unit(ds, ds.attrs["varied"])
+    unit, other = axis_unit(ds, ds.attrs["varied"]), second_axis(ds)
     x = [in_unit(v, unit) for v in reference.x]
+    colour = _DARK
+    if reference.also is not None and other is not None:
+        shown = ds[other].values.tolist()
+        curve = curve_index(reference.also, shown, axis_unit(ds, other), reference.name)
+        colour = _curves(ds)[curve][1]
     if reference.draw == "line":
-        look = {"color": _DARK, "linewidth": 1.2, "linestyle": _DASHES[1 + index % 3], "zorder": 5}
+        look = {"color": colour, "linewidth": 1.2, "linestyle": _DASHES[1 + index % 3], "zorder": 5}
         ax.plot(x, reference.y, label=reference.name, **look)
         return
     ax.plot(
         x, reference.y, linestyle="none", marker=_MARKS[index % len(_MARKS)], markersize=5.2,
-        markerfacecolor="white", markeredgecolor=_DARK, markeredgewidth=1.1, zorder=5,
+        markerfacecolor="white", markeredgecolor=colour, markeredgewidth=1.1, zorder=5,
         label=reference.name,
     )  # fmt: skip
 

@@ -101,6 +101,7 @@ class Reference(Part):
     )
     y: tuple[float, ...] = Field(description="in the unit of the panel's outputs")
     draw: Literal["points", "line"] = Field("points", description="points, or a dashed line")
+    also: Value | None = Field(None, description="drawn in the colour of this curve")
     source: str = Field(description="where the points come from")
 
     @model_validator(mode="after")

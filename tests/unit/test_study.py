@@ -383,7 +383,8 @@ def test_checks_that_do_not_fit_are_refused_before_anything_runs(changes, says):
 FIGURE = {
     "title": "Pull and sinkage", "panels": [["drawbar pull"], ["sinkage"]],
     "reference": [{"name": "closed form", "panel": 1, "x": [0, "50 %"], "y": [5, 15],
-                   "draw": "line", "source": "5 + 20 s"}],
+                   "draw": "line", "source": "5 + 20 s"},
+                  {"name": "measured", "x": [0.1], "y": [9], "also": "500 Pa", "source": "x"}],
 }  # fmt: skip
 
 
@@ -392,7 +393,10 @@ def test_figures_show_runs_references_and_stops():
     upper, lower = draw_study(ds, s.study, s.study.figures[0]).axes
     assert upper.get_ylabel() == "drawbar pull [N]" and lower.get_ylabel() == "sinkage [mm]"
     assert lower.get_xlabel() == "slip"
-    assert [t.get_text() for t in upper.get_legend().get_texts()] == ["0", "500"]
+    assert [t.get_text() for t in upper.get_legend().get_texts()] == ["0", "500", "measured"]
+    # points of a curve take its colour
+    by_label = {line.get_label(): line for line in upper.get_lines()}
+    assert by_label["measured"].get_markeredgecolor() == by_label["500"].get_color()
     assert upper.get_legend().get_title().get_text() == "cohesion [Pa]"
     # the curves are named once
     assert [t.get_text() for t in lower.get_legend().get_texts()] == ["closed form"]
@@ -431,7 +435,7 @@ def test_the_page_says_everything(tmp_path):
         {"name": "least <b>", "output": "sinkage", "take": "min", "also": 0, "expected": 5,
          "tolerance": 1}])  # fmt: skip
     figures = save_study_figures(ds, s.study, tmp_path / "figures", dpi=50)
-    assert figures[0].caption == "closed form: 5 + 20 s."
+    assert figures[0].caption == "closed form: 5 + 20 s. measured: x."
     rows = [
         Row(str(r.member.value), float(r.member.value), str(r.member.curve), r.member.curve, False,
             r.outcome.numbers, None, r.outcome.stopped or "", (), 0, 0.1, "")
