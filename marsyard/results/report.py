@@ -20,7 +20,7 @@ import xarray as xr
 from marsyard.results._files import replacing
 from marsyard.results._page import STYLE, escape, number, pairs, quantity, tiles, vector
 from marsyard.results.checks import CheckResult
-from marsyard.scenario.schema import Part, Scenario
+from marsyard.scenario.schema import Part, Scenario, SpeedLaw
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -254,10 +254,12 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
             ("position projection", "yes" if run.projection else "no"),
         ]
     ground = [(str(g.name), _ground(g)) for g in scenario.ground] or [("ground", "none")]
-    control = [(_joints(t.joints), _torque(t)) for t in scenario.control]
+    control = [(_joints(t.joints), _motor(t)) for t in scenario.control]
     blocks = [("Robot and start", start), ("Contact", law), ("Time", time), ("Ground", ground)]
     if control:
         blocks.append(("Control", control))
+    if scenario.tethers:
+        blocks.append(("Tethers", [(t.name, _tether(t)) for t in scenario.tethers]))
     if scenario.parameters:
         named = [(k, number(v)) for k, v in scenario.parameters.items()]
         blocks.append(("Parameters (SI)", named))
@@ -291,17 +293,44 @@ def _ground(ground: Any) -> str:
         shape = ground.file or f"{len(ground.triangles)} triangles"
         edge = ground.edge_normal
         return f"mesh, {shape}" + (f", normal on edges {vector(edge)}" if edge else "")
+    if ground.kind == "terrain":
+        terrain = ground.terrain if isinstance(ground.terrain, str) else _layers(ground.terrain)
+        soil = ground.soil if isinstance(ground.soil, str | None) else _changed(ground.soil)
+        soil = f", soil {soil}" if soil else ""
+        return f"terrain {terrain}{soil}, grid {quantity(ground.spacing, 'm')}"
     return str(ground.kind)
+
+
+def _layers(terrain: Any) -> str:
+    return ", ".join(str(layer.kind) for layer in terrain.layers) or "level"
+
+
+def _changed(soil: Mapping[str, Any]) -> str:
+    """A soil by name, with what was changed of it."""
+    changes = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in soil.items() if k != "name")
+    name = str(soil.get("name", "given here"))
+    return f"{name} ({changes})" if changes else name
+
+
+def _tether(tether: Any) -> str:
+    to = vector(tether.anchor, "m") if tether.anchor else f"{quantity(tether.behind, 'm')} behind"
+    return f"to {to}, stiffness {quantity(tether.stiffness, 'N/m')}"
 
 
 def _joints(joints: str | tuple[str, ...]) -> str:
     return joints if isinstance(joints, str) else ", ".join(joints)
 
 
-def _torque(law: Any) -> str:
-    torque = law.torque if isinstance(law.torque, str) else number(law.torque)
+def _motor(law: Any) -> str:
+    """A law of torque or speed in words."""
     end = "to the end" if law.end is None else f"to {quantity(law.end, 's')}"
-    return f"torque {torque} N·m from {quantity(law.start, 's')} {end}"
+    when = f"from {quantity(law.start, 's')} {end}"
+    if isinstance(law, SpeedLaw):
+        speed = law.speed if isinstance(law.speed, str) else number(law.speed)
+        limit = "" if law.limit is None else f", within ± {number(law.limit)}"
+        return f"speed {speed}, gain {number(law.gain)}{limit}, {when}"
+    torque = law.torque if isinstance(law.torque, str) else number(law.torque)
+    return f"torque {torque} N·m {when}"
 
 
 # --- health, speed, versions
