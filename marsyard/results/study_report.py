@@ -60,7 +60,7 @@ def write_study_report(
         section(
             "Boundary", "".join(f'<p class="text"><b>{escape(_sentence(w))}</b></p>' for w in found)
         ),
-        section("Checks", checks_section(checks)),
+        section("Checks", checks_section(checks) if checks else ""),
         section("Figures", figures_section(figures)),
         section("Runs", _members(ds, rows)),
         section("Base scenario", parameters_section(scenario, info)),

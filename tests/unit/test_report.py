@@ -197,3 +197,24 @@ def test_check_table_for_the_terminal(ds):
 )  # fmt: skip
 def test_numbers_are_written_for_reading(value, text):
     assert number(value) == text
+
+
+def test_parameters_motors_tethers_and_soil_are_told(tmp_path, ds):
+    given = scenario(
+        parameters={"slip": "40 %", "pull": "2 kN"},
+        control=[{"joints": "drives", "speed": "2*slip", "limit": 5, "start": 1}],
+        tethers=[{"name": "rope", "stiffness": 1000, "behind": "3 m"}],
+        ground=[
+            {"kind": "terrain", "name": "bed", "terrain": {"layers": []},
+             "soil": {"name": "krenn2008", "friction_angle": "30 deg"}},
+        ],
+        interaction={},
+    )  # fmt: skip
+    text = page(tmp_path, ds, given)
+    for words in (
+        '<td class="key">slip</td><td>0.4</td>', '<td class="key">pull</td><td>2000</td>',
+        "speed 2*slip, gain 10⁵, within ± 5, from 1 s to the end",
+        "to 3 m behind, stiffness 1000 N/m",
+        "terrain level, soil krenn2008 (friction angle 30 deg), grid 0.02 m",
+    ):  # fmt: skip
+        assert words in text, words
