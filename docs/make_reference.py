@@ -34,30 +34,36 @@ CHAPTERS = (
     ("the scenario", "Scenario"),
     ("robot", "Robot"),
     ("robot.springs.NAME", "Spring"),
+    ("robot.wheel", "WheelChange"),
+    ("robot.wheel.grousers", "GrouserChange"),
     ("ground: plane", "PlaneGround"),
     ("ground: sphere", "SphereGround"),
     ("ground: box", "BoxGround"),
     ("ground: mesh", "MeshGround"),
-    ("ground: terrain.terrain", "TerrainSpec"),
+    ("ground: terrain", "TerrainGround"),
+    ("terrain", "TerrainSpec"),
     ("terrain.layers: plane", "PlaneLayer"),
     ("terrain.layers: step", "StepLayer"),
-    ("terrain.layers: bump", "BumpLayer"),
     ("terrain.layers: sine", "SineLayer"),
-    ("terrain.layers: fractal", "FractalLayer"),
+    ("terrain.layers: bump", "BumpLayer"),
     ("terrain.layers: crater", "CraterLayer"),
     ("terrain.layers: craters", "CratersLayer"),
     ("terrain.layers: rocks", "RocksLayer"),
-    ("terrain.layers: array", "ArrayLayer"),
+    ("terrain.layers: fractal", "FractalLayer"),
     ("terrain.layers: file", "FileLayer"),
     ("terrain.layers: mesh", "MeshLayer"),
-    ("terrain.layers.clear: one circle", "Circle"),
+    ("terrain.layers: array", "ArrayLayer"),
+    ("a circle, e.g. to keep clear", "Circle"),
     ("terrain.places: circle", "CirclePlace"),
     ("terrain.places: polygon", "PolygonPlace"),
     ("terrain.soil_map", "SoilMap"),
     ("interaction", "Interaction"),
     ("interaction.surfaces.NAME", "Surface"),
     ("interaction.solver", "ContactSolver"),
-    ("control: one law", "TorqueLaw"),
+    ("interaction.soil", "SoilContact"),
+    ("control: a law of torque", "TorqueLaw"),
+    ("control: a law of speed", "SpeedLaw"),
+    ("tethers: one tether", "Tether"),
     ("run", "Run"),
     ("report", "Report"),
     ("report.figures: one figure", "Figure"),
@@ -87,7 +93,7 @@ def page() -> str:
 
 
 def _chapter(place: str, model: dict[str, Any], models: dict[str, Any]) -> str:
-    title = place if place.startswith("the ") else f"`{place}`"
+    title = place if place.startswith(("the ", "a ")) else f"`{place}`"
     lines = [f"## {title}", "", " ".join(model.get("description", "").split()), ""]
     lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
     required = set(model.get("required", ()))
@@ -133,7 +139,8 @@ def _kind(field: dict[str, Any]) -> str:
         kinds = [_kind(f) for f in field["anyOf"] if f.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
     if "oneOf" in field and "mapping" in field.get("discriminator", {}):
-        return " or ".join(field["discriminator"]["mapping"])
+        *kinds, last = field["discriminator"]["mapping"]
+        return f"{', '.join(kinds)} or {last}"
     if "oneOf" in field:
         return " or ".join(dict.fromkeys(_kind(f) for f in field["oneOf"]))
     if "const" in field:

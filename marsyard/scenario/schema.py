@@ -393,7 +393,7 @@ class Scenario(Part):
     ground: tuple[Ground, ...] = Field((PlaneGround(kind="plane", name="plane"),), min_length=0)
     gravity: Annotated[Acceleration, Field(ge=0)] = Field(3.69, description="downwards [m/s²]")
     parameters: Annotated[dict[str, AnyQuantity], AfterValidator(_new_names)] = Field(
-        {}, description="named constants for torque expressions, in SI or with a unit"
+        {}, description="named constants for expressions of torque and speed, in SI or with a unit"
     )
     interaction: Interaction = Interaction()
     control: tuple[Control, ...] = ()
