@@ -36,14 +36,17 @@ _HALF = 2**25
 
 # bits of `flag`
 QUEUED, UNDER, MARKED = 1, 2, 4
+# columns of `node`
+BASE, REF, DEPTH, TIME = range(4)
 
 
 class Surface(Protocol):
     """What the grid asks of the undisturbed terrain."""
 
-    soils: tuple[str, ...]
-    bounds: tuple[float, float, float, float] | None
-
+    @property
+    def soils(self) -> tuple[str, ...]: ...
+    @property
+    def bounds(self) -> tuple[float, float, float, float] | None: ...
     def height(self, x: np.ndarray, y: np.ndarray) -> np.ndarray: ...
     def soil(self, x: np.ndarray, y: np.ndarray) -> np.ndarray: ...
 
@@ -57,16 +60,33 @@ class GridArrays(NamedTuple):
     tile: np.ndarray  # int64[t, 2], tile numbers along x and y
     top: np.ndarray  # float64[t], no node of the tile is higher than this [m]
     count: np.ndarray  # int64[1], tiles in use
-    base: np.ndarray  # float64[t · 1024]
-    ref: np.ndarray
-    depth: np.ndarray
+    node: np.ndarray  # float64[t · 1024, 4], BASE, REF, DEPTH, TIME of each node
     soil: np.ndarray  # uint8[t · 1024]
     flag: np.ndarray  # uint8[t · 1024]
-    time: np.ndarray  # float32[t · 1024]
     queue: np.ndarray  # int64[t · 1024], ring of nodes to be settled
     queue_ends: np.ndarray  # int64[2], first and number
     request: np.ndarray  # int64[64, 2], tiles asked for
     request_count: np.ndarray  # int64[1]
+
+    @property
+    def base(self) -> np.ndarray:
+        """Undisturbed heights, a view."""
+        return self.node[:, BASE]
+
+    @property
+    def ref(self) -> np.ndarray:
+        """Changes of the reference level, a view."""
+        return self.node[:, REF]
+
+    @property
+    def depth(self) -> np.ndarray:
+        """Plastic sinkages, a view."""
+        return self.node[:, DEPTH]
+
+    @property
+    def time(self) -> np.ndarray:
+        """Instants of the last change, a view."""
+        return self.node[:, TIME]
 
 
 # --- kernels
@@ -142,17 +162,19 @@ def node_y(grid, node):
 @inlined
 def deposit(grid, node, dz):
     """Soil of height dz ≥ 0 comes to rest on a node."""
-    fill = min(dz, grid.depth[node])
-    grid.depth[node] -= fill
-    grid.ref[node] += dz - fill
+    fill = min(dz, grid.node[node, DEPTH])
+    grid.node[node, DEPTH] -= fill
+    grid.node[node, REF] += dz - fill
     slot = node >> (2 * _SHIFT)
-    grid.top[slot] = max(grid.top[slot], grid.base[node] + grid.ref[node] - grid.depth[node])
+    grid.top[slot] = max(
+        grid.top[slot], grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
+    )
 
 
 @inlined
 def remove(grid, node, dz):
     """Soil of height dz ≥ 0 flows away; what is left keeps its compaction."""
-    grid.ref[node] -= dz
+    grid.node[node, REF] -= dz
 
 
 @inlined
@@ -170,7 +192,7 @@ def wake(grid, node):
 @inlined
 def surface(grid, node):
     """Height of the present surface [m]."""
-    return grid.base[node] + grid.ref[node] - grid.depth[node]
+    return grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
 
 
 @kernel
@@ -393,12 +415,9 @@ def _room_for(tiles: int, spacing: float) -> GridArrays:
         tile=np.zeros((tiles, 2), dtype=np.int64),
         top=np.zeros(tiles),
         count=np.zeros(1, dtype=np.int64),
-        base=np.zeros(n),
-        ref=np.zeros(n),
-        depth=np.zeros(n),
+        node=np.zeros((n, 4)),
         soil=np.zeros(n, dtype=np.uint8),
         flag=np.zeros(n, dtype=np.uint8),
-        time=np.full(n, np.nan, dtype=np.float32),
         queue=np.zeros(n, dtype=np.int64),
         queue_ends=np.zeros(2, dtype=np.int64),
         request=np.zeros((64, 2), dtype=np.int64),
@@ -408,7 +427,7 @@ def _room_for(tiles: int, spacing: float) -> GridArrays:
 
 def _copy_tiles(old: GridArrays, new: GridArrays, tiles: int) -> None:
     n = tiles * _NODES
-    for name in ("base", "ref", "depth", "soil", "flag", "time"):
+    for name in ("node", "soil", "flag"):
         getattr(new, name)[:n] = getattr(old, name)[:n]
     new.tile[:tiles] = old.tile[:tiles]
     new.top[:tiles] = old.top[:tiles]

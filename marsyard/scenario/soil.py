@@ -8,7 +8,7 @@ from pydantic import Field
 
 from marsyard.scenario.part import Part
 from marsyard.scenario.terrain import TerrainSpec
-from marsyard.units import Length, Number, Time
+from marsyard.units import Length, Number
 
 Above = Annotated[Length, Field(gt=0)]
 
@@ -64,8 +64,9 @@ class SoilContact(Part):
         0.0, description="R, normal stress per speed into the soil [Pa·s/m]"
     )
     flow: bool = Field(True, description="displaced soil is laid down around a body and slides")
-    flow_period: Annotated[Time, Field(gt=0)] = Field(
-        0.02, description="time between two flows, rounded to whole steps [s]"
+    flow_travel: Annotated[Number, Field(gt=0, le=1)] = Field(
+        0.2,
+        description="way of the fastest body or wheel rim between two flows, in grid spacings",
     )
     deposit_exponent: Annotated[Number, Field(ge=1)] = Field(
         2.0, description="m: how narrowly pushed soil follows its direction, cosᵐ α"

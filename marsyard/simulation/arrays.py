@@ -58,6 +58,7 @@ class Data(NamedTuple):
     xquat: Array
     xaxis: Array
     com: Array
+    cdof: Array
     com_velocity: Array
     energy: Array
     acceleration: Array

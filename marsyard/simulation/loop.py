@@ -263,6 +263,31 @@ def add_stats(stats, total):
 
 
 @kernel
+def sink(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, contacts, work,
+         sums, slow, first, most):  # fmt: skip
+    """Steps whose velocity is damped away, until nothing moves faster than `slow`.
+
+    Used before the start, see `settle`. Returns a status and the steps done.
+    """
+    for k in range(first, most):
+        status = step(
+            F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, 0.0, contacts,
+            work, sums,
+        )  # fmt: skip
+        if status != OK:
+            return status, k
+        if model.has_soil:
+            flow_soil(F, soil, 0.0)
+        fastest = 0.0
+        for i in range(model.nv):
+            fastest = max(fastest, abs(data.qvel[i]))
+            data.qvel[i] *= 0.9
+        if k > 10 and fastest < slow:
+            return OK, k
+    return OK, most
+
+
+@kernel
 def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, contacts, work,
             sums, records, counters, steps):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.
@@ -286,9 +311,8 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
             return status
         counters[0] += 1
         add_stats(work.stats, sums.stats)
-        if model.has_soil and soil.flow_every[0] > 0:
-            if counters[0] % soil.flow_every[0] == 0:
-                flow_soil(F, soil, counters[0] * scheme.h)
+        if model.has_soil:
+            flow_soil(F, soil, counters[0] * scheme.h)
         if counters[0] % per_record == 0:
             record(
                 F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,

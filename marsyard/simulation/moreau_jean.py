@@ -110,14 +110,15 @@ def free_velocity(F, m, d, model, data, scheme, commands, soil, work):
     for i in range(nv):
         work.rhs[i] = h * (work.force[i] - work.bias[i])
     call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
-    # inertia forces once more, at the mean velocity
-    for i in range(nv):
-        data.qvel[i] = v[i] + theta * work.delta[i]
-    call_md(F.com_vel, m, d)
-    call_mdip(F.rne, m, d, 0, data.bias.ctypes.data)
-    for i in range(nv):
-        work.rhs[i] = h * (work.force[i] - data.bias[i])
-    call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
+    # inertia forces once more, at the mean velocity; θ = 1 is of first order anyway
+    if theta < 1.0:
+        for i in range(nv):
+            data.qvel[i] = v[i] + theta * work.delta[i]
+        call_md(F.com_vel, m, d)
+        call_mdip(F.rne, m, d, 0, data.bias.ctypes.data)
+        for i in range(nv):
+            work.rhs[i] = h * (work.force[i] - data.bias[i])
+        call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
     for i in range(nv):
         data.qvel[i] = v[i]
         work.v_free[i] = v[i] + work.delta[i]
@@ -314,7 +315,7 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, t
     call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, (1.0 - theta) * h)
     update_positions(F, m, d, model)
     if model.has_soil:
-        answer = evaluate_soil(F, m, d, model, data, soil, work.v_start, time, work)
+        answer = evaluate_soil(F, model, data, soil, work.v_start, time)
         if answer != 0:
             for i in range(model.nq):
                 data.qpos[i] = work.q_start[i]

@@ -17,8 +17,8 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground import TriangleMesh
 from marsyard.simulation.contacts import find_contacts
-from marsyard.simulation.moreau_jean import NEEDS_TILES, OK, step, update_positions
-from marsyard.simulation.soil import flow_soil
+from marsyard.simulation.loop import sink
+from marsyard.simulation.moreau_jean import NEEDS_TILES, OK, update_positions
 from marsyard.simulation.world import body_name
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _HOLD = 1e6  # damping that holds drives and steering [N·m·s/rad]
 _HOLD_BASE = 1e10  # and the base [N·s/m, N·m·s/rad]
 _STEP = 2e-3  # [s]
 _MAX_STEPS = 20000
-_FLOW_EVERY = 5  # steps between two flows of soil
 
 
 def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, str]:
@@ -137,24 +136,17 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
     s._soil_loop.numbers[:2] = _STEP
     s.data.qvel[:] = 0.0
     s.data.qfrc_applied[:] = 0.0
-    for k in range(_MAX_STEPS):
-        status = NEEDS_TILES
-        while status == NEEDS_TILES:
-            if soil is not None:
-                soil.make_tiles()
-            status = step(
+    done, status = 0, NEEDS_TILES
+    while status == NEEDS_TILES:
+        if soil is not None:
+            soil.make_tiles()
+        status, done = sink(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
-                s._ground, law, scheme, s._commands, s._soil_loop, 0.0, s._contacts, s._work,
-                s._sums,
-            )  # fmt: skip
-        if soil is not None and s._soil_loop.flow_every[0] > 0 and k % _FLOW_EVERY == 0:
-            flow_soil(s._functions, s._soil_loop, 0.0)
-        if status != OK:
-            raise InputError("robot.settle: the robot could not be placed on the ground")
-        fastest = float(np.abs(s.data.qvel).max(initial=0.0))
-        s.data.qvel *= 0.9
-        if k > 10 and fastest < (1e-6 if upright else 1e-9):
-            break
+            s._ground, law, scheme, s._commands, s._soil_loop, s._contacts, s._work, s._sums,
+            1e-6 if upright else 1e-9, done, _MAX_STEPS,
+        )  # fmt: skip
+    if status != OK:
+        raise InputError("robot.settle: the robot could not be placed on the ground")
     s.data.qvel[:] = 0.0
     s._soil_loop.numbers[:2] = steps_of_soil
     s._soil_loop.sums[:] = 0.0

@@ -250,7 +250,8 @@ class Simulation:
             has_collisions=bool(nonsmooth and robot_collides.any()),
             has_constraints=constrained,
             has_rigid=bool(
-                constrained or (law.law == "nonsmooth" and (world.surfaces or robot_collides.any()))
+                constrained
+                or (nonsmooth and (world.surfaces or _several_bodies(m, robot_collides)))
             ),
             has_soil=world.soil is not None,
             joint_qpos=np.array([m.jnt_qposadr[j] for j in joint_ids], dtype=np.int64),
@@ -262,7 +263,7 @@ class Simulation:
         self._data = arrays.Data(
             d.qpos, d.qvel, d.M, d.qLDiagInv, d.qfrc_bias, d.qfrc_passive, d.qfrc_applied,
             d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xmat, d.xquat, d.xaxis, d.subtree_com,
-            d.subtree_linvel, d.energy, d.qacc, d.geom_xpos, d.geom_xmat, d.ten_length,
+            d.cdof, d.subtree_linvel, d.energy, d.qacc, d.geom_xpos, d.geom_xmat, d.ten_length,
         )  # fmt: skip
         shape = scenario.robot.wheel_shape
         wheels = list(robot.wheels.values())
@@ -525,6 +526,11 @@ class Torques:
         if not np.isfinite(value):
             raise InputError(f"torque.{name} = {value}: must be a finite number [N·m]")
         self._simulation._commands.manual[self._dof(name)] = value
+
+
+def _several_bodies(model: mujoco.MjModel, collides: np.ndarray) -> bool:
+    """Geoms of more than one body may collide with each other."""
+    return len(np.unique(model.geom_bodyid[collides])) > 1
 
 
 def needs_compiling() -> bool:

@@ -42,7 +42,7 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
 from marsyard.jit import allocating, callback, kernel
-from marsyard.simulation.mujoco_c import as_pointer, call_mdpppi, void_call
+from marsyard.simulation.mujoco_c import as_pointer, void_call
 
 Array = np.ndarray
 
@@ -55,7 +55,7 @@ SUM_COLUMNS = 12
 #: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
 STRESS_BINS = 36
 #: arrays of the law
-TABLES = 48
+TABLES = 45
 #: nodes that one flow of soil may look at before the rest waits for the next
 _MOST = 1_000_000
 
@@ -67,6 +67,8 @@ class SoilLoop(NamedTuple):
     joint: Array  # int64[b], mujoco's joint of a wheel's axle, or −1
     geom: Array  # int64[b], mujoco's geom of a mesh body, or −1
     wheel: Array  # int64[b], number of the wheel, or −1
+    root: Array  # int64[b], mujoco's body at the root of its tree
+    reach: Array  # float64[b], shared with `Bodies`
     chain: Array  # int64[b, k], dofs between world and body, ascending
     chain_count: Array  # int64[b]
     address: Array  # int64[b, k, k], place in the sparse inertia matrix, or −1
@@ -82,9 +84,11 @@ class SoilLoop(NamedTuple):
     field_count: Array  # int64[b]
     generalised: Array  # float64[nv], force of the soil
     sums: Array  # float64[b, SUM_COLUMNS]
-    numbers: Array  # float64[9], the fields of `Options`
+    numbers: Array  # float64[10], the fields of `Options`
     table: Array  # int64[tables, 5], addresses and shapes of the arrays of the law
-    flow_every: Array  # int64[1], steps between two flows; 0 = none
+    flow_after: Array  # float64[1], way of the fastest body between two flows [m]; 0 = none
+    travel: Array  # float64[1], way since the last flow [m]
+    count: Array  # int64[1], evaluations so far
     answer: Array  # int64[1]
 
 
@@ -140,43 +144,41 @@ _f1, _f2, _f4 = (_reader(np.float64, n) for n in (1, 2, 4))
 _f3 = _reader(np.float64, 3)
 _i1, _i2, _i3 = (_reader(np.int64, n) for n in (1, 2, 3))
 _b1, _b3 = (_reader(np.uint8, n) for n in (1, 3))
-_s1 = _reader(np.float32, 1)
 
 
 @allocating
 def _grid(t):
     return GridArrays(
-        _f1(t, 0), _i1(t, 1), _i1(t, 2), _i2(t, 3), _f1(t, 4), _i1(t, 5), _f1(t, 6), _f1(t, 7),
-        _f1(t, 8), _b1(t, 9), _b1(t, 10), _s1(t, 11), _i1(t, 12), _i1(t, 13), _i2(t, 14),
-        _i1(t, 15),
+        _f1(t, 0), _i1(t, 1), _i1(t, 2), _i2(t, 3), _f1(t, 4), _i1(t, 5), _f2(t, 6), _b1(t, 7),
+        _b1(t, 8), _i1(t, 9), _i1(t, 10), _i2(t, 11), _i1(t, 12),
     )  # fmt: skip
 
 
 @allocating
 def _soils(t):
-    return Soils(_f2(t, 16), _f2(t, 17), _f2(t, 18))
+    return Soils(_f2(t, 13), _f2(t, 14), _f2(t, 15))
 
 
 @allocating
 def _bodies(t):
     return Bodies(
-        _i1(t, 19), _f2(t, 20), _f1(t, 21), _i2(t, 22), _f2(t, 23), _f2(t, 24), _f2(t, 25),
-        _f2(t, 26), _f2(t, 27),
+        _i1(t, 16), _f2(t, 17), _f1(t, 18), _i2(t, 19), _f2(t, 20), _f2(t, 21), _f2(t, 22),
+        _f2(t, 23), _f2(t, 24),
     )  # fmt: skip
 
 
 @allocating
 def _patch(t):
     return Patch(
-        _i3(t, 28), _i3(t, 29), _b3(t, 30), _f4(t, 31), _i2(t, 32), _i1(t, 33), _i1(t, 34),
-        _i1(t, 35), _f2(t, 36), _f3(t, 37), _i1(t, 38), _i1(t, 39), _f1(t, 40), _f1(t, 41),
-        _f1(t, 42), _f1(t, 43), _f1(t, 44), _f2(t, 45), _f2(t, 46), _f2(t, 47),
+        _i3(t, 25), _i3(t, 26), _b3(t, 27), _f4(t, 28), _i2(t, 29), _i1(t, 30), _i1(t, 31),
+        _i1(t, 32), _f2(t, 33), _f3(t, 34), _i1(t, 35), _i1(t, 36), _f1(t, 37), _f1(t, 38),
+        _f1(t, 39), _f1(t, 40), _f1(t, 41), _f2(t, 42), _f2(t, 43), _f2(t, 44),
     )  # fmt: skip
 
 
 @allocating
 def _options(n):
-    return Options(n[0], n[1], n[2], int(n[3]), n[4], n[5], n[6], n[7], n[8])
+    return Options(n[0], n[1], n[2], int(n[3]), n[4], int(n[5]), n[6], n[7], n[8], n[9])
 
 
 @callback(types.void(_N, types.int64, _F, _N))
@@ -202,8 +204,9 @@ _call_flow = void_call((_P, _I, _P, _I, _P))
 
 
 @kernel
-def evaluate_soil(F, m, d, model, data, soil, v, time, work):
+def evaluate_soil(F, model, data, soil, v, time):
     """Forces of the soil at the present configuration and velocity v. Returns the law's status."""
+    fastest = 0.0
     for b in range(soil.body.shape[0]):
         g = soil.geom[b]
         for k in range(3):
@@ -214,20 +217,36 @@ def evaluate_soil(F, m, d, model, data, soil, v, time, work):
         else:
             for k in range(3):
                 soil.axis[b, k] = data.xaxis[soil.joint[b], k]
-        call_mdpppi(
-            F.jac, m, d, work.jac1.ctypes.data, work.jac2.ctypes.data,
-            soil.centre[b].ctypes.data, soil.body[b],
-        )  # fmt: skip
-        for k in range(6):
-            soil.twist[b, k] = 0.0
+        # the Jacobian from mujoco's motion axes, which are about the tree's centre of mass
+        J = soil.jacobian[b]
+        root = soil.root[b]
+        rx = soil.centre[b, 0] - data.com[root, 0]
+        ry = soil.centre[b, 1] - data.com[root, 1]
+        rz = soil.centre[b, 2] - data.com[root, 2]
+        vx = vy = vz = wx = wy = wz = 0.0
         for i in range(soil.chain_count[b]):
             j = soil.chain[b, i]
-            for k in range(3):
-                soil.jacobian[b, k, i] = work.jac1[k, j]
-                soil.jacobian[b, 3 + k, i] = work.jac2[k, j]
-                soil.twist[b, k] += work.jac1[k, j] * v[j]
-                soil.twist[b, 3 + k] += work.jac2[k, j] * v[j]
+            c = data.cdof[j]
+            J[3, i], J[4, i], J[5, i] = c[0], c[1], c[2]
+            J[0, i] = c[3] + c[1] * rz - c[2] * ry
+            J[1, i] = c[4] + c[2] * rx - c[0] * rz
+            J[2, i] = c[5] + c[0] * ry - c[1] * rx
+            vx += J[0, i] * v[j]
+            vy += J[1, i] * v[j]
+            vz += J[2, i] * v[j]
+            wx += J[3, i] * v[j]
+            wy += J[4, i] * v[j]
+            wz += J[5, i] * v[j]
+        V = soil.twist[b]
+        V[0], V[1], V[2], V[3], V[4], V[5] = vx, vy, vz, wx, wy, wz
+        # how fast soil may be moved: by the body itself, or by the surface of a spinning one
+        speed = math.sqrt(vx * vx + vy * vy + vz * vz)
+        speed = max(speed, soil.reach[b] * math.sqrt(wx * wx + wy * wy + wz * wz))
+        fastest = max(fastest, speed)
+    soil.travel[0] += fastest * soil.numbers[0]
     soil.numbers[2] = time
+    soil.numbers[5] = float(soil.count[0] % 8 == 0)
+    soil.count[0] += 1
     _call_forces(
         F.soil_forces, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,
         soil.answer.ctypes.data,
@@ -369,7 +388,10 @@ def record_soil(soil, records, row):
 
 @kernel
 def flow_soil(F, soil, time):
-    """Lay displaced soil down and let it slide."""
+    """Lay displaced soil down and let it slide, if bodies have moved far enough since the last."""
+    if soil.flow_after[0] <= 0.0 or soil.travel[0] < soil.flow_after[0]:
+        return
+    soil.travel[0] = 0.0
     soil.numbers[2] = time
     _call_flow(
         F.soil_flow, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,

@@ -126,6 +126,9 @@ class SoilWorld:
             out[f"soil_contact_{b}_touching"] = p.touching[now, b, :n].copy()
             out[f"soil_contact_{b}_state"] = p.state[now, b, :n].copy()
         out["soil_sums"] = self.loop.sums.copy()
+        out["soil_total"] = self.loop.total.copy()
+        out["soil_count"] = self.loop.count.copy()
+        out["soil_travel"] = self.loop.travel.copy()
         return out
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -142,7 +145,8 @@ class SoilWorld:
             p.key[0, b, :n] = state[f"soil_contact_{b}_key"]
             p.touching[0, b, :n] = state[f"soil_contact_{b}_touching"]
             p.state[0, b, :n] = state[f"soil_contact_{b}_state"]
-        self.loop.sums[:] = state["soil_sums"]
+        for name in ("sums", "total", "count", "travel"):
+            getattr(self.loop, name)[:] = state[f"soil_{name}"]
         self.refresh()
 
 
@@ -240,13 +244,14 @@ def _assemble(
     bounds = (-np.inf, np.inf, -np.inf, np.inf)
     if grid.terrain.bounds is not None and grid.outside == "stop":
         bounds = grid.terrain.bounds
-    every = max(1, round(options.flow_period / h)) if options.flow else 0
+    after = options.flow_travel * grid.spacing if options.flow else 0.0
     loop = SoilLoop(
         body=np.array([b.body for b in found], dtype=np.int64),
         joint=np.array([b.joint for b in found], dtype=np.int64),
         geom=np.array([b.geom for b in found], dtype=np.int64),
         wheel=np.array([b.wheel for b in found], dtype=np.int64),
-        chain=chain,
+        root=np.array([model.body_rootid[b.body] for b in found], dtype=np.int64),
+        reach=bodies.reach, chain=chain,
         chain_count=np.array([len(c) for c in chains], dtype=np.int64),
         address=address, jacobian=f((n, 6, k)),
         centre=bodies.centre, axis=bodies.axis, rotation=bodies.rotation, twist=bodies.twist,
@@ -254,10 +259,11 @@ def _assemble(
         field_count=patch.field_count,
         generalised=f(model.nv), sums=f((n, SUM_COLUMNS)),
         numbers=np.array(
-            [h, scenario.run.theta * h, 0.0, float(options.flow), options.deposit_exponent, *bounds]
+            [h, scenario.run.theta * h, 0, options.flow, options.deposit_exponent, 1, *bounds],
+            dtype=float,
         ),
-        table=f((TABLES, 5), np.int64), flow_every=np.array([every], dtype=np.int64),
-        answer=f(1, np.int64),
+        table=f((TABLES, 5), np.int64), flow_after=np.array([after]), travel=f(1),
+        count=f(1, np.int64), answer=f(1, np.int64),
     )  # fmt: skip
     names = tuple(b.name for b in found)
     world = SoilWorld(name, grid, soils, bodies, numbers, patch, loop, names)
@@ -269,12 +275,13 @@ def no_soil(nv: int) -> SoilLoop:
     """What the loop gets when there is no soil."""
     f, i = np.zeros, np.int64
     return SoilLoop(
-        body=f(0, i), joint=f(0, i), geom=f(0, i), wheel=f(0, i), chain=f((0, 1), i),
+        body=f(0, i), joint=f(0, i), geom=f(0, i), wheel=f(0, i), root=f(0, i), reach=f(0),
+        chain=f((0, 1), i),
         chain_count=f(0, i), address=f((0, 1, 1), i), jacobian=f((0, 6, 1)), centre=f((0, 3)),
         axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)), stiff=f((0, 10)),
         total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
-        sums=f((0, SUM_COLUMNS)), numbers=f(9), table=f((TABLES, 5), i), flow_every=f(1, i),
-        answer=f(1, i),
+        sums=f((0, SUM_COLUMNS)), numbers=f(10), table=f((TABLES, 5), i), flow_after=f(1),
+        travel=f(1), count=f(1, i), answer=f(1, i),
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ FASTEST = 10.0  # [m/s]
 #: angular distance from which on a joint limit is watched [rad]
 LIMIT_MARGIN = 0.05
 _TILE = 50.0  # half size of a drawn plane [m]
+_AWAY = (1.0, 1.0, 1.0)  # any place but the origin [m]
 
 
 @dataclass(frozen=True)
@@ -208,8 +209,9 @@ def _add_tethers(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
             )
         name = f"tether:{tether.name}"
         body.add_site(name=f"{name}:near", pos=tether.point)
-        # the far end and the free length are set when the start is known
-        spec.worldbody.add_site(name=f"{name}:far", pos=tether.anchor or (0.0, 0.0, 0.0))
+        # the far end and the free length are set when the start is known; a site at the world's
+        # origin would be taken for the origin itself and stay there
+        spec.worldbody.add_site(name=f"{name}:far", pos=_AWAY)
         tendon = spec.add_tendon(name=name)
         tendon.stiffness = [tether.stiffness, 0.0, 0.0]
         tendon.springlength = [0.0, tether.length or 0.0]
@@ -224,7 +226,9 @@ def fix_tethers(world: World, data: mujoco.MjData, scenario: Scenario) -> None:
     for tether in scenario.tethers:
         near, far = (m.site(f"tether:{tether.name}:{end}").id for end in ("near", "far"))
         start = data.site_xpos[near].copy()
-        if tether.anchor is None:
+        if tether.anchor is not None:
+            m.site_pos[far] = tether.anchor
+        else:
             base = m.body(world.robot.base).id if world.robot.base else 1
             forward = data.xmat[base].reshape(3, 3)[:, 0] * (1.0, 1.0, 0.0)
             m.site_pos[far] = start - tether.behind * forward / np.linalg.norm(forward)

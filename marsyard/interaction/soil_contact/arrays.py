@@ -95,6 +95,7 @@ class Options(NamedTuple):
     time: float  # [s]
     flow: int  # 1: displaced soil is laid down
     deposit_exponent: float  # m of eq. (10)
+    split: int  # 1: work out the split of the resistance in this step
     xmin: float
     xmax: float
     ymin: float

@@ -47,21 +47,22 @@ Displaced soil. What a step presses down, dz = Δz_p, is split by the kinematics
     sinkage v_Nz²/v²,   bulldozing (v_Nx² + v_Ny²)/v²,   shearing v_T²/v²     eqs. (6) to (8)
 and is laid down by `flow`.
 Slip carries soil along, too: a layer of thickness δ (grouser height plus the soil's `shear_layer`)
-moves with the body's surface to the end of the contact of length l, which lowers the soil by
-    dz = δ |m| |v_t| h / l.
+moves with the body's surface to the end of the contact of length l, as far as stress and motion go
+together, which lowers the soil by
+    dz = δ (m·v_t) h / l.
 A wheel rolling with slip s thus sinks by δ s/(1 − s) more, Reece's slip sinkage of a wheel with
 grousers of height δ; one that spins on the spot digs itself in.
 
 Resistance split. The part of p n along the heading that soil at the undisturbed level would give,
 p (z_u/z)^n with z_u = base − w, counts as compaction; the rest, from soil piled up above that
-level, as bulldozing resistance.
+level, as bulldozing resistance. It is worked out in every eighth step only.
 """
 
 from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_grid import UNDER, wake_around
+from marsyard.ground.soil_grid import DEPTH, REF, TIME, UNDER, wake_around
 from marsyard.interaction.soil_contact.arrays import (
     COHESION,
     DAMPING,
@@ -131,16 +132,14 @@ def normal_stress(z, z_p, k, n, k_u):
 
 
 @inlined
-def mobilise(m_along, m_across, v_along, v_across, x):
-    """m after a step at velocity v, x = |v| h/K; also 1 − exp(−x)."""
+def mobilise(m_along, m_across, along, across, x):
+    """m after a step in the direction (along, across), x = |v| h/K; also 1 − exp(−x)."""
     if x < 1e-2:
         gone = x * (1.0 - x * (0.5 - x * (1.0 / 6.0 - x / 24.0)))
     else:
         gone = 1.0 - math.exp(-x)
-    speed = math.sqrt(v_along * v_along + v_across * v_across)
-    if speed > 0.0:
-        m_along += gone * (v_along / speed - m_along)
-        m_across += gone * (v_across / speed - m_across)
+    m_along += gone * (along - m_along)
+    m_across += gone * (across - m_across)
     return m_along, m_across, gone
 
 
@@ -229,194 +228,211 @@ def stresses(grid, soils, bodies, patch, options, b, found):
     h, ahead = options.h, options.implicit
     ds2 = grid.spacing[0] * grid.spacing[0]
     is_wheel = bodies.kind[b] == WHEEL
-    V = bodies.twist[b]
+    V0, V1, V2 = bodies.twist[b, 0], bodies.twist[b, 1], bodies.twist[b, 2]
+    W0, W1, W2 = bodies.twist[b, 3], bodies.twist[b, 4], bodies.twist[b, 5]
     ax, ay, az = bodies.axis[b, 0], bodies.axis[b, 1], bodies.axis[b, 2]
     # heading: level, across the axle
     ex, ey = ay, -ax
     f = math.sqrt(ex * ex + ey * ey)
     if f > 0.0:
         ex, ey = ex / f, ey / f
-    now = patch.side[b]
-    force = patch.force[b]
-    stiff = patch.stiff[b]
-    total = patch.total[b]
-    for i in range(force.shape[0]):
-        force[i] = 0.0
-    for i in range(stiff.shape[0]):
-        stiff[i] = 0.0
-    for i in range(total.shape[0]):
-        total[i] = 0.0
+    state = patch.state[patch.side[b], b]
+    touching = patch.touching[patch.side[b], b]
+    field = patch.field[b]
     plan = 0.0
     for k in range(found):
         plan += patch.found[k, WEIGHT] * ds2
-    length = 0.0
+    per_length = 0.0
     if plan > 0.0:
-        length = plan / (2.0 * bodies.shape[b, 1]) if is_wheel else math.sqrt(plan)
+        per_length = h / (plan / (2.0 * bodies.shape[b, 1]) if is_wheel else math.sqrt(plan))
+    # sums of this body, kept in registers
+    Fx = Fy = Fz = Mx = My = Mz = 0.0
+    Bxx = Bxy = Bxz = Byy = Byz = Bzz = Bxs = Bys = Bzs = Bss = 0.0
+    t_area = t_normal = t_compaction = t_bulldozing = t_pressure = t_shear = 0.0
+    t_plastic = t_sheared = t_volume = 0.0
     i = 0
     for k in range(found):
-        while not patch.touching[now, b, i]:
+        while not touching[i]:
             i += 1
-        state = patch.state[now, b, i]
-        i += 1
         node = patch.found_node[k]
         row = patch.found[k]
         z, nx, ny, nz = row[Z], row[NX], row[NY], row[NZ]
         px, py, pz = row[PX], row[PY], row[PZ]
         soil = grid.soil[node]
         q = soils.table[soil]
-        modulus = soils.modulus[b, soil]
-        z_p = grid.depth[node]
-        p, slope, z_new = normal_stress(z, z_p, modulus, q[EXPONENT], q[UNLOADING])
+        z_p = grid.node[node, DEPTH]
+        p, slope, z_new = normal_stress(z, z_p, soils.modulus[b, soil], q[EXPONENT], q[UNLOADING])
         dz = z_new - z_p
-        area = row[WEIGHT] * ds2 * min(1.0 / nz, _LARGEST_SLANT)
+        flat = row[WEIGHT] * ds2
+        area = flat * min(1.0 / nz, _LARGEST_SLANT)
 
         # velocity of the body's surface here, along the normal and in the tangent plane
-        vx = V[0] + V[4] * pz - V[5] * py
-        vy = V[1] + V[5] * px - V[3] * pz
-        vz = V[2] + V[3] * py - V[4] * px
+        vx = V0 + W1 * pz - W2 * py
+        vy = V1 + W2 * px - W0 * pz
+        vz = V2 + W0 * py - W1 * px
         vn = vx * nx + vy * ny + vz * nz
         # across: the axle's (or the world's y) direction in the tangent plane; along: heading
-        if is_wheel:
-            cx, cy, cz = ax, ay, az
-        else:
+        cx, cy, cz = ax, ay, az
+        if not is_wheel:
             cx, cy, cz = 0.0, 1.0, 0.0
         f = cx * nx + cy * ny + cz * nz
-        cx, cy, cz = cx - f * nx, cy - f * ny, cz - f * nz
-        f = cx * cx + cy * cy + cz * cz
-        if f < 1e-12:
-            cx, cy, cz = 1.0 - nx * nx, -nx * ny, -nx * nz
+        if abs(f) > 1e-12:
+            cx, cy, cz = cx - f * nx, cy - f * ny, cz - f * nz
             f = cx * cx + cy * cy + cz * cz
-        f = 1.0 / math.sqrt(f)
-        cx, cy, cz = f * cx, f * cy, f * cz
+            if f < 1e-12:
+                cx, cy, cz = 1.0 - nx * nx, -nx * ny, -nx * nz
+                f = cx * cx + cy * cy + cz * cz
+            f = 1.0 / math.sqrt(f)
+            cx, cy, cz = f * cx, f * cy, f * cz
         tx, ty, tz = cy * nz - cz * ny, cz * nx - cx * nz, cx * ny - cy * nx
         v_along = vx * tx + vy * ty + vz * tz
         v_across = vx * cx + vy * cy + vz * cz
         speed = math.sqrt(v_along * v_along + v_across * v_across)
 
         # shear: how much of the strength is mobilised at the end of the step
-        wa = v_along / q[K_ALONG]
-        wc = v_across / q[K_ACROSS]
-        rate = math.sqrt(wa * wa + wc * wc)
+        if q[K_ALONG] == q[K_ACROSS]:
+            x = h * speed / q[K_ALONG]
+        else:
+            wa = v_along / q[K_ALONG]
+            wc = v_across / q[K_ACROSS]
+            x = h * math.sqrt(wa * wa + wc * wc)
+        per_speed = 1.0 / speed if speed > 1e-12 else 0.0
+        v_along *= per_speed
+        v_across *= per_speed
         m_along, m_across, gone = mobilise(
-            state[M_ALONG], state[M_ACROSS], v_along, v_across, rate * h
+            state[i, M_ALONG], state[i, M_ACROSS], v_along, v_across, x
         )
-        state[M_ALONG] = m_along
-        state[M_ACROSS] = m_across
-        mobilised = math.sqrt(m_along * m_along + m_across * m_across)
+        state[i, M_ALONG] = m_along
+        state[i, M_ACROSS] = m_across
+        forward = m_along * v_along + m_across * v_across
 
         # normal stress at the end of the step; soil that is being left does not yield
         if dz > 0.0 and vn > 0.0:
             slope = q[UNLOADING]
-        p_end = p - (q[DAMPING] + ahead * slope) * vn
-        if p_end <= 0.0:
+        cn = q[DAMPING] + ahead * slope
+        p_end = p - cn * vn
+        strength = 0.0
+        if p_end > 0.0:
+            strength = q[COHESION] + p_end * q[TAN_PHI]
+        else:
             p_end = 0.0
-            slope = 0.0
-        strength = q[COHESION] + p_end * q[TAN_PHI] if p_end > 0.0 else 0.0
+            cn = 0.0
         fn = area * p_end
         fa = -area * strength * m_along
         fc = -area * strength * m_across
         fx = fn * nx + fa * tx + fc * cx
         fy = fn * ny + fa * ty + fc * cy
         fz = fn * nz + fa * tz + fc * cz
-        force[0] += fx
-        force[1] += fy
-        force[2] += fz
-        force[3] += py * fz - pz * fy
-        force[4] += pz * fx - px * fz
-        force[5] += px * fy - py * fx
+        Fx += fx
+        Fy += fy
+        Fz += fz
+        Mx += py * fz - pz * fy
+        My += pz * fx - px * fz
+        Mz += px * fy - py * fx
 
         # derivative: centre's velocity (3) and spin about the axle
-        cn = area * (q[DAMPING] + ahead * slope) if p_end > 0.0 else 0.0
-        if speed > 1e-12:
-            across = gone / speed
-            forward = (m_along * v_along + m_across * v_across) / speed
-            ahead_m = max(0.0, (rate * h / speed) * (1.0 - gone) * (1.0 - forward))
-        else:
-            across = h / q[K_ALONG]
-            ahead_m = across
-        share = (v_along / speed) ** 2 if speed > 1e-12 else 0.5
+        cn *= area
+        across = h / q[K_ALONG]
+        ahead_m = across
+        share = 0.5
+        if per_speed > 0.0:
+            across = gone * per_speed
+            ahead_m = max(0.0, x * per_speed * (1.0 - gone) * (1.0 - forward))
+            share = v_along * v_along
         ga = area * strength * (ahead_m * share + across * (1.0 - share))
         gc = area * strength * (ahead_m * (1.0 - share) + across * share)
-        stiff[0] += cn * nx * nx + ga * tx * tx + gc * cx * cx
-        stiff[1] += cn * nx * ny + ga * tx * ty + gc * cx * cy
-        stiff[2] += cn * nx * nz + ga * tx * tz + gc * cx * cz
-        stiff[3] += cn * ny * ny + ga * ty * ty + gc * cy * cy
-        stiff[4] += cn * ny * nz + ga * ty * tz + gc * cy * cz
-        stiff[5] += cn * nz * nz + ga * tz * tz + gc * cz * cz
+        Bxx += cn * nx * nx + ga * tx * tx + gc * cx * cx
+        Bxy += cn * nx * ny + ga * tx * ty + gc * cx * cy
+        Bxz += cn * nx * nz + ga * tx * tz + gc * cx * cz
+        Byy += cn * ny * ny + ga * ty * ty + gc * cy * cy
+        Byz += cn * ny * nz + ga * ty * tz + gc * cy * cz
+        Bzz += cn * nz * nz + ga * tz * tz + gc * cz * cz
         if is_wheel:
             # speed of the surface along t for a unit spin
             arm = (
                 (ay * pz - az * py) * tx + (az * px - ax * pz) * ty + (ax * py - ay * px) * tz
             )  # fmt: skip
-            stiff[6] += ga * arm * tx
-            stiff[7] += ga * arm * ty
-            stiff[8] += ga * arm * tz
-            stiff[9] += ga * arm * arm
+            Bxs += ga * arm * tx
+            Bys += ga * arm * ty
+            Bzs += ga * arm * tz
+            Bss += ga * arm * arm
 
         # plastic sinkage, and soil carried along by slip
-        if dz > 0.0:
-            grid.depth[node] = z_new
+        below = z - grid.node[node, REF]
         carried = 0.0
-        if p_end > 0.0 and length > 0.0:
-            carried = soils.layer[b, soil] * mobilised * speed * h / length
-            grid.ref[node] -= carried
-        if options.flow:
-            displace(state, ds2, dz, carried, vx, vy, vz, vn, nx, ny, nz, v_along, tx, ty,
-                     v_across, cx, cy)  # fmt: skip
+        if p_end > 0.0 and forward > 0.0:
+            carried = soils.layer[b, soil] * forward * speed * per_length
+            grid.node[node, REF] -= carried
+        if dz > 0.0:
+            grid.node[node, DEPTH] = z_new
         if dz > 0.0 or carried > 0.0:
-            grid.time[node] = options.time
+            grid.node[node, TIME] = options.time
+            if options.flow:
+                displace(state[i], ds2, dz, carried, vx, vy, vz, vn, nz,
+                         v_along * tx + v_across * cx, v_along * ty + v_across * cy)  # fmt: skip
+            t_volume += ds2 * (max(dz, 0.0) + carried)
+            t_plastic += p * max(dz, 0.0) * flat
 
         # totals
-        total[T_AREA] += area
-        total[T_PLAN] += row[WEIGHT] * ds2
-        total[T_NORMAL] += fn
-        resistance = -fn * (nx * ex + ny * ey)
-        below = z - grid.ref[node] - carried
-        part = 1.0
-        if below < z:
-            part = (below / z) ** q[EXPONENT] if below > 0.0 else 0.0
-        total[T_COMPACTION] += part * resistance
-        total[T_BULLDOZING] += (1.0 - part) * resistance
-        total[T_PRESSURE] = max(total[T_PRESSURE], p_end)
-        total[T_SHEAR] = max(total[T_SHEAR], strength * mobilised)
-        if dz > 0.0:
-            total[T_PLASTIC_WORK] += p * dz * row[WEIGHT] * ds2
-        total[T_SHEAR_WORK] += area * strength * speed * mobilised * mobilised * h
-        total[T_NODES] += 1.0
-        total[T_VOLUME] += ds2 * (dz + carried)
-        field = patch.field[b, k]
-        field[F_X] = px
-        field[F_Y] = py
-        field[F_Z] = pz
-        field[F_PRESSURE] = p_end
-        field[F_ALONG] = -strength * m_along
-        field[F_ACROSS] = -strength * m_across
-        field[F_AREA] = area
+        t_area += area
+        t_normal += fn
+        if options.split:
+            resistance = -fn * (nx * ex + ny * ey)
+            part = 1.0
+            if below < z:
+                part = (below / z) ** q[EXPONENT] if below > 0.0 else 0.0
+            t_compaction += part * resistance
+            t_bulldozing += (1.0 - part) * resistance
+        square = m_along * m_along + m_across * m_across
+        t_pressure = max(t_pressure, p_end)
+        t_shear = max(t_shear, strength * strength * square)
+        t_sheared += area * strength * speed * square * h
+        cell = field[k]
+        cell[F_X] = px
+        cell[F_Y] = py
+        cell[F_Z] = pz
+        cell[F_PRESSURE] = p_end
+        cell[F_ALONG] = -strength * m_along
+        cell[F_ACROSS] = -strength * m_across
+        cell[F_AREA] = area
+        i += 1
     patch.field_count[b] = found
+    force = patch.force[b]
+    force[0], force[1], force[2], force[3], force[4], force[5] = Fx, Fy, Fz, Mx, My, Mz
+    stiff = patch.stiff[b]
+    stiff[0], stiff[1], stiff[2], stiff[3], stiff[4] = Bxx, Bxy, Bxz, Byy, Byz
+    stiff[5], stiff[6], stiff[7], stiff[8], stiff[9] = Bzz, Bxs, Bys, Bzs, Bss
+    total = patch.total[b]
+    total[T_AREA] = t_area
+    total[T_PLAN] = plan
+    total[T_NORMAL] = t_normal
+    if options.split or found == 0:
+        total[T_COMPACTION] = t_compaction
+        total[T_BULLDOZING] = t_bulldozing
+    total[T_PRESSURE] = t_pressure
+    total[T_SHEAR] = math.sqrt(t_shear)
+    total[T_PLASTIC_WORK] = t_plastic
+    total[T_SHEAR_WORK] = t_sheared
+    total[T_NODES] = found
+    total[T_VOLUME] = t_volume
 
 
 @inlined
-def displace(state, ds2, dz, carried, vx, vy, vz, vn, nx, ny, nz, v_along, tx, ty, v_across,
-             cx, cy):  # fmt: skip
+def displace(state, ds2, dz, carried, vx, vy, vz, vn, nz, sx, sy):
     """Add what this step displaced at a node to what waits to be laid down."""
     if dz > 0.0:
         square = vx * vx + vy * vy + vz * vz
         down = 1.0
         if square > 0.0:
-            down = vn * vn * nz * nz / square
+            per = 1.0 / square
+            down = vn * vn * nz * nz * per
+            # only the direction counts: horizontal part of the velocity, by its share
+            pushed = ds2 * dz * (1.0 - down) * math.sqrt(per)
+            state[PUSH_X] += pushed * vx
+            state[PUSH_Y] += pushed * vy
         state[V_SINKAGE] += ds2 * dz * down
-        pushed = ds2 * dz * (1.0 - down)
-        state[V_PUSHED] += pushed
-        level = math.sqrt(vx * vx + vy * vy)
-        if level > 0.0:
-            state[PUSH_X] += pushed * vx / level
-            state[PUSH_Y] += pushed * vy / level
+        state[V_PUSHED] += ds2 * dz * (1.0 - down)
     if carried > 0.0:
-        pushed = ds2 * carried
-        sx = v_along * tx + v_across * cx
-        sy = v_along * ty + v_across * cy
-        level = math.sqrt(sx * sx + sy * sy)
-        state[V_PUSHED] += pushed
-        if level > 0.0:
-            state[PUSH_X] += pushed * sx / level
-            state[PUSH_Y] += pushed * sy / level
+        state[V_PUSHED] += ds2 * carried
+        state[PUSH_X] += ds2 * carried * sx
+        state[PUSH_Y] += ds2 * carried * sy

@@ -31,9 +31,11 @@ from __future__ import annotations
 import math
 
 from marsyard.ground.soil_grid import (
+    BASE,
     MARKED,
     QUEUED,
     SIDE,
+    TIME,
     UNDER,
     deposit,
     neighbour,
@@ -86,7 +88,7 @@ def lay_down(grid, bodies, patch, options, b):
     for k in range(n):
         node = patch.border[k]
         grid.flag[node] &= ~MARKED & 0xFF
-        grid.time[node] = options.time
+        grid.node[node, TIME] = options.time
         # it is higher now; its neighbours are not more likely to slide for that
         wake(grid, node)
     # what found no room waits; nodes that were left and are done are forgotten
@@ -246,14 +248,14 @@ def settle(grid, soils, bodies, patch, time, most):
         if grid.flag[node] & UNDER:
             continue
         slope = soils.table[grid.soil[node], TAN_REPOSE]
-        base = grid.base[node]
+        base = grid.node[node, BASE]
         top = surface(grid, node)
         # first look: is any neighbour too low?
         steep = False
         for k in range(8):
             other = around(grid, node, k)
             if other >= 0:
-                limit = max(_DISTANCE[k] * ds * slope, base - grid.base[other])
+                limit = max(_DISTANCE[k] * ds * slope, base - grid.node[other, BASE])
                 if top - surface(grid, other) > limit * (1.0 + 1e-12) + 1e-12:
                     steep = True
         if not steep:
@@ -269,7 +271,7 @@ def settle(grid, soils, bodies, patch, time, most):
                 continue
             drop = top - surface(grid, other)
             distance = _DISTANCE[k] * ds * slope
-            natural = base - grid.base[other]
+            natural = base - grid.node[other, BASE]
             excess = drop - max(_REST * distance, natural)
             if excess <= 0.0:
                 continue
@@ -292,17 +294,17 @@ def settle(grid, soils, bodies, patch, time, most):
             if other < 0:
                 continue
             drop = top - surface(grid, other)
-            excess = drop - max(_REST * _DISTANCE[k] * ds * slope, base - grid.base[other])
+            excess = drop - max(_REST * _DISTANCE[k] * ds * slope, base - grid.node[other, BASE])
             if excess <= 0.0:
                 continue
             dz = min(factor * excess, clearance(grid, bodies, other))
             if dz > 0.0:
                 deposit(grid, other, dz)
                 gone += dz
-                grid.time[other] = time
+                grid.node[other, TIME] = time
                 wake(grid, other)
         remove(grid, node, gone)
-        grid.time[node] = time
+        grid.node[node, TIME] = time
         # lower now: it is looked at again, and so are those above it
         wake(grid, node)
         for k in range(8):

@@ -30,7 +30,17 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_grid import SIDE, ask_for_tile, find_tile, node_x, node_y, tile_key
+from marsyard.ground.soil_grid import (
+    BASE,
+    DEPTH,
+    REF,
+    SIDE,
+    ask_for_tile,
+    find_tile,
+    node_x,
+    node_y,
+    tile_key,
+)
 from marsyard.interaction.soil_contact.arrays import (
     NEEDS_TILES,
     NX,
@@ -77,26 +87,27 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
     """
     u = ax * px + ay * py
     t = 0.0
-    y = 0.0
+    y = u
     R = radius
     slope = 0.0
     if abs(u) > half + radius * abs(az):
         return False, t, y, R, slope, 0.0
-    A = 1.0 - az * az
+    per_A = 1.0 / (1.0 - az * az)
     square = px * px + py * py - u * u
-    if square > radius * radius and abs(az) < 1e-9:
-        return False, t, y, R, slope, 0.0
-    y = min(max(u, -half), half)
-    plain = rounding == 0.0 and crown == 0.0
-    passes = 1 if plain or abs(az) < 1e-9 else 4
-    for _ in range(passes):
-        if not plain:
-            R, slope = tread(radius, half, rounding, crown, y)
-        disc = az * az * u * u - A * (square - R * R)
+    if rounding == 0.0 and crown == 0.0:
+        disc = az * az * u * u * per_A * per_A - per_A * (square - R * R)
         if disc < 0.0:
             return False, t, y, R, slope, 0.0
-        t = (az * u - math.sqrt(disc)) / A
-        y = min(max(u + az * t, -half), half)
+        t = az * u * per_A - math.sqrt(disc)
+    else:
+        y = min(max(u, -half), half)
+        for _ in range(1 if abs(az) < 1e-9 else 4):
+            R, slope = tread(radius, half, rounding, crown, y)
+            disc = az * az * u * u * per_A * per_A - per_A * (square - R * R)
+            if disc < 0.0:
+                return False, t, y, R, slope, 0.0
+            t = az * u * per_A - math.sqrt(disc)
+            y = min(max(u + az * t, -half), half)
     # the flat side, if the axle is not level
     y = u + az * t
     if abs(y) > half:
@@ -115,7 +126,7 @@ def clearance(grid, bodies, node):
     """Free height between the soil at a node and the wheels above it [m], infinite if none."""
     x = node_x(grid, node)
     y = node_y(grid, node)
-    surface = grid.base[node] + grid.ref[node] - grid.depth[node]
+    surface = grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
     free = math.inf
     for b in range(bodies.kind.shape[0]):
         if bodies.kind[b] != WHEEL:
@@ -149,7 +160,10 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     j0 = int(math.ceil((cy - hy) / ds)) - 1
     j1 = int(math.floor((cy + hy) / ds)) + 1
     D = ds * max(abs(ax), abs(ay)) / flat
+    per_D = 1.0 / D
     square = radius * radius
+    # rows of nodes are taken along y: where the axle is not along x they are cut to the width
+    slack = half + radius * abs(az)
     room = patch.found_key.shape[0]
     n = 0
     missing = False
@@ -164,12 +178,21 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
             for i in range(max(i0, ti * SIDE), min(i1, ti * SIDE + SIDE - 1) + 1):
                 px = i * ds - cx
                 row = (slot * SIDE + (i - ti * SIDE)) * SIDE - tj * SIDE
-                for j in range(max(j0, tj * SIDE), min(j1, tj * SIDE + SIDE - 1) + 1):
+                first = max(j0, tj * SIDE)
+                last = min(j1, tj * SIDE + SIDE - 1)
+                if abs(ay) > 0.1:
+                    middle = cy - ax * px / ay
+                    reach = slack / abs(ay)
+                    first = max(first, math.ceil((middle - reach) / ds))
+                    last = min(last, math.floor((middle + reach) / ds))
+                elif abs(ax * px) > slack + abs(ay) * hy:
+                    continue
+                for j in range(first, last + 1):
                     py = j * ds - cy
                     # quick look: is the soil's surface inside the wheel's tread and width?
                     node = row + j
-                    level = grid.base[node] + grid.ref[node] - cz
-                    s = level - grid.depth[node]
+                    level = grid.node[node, BASE] + grid.node[node, REF] - cz
+                    s = level - grid.node[node, DEPTH]
                     if s < 0.0:
                         u = ax * px + ay * py + az * s
                         if abs(u) > half or px * px + py * py + s * s - u * u > square:
@@ -180,35 +203,35 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
                     if not hit:
                         continue
                     z = level - t
-                    if z <= grid.depth[node]:
+                    if z <= grid.node[node, DEPTH]:
                         continue
                     # normal into the wheel
                     if side != 0.0:
                         nx, ny, nz = side * ax, side * ay, side * az
                     else:
-                        nx, ny, nz = y * ax - px, y * ay - py, y * az - t
-                        f = slope * R
-                        nx, ny, nz = nx + f * ax, ny + f * ay, nz + f * az
-                        f = 1.0 / math.sqrt(nx * nx + ny * ny + nz * nz)
-                        nx, ny, nz = f * nx, f * ny, f * nz
+                        # the vector to the axle has the length R
+                        f = 1.0 / R
+                        if slope != 0.0:
+                            f /= math.sqrt(1.0 + slope * slope)
+                        g = y + slope * R
+                        nx, ny, nz = f * (g * ax - px), f * (g * ay - py), f * (g * az - t)
                     if nz < STEEPEST:
                         continue
                     if n >= room:
                         return -TOO_MANY_NODES
-                    left = half - y
-                    right = half + y
-                    reach = 0.5 * D if left >= D else left
-                    reach += 0.5 * D if right >= D else right
+                    strip = 0.5 * D if half - y >= D else half - y
+                    strip += 0.5 * D if half + y >= D else half + y
                     patch.found_key[n] = rank * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
                     patch.found_node[n] = node
-                    patch.found[n, Z] = z
-                    patch.found[n, WEIGHT] = reach / D
-                    patch.found[n, NX] = nx
-                    patch.found[n, NY] = ny
-                    patch.found[n, NZ] = nz
-                    patch.found[n, PX] = px
-                    patch.found[n, PY] = py
-                    patch.found[n, PZ] = t
+                    row_n = patch.found[n]
+                    row_n[Z] = z
+                    row_n[WEIGHT] = strip * per_D
+                    row_n[NX] = nx
+                    row_n[NY] = ny
+                    row_n[NZ] = nz
+                    row_n[PX] = px
+                    row_n[PY] = py
+                    row_n[PZ] = t
                     n += 1
     return -NEEDS_TILES if missing else n
 
@@ -296,8 +319,8 @@ def mesh_footprint(grid, patch, triangle, first, last, reach, c, R):
                 tj = j // SIDE
                 slot = find_tile(grid, ti, tj)
                 node = (slot * SIDE + i - ti * SIDE) * SIDE + j - tj * SIDE
-                z = grid.base[node] + grid.ref[node] - c[2] - t
-                if z <= grid.depth[node]:
+                z = grid.node[node, BASE] + grid.node[node, REF] - c[2] - t
+                if z <= grid.node[node, DEPTH]:
                     continue
                 key = tile_key(ti, tj) * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
                 # kept in order; a node under two faces belongs to the lower one

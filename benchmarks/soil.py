@@ -1,0 +1,90 @@
+"""Cost of driving on soft soil: the ExoMars rover on six wheels, plastic flow on, 1 ms steps.
+
+Step times are measured beside MuJoCo's bare step of the same model, alternating, best of several:
+the ratio is what counts. The long drive compares the cost of its last minute with the first.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import mujoco
+
+from marsyard.scenario import load_scenario
+from marsyard.simulation import Simulation
+
+STEPS = 1000
+ROUNDS = 12
+RATIO, REAL_TIME, REAL_TIME_FINE = 6.0, 20.0, 6.0
+
+
+def run() -> list[dict[str, Any]]:
+    """Ratios to `mj_step` and to real time on grids of 2 and 1 cm; minutes of a long drive."""
+    ratio, coarse, bare, nodes = _measure("2 cm")
+    _, fine, _, nodes_fine = _measure("1 cm")
+    minutes, tiles = _long_drive()
+    return [
+        _row("soil step / mj_step", ratio, "×", f"≤ {RATIO:g}", ratio <= RATIO,
+             f"2 cm grid, {nodes} nodes under six wheels; mj_step alone {bare:.2f} µs"),
+        _row("soil step, 2 cm", coarse, "µs", None, None, "1 ms steps, plastic flow on"),
+        _row("speed against real time, 2 cm", 1e3 / coarse, "×", f"≥ {REAL_TIME:g}",
+             1e3 / coarse >= REAL_TIME, "one core"),
+        _row("speed against real time, 1 cm", 1e3 / fine, "×", f"≥ {REAL_TIME_FINE:g}",
+             1e3 / fine >= REAL_TIME_FINE, f"{nodes_fine} nodes under six wheels"),
+        _row("last / first minute of a drive", minutes, "×", "≤ 1.15", minutes <= 1.15,
+             f"ten minutes, {tiles} tiles of 25 kB"),
+    ]  # fmt: skip
+
+
+def _row(name: str, value: float, unit: str, bar: str | None, ok: bool | None, note: str) -> dict:
+    return {"name": name, "value": value, "unit": unit, "bar": bar, "ok": ok, "note": note}
+
+
+def _rover(spacing: str) -> Simulation:
+    settings = {"ground.0.spacing": spacing, "tethers": [], "run.record_period": 0.5}
+    rover = Simulation(load_scenario("exomars/drawbar-pull", settings))
+    rover.step(3000)
+    return rover
+
+
+def _measure(spacing: str) -> tuple[float, float, float, int]:
+    """Ratio to mj_step, step [µs], mj_step [µs], nodes under the wheels."""
+    rover = _rover(spacing)
+    bare = rover.model
+    data = mujoco.MjData(bare)
+    data.qpos[:] = rover.qpos
+    flags = bare.opt.disableflags
+    ours = theirs = float("inf")
+    for _ in range(ROUNDS):
+        bare.opt.disableflags = flags
+        began = time.perf_counter()
+        rover.step(STEPS)
+        ours = min(ours, time.perf_counter() - began)
+        bare.opt.disableflags = flags | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+        began = time.perf_counter()
+        mujoco.mj_step(bare, data, STEPS)
+        theirs = min(theirs, time.perf_counter() - began)
+        mujoco.mj_resetData(bare, data)
+    nodes = int(rover.world.soil.loop.field_count.sum()) if rover.world.soil else 0
+    return ours / theirs, 1e6 * ours / STEPS, 1e6 * theirs / STEPS, nodes
+
+
+def _long_drive() -> tuple[float, int]:
+    """Cost of the last of ten minutes over that of the first, and the tiles made on the way."""
+    rover = _rover("2 cm")
+    cost = []
+    for _ in range(10):
+        best = float("inf")
+        for _ in range(6):
+            began = time.perf_counter()
+            rover.step(10_000)
+            best = min(best, time.perf_counter() - began)
+        cost.append(best)
+    return cost[-1] / cost[0], rover.world.soil.grid.tiles if rover.world.soil else 0
+
+
+if __name__ == "__main__":
+    for row in run():
+        bar = row["bar"] or ""
+        print(f"{row['name']:<34} {row['value']:8.3g} {row['unit']:<3} {bar:<7} {row['note']}")
