@@ -245,7 +245,7 @@ def evaluate_soil(F, model, data, soil, v, time):
         fastest = max(fastest, speed)
     soil.travel[0] += fastest * soil.numbers[0]
     soil.numbers[2] = time
-    soil.numbers[5] = float(soil.count[0] % 8 == 0)
+    soil.numbers[5] = 1.0 if soil.count[0] % 8 == 0 else 0.0
     soil.count[0] += 1
     _call_forces(
         F.soil_forces, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,
