@@ -21,23 +21,21 @@ on. Nothing depends on the size of the terrain, and memory grows with the tracks
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.jit import inlined, kernel
-
-SIDE = 32  # nodes along a tile
-_SHIFT = 5
-_NODES = SIDE * SIDE
-#: tiles are numbered from −_HALF to _HALF in each direction
-_HALF = 2**25
-
-# bits of `flag`
-QUEUED, UNDER, MARKED = 1, 2, 4
-# columns of `node`
-BASE, REF, DEPTH, TIME = range(4)
+from marsyard.ground.soil_nodes import (
+    HALF,
+    NODES,
+    SIDE,
+    GridArrays,
+    enter_tile,
+    find_nodes,
+    find_tile,
+    wake,
+)
 
 
 class Surface(Protocol):
@@ -49,175 +47,6 @@ class Surface(Protocol):
     def bounds(self) -> tuple[float, float, float, float] | None: ...
     def height(self, x: np.ndarray, y: np.ndarray) -> np.ndarray: ...
     def soil(self, x: np.ndarray, y: np.ndarray) -> np.ndarray: ...
-
-
-class GridArrays(NamedTuple):
-    """The grid as plain arrays; `t` tiles of room, hash table of size `c` (a power of two)."""
-
-    spacing: np.ndarray  # float64[1], ds [m]
-    table_key: np.ndarray  # int64[c], number of the tile, −1 = empty
-    table_slot: np.ndarray  # int64[c]
-    tile: np.ndarray  # int64[t, 2], tile numbers along x and y
-    top: np.ndarray  # float64[t], no node of the tile is higher than this [m]
-    count: np.ndarray  # int64[1], tiles in use
-    node: np.ndarray  # float64[t · 1024, 4], BASE, REF, DEPTH, TIME of each node
-    soil: np.ndarray  # uint8[t · 1024]
-    flag: np.ndarray  # uint8[t · 1024]
-    queue: np.ndarray  # int64[t · 1024], ring of nodes to be settled
-    queue_ends: np.ndarray  # int64[2], first and number
-    request: np.ndarray  # int64[64, 2], tiles asked for
-    request_count: np.ndarray  # int64[1]
-
-    @property
-    def base(self) -> np.ndarray:
-        """Undisturbed heights, a view."""
-        return self.node[:, BASE]
-
-    @property
-    def ref(self) -> np.ndarray:
-        """Changes of the reference level, a view."""
-        return self.node[:, REF]
-
-    @property
-    def depth(self) -> np.ndarray:
-        """Plastic sinkages, a view."""
-        return self.node[:, DEPTH]
-
-    @property
-    def time(self) -> np.ndarray:
-        """Instants of the last change, a view."""
-        return self.node[:, TIME]
-
-
-# --- kernels
-
-
-@inlined
-def tile_key(ti, tj):
-    """One whole number for a tile."""
-    return (ti + _HALF) * (2 * _HALF) + tj + _HALF
-
-
-@kernel
-def find_tile(grid, ti, tj):
-    """Slot of a tile, or −1."""
-    key = tile_key(ti, tj)
-    mask = grid.table_key.shape[0] - 1
-    at = ((ti * 73856093) ^ (tj * 19349663)) & mask
-    while True:
-        if grid.table_key[at] == key:
-            return grid.table_slot[at]
-        if grid.table_key[at] < 0:
-            return -1
-        at = (at + 1) & mask
-
-
-@kernel
-def ask_for_tile(grid, ti, tj):
-    """Note a tile that is needed and does not exist."""
-    n = grid.request_count[0]
-    for k in range(n):
-        if grid.request[k, 0] == ti and grid.request[k, 1] == tj:
-            return
-    if n < grid.request.shape[0]:
-        grid.request[n, 0] = ti
-        grid.request[n, 1] = tj
-        grid.request_count[0] = n + 1
-
-
-@kernel
-def neighbour(grid, node, di, dj):
-    """The node next to `node` by (di, dj) in −1, 0, 1; −1 if its tile does not exist."""
-    local = node & (_NODES - 1)
-    i = (local >> _SHIFT) + di
-    j = (local & (SIDE - 1)) + dj
-    if 0 <= i < SIDE and 0 <= j < SIDE:
-        return node + di * SIDE + dj
-    slot = node >> (2 * _SHIFT)
-    ti = grid.tile[slot, 0] + (i >> _SHIFT)
-    tj = grid.tile[slot, 1] + (j >> _SHIFT)
-    slot = find_tile(grid, ti, tj)
-    if slot < 0:
-        ask_for_tile(grid, ti, tj)
-        return -1
-    return (slot << (2 * _SHIFT)) + ((i & (SIDE - 1)) << _SHIFT) + (j & (SIDE - 1))
-
-
-@inlined
-def node_x(grid, node):
-    """x of a node [m]."""
-    slot = node >> (2 * _SHIFT)
-    i = grid.tile[slot, 0] * SIDE + ((node & (_NODES - 1)) >> _SHIFT)
-    return i * grid.spacing[0]
-
-
-@inlined
-def node_y(grid, node):
-    """y of a node [m]."""
-    slot = node >> (2 * _SHIFT)
-    j = grid.tile[slot, 1] * SIDE + (node & (SIDE - 1))
-    return j * grid.spacing[0]
-
-
-@inlined
-def deposit(grid, node, dz):
-    """Soil of height dz ≥ 0 comes to rest on a node."""
-    fill = min(dz, grid.node[node, DEPTH])
-    grid.node[node, DEPTH] -= fill
-    grid.node[node, REF] += dz - fill
-    slot = node >> (2 * _SHIFT)
-    grid.top[slot] = max(
-        grid.top[slot], grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
-    )
-
-
-@inlined
-def remove(grid, node, dz):
-    """Soil of height dz ≥ 0 flows away; what is left keeps its compaction."""
-    grid.node[node, REF] -= dz
-
-
-@inlined
-def wake(grid, node):
-    """Have a node looked at by the next settling."""
-    if grid.flag[node] & QUEUED:
-        return
-    grid.flag[node] |= QUEUED
-    size = grid.queue.shape[0]
-    at = grid.queue_ends[0] + grid.queue_ends[1]
-    grid.queue[at - size if at >= size else at] = node
-    grid.queue_ends[1] += 1
-
-
-@inlined
-def surface(grid, node):
-    """Height of the present surface [m]."""
-    return grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
-
-
-@kernel
-def wake_around(grid, node):
-    """Have a node and its eight neighbours looked at."""
-    wake(grid, node)
-    for di in range(-1, 2):
-        for dj in range(-1, 2):
-            if di != 0 or dj != 0:
-                other = neighbour(grid, node, di, dj)
-                if other >= 0:
-                    wake(grid, other)
-
-
-@kernel
-def _enter(table_key, table_slot, tile, slot):
-    mask = table_key.shape[0] - 1
-    at = ((tile[slot, 0] * 73856093) ^ (tile[slot, 1] * 19349663)) & mask
-    while table_key[at] >= 0:
-        at = (at + 1) & mask
-    table_key[at] = tile_key(tile[slot, 0], tile[slot, 1])
-    table_slot[at] = slot
-
-
-# --- the grid as a user sees it
 
 
 class SoilGrid:
@@ -241,7 +70,7 @@ class SoilGrid:
     @property
     def tiles(self) -> int:
         """Tiles in use."""
-        return int(self.arrays.count[0])
+        return int(self.arrays.used[0])
 
     def fill_requests(self) -> int:
         """Make the tiles the loop asked for; returns how many."""
@@ -260,7 +89,7 @@ class SoilGrid:
                 self._make_tile(ti, tj)
 
     def _make_tile(self, ti: int, tj: int) -> None:
-        if not (abs(ti) < _HALF and abs(tj) < _HALF):
+        if not (abs(ti) < HALF and abs(tj) < HALF):
             raise InputError("ground: a place lies too far out for the grid's numbering of tiles")
         if find_tile(self.arrays, ti, tj) >= 0:
             return
@@ -278,7 +107,7 @@ class SoilGrid:
                 f"ground: the terrain has no height at x = {x[tuple(bad)]:g}, "
                 f"y = {y[tuple(bad)]:g} m; fill its holes"
             )
-        nodes = slice(slot * _NODES, (slot + 1) * _NODES)
+        nodes = slice(slot * NODES, (slot + 1) * NODES)
         a.tile[slot] = ti, tj
         a.top[slot] = heights.max()
         a.base[nodes] = heights.ravel()
@@ -287,14 +116,31 @@ class SoilGrid:
         a.depth[nodes] = 0.0
         a.flag[nodes] = 0
         a.time[nodes] = np.nan
-        a.count[0] = slot + 1
-        _enter(a.table_key, a.table_slot, a.tile, slot)
+        a.used[0] = slot + 1
+        enter_tile(a.table_key, a.table_slot, a.tile, slot)
 
     def _grow(self) -> None:
         old = self.arrays
         new = _room_for(2 * len(old.tile), self.spacing)
         _copy_tiles(old, new, self.tiles)
         self.arrays = new
+
+    def lay(self, heights: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
+        """Lay loose soil of the given heights(x, y) ≥ 0 [m] on all nodes there are; it will slide
+        at the next flow."""
+        a = self.arrays
+        at = np.arange(SIDE)
+        for slot in range(self.tiles):
+            x = (a.tile[slot, 0] * SIDE + at) * self.spacing
+            y = (a.tile[slot, 1] * SIDE + at) * self.spacing
+            dz = np.maximum(heights(*np.meshgrid(x, y, indexing="ij")), 0.0).ravel()
+            nodes = slot * NODES + np.flatnonzero(dz > 0)
+            a.ref[nodes] += dz[dz > 0]
+            a.time[nodes] = 0.0
+            height = a.base[nodes] + a.ref[nodes]
+            a.top[slot] = max(a.top[slot], height.max(initial=-np.inf))
+            for node in nodes:
+                wake(a, node)
 
     # --- reading
 
@@ -326,7 +172,7 @@ class SoilGrid:
         i = np.rint(x / self.spacing).astype(np.int64)
         j = np.rint(y / self.spacing).astype(np.int64)
         out = np.full(x.shape, -1, dtype=np.int64)
-        _lookup(self.arrays, i.ravel(), j.ravel(), out.ravel())
+        find_nodes(self.arrays, i.ravel(), j.ravel(), out.ravel())
         return out
 
     def moved_volume(self) -> float:
@@ -339,7 +185,7 @@ class SoilGrid:
         return float(self.spacing**2 * np.sum(self._change()))
 
     def _change(self) -> np.ndarray:
-        n = self.tiles * _NODES
+        n = self.tiles * NODES
         return self.arrays.ref[:n] - self.arrays.depth[:n]
 
     def touched(self) -> dict[str, np.ndarray]:
@@ -351,7 +197,7 @@ class SoilGrid:
         y = (a.tile[:n, 1, None] * SIDE + at) * self.spacing
 
         def block(array: np.ndarray) -> np.ndarray:
-            return array[: n * _NODES].reshape(shape)
+            return array[: n * NODES].reshape(shape)
 
         base = block(a.base)
         return {
@@ -369,7 +215,7 @@ class SoilGrid:
     def state(self) -> dict[str, np.ndarray]:
         """Copies of all that can change, for saving."""
         a, n = self.arrays, self.tiles
-        out = {name: getattr(a, name)[: n * _NODES].copy() for name in _CHANGING}
+        out = {name: getattr(a, name)[: n * NODES].copy() for name in _CHANGING}
         first, count = (int(v) for v in a.queue_ends)
         out["tile"] = a.tile[:n].copy()
         out["top"] = a.top[:n].copy()
@@ -396,17 +242,8 @@ class SoilGrid:
 _CHANGING = ("ref", "depth", "flag", "time")
 
 
-@kernel
-def _lookup(grid, i, j, out):
-    for k in range(i.shape[0]):
-        slot = find_tile(grid, i[k] >> _SHIFT, j[k] >> _SHIFT)
-        if slot >= 0:
-            local = ((i[k] & (SIDE - 1)) << _SHIFT) + (j[k] & (SIDE - 1))
-            out[k] = (slot << (2 * _SHIFT)) + local
-
-
 def _room_for(tiles: int, spacing: float) -> GridArrays:
-    n = tiles * _NODES
+    n = tiles * NODES
     size = 4 * tiles
     return GridArrays(
         spacing=np.array([spacing]),
@@ -414,7 +251,7 @@ def _room_for(tiles: int, spacing: float) -> GridArrays:
         table_slot=np.zeros(size, dtype=np.int64),
         tile=np.zeros((tiles, 2), dtype=np.int64),
         top=np.zeros(tiles),
-        count=np.zeros(1, dtype=np.int64),
+        used=np.zeros(1, dtype=np.int64),
         node=np.zeros((n, 4)),
         soil=np.zeros(n, dtype=np.uint8),
         flag=np.zeros(n, dtype=np.uint8),
@@ -426,16 +263,16 @@ def _room_for(tiles: int, spacing: float) -> GridArrays:
 
 
 def _copy_tiles(old: GridArrays, new: GridArrays, tiles: int) -> None:
-    n = tiles * _NODES
+    n = tiles * NODES
     for name in ("node", "soil", "flag"):
         getattr(new, name)[:n] = getattr(old, name)[:n]
     new.tile[:tiles] = old.tile[:tiles]
     new.top[:tiles] = old.top[:tiles]
-    new.count[0] = tiles
+    new.used[0] = tiles
     first, count = (int(v) for v in old.queue_ends)
     new.queue[:count] = np.take(old.queue, np.arange(first, first + count), mode="wrap")
     new.queue_ends[:] = 0, count
     new.request[:] = old.request
     new.request_count[:] = old.request_count
     for slot in range(tiles):
-        _enter(new.table_key, new.table_slot, new.tile, slot)
+        enter_tile(new.table_key, new.table_slot, new.tile, slot)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from marsyard.scenario.part import Part
-from marsyard.scenario.terrain import TerrainSpec
+from marsyard.scenario.terrain import BumpLayer, TerrainSpec
 from marsyard.units import Length, Number
 
 Above = Annotated[Length, Field(gt=0)]
@@ -30,6 +30,11 @@ class TerrainGround(Part):
         "its numbers ({name: krenn2008, friction_angle: 30 deg}); default: as the terrain says",
     )
     spacing: Above = Field(0.02, description="distance of the grid's nodes [m]")
+    heaps: tuple[BumpLayer, ...] = Field(
+        (),
+        description="loose soil laid on the terrain, which slides to its angle of repose at the "
+        "start (the terrain itself stands as it is, however steep)",
+    )
     outside: Literal["stop", "flat"] = Field(
         "stop",
         description="beyond the terrain's bounds: the run stops there with a message, or the "
@@ -44,6 +49,9 @@ class SoilContact(Part):
     pressure: Literal["bekker", "reece"] = Field(
         "bekker",
         description="bekker: p = (k_c/b + k_φ) zⁿ; reece: p = (c k'_c + γ b k'_φ) (z/b)ⁿ",
+    )
+    width: Above | None = Field(
+        None, description="b of Bekker's law for all bodies [m]; default: each body's own"
     )
     shear: Literal["janosi", "coulomb"] = Field(
         "janosi",

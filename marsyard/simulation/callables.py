@@ -8,7 +8,7 @@ compiled anew.
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import subprocess
 import sys
 
@@ -18,7 +18,7 @@ from numba import carray, types
 from marsyard.ground import GroundArrays
 from marsyard.interaction.contact_geometry import wheel_contacts, wheel_distance
 from marsyard.interaction.nonsmooth.kernel import solve_kernel
-from marsyard.jit import allocating, callback, kernel
+from marsyard.jit import Callback, allocating, callback, kernel
 from marsyard.simulation.mujoco_c import as_pointer, void_call
 
 _F = types.CPointer(types.float64)
@@ -110,28 +110,38 @@ def distance_finder(kind, radius, width, centre, axis, table, tables, surface, o
     )  # fmt: skip
 
 
-@functools.cache
-def compile_solver_aside() -> subprocess.Popen[bytes] | None:
-    """Start compiling the solver in a process of its own, if it is not in the cache.
+class Aside:
+    """Callbacks that are compiled in a process of their own, if they are not in the cache.
 
-    It is about half of all there is to compile; the other half goes on here meanwhile.
+    The solver is about half of all there is to compile; the other half goes on here meanwhile.
     """
-    if solver.cached:
-        return None
-    code = "from marsyard.simulation.callables import solver; solver.address"
-    quiet = subprocess.DEVNULL
-    try:
-        return subprocess.Popen([sys.executable, "-c", code], stdout=quiet, stderr=quiet)
-    except OSError:
-        return None
+
+    def __init__(self, module: str, **callbacks: Callback) -> None:
+        self._module = module
+        self._callbacks = callbacks
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begin, if there is something to compile."""
+        missing = [name for name, made in self._callbacks.items() if not made.cached]
+        if self._process is not None or not missing:
+            return
+        code = f"import {self._module} as m; [getattr(m, n).address for n in {missing!r}]"
+        quiet = subprocess.DEVNULL
+        with contextlib.suppress(OSError):
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code], stdout=quiet, stderr=quiet
+            )
+
+    def addresses(self) -> list[int]:
+        """Addresses of all callbacks, once they are compiled."""
+        self.start()
+        if self._process is not None:
+            self._process.wait()
+        return [made.address for made in self._callbacks.values()]
 
 
-def solver_address() -> int:
-    """Address of the solver, once it is compiled."""
-    process = compile_solver_aside()
-    if process is not None:
-        process.wait()
-    return solver.address
+solver_aside = Aside("marsyard.simulation.callables", solver=solver)
 
 
 _P, _I, _D = types.int64, types.int64, types.float64

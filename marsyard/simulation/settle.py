@@ -67,6 +67,7 @@ def place_on_ground(simulation: Simulation) -> None:
 def _ease_into_soil(s: Simulation) -> None:
     # from just touching, straight down with x, y and yaw held, then free
     mujoco.mj_kinematics(s.model, s.data)
+    assert s.world.soil is not None
     gap = s.world.soil.gap(s.data)
     if not np.isfinite(gap):
         raise InputError("robot.settle: the robot has no wheel and no body that touches soil")

@@ -20,15 +20,14 @@ from marsyard.scenario.schema import Scenario, SpeedLaw, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.callables import (
-    compile_solver_aside,
     contact_finder,
     distance_finder,
     ground_table,
-    solver_address,
+    solver_aside,
 )
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.settle import place_on_ground, smallest_gap
-from marsyard.simulation.soil import STRESS_BINS, flow_of_soil, forces_of_soil
+from marsyard.simulation.soil import STRESS_BINS, soil_aside
 from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
 from marsyard.simulation.world import (
@@ -81,14 +80,15 @@ class Simulation:
         self._build_state()
         if say is not None and needs_compiling():
             say("compiling the physics kernels, once: a minute or two; later runs use the cache …")
-        compile_solver_aside()
+        # what is not in the cache is compiled by two processes at once
+        if self._model.has_rigid:
+            solver_aside.start()
+        elif self._soil is not None:
+            soil_aside.start()
         self._functions = functions()._replace(
             contacts=contact_finder.address, distance=distance_finder.address
         )
-        if self._soil is not None:
-            self._functions = self._functions._replace(
-                soil_forces=forces_of_soil.address, soil_flow=flow_of_soil.address
-            )
+        self._ready = False
         self._offsets = offsets()
         self._start()
 
@@ -177,11 +177,17 @@ class Simulation:
         )  # fmt: skip
 
     def _need_solver(self) -> None:
-        """Have the solver's address before the first step; the loop is compiled meanwhile."""
-        if self._functions.solve == 0:
-            self._advance(0)
-            if self._model.has_rigid:
-                self._functions = self._functions._replace(solve=solver_address())
+        """Have the addresses of solver and soil law before the first step; the loop is compiled
+        meanwhile."""
+        if self._ready:
+            return
+        self._advance(0)
+        if self._soil is not None:
+            forces, flow = soil_aside.addresses()
+            self._functions = self._functions._replace(soil_forces=forces, soil_flow=flow)
+        if self._model.has_rigid:
+            self._functions = self._functions._replace(solve=solver_aside.addresses()[0])
+        self._ready = True
 
     def dataset(self) -> xr.Dataset:
         """Everything recorded so far as a labelled data set."""
@@ -545,7 +551,8 @@ def compile_kernels() -> None:
     """Compile everything a run may need, meshes too, into the cache on disk."""
     from marsyard.scenario import load_scenario
 
-    Simulation(load_scenario("rt0448/test-7")).warm_up()
+    for name in ("rt0448/test-7", "exomars/drawbar-pull"):
+        Simulation(load_scenario(name)).warm_up()
 
 
 def _first_step(time: float, h: float) -> int:

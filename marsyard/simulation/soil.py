@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import carray, types
 
-from marsyard.ground.soil_grid import GridArrays
+from marsyard.ground.soil_nodes import GridArrays
 from marsyard.interaction.soil_contact.arrays import (
     F_ACROSS,
     F_ALONG,
@@ -42,6 +42,7 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
 from marsyard.jit import allocating, callback, kernel
+from marsyard.simulation.callables import Aside
 from marsyard.simulation.mujoco_c import as_pointer, void_call
 
 Array = np.ndarray
@@ -88,7 +89,7 @@ class SoilLoop(NamedTuple):
     table: Array  # int64[tables, 5], addresses and shapes of the arrays of the law
     flow_after: Array  # float64[1], way of the fastest body between two flows [m]; 0 = none
     travel: Array  # float64[1], way since the last flow [m]
-    count: Array  # int64[1], evaluations so far
+    evaluations: Array  # int64[1], of the forces, so far
     answer: Array  # int64[1]
 
 
@@ -195,6 +196,10 @@ def flow_of_soil(table, tables, numbers, most, answer):
     answer[0] = soil_flow(_grid(t), _soils(t), _bodies(t), _patch(t), _options(numbers), most)
 
 
+soil_aside = Aside(
+    "marsyard.simulation.soil", forces_of_soil=forces_of_soil, flow_of_soil=flow_of_soil
+)
+
 _P, _I = types.int64, types.int64
 _call_forces = void_call((_P, _I, _P, _P))
 _call_flow = void_call((_P, _I, _P, _I, _P))
@@ -245,8 +250,8 @@ def evaluate_soil(F, model, data, soil, v, time):
         fastest = max(fastest, speed)
     soil.travel[0] += fastest * soil.numbers[0]
     soil.numbers[2] = time
-    soil.numbers[5] = 1.0 if soil.count[0] % 8 == 0 else 0.0
-    soil.count[0] += 1
+    soil.numbers[5] = 1.0 if soil.evaluations[0] % 8 == 0 else 0.0
+    soil.evaluations[0] += 1
     _call_forces(
         F.soil_forces, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,
         soil.answer.ctypes.data,

@@ -22,7 +22,7 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground.soil import Soil, load_soil
 from marsyard.ground.soil_grid import SoilGrid
-from marsyard.ground.terrain import Terrain, build_terrain
+from marsyard.ground.terrain import Terrain, build_terrain, closed_forms
 from marsyard.interaction.soil_contact.arrays import (
     LEFT_THE_MAP,
     MESH,
@@ -37,6 +37,7 @@ from marsyard.interaction.soil_contact.arrays import (
 from marsyard.robot import Robot
 from marsyard.scenario.schema import Scenario
 from marsyard.scenario.soil import SoilContact, TerrainGround
+from marsyard.scenario.terrain import BumpLayer
 from marsyard.scenario.terrain_file import load_terrain
 from marsyard.simulation.soil import SUM_COLUMNS, TABLES, SoilLoop, soil_table
 
@@ -120,14 +121,14 @@ class SoilWorld:
         p = self.patch
         for b in range(len(p.side)):
             now = int(p.side[b])
-            n = int(p.count[now, b])
+            n = int(p.listed[now, b])
             out[f"soil_contact_{b}_node"] = p.node[now, b, :n].copy()
             out[f"soil_contact_{b}_key"] = p.key[now, b, :n].copy()
             out[f"soil_contact_{b}_touching"] = p.touching[now, b, :n].copy()
             out[f"soil_contact_{b}_state"] = p.state[now, b, :n].copy()
         out["soil_sums"] = self.loop.sums.copy()
         out["soil_total"] = self.loop.total.copy()
-        out["soil_count"] = self.loop.count.copy()
+        out["soil_evaluations"] = self.loop.evaluations.copy()
         out["soil_travel"] = self.loop.travel.copy()
         return out
 
@@ -140,12 +141,12 @@ class SoilWorld:
         p.side[:] = 0
         for b in range(len(p.side)):
             n = len(state[f"soil_contact_{b}_node"])
-            p.count[0, b] = n
+            p.listed[0, b] = n
             p.node[0, b, :n] = state[f"soil_contact_{b}_node"]
             p.key[0, b, :n] = state[f"soil_contact_{b}_key"]
             p.touching[0, b, :n] = state[f"soil_contact_{b}_touching"]
             p.state[0, b, :n] = state[f"soil_contact_{b}_state"]
-        for name in ("sums", "total", "count", "travel"):
+        for name in ("sums", "total", "evaluations", "travel"):
             getattr(self.loop, name)[:] = state[f"soil_{name}"]
         self.refresh()
 
@@ -185,7 +186,13 @@ def build_soil(
         terrain = terrain_of(ground)
         soils = soils_of(ground, terrain)
         grid = SoilGrid(terrain, ground.spacing, ground.outside)
-        return _assemble(scenario, robot, model, wheel_shape, str(ground.name), grid, soils)
+        for heap in ground.heaps:
+            _lay_heap(grid, heap)
+        world = _assemble(scenario, robot, model, wheel_shape, str(ground.name), grid, soils)
+        if ground.heaps:
+            # loose soil slides in the first step
+            world.loop.travel[0] = np.inf
+        return world
     except InputError as error:
         raise InputError(f"ground.{ground.name}: {error}") from None
 
@@ -263,7 +270,7 @@ def _assemble(
             dtype=float,
         ),
         table=f((TABLES, 5), np.int64), flow_after=np.array([after]), travel=f(1),
-        count=f(1, np.int64), answer=f(1, np.int64),
+        evaluations=f(1, np.int64), answer=f(1, np.int64),
     )  # fmt: skip
     names = tuple(b.name for b in found)
     world = SoilWorld(name, grid, soils, bodies, numbers, patch, loop, names)
@@ -281,8 +288,18 @@ def no_soil(nv: int) -> SoilLoop:
         axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)), stiff=f((0, 10)),
         total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
         sums=f((0, SUM_COLUMNS)), numbers=f(10), table=f((TABLES, 5), i), flow_after=f(1),
-        travel=f(1), count=f(1, i), answer=f(1, i),
+        travel=f(1), evaluations=f(1, i), answer=f(1, i),
     )  # fmt: skip
+
+
+def _lay_heap(grid: SoilGrid, heap: BumpLayer) -> None:
+    if heap.height <= 0:
+        raise InputError(f"heaps: height = {heap.height:g} m: must be above 0")
+    (x, y), r = heap.centre, heap.radius
+    shape = closed_forms.bump(heap)
+    # with room for the soil that slides off
+    grid.make_area(x - 2 * r, x + 2 * r, y - 2 * r, y + 2 * r)
+    grid.lay(shape)
 
 
 # --- soils
@@ -308,7 +325,8 @@ def _soil_numbers(
             options.damping or soil.damping, math.tan(soil.number("repose_angle")),
         )  # fmt: skip
         for b, body in enumerate(bodies):
-            modulus[b, s] = _modulus(soil, body.width, options.pressure, gravity)
+            width = options.width or body.width
+            modulus[b, s] = _modulus(soil, width, options.pressure, gravity)
             if options.slip_transport:
                 layer[b, s] = body.lugs + soil.shear_layer
     return Soils(table, modulus, layer)

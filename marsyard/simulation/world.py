@@ -93,6 +93,7 @@ def _surface(g: Ground) -> Surface:
     if g.kind == "box":
         half = tuple(s / 2 for s in g.size)
         return Box(g.centre, half, quaternion(g.attitude), name=name)
+    assert g.kind == "mesh"
     if g.file is not None:
         return TriangleMesh.from_file(g.file, name=name, edge_normal=g.edge_normal)
     triangles = np.array(g.triangles, dtype=float)

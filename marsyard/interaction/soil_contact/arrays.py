@@ -69,7 +69,7 @@ class Patch(NamedTuple):
     node: Array  # int64[2, b, n]
     touching: Array  # uint8[2, b, n], 0 = left, but its displaced soil is not yet laid down
     state: Array  # float64[2, b, n, STATE_COLUMNS]
-    count: Array  # int64[2, b]
+    listed: Array  # int64[2, b], how many nodes are listed
     side: Array  # int64[b], which of the two is the present one
     found_key: Array  # int64[n]
     found_node: Array  # int64[n]
@@ -108,7 +108,7 @@ def make_patch(bodies: int, room: int) -> Patch:
     b, n = bodies, room
     return Patch(
         key=f((2, b, n), i), node=f((2, b, n), i), touching=f((2, b, n), np.uint8),
-        state=f((2, b, n, STATE_COLUMNS)), count=f((2, b), i), side=f(b, i),
+        state=f((2, b, n, STATE_COLUMNS)), listed=f((2, b), i), side=f(b, i),
         found_key=f(n, i), found_node=f(n, i), found=f((n, FOUND_COLUMNS)),
         field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i),
         border_x=f(n), border_y=f(n), border_free=f(n), border_weight=f(n), border_amount=f(n),

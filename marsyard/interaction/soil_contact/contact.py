@@ -62,7 +62,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_grid import DEPTH, REF, TIME, UNDER, wake_around
+from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER, wake_around
 from marsyard.interaction.soil_contact.arrays import (
     COHESION,
     DAMPING,
@@ -176,7 +176,7 @@ def match(grid, patch, b, found):
     room = patch.key.shape[2]
     i = 0
     n = 0
-    count = patch.count[old, b]
+    count = patch.listed[old, b]
     for k in range(found + 1):
         key = patch.found_key[k] if k < found else 2**62
         while i < count and patch.key[old, b, i] < key:
@@ -209,7 +209,7 @@ def match(grid, patch, b, found):
         patch.touching[new, b, n] = 1
         grid.flag[patch.node[new, b, n]] |= UNDER
         n += 1
-    patch.count[new, b] = n
+    patch.listed[new, b] = n
     patch.side[b] = new
     return True
 

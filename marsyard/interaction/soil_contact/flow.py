@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_grid import (
+from marsyard.ground.soil_nodes import (
     BASE,
     MARKED,
     QUEUED,
@@ -69,7 +69,7 @@ _DISTANCE = (1.0, 1.0, 1.0, 1.0, math.sqrt(2.0), math.sqrt(2.0), math.sqrt(2.0),
 def lay_down(grid, bodies, patch, options, b):
     """Lay the displaced soil of body b down on the border of its footprint."""
     now = patch.side[b]
-    count = patch.count[now, b]
+    count = patch.listed[now, b]
     waiting = 0.0
     for i in range(count):
         waiting += patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED]
@@ -107,7 +107,7 @@ def lay_down(grid, bodies, patch, options, b):
                 for col in range(patch.state.shape[3]):
                     patch.state[now, b, kept, col] = state[col]
             kept += 1
-    patch.count[now, b] = kept
+    patch.listed[now, b] = kept
 
 
 @kernel
@@ -115,7 +115,7 @@ def find_border(grid, bodies, patch, b):
     """Nodes next to the footprint and under no body; they are marked. Returns their number."""
     now = patch.side[b]
     n = 0
-    for i in range(patch.count[now, b]):
+    for i in range(patch.listed[now, b]):
         if patch.touching[now, b, i]:
             for k in range(8):
                 other = around(grid, patch.node[now, b, i], k)
@@ -123,7 +123,7 @@ def find_border(grid, bodies, patch, b):
                     n = add_to_border(grid, bodies, patch, other, n)
     if n == 0:
         # the body has left: its last soil goes back to the nodes it left
-        for i in range(patch.count[now, b]):
+        for i in range(patch.listed[now, b]):
             node = patch.node[now, b, i]
             if not grid.flag[node] & (UNDER | MARKED):
                 n = add_to_border(grid, bodies, patch, node, n)

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_grid import (
+from marsyard.ground.soil_nodes import (
     BASE,
     DEPTH,
     REF,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_grid import SIDE, ask_for_tile, find_tile
+from marsyard.ground.soil_nodes import SIDE, ask_for_tile, find_tile
 from marsyard.interaction.soil_contact.arrays import NEEDS_TILES, OK
 from marsyard.interaction.soil_contact.contact import body_contact
 from marsyard.interaction.soil_contact.flow import lay_down, settle

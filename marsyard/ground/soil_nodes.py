@@ -1,0 +1,201 @@
+"""Nodes of the deformable grid as plain arrays, and the kernels that find and change them.
+
+See `soil_grid` for what a node carries. Nodes are numbered slot · 1024 + i · 32 + j, where slot is
+the place of their tile in the arrays and i, j their place in the tile.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from marsyard.jit import inlined, kernel
+
+SIDE = 32  # nodes along a tile
+SHIFT = 5
+NODES = SIDE * SIDE
+#: tiles are numbered from −HALF to HALF in each direction
+HALF = 2**25
+
+# bits of `flag`
+QUEUED, UNDER, MARKED = 1, 2, 4
+# columns of `node`
+BASE, REF, DEPTH, TIME = range(4)
+
+
+class GridArrays(NamedTuple):
+    """The grid as plain arrays; `t` tiles of room, hash table of size `c` (a power of two)."""
+
+    spacing: np.ndarray  # float64[1], ds [m]
+    table_key: np.ndarray  # int64[c], number of the tile, −1 = empty
+    table_slot: np.ndarray  # int64[c]
+    tile: np.ndarray  # int64[t, 2], tile numbers along x and y
+    top: np.ndarray  # float64[t], no node of the tile is higher than this [m]
+    used: np.ndarray  # int64[1], tiles in use
+    node: np.ndarray  # float64[t · 1024, 4], BASE, REF, DEPTH, TIME of each node
+    soil: np.ndarray  # uint8[t · 1024]
+    flag: np.ndarray  # uint8[t · 1024]
+    queue: np.ndarray  # int64[t · 1024], ring of nodes to be settled
+    queue_ends: np.ndarray  # int64[2], first and number
+    request: np.ndarray  # int64[64, 2], tiles asked for
+    request_count: np.ndarray  # int64[1]
+
+    @property
+    def base(self) -> np.ndarray:
+        """Undisturbed heights, a view."""
+        return self.node[:, BASE]
+
+    @property
+    def ref(self) -> np.ndarray:
+        """Changes of the reference level, a view."""
+        return self.node[:, REF]
+
+    @property
+    def depth(self) -> np.ndarray:
+        """Plastic sinkages, a view."""
+        return self.node[:, DEPTH]
+
+    @property
+    def time(self) -> np.ndarray:
+        """Instants of the last change, a view."""
+        return self.node[:, TIME]
+
+
+# --- kernels
+
+
+@inlined
+def tile_key(ti, tj):
+    """One whole number for a tile."""
+    return (ti + HALF) * (2 * HALF) + tj + HALF
+
+
+@kernel
+def find_tile(grid, ti, tj):
+    """Slot of a tile, or −1."""
+    key = tile_key(ti, tj)
+    mask = grid.table_key.shape[0] - 1
+    at = ((ti * 73856093) ^ (tj * 19349663)) & mask
+    while True:
+        if grid.table_key[at] == key:
+            return grid.table_slot[at]
+        if grid.table_key[at] < 0:
+            return -1
+        at = (at + 1) & mask
+
+
+@kernel
+def ask_for_tile(grid, ti, tj):
+    """Note a tile that is needed and does not exist."""
+    n = grid.request_count[0]
+    for k in range(n):
+        if grid.request[k, 0] == ti and grid.request[k, 1] == tj:
+            return
+    if n < grid.request.shape[0]:
+        grid.request[n, 0] = ti
+        grid.request[n, 1] = tj
+        grid.request_count[0] = n + 1
+
+
+@kernel
+def neighbour(grid, node, di, dj):
+    """The node next to `node` by (di, dj) in −1, 0, 1; −1 if its tile does not exist."""
+    local = node & (NODES - 1)
+    i = (local >> SHIFT) + di
+    j = (local & (SIDE - 1)) + dj
+    if 0 <= i < SIDE and 0 <= j < SIDE:
+        return node + di * SIDE + dj
+    slot = node >> (2 * SHIFT)
+    ti = grid.tile[slot, 0] + (i >> SHIFT)
+    tj = grid.tile[slot, 1] + (j >> SHIFT)
+    slot = find_tile(grid, ti, tj)
+    if slot < 0:
+        ask_for_tile(grid, ti, tj)
+        return -1
+    return (slot << (2 * SHIFT)) + ((i & (SIDE - 1)) << SHIFT) + (j & (SIDE - 1))
+
+
+@inlined
+def node_x(grid, node):
+    """x of a node [m]."""
+    slot = node >> (2 * SHIFT)
+    i = grid.tile[slot, 0] * SIDE + ((node & (NODES - 1)) >> SHIFT)
+    return i * grid.spacing[0]
+
+
+@inlined
+def node_y(grid, node):
+    """y of a node [m]."""
+    slot = node >> (2 * SHIFT)
+    j = grid.tile[slot, 1] * SIDE + (node & (SIDE - 1))
+    return j * grid.spacing[0]
+
+
+@inlined
+def deposit(grid, node, dz):
+    """Soil of height dz ≥ 0 comes to rest on a node."""
+    fill = min(dz, grid.node[node, DEPTH])
+    grid.node[node, DEPTH] -= fill
+    grid.node[node, REF] += dz - fill
+    slot = node >> (2 * SHIFT)
+    grid.top[slot] = max(
+        grid.top[slot], grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
+    )
+
+
+@inlined
+def remove(grid, node, dz):
+    """Soil of height dz ≥ 0 flows away; what is left keeps its compaction."""
+    grid.node[node, REF] -= dz
+
+
+@inlined
+def wake(grid, node):
+    """Have a node looked at by the next settling."""
+    if grid.flag[node] & QUEUED:
+        return
+    grid.flag[node] |= QUEUED
+    size = grid.queue.shape[0]
+    at = grid.queue_ends[0] + grid.queue_ends[1]
+    grid.queue[at - size if at >= size else at] = node
+    grid.queue_ends[1] += 1
+
+
+@inlined
+def surface(grid, node):
+    """Height of the present surface [m]."""
+    return grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
+
+
+@kernel
+def wake_around(grid, node):
+    """Have a node and its eight neighbours looked at."""
+    wake(grid, node)
+    for di in range(-1, 2):
+        for dj in range(-1, 2):
+            if di != 0 or dj != 0:
+                other = neighbour(grid, node, di, dj)
+                if other >= 0:
+                    wake(grid, other)
+
+
+@kernel
+def enter_tile(table_key, table_slot, tile, slot):
+    """Put a tile into the hash table."""
+    mask = table_key.shape[0] - 1
+    at = ((tile[slot, 0] * 73856093) ^ (tile[slot, 1] * 19349663)) & mask
+    while table_key[at] >= 0:
+        at = (at + 1) & mask
+    table_key[at] = tile_key(tile[slot, 0], tile[slot, 1])
+    table_slot[at] = slot
+
+
+@kernel
+def find_nodes(grid, i, j, out):
+    """Numbers of the nodes (i, j) into `out`; unchanged where there is no tile."""
+    for k in range(i.shape[0]):
+        slot = find_tile(grid, i[k] >> SHIFT, j[k] >> SHIFT)
+        if slot >= 0:
+            local = ((i[k] & (SIDE - 1)) << SHIFT) + (j[k] & (SIDE - 1))
+            out[k] = (slot << (2 * SHIFT)) + local
