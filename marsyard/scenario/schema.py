@@ -255,8 +255,9 @@ class TorqueLaw(Part):
 
 
 class SpeedLaw(Part):
-    """A motor that holds a joint's speed while `start` ≤ t < `end`:
-    torque = gain (speed − rate), within ± limit, implicit in the rate and so stable at any gain."""
+    """A motor that holds a joint's speed while `start` ≤ t < `end`: torque = gain (speed − rate +
+    lag/0.1 s), within ± limit, where lag is the angle by which the joint is behind ∫ speed dt: at
+    speed 0 it holds still. Implicit, and so stable at any gain."""
 
     joints: str | tuple[str, ...] = Field(
         description="a role (drives, steering, …), a joint, or a list of joints"

@@ -128,6 +128,7 @@ class Commands(NamedTuple):
     servo_gain: Array  # float64[njoint], 0 = no speed law
     servo_limit: Array  # float64[njoint]
     servo_full: Array  # float64[njoint], −1, 1 while at the limit, else 0
+    servo_lag: Array  # float64[njoint], angle by which the joint is behind [rad]
     manual: Array  # float64[nv], set by hand from Python, added to the laws
 
 

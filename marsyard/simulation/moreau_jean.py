@@ -59,6 +59,8 @@ OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACT
 #: what the soil contact model answered is added to this
 SOIL = 100
 NEEDS_TILES = SOIL + soil_status.NEEDS_TILES
+#: time in which a motor with a speed law makes up for the angle it has missed [s]
+SERVO_TIME = 0.1
 # a predicted gap counts as closed up to this much [m]: what projection and rounding leave open;
 # without it some contacts of a resting pile are missed in turn, and it creeps
 TOUCHING = 1e-9
@@ -130,21 +132,26 @@ def free_velocity(F, m, d, model, data, scheme, commands, soil, work):
 
 @kernel
 def hold_speeds(model, data, commands, h, v):
-    """Motors with a speed law: torque at the present rate, and gain into the inertia matrix.
+    """Motors with a speed law: torque = gain (ω_s − ω + (α_s − α)/T), α_s = ∫ ω_s dt.
 
-    A motor that would exceed its limit gives its limit until the speed is reached.
+    The torque is that at the end of the step, with gain in the inertia matrix. A motor that would
+    exceed its limit gives its limit until the speed is reached, and forgets the angle it missed.
     """
     for j in range(commands.torque.shape[0]):
         commands.torque[j] = commands.given[j]
         gain = commands.servo_gain[j]
         if gain == 0.0:
+            commands.servo_lag[j] = 0.0
             continue
         i = model.joint_dof[j]
         limit = commands.servo_limit[j]
         error = commands.servo_speed[j] - v[i]
+        # α_s − α at the end of the step if the speed stays, per T
+        error += (commands.servo_lag[j] + h * error) / SERVO_TIME
         diagonal = data.inertia[model.diagonal[i]]
+        implicit = gain * (h + h * h / SERVO_TIME)
         if commands.servo_full[j] == 0.0:
-            if abs(gain * error) / (1.0 + h * gain / diagonal) > limit:
+            if abs(gain * error) / (1.0 + implicit / diagonal) > limit:
                 commands.servo_full[j] = math.copysign(1.0, error)
         elif commands.servo_full[j] * error <= 0.0:
             commands.servo_full[j] = 0.0
@@ -152,7 +159,7 @@ def hold_speeds(model, data, commands, h, v):
             commands.torque[j] += commands.servo_full[j] * limit
         else:
             commands.torque[j] += gain * error
-            data.inertia[model.diagonal[i]] += h * gain
+            data.inertia[model.diagonal[i]] += implicit
 
 
 @kernel
@@ -160,11 +167,16 @@ def account_for_motors(model, data, commands, h, v, sums):
     """Torques as they have acted, now that the end velocity is known, and their work."""
     for j in range(commands.torque.shape[0]):
         i = model.joint_dof[j]
-        if commands.servo_gain[j] > 0.0 and commands.servo_full[j] == 0.0:
-            torque = commands.servo_gain[j] * (commands.servo_speed[j] - data.qvel[i])
-            commands.torque[j] = commands.given[j] + torque
-            if abs(torque) > commands.servo_limit[j]:
-                commands.servo_full[j] = math.copysign(1.0, torque)
+        if commands.servo_gain[j] > 0.0:
+            error = commands.servo_speed[j] - data.qvel[i]
+            if commands.servo_full[j] == 0.0:
+                commands.servo_lag[j] += h * error
+                torque = commands.servo_gain[j] * (error + commands.servo_lag[j] / SERVO_TIME)
+                commands.torque[j] = commands.given[j] + torque
+                if abs(torque) > commands.servo_limit[j]:
+                    commands.servo_full[j] = math.copysign(1.0, torque)
+            else:
+                commands.servo_lag[j] = 0.0
         sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
 
 

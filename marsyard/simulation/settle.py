@@ -30,6 +30,9 @@ _HOLD = 1e6  # damping that holds drives and steering [N·m·s/rad]
 _HOLD_BASE = 1e10  # and the base [N·s/m, N·m·s/rad]
 _STEP = 2e-3  # [s]
 _MAX_STEPS = 20000
+# on soil, stresses between the wheels fade slowly and without consequence
+_MAX_STEPS_SOIL = 5000
+_SLOW_ON_SOIL = 2e-5  # [m/s]
 
 
 def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, str]:
@@ -137,6 +140,9 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
     s._soil_loop.numbers[:2] = _STEP
     s.data.qvel[:] = 0.0
     s.data.qfrc_applied[:] = 0.0
+    slow = 1e-6 if upright else 1e-9
+    if soil is not None:
+        slow = _SLOW_ON_SOIL
     done, status = 0, NEEDS_TILES
     while status == NEEDS_TILES:
         if soil is not None:
@@ -144,7 +150,7 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
         status, done = sink(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
             s._ground, law, scheme, s._commands, s._soil_loop, s._contacts, s._work, s._sums,
-            1e-6 if upright else 1e-9, done, _MAX_STEPS,
+            slow, done, _MAX_STEPS if soil is None else _MAX_STEPS_SOIL,
         )  # fmt: skip
     if status != OK:
         raise InputError("robot.settle: the robot could not be placed on the ground")

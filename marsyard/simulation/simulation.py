@@ -356,7 +356,7 @@ class Simulation:
             stack=np.zeros(STACK), state=np.zeros(len(STATE_NAMES)),
             angles=np.zeros(n), rates=np.zeros(n), torque=np.zeros(n), given=np.zeros(n),
             servo_speed=np.zeros(n), servo_gain=np.zeros(n), servo_limit=np.zeros(n),
-            servo_full=np.zeros(n),
+            servo_full=np.zeros(n), servo_lag=np.zeros(n),
             manual=np.zeros(self.model.nv),
         )  # fmt: skip
 
@@ -479,6 +479,7 @@ class Simulation:
             "manual": self._commands.manual, "given": self._commands.given,
             "servo_speed": self._commands.servo_speed, "servo_gain": self._commands.servo_gain,
             "servo_limit": self._commands.servo_limit, "servo_full": self._commands.servo_full,
+            "servo_lag": self._commands.servo_lag,
             "contact_key": self._contacts.old_key,
             "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
         }  # fmt: skip

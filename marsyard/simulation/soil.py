@@ -87,7 +87,7 @@ class SoilLoop(NamedTuple):
     sums: Array  # float64[b, SUM_COLUMNS]
     numbers: Array  # float64[10], the fields of `Options`
     table: Array  # int64[tables, 5], addresses and shapes of the arrays of the law
-    flow_after: Array  # float64[1], way of the fastest body between two flows [m]; 0 = none
+    flow_after: Array  # float64[1], way of the fastest body between two flows [m]
     travel: Array  # float64[1], way since the last flow [m]
     evaluations: Array  # int64[1], of the forces, so far
     answer: Array  # int64[1]
@@ -394,7 +394,7 @@ def record_soil(soil, records, row):
 @kernel
 def flow_soil(F, soil, time):
     """Lay displaced soil down and let it slide, if bodies have moved far enough since the last."""
-    if soil.flow_after[0] <= 0.0 or soil.travel[0] < soil.flow_after[0]:
+    if soil.travel[0] < soil.flow_after[0]:
         return
     soil.travel[0] = 0.0
     soil.numbers[2] = time

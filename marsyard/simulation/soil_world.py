@@ -251,7 +251,7 @@ def _assemble(
     bounds = (-np.inf, np.inf, -np.inf, np.inf)
     if grid.terrain.bounds is not None and grid.outside == "stop":
         bounds = grid.terrain.bounds
-    after = options.flow_travel * grid.spacing if options.flow else 0.0
+    after = options.flow_travel * grid.spacing
     loop = SoilLoop(
         body=np.array([b.body for b in found], dtype=np.int64),
         joint=np.array([b.joint for b in found], dtype=np.int64),

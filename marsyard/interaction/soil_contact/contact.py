@@ -26,7 +26,8 @@ shear stress [Pa], on the body against its motion, in the tangent plane
     Krenn's Coulomb form, τ = (c + p tan φ) v̂, is the limit of small K; it is taken with a stick
     length of a tenth of a millimetre in place of K, which removes its singularity at rest.
     K may differ along and across the wheel.
-    m belongs to the contact of this body with this node: it starts at zero when the body arrives.
+    m belongs to the contact of this body with this node: it starts at zero when the body arrives,
+    and is forgotten with the first flow after it has left.
 
 force on the body [N]
     F = A (p n − τ m-direction),   A = weight · ds²/n_z                      eq. (4)
@@ -169,7 +170,8 @@ def body_contact(grid, soils, bodies, patch, options, b):
 def match(grid, patch, b, found):
     """Carry the contact state over to the nodes now found; both lists are in order of their keys.
 
-    Nodes that were left are woken, and stay listed while their displaced soil is not laid down.
+    Nodes that were left are woken. They stay listed until the next flow: a node that trembles in
+    and out of a wheel's edge is still the same contact.
     """
     old = patch.side[b]
     new = 1 - old
@@ -184,12 +186,11 @@ def match(grid, patch, b, found):
             if patch.touching[old, b, i]:
                 grid.flag[node] &= ~UNDER & 0xFF
                 wake_around(grid, node)
-            if patch.state[old, b, i, V_SINKAGE] + patch.state[old, b, i, V_PUSHED] > 0.0:
-                if n >= room:
-                    return False
-                _carry(patch, old, new, b, i, n)
-                patch.touching[new, b, n] = 0
-                n += 1
+            if n >= room:
+                return False
+            _carry(patch, old, new, b, i, n)
+            patch.touching[new, b, n] = 0
+            n += 1
             i += 1
         if k == found:
             break
@@ -197,9 +198,6 @@ def match(grid, patch, b, found):
             return False
         if i < count and patch.key[old, b, i] == key:
             _carry(patch, old, new, b, i, n)
-            if not patch.touching[old, b, i]:
-                patch.state[new, b, n, M_ALONG] = 0.0
-                patch.state[new, b, n, M_ACROSS] = 0.0
             i += 1
         else:
             patch.key[new, b, n] = key

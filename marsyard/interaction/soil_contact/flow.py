@@ -73,18 +73,19 @@ def lay_down(grid, bodies, patch, options, b):
     waiting = 0.0
     for i in range(count):
         waiting += patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED]
-    if waiting <= 0.0:
-        return
-    n = find_border(grid, bodies, patch, b)
-    if n == 0:
-        return
-    for k in range(n):
-        patch.border_amount[k] = 0.0
-    for i in range(count):
-        state = patch.state[now, b, i]
-        if state[V_SINKAGE] + state[V_PUSHED] > 0.0:
-            offer(grid, patch, options, patch.node[now, b, i], state, n)
-    rest = take(grid, patch, n) / waiting
+    n = 0
+    rest = 0.0
+    if waiting > 0.0:
+        rest = 1.0
+        n = find_border(grid, bodies, patch, b)
+    if n > 0:
+        for k in range(n):
+            patch.border_amount[k] = 0.0
+        for i in range(count):
+            state = patch.state[now, b, i]
+            if state[V_SINKAGE] + state[V_PUSHED] > 0.0:
+                offer(grid, patch, options, patch.node[now, b, i], state, n)
+        rest = take(grid, patch, n) / waiting
     for k in range(n):
         node = patch.border[k]
         grid.flag[node] &= ~MARKED & 0xFF
@@ -95,11 +96,12 @@ def lay_down(grid, bodies, patch, options, b):
     kept = 0
     for i in range(count):
         state = patch.state[now, b, i]
-        state[V_SINKAGE] = rest * (state[V_SINKAGE] + state[V_PUSHED])
-        state[V_PUSHED] = 0.0
-        state[PUSH_X] = 0.0
-        state[PUSH_Y] = 0.0
-        if patch.touching[now, b, i] or rest > 0.0:
+        if n > 0:
+            state[V_SINKAGE] = rest * (state[V_SINKAGE] + state[V_PUSHED])
+            state[V_PUSHED] = 0.0
+            state[PUSH_X] = 0.0
+            state[PUSH_Y] = 0.0
+        if patch.touching[now, b, i] or state[V_SINKAGE] + state[V_PUSHED] > 0.0:
             if kept < i:
                 patch.key[now, b, kept] = patch.key[now, b, i]
                 patch.node[now, b, kept] = patch.node[now, b, i]

@@ -46,7 +46,12 @@ def tiles_ready(grid, bodies):
 
 @kernel
 def soil_flow(grid, soils, bodies, patch, options, most):
-    """Lay displaced soil down and let it slide. Returns how many nodes were looked at."""
+    """Lay displaced soil down and let it slide. Returns how many nodes were looked at.
+
+    Without flow, contacts that have ended are forgotten, and that is all.
+    """
     for b in range(patch.side.shape[0]):
         lay_down(grid, bodies, patch, options, b)
+    if not options.flow:
+        return 0
     return settle(grid, soils, bodies, patch, options.time, most)
