@@ -219,6 +219,7 @@ class SoilGrid:
         first, count = (int(v) for v in a.queue_ends)
         out["tile"] = a.tile[:n].copy()
         out["top"] = a.top[:n].copy()
+        out["request"] = a.request[: int(a.request_count[0])].copy()
         out["queue"] = np.take(a.queue, np.arange(first, first + count), mode="wrap")
         return out
 
@@ -235,6 +236,8 @@ class SoilGrid:
         for name in _CHANGING:
             getattr(a, name)[: len(state[name])] = state[name]
         a.top[: len(tiles)] = state["top"]
+        a.request[: len(state["request"])] = state["request"]
+        a.request_count[0] = len(state["request"])
         a.queue[: len(state["queue"])] = state["queue"]
         a.queue_ends[:] = 0, len(state["queue"])
 

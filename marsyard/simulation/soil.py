@@ -2,7 +2,8 @@
 
 Before a step the soil's forces on all bodies that may touch it are evaluated at the step's
 configuration, together with their derivative B with respect to each body's velocity
-V = (velocity of the centre, spin about the axle). With J the Jacobian of V, the step solves
+V = (velocity of the centre, spin about the axle or, for bodies that are no wheels, angular
+velocity). With J the Jacobian of V, the step solves
 
     (M + … + h Σ JᵀBJ) (v⁺ − v) = h (… + Σ J₆ᵀ F)
 
@@ -276,6 +277,7 @@ def add_soil_inertia(data, soil, h):
             continue
         J = soil.jacobian[b]
         ax, ay, az = soil.axis[b, 0], soil.axis[b, 1], soil.axis[b, 2]
+        is_wheel = soil.wheel[b] >= 0
         n = soil.chain_count[b]
         for i in range(n):
             x, y, z = J[0, i], J[1, i], J[2, i]
@@ -284,9 +286,18 @@ def add_soil_inertia(data, soil, h):
             gy = h * (B[1] * x + B[3] * y + B[4] * z + B[7] * s)
             gz = h * (B[2] * x + B[4] * y + B[5] * z + B[8] * s)
             gs = h * (B[6] * x + B[7] * y + B[8] * z + B[9] * s)
+            rx, ry, rz = gs * ax, gs * ay, gs * az
+            if not is_wheel:
+                p, q, r = J[3, i], J[4, i], J[5, i]
+                gx += h * (B[10] * p + B[11] * q + B[12] * r)
+                gy += h * (B[13] * p + B[14] * q + B[15] * r)
+                gz += h * (B[16] * p + B[17] * q + B[18] * r)
+                rx = h * (B[10] * x + B[13] * y + B[16] * z + B[19] * p + B[20] * q + B[21] * r)
+                ry = h * (B[11] * x + B[14] * y + B[17] * z + B[20] * p + B[22] * q + B[23] * r)
+                rz = h * (B[12] * x + B[15] * y + B[18] * z + B[21] * p + B[23] * q + B[24] * r)
             for j in range(i + 1):
                 value = gx * J[0, j] + gy * J[1, j] + gz * J[2, j]
-                value += gs * (ax * J[3, j] + ay * J[4, j] + az * J[5, j])
+                value += rx * J[3, j] + ry * J[4, j] + rz * J[5, j]
                 at = soil.address[b, i, j]
                 if at >= 0:
                     data.inertia[at] += value
@@ -321,6 +332,14 @@ def account_for_soil(data, soil, wheels, h, sums):
         fz = F[2] - (B[2] * x + B[4] * y + B[5] * z + B[8] * s)
         spin = B[6] * x + B[7] * y + B[8] * z + B[9] * s
         mx, my, mz = F[3] - spin * ax, F[4] - spin * ay, F[5] - spin * az
+        if soil.wheel[b] < 0:
+            p, q, r = wx - V[3], wy - V[4], wz - V[5]
+            fx -= B[10] * p + B[11] * q + B[12] * r
+            fy -= B[13] * p + B[14] * q + B[15] * r
+            fz -= B[16] * p + B[17] * q + B[18] * r
+            mx -= B[10] * x + B[13] * y + B[16] * z + B[19] * p + B[20] * q + B[21] * r
+            my -= B[11] * x + B[14] * y + B[17] * z + B[20] * p + B[22] * q + B[23] * r
+            mz -= B[12] * x + B[15] * y + B[18] * z + B[21] * p + B[23] * q + B[24] * r
         row = soil.sums[b]
         row[S_FX] += h * fx
         row[S_FY] += h * fy

@@ -27,6 +27,7 @@ from marsyard.interaction.soil_contact.arrays import (
     LEFT_THE_MAP,
     MESH,
     SOIL_COLUMNS,
+    STIFF_COLUMNS,
     TOTAL_COLUMNS,
     WHEEL,
     Bodies,
@@ -135,7 +136,7 @@ class SoilWorld:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go back to a saved state."""
         prefix = "soil_"
-        names = ("tile", "top", "ref", "depth", "flag", "time", "queue")
+        names = ("tile", "top", "request", "ref", "depth", "flag", "time", "queue")
         self.grid.restore({name: state[prefix + name] for name in names})
         p = self.patch
         p.side[:] = 0
@@ -285,7 +286,8 @@ def no_soil(nv: int) -> SoilLoop:
         body=f(0, i), joint=f(0, i), geom=f(0, i), wheel=f(0, i), root=f(0, i), reach=f(0),
         chain=f((0, 1), i),
         chain_count=f(0, i), address=f((0, 1, 1), i), jacobian=f((0, 6, 1)), centre=f((0, 3)),
-        axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)), stiff=f((0, 10)),
+        axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)),
+        stiff=f((0, STIFF_COLUMNS)),
         total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
         sums=f((0, SUM_COLUMNS)), numbers=f(10), table=f((TABLES, 5), i), flow_after=f(1),
         travel=f(1), evaluations=f(1, i), answer=f(1, i),

@@ -27,6 +27,7 @@ FASTEST = 10.0  # [m/s]
 LIMIT_MARGIN = 0.05
 _TILE = 50.0  # half size of a drawn plane [m]
 _AWAY = (1.0, 1.0, 1.0)  # any place but the origin [m]
+_SLACK = 1e9  # free length of a tether before the start [m]
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ def _add_tethers(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
         spec.worldbody.add_site(name=f"{name}:far", pos=_AWAY)
         tendon = spec.add_tendon(name=name)
         tendon.stiffness = [tether.stiffness, 0.0, 0.0]
-        tendon.springlength = [0.0, tether.length or 0.0]
+        tendon.springlength = [0.0, _SLACK]
         tendon.wrap_site(f"{name}:near")
         tendon.wrap_site(f"{name}:far")
 
@@ -233,9 +234,10 @@ def fix_tethers(world: World, data: mujoco.MjData, scenario: Scenario) -> None:
             base = m.body(world.robot.base).id if world.robot.base else 1
             forward = data.xmat[base].reshape(3, 3)[:, 0] * (1.0, 1.0, 0.0)
             m.site_pos[far] = start - tether.behind * forward / np.linalg.norm(forward)
-        if tether.length is None:
+        length = tether.length
+        if length is None:
             length = float(np.linalg.norm(start - m.site_pos[far]))
-            m.tendon_lengthspring[m.tendon(f"tether:{tether.name}").id] = (0.0, length)
+        m.tendon_lengthspring[m.tendon(f"tether:{tether.name}").id] = (0.0, length)
 
 
 def _check_roles(spec: mujoco.MjSpec, robot: Robot) -> None:

@@ -27,8 +27,9 @@ F_X, F_Y, F_Z, F_PRESSURE, F_ALONG, F_ACROSS, F_AREA = range(7)
 FIELD_COLUMNS = 7
 # columns of Patch.force, the law's answer for each body
 FORCE_COLUMNS = 6
-# columns of Patch.stiff: xx, xy, xz, yy, yz, zz of the centre, coupling x, y, z with spin, spin
-STIFF_COLUMNS = 10
+# columns of Patch.stiff: xx, xy, xz, yy, yz, zz of the centre; for wheels coupling x, y, z with
+# spin, spin; for other bodies from 10 on: coupling with rotation (9, by rows), rotation (6)
+STIFF_COLUMNS = 25
 # columns of Patch.total, what a step adds up for each body
 (
     T_AREA, T_PLAN, T_NORMAL, T_COMPACTION, T_BULLDOZING, T_PRESSURE, T_SHEAR, T_PLASTIC_WORK,

@@ -35,7 +35,8 @@ force on the body [N]
     of a wheel is then b ∫ p dz, Bekker's compaction resistance.
 
 Time stepping. The stress is predicted for the end of the step, p ← p − θ h (∂p/∂z) v_n, and the
-forces' derivative with respect to the body's velocity V = (v_centre, spin about the axle),
+forces' derivative with respect to the body's velocity V = (v_centre, spin about the axle; the
+whole angular velocity for bodies other than wheels),
 
     B = Σ A [ (R + θ h ∂p/∂z) n nᵀ + τ_max (∂m/∂v) ],   symmetric and not negative,
 
@@ -237,6 +238,9 @@ def stresses(grid, soils, bodies, patch, options, b, found):
     state = patch.state[patch.side[b], b]
     touching = patch.touching[patch.side[b], b]
     field = patch.field[b]
+    stiff = patch.stiff[b]
+    for k in range(10, stiff.shape[0]):
+        stiff[k] = 0.0
     plan = 0.0
     for k in range(found):
         plan += patch.found[k, WEIGHT] * ds2
@@ -354,6 +358,17 @@ def stresses(grid, soils, bodies, patch, options, b, found):
             Bys += ga * arm * ty
             Bzs += ga * arm * tz
             Bss += ga * arm * arm
+        else:
+            for d in range(3):
+                coefficient, dx, dy, dz_ = cn, nx, ny, nz
+                if d == 1:
+                    coefficient, dx, dy, dz_ = ga, tx, ty, tz
+                elif d == 2:
+                    coefficient, dx, dy, dz_ = gc, cx, cy, cz
+                add_rotation(
+                    stiff, coefficient, dx, dy, dz_,
+                    py * dz_ - pz * dy, pz * dx - px * dz_, px * dy - py * dx,
+                )  # fmt: skip
 
         # plastic sinkage, and soil carried along by slip
         below = z - grid.node[node, REF]
@@ -397,7 +412,6 @@ def stresses(grid, soils, bodies, patch, options, b, found):
     patch.field_count[b] = found
     force = patch.force[b]
     force[0], force[1], force[2], force[3], force[4], force[5] = Fx, Fy, Fz, Mx, My, Mz
-    stiff = patch.stiff[b]
     stiff[0], stiff[1], stiff[2], stiff[3], stiff[4] = Bxx, Bxy, Bxz, Byy, Byz
     stiff[5], stiff[6], stiff[7], stiff[8], stiff[9] = Bzz, Bxs, Bys, Bzs, Bss
     total = patch.total[b]
@@ -413,6 +427,26 @@ def stresses(grid, soils, bodies, patch, options, b, found):
     total[T_SHEAR_WORK] = t_sheared
     total[T_NODES] = found
     total[T_VOLUME] = t_volume
+
+
+@inlined
+def add_rotation(stiff, c, dx, dy, dz, ex, ey, ez):
+    """Add c d eᵀ and c e eᵀ, e = r × d, to the parts of B that belong to rotation."""
+    stiff[10] += c * dx * ex
+    stiff[11] += c * dx * ey
+    stiff[12] += c * dx * ez
+    stiff[13] += c * dy * ex
+    stiff[14] += c * dy * ey
+    stiff[15] += c * dy * ez
+    stiff[16] += c * dz * ex
+    stiff[17] += c * dz * ey
+    stiff[18] += c * dz * ez
+    stiff[19] += c * ex * ex
+    stiff[20] += c * ex * ey
+    stiff[21] += c * ex * ez
+    stiff[22] += c * ey * ey
+    stiff[23] += c * ey * ez
+    stiff[24] += c * ez * ez
 
 
 @inlined

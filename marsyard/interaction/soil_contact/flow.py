@@ -16,7 +16,8 @@ Erosion (eqs. (11), (12)). A node i loses soil to its eight neighbours j that li
     limit_ij = max(d_ij tan φ_r, u_i − u_j)
 
 where d_ij is their distance, φ_r the angle of repose of the soil at i and u the undisturbed
-heights: natural slopes stand as they are. Half of the largest excess is moved, to the neighbours in
+heights: natural slopes stand as they are, and keep a film of 0.1 mm where they are as steep as
+that. Half of the largest excess is moved, to the neighbours in
 proportion to their excess. Only nodes that changed, and their neighbours, are looked at. Soil under
 a body neither leaves nor arrives, and under a wheel's overhang only the free height is filled; a
 slope held up by a wheel is looked at again in the next flow. Soil slides to a slope smaller by one
@@ -59,6 +60,8 @@ from marsyard.jit import inlined, kernel
 _REST = 0.98
 #: under a wheel this much free height counts as none [m]
 _TIGHT = 1e-6
+#: on slopes as steep as the angle of repose so much loose soil stays [m]
+_FILM = 1e-4
 # the eight neighbours, and their distances in grid spacings
 _DI = (-1, 1, 0, 0, -1, -1, 1, 1)
 _DJ = (0, 0, -1, 1, -1, 1, -1, 1)
@@ -217,7 +220,7 @@ def take(grid, patch, n):
 
 @inlined
 def around(grid, node, k):
-    """Neighbour number k of eight: its node, or −1 if it is under a body or has no tile yet."""
+    """Neighbour number k of eight: its node, −1 if it is under a body, −2 if it has no tile yet."""
     di = _DI[k]
     dj = _DJ[k]
     local = node & (SIDE * SIDE - 1)
@@ -227,9 +230,20 @@ def around(grid, node, k):
         other = node + di * SIDE + dj
     else:
         other = neighbour(grid, node, di, dj)
-    if other >= 0 and grid.flag[other] & UNDER:
+        if other < 0:
+            return -2
+    if grid.flag[other] & UNDER:
         return -1
     return other
+
+
+@inlined
+def too_steep(drop, limit, natural):
+    """A drop [m] to a neighbour sets soil sliding: more than the angle of repose, or, where the
+    natural slope is as steep as that, more than a film above it."""
+    if natural >= _REST * limit:
+        return drop > natural + _FILM
+    return drop > limit * (1.0 + 1e-12) + 1e-12
 
 
 @kernel
@@ -254,12 +268,24 @@ def settle(grid, soils, bodies, patch, time, most):
         top = surface(grid, node)
         # first look: is any neighbour too low?
         steep = False
+        later = False
         for k in range(8):
             other = around(grid, node, k)
             if other >= 0:
-                limit = max(_DISTANCE[k] * ds * slope, base - grid.node[other, BASE])
-                if top - surface(grid, other) > limit * (1.0 + 1e-12) + 1e-12:
-                    steep = True
+                steep = steep or too_steep(
+                    top - surface(grid, other),
+                    _DISTANCE[k] * ds * slope,
+                    base - grid.node[other, BASE],
+                )
+            elif other == -2:
+                later = True
+        if later:
+            # its tile was asked for and will be there with the next flow
+            if held >= patch.border.shape[0]:
+                wake(grid, node)
+                break
+            patch.border[held] = node
+            held += 1
         if not steep:
             continue
         # then: how much may go, and where there is room
@@ -281,10 +307,13 @@ def settle(grid, soils, bodies, patch, time, most):
             if free <= _TIGHT:
                 wheel_above = True
                 continue
-            steep = steep or drop > max(distance, natural) * (1.0 + 1e-12) + 1e-12
+            steep = steep or too_steep(drop, distance, natural)
             largest = max(largest, excess)
             total += excess
-        if wheel_above and held < patch.border.shape[0]:
+        if wheel_above and not later:
+            if held >= patch.border.shape[0]:
+                wake(grid, node)
+                break
             patch.border[held] = node
             held += 1
         if not steep:

@@ -13,7 +13,7 @@ a surface of revolution about its axle a with radius R(y) at lateral place y:
     (1 − a_z²) t² − 2 a_z u t + |p|² − u² − R² = 0,   u = a·p,   lower root,
 
 and the slab |y| ≤ w/2 at t = (∓w/2 − u)/a_z; the wheel is entered at the later of the two. Where R
-depends on y, y = u + a_z t is found by iteration (none is needed for a level axle).
+depends on y = u + a_z t, Newton's method goes on from there (not needed for a level axle).
 
 Other bodies are triangle meshes: each triangle that faces down is laid over the nodes it covers,
 and all nodes get the same weight, so that together they stand for the area of the lower side as
@@ -92,22 +92,37 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
     slope = 0.0
     if abs(u) > half + radius * abs(az):
         return False, t, y, R, slope, 0.0
-    per_A = 1.0 / (1.0 - az * az)
     square = px * px + py * py - u * u
-    if rounding == 0.0 and crown == 0.0:
+    profiled = rounding > 0.0 or crown > 0.0
+    if profiled and abs(az) < 1e-9:
+        R, slope = tread(radius, half, rounding, crown, min(max(u, -half), half))
+    if 1.0 - az * az < 1e-9:
+        # an axle that points up: entered through a flat side, or not at all
+        if square > R * R:
+            return False, t, y, R, slope, 0.0
+        t = -1e6
+    else:
+        # the cylinder of the largest radius
+        per_A = 1.0 / (1.0 - az * az)
         disc = az * az * u * u * per_A * per_A - per_A * (square - R * R)
         if disc < 0.0:
             return False, t, y, R, slope, 0.0
         t = az * u * per_A - math.sqrt(disc)
-    else:
-        y = min(max(u, -half), half)
-        for _ in range(1 if abs(az) < 1e-9 else 4):
-            R, slope = tread(radius, half, rounding, crown, y)
-            disc = az * az * u * u * per_A * per_A - per_A * (square - R * R)
-            if disc < 0.0:
-                return False, t, y, R, slope, 0.0
-            t = az * u * per_A - math.sqrt(disc)
-            y = min(max(u + az * t, -half), half)
+        if profiled and abs(az) >= 1e-9:
+            # from below onto the tread inside it, a convex function of t
+            for _ in range(30):
+                y = u + az * t
+                R, slope = tread(radius, half, rounding, crown, min(max(y, -half), half))
+                if abs(y) > half:
+                    slope = 0.0
+                rho = math.sqrt(max(square + u * u + t * t - y * y, 1e-18))
+                rate = (t - y * az) / rho - slope * az
+                if rho - R > 1e-13 and rate > -1e-9:
+                    return False, t, y, R, slope, 0.0
+                change = (rho - R) / rate
+                t -= change
+                if abs(change) < 1e-13:
+                    break
     # the flat side, if the axle is not level
     y = u + az * t
     if abs(y) > half:
@@ -159,7 +174,7 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     i1 = int(math.floor((cx + hx) / ds)) + 1
     j0 = int(math.ceil((cy - hy) / ds)) - 1
     j1 = int(math.floor((cy + hy) / ds)) + 1
-    D = ds * max(abs(ax), abs(ay)) / flat
+    D = ds * max(abs(ax), abs(ay)) / flat if flat > 1e-5 else ds
     per_D = 1.0 / D
     square = radius * radius
     # rows of nodes are taken along y: where the axle is not along x they are cut to the width
@@ -219,8 +234,10 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
                         continue
                     if n >= room:
                         return -TOO_MANY_NODES
-                    strip = 0.5 * D if half - y >= D else half - y
-                    strip += 0.5 * D if half + y >= D else half + y
+                    strip = D
+                    if side == 0.0:
+                        strip = 0.5 * D if half - y >= D else half - y
+                        strip += 0.5 * D if half + y >= D else half + y
                     patch.found_key[n] = rank * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
                     patch.found_node[n] = node
                     row_n = patch.found[n]
@@ -239,7 +256,11 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
 @inlined
 def _outside(xa, ya, xb, yb, px, py):
     """The point lies left of the edge from a to b, or on an edge that belongs to its neighbour."""
-    e = (xb - xa) * (py - ya) - (yb - ya) * (px - xa)
+    # from the same end for both triangles at the edge, so that both round alike
+    if xa < xb or (xa == xb and ya < yb):
+        e = (xb - xa) * (py - ya) - (yb - ya) * (px - xa)
+    else:
+        e = -((xa - xb) * (py - yb) - (ya - yb) * (px - xb))
     return e > 0.0 or (e == 0.0 and (yb < ya or (yb == ya and xb < xa)))
 
 
