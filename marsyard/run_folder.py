@@ -17,8 +17,8 @@ from marsyard.errors import InputError
 
 #: what a run or a study writes
 OWN = (
-    "results.nc", "scenario.yaml", "model.mjb", "figures", "report.html", "study.nc", "study.csv",
-    "members",
+    "results.nc", "scenario.yaml", "model.mjb", "figures", "report.html", "ground.nc", "study.nc",
+    "study.csv", "members",
 )  # fmt: skip
 
 

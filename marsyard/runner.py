@@ -5,6 +5,7 @@ A run folder holds
     results.nc       everything recorded, labelled (NetCDF)
     scenario.yaml    the scenario as resolved, in SI
     model.mjb        the compiled model, for the replay
+    ground.nc        the soil as the run left it, for runs on soil
     figures/*.png
     report.html      one self-contained page
 
@@ -29,7 +30,7 @@ from marsyard.run_folder import written_whole
 if TYPE_CHECKING:
     import xarray as xr
 
-    from marsyard.results import CheckResult
+    from marsyard.results import CheckResult, Ground
     from marsyard.scenario import Scenario
 
 Say = Callable[[str], Any]
@@ -49,6 +50,7 @@ class Run:
     info: Mapping[str, Any] = field(default_factory=dict)
     stopped: str | None = None
     warnings: tuple[str, ...] = ()
+    ground: Ground | None = None
 
     @property
     def report(self) -> Path | None:
@@ -143,8 +145,9 @@ def simulate(
     data = simulation.dataset()
     data.attrs["scenario"] = name
 
-    from marsyard.results import evaluate_all
+    from marsyard.results import evaluate_all, ground_of
 
+    ground = ground_of(simulation)
     checks = evaluate_all(data, scenario.report.checks)
     info = {
         "scenario": name,
@@ -159,8 +162,8 @@ def simulate(
     }
     if folder is not None:
         say("drawing figures and writing the report …")
-        _write(folder, simulation, scenario, data, checks, info)
-    return Run(name, scenario, data, checks, folder, info, stopped, heard)
+        _write(folder, simulation, scenario, data, ground, checks, info)
+    return Run(name, scenario, data, checks, folder, info, stopped, heard, ground)
 
 
 def versions() -> dict[str, str]:
@@ -178,18 +181,29 @@ def versions() -> dict[str, str]:
 
 
 def _write(
-    folder: Path, simulation: Any, scenario: Scenario, data: Any, checks: Any, info: Any
+    folder: Path,
+    simulation: Any,
+    scenario: Scenario,
+    data: Any,
+    ground: Ground | None,
+    checks: Any,
+    info: Any,
 ) -> None:
     import mujoco
 
-    from marsyard.results import save, save_figures, write_report
+    from marsyard.results import save, save_figures, save_ground, write_report
     from marsyard.scenario import dump
 
     save(data, folder / "results.nc")
+    if ground is not None:
+        save_ground(ground, folder)
     (folder / "scenario.yaml").write_text(dump(scenario), encoding="utf-8")
     mujoco.mj_saveModel(simulation.model, str(folder / "model.mjb"))
-    figures = save_figures(data, scenario.report.figures, folder / "figures")
-    write_report(folder, data, scenario, checks, figures, info)
+    report = scenario.report
+    figures = save_figures(
+        data, report.figures, folder / "figures", ground=ground, ground_figures=report.ground
+    )
+    write_report(folder, data, scenario, checks, figures, info, ground)
 
 
 # --- short names

@@ -28,11 +28,13 @@ from marsyard.results._sheet import (
     wrap,
 )
 from marsyard.results.dataset import DERIVED, REDUCTIONS, Line, lines, series
-from marsyard.scenario.schema import Figure
+from marsyard.scenario.report_schema import Figure, GroundFigures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
+
+    from marsyard.results.ground_file import Ground
 
 # distinct also to colour-blind eyes (Okabe and Ito 2008, Paul Tol's "bright")
 WHEELS = {
@@ -46,13 +48,27 @@ WHEELS = {
 AXES = {"x": "#c03a2b", "y": "#2f8f4e", "z": "#2b5fc0"}
 OTHERS = ("#2b5fc0", "#d55e00", "#2f8f4e", "#8e5bb5", "#b8860b", "#c2568a", "#4aa3b5", "#6b6b6b")
 _SMALL = ("solver_residual", "penetration")  # small by nature; elsewhere 1e-9 is rounding
+_NOISE = {"slip_angle": 1e-4, "side_force": 1e-2, "slip_ratio": 1e-6}  # below it lies nothing
 _POINTS = 2400
+_ON_SOIL = ("Slip and sinkage on soil",)
+_ON_HARD = (
+    "Contact impulses per wheel", "Gap and normal contact velocity",
+    "Sliding velocity at the wheels", "Solver",
+)  # fmt: skip
 
 
 def save_figures(
-    ds: xr.Dataset, figures: Sequence[Figure], folder: str | Path, dpi: int = 130
+    ds: xr.Dataset,
+    figures: Sequence[Figure],
+    folder: str | Path,
+    dpi: int = 130,
+    ground: Ground | None = None,
+    ground_figures: GroundFigures | None = None,
 ) -> list[FigureFile]:
-    """Draw the figures (the default ones where there are none) and the track as PNG files."""
+    """Draw the figures (the default ones where there are none) and the track as PNG files.
+
+    With a `ground` also those of the soil, as far as `ground_figures` wants them.
+    """
     folder = Path(folder)
     saved = []
     for index, figure in enumerate(figures or default_figures(ds), 1):
@@ -64,6 +80,13 @@ def save_figures(
         path = folder / f"{len(saved) + 1:02d}-track.png"
         caption = "Path of the base and the wheels' contact points, from above and from the side."
         saved.append(FigureFile("Track", caption, save_png(draw_track(ds), path, dpi)))
+    if ground is not None:
+        from marsyard.results.ground_figures import draw_all
+
+        wanted = ground_figures or GroundFigures()
+        for title, caption, canvas in draw_all(ds, ground, wanted):
+            path = folder / f"{len(saved) + 1:02d}-{slug(title)}.png"
+            saved.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
     return saved
 
 
@@ -92,14 +115,26 @@ def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
             "Motor torque and power",
             [[f"{n}.{j}" for j in driven] for n in ("motor_torque", "motor_power")],
         ),
+        ("Slip and sinkage on soil", [["slip_ratio"], ["slip_angle"], ["sinkage"]]),
+        ("Forces of the soil", [["drawbar_pull"], ["wheel_load"], ["side_force"]]),
+        (
+            "Driving torque and resistances in soil",
+            [["driving_torque"], ["compaction_resistance"], ["bulldozing_resistance"]],
+        ),
+        ("Pull of the tethers", [["tether_force"]]),
         ("Energy", [["energy_kinetic", "energy_potential", "energy"]]),
         (
             "Solver",
             [["contacts"], ["solver_iterations"], ["solver_residual"], ["penetration"]],
         ),
     ]
+    # without hard ground there is nothing to see of it
+    soil = "sinkage" in ds
+    hard = "surface" not in ds.sizes or ds.sizes["surface"] > 0
     figures = []
     for title, panels in wanted:
+        if (title in _ON_SOIL and not soil) or (title in _ON_HARD and not hard):
+            continue
         there = [tuple(n for n in names if _has(ds, n)) for names in panels]
         if any(there):
             figures.append(Figure(title=title, panels=tuple(p for p in there if p), note=None))
@@ -316,6 +351,7 @@ def _scale(ax: Axes, curves: list[Line]) -> None:
     if values.size:
         middle, spread = (values.max() + values.min()) / 2, np.ptp(values)
         tiny = 0.0 if any(c.variable in _SMALL for c in curves) else 1e-9
+        tiny = max([tiny, *(_NOISE.get(c.variable, 0.0) for c in curves)])
         if spread <= max(1e-6 * abs(middle), tiny):
             room = 0.05 * abs(middle) if abs(middle) > tiny else 1.0
             ax.set_ylim(middle - room, middle + room)

@@ -25,6 +25,7 @@ from marsyard.scenario.schema import Part, Scenario, SpeedLaw
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from marsyard.results.ground_file import Ground
     from marsyard.results.plots import FigureFile
 
 FILE_NAME = "report.html"
@@ -44,6 +45,7 @@ def write_report(
     checks: Sequence[CheckResult],
     figures: Sequence[FigureFile],
     run_info: Mapping[str, Any] | None = None,
+    ground: Ground | None = None,
 ) -> Path:
     """Write `report.html` into `folder`, whole or not at all.
 

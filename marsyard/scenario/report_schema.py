@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from marsyard.scenario.part import Part
-from marsyard.units import Time
+from marsyard.units import Length, Time
 
 
 class Figure(Part):
@@ -68,8 +68,37 @@ class Check(Measure):
     source: str = Field("", description="where the expected value comes from")
 
 
+class Section(Part):
+    """A cut through the ground that a run left."""
+
+    start: tuple[Length, Length] = Field(description="x, y of its first point [m]")
+    end: tuple[Length, Length] = Field(description="x, y of its last point [m]")
+    title: str | None = None
+
+
+class GroundFigures(Part):
+    """Figures of soft ground (kind: terrain) as the run left it."""
+
+    show: tuple[Literal["map", "section", "stress", "footprint", "energy"], ...] = Field(
+        ("map", "section", "stress", "footprint", "energy"),
+        description="map: ruts seen from above; section: a cut through them; stress: over the "
+        "contact angle; footprint: stresses under the wheels at the end; energy: motors and soil",
+    )
+    window: tuple[Length, Length, Length, Length] | None = Field(
+        None, description="xmin, xmax, ymin, ymax of the map [m]; default: all that was touched"
+    )
+    sections: tuple[Section, ...] = Field(
+        (), description="cuts; default: one across the tracks where most wheels have passed"
+    )
+    stress_start: Time | None = Field(
+        None, description="stresses are means from here [s]; default: the last fifth of the run"
+    )
+    stress_end: Time | None = None
+
+
 class Report(Part):
     """What the report shows."""
 
     figures: tuple[Figure, ...] = ()
+    ground: GroundFigures = GroundFigures()
     checks: tuple[Check, ...] = ()
