@@ -50,7 +50,7 @@ class Run:
     info: Mapping[str, Any] = field(default_factory=dict)
     stopped: str | None = None
     warnings: tuple[str, ...] = ()
-    ground: Ground | None = None
+    ground: Ground | None = field(default=None, kw_only=True)
 
     @property
     def report(self) -> Path | None:
@@ -163,7 +163,7 @@ def simulate(
     if folder is not None:
         say("drawing figures and writing the report …")
         _write(folder, simulation, scenario, data, ground, checks, info)
-    return Run(name, scenario, data, checks, folder, info, stopped, heard, ground)
+    return Run(name, scenario, data, checks, folder, info, stopped, heard, ground=ground)
 
 
 def versions() -> dict[str, str]:

@@ -61,11 +61,14 @@ def run(
 def _print(result: Any) -> None:
     from rich.console import Console
 
-    from marsyard.results import check_table
+    from marsyard.results import check_table, wheel_table
 
     console = Console()
     if result.checks:
         console.print(check_table(result.checks))
+    wheels = wheel_table(result.data)
+    if wheels is not None:
+        console.print(wheels)
     info = result.info
     simulated = float(result.data.time[-1])
     wall = max(info["wall_time"], 1e-9)

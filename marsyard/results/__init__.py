@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from marsyard.results.report import check_table, write_report
     from marsyard.results.soil_figures import draw_soils, soil_canvas
+    from marsyard.results.soil_report import WheelMean, wheel_means, wheel_table
 
 _HOME = {
     "CheckResult": "checks",
@@ -36,6 +37,7 @@ _HOME = {
     "Line": "dataset",
     "Replay": "replay",
     "Scene": "replay",
+    "WheelMean": "soil_report",
     "build_scene": "replay",
     "check_table": "report",
     "default_figures": "plots",
@@ -61,6 +63,8 @@ _HOME = {
     "serve": "replay",
     "series": "dataset",
     "soil_canvas": "soil_figures",
+    "wheel_means": "soil_report",
+    "wheel_table": "soil_report",
     "write_report": "report",
 }
 
@@ -73,6 +77,7 @@ __all__ = [
     "Line",
     "Replay",
     "Scene",
+    "WheelMean",
     "build_scene",
     "check_table",
     "default_figures",
@@ -98,6 +103,8 @@ __all__ = [
     "serve",
     "series",
     "soil_canvas",
+    "wheel_means",
+    "wheel_table",
     "write_report",
 ]
 

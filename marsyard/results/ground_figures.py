@@ -136,7 +136,8 @@ def _around(ground: Ground, ds: xr.Dataset | None) -> tuple[float, float, float,
 def _thinned(ground: Ground, box: Sequence[float]) -> xr.Dataset:
     longest = max(box[1] - box[0], box[3] - box[2])
     every = max(1, math.ceil(longest / ground.spacing / _PIXELS))
-    return ground.window(*box, every=every)
+    xmin, xmax, ymin, ymax = box
+    return ground.window(xmin, xmax, ymin, ymax, every=every)
 
 
 def _map_scale(change: np.ndarray) -> float:
@@ -163,7 +164,15 @@ def rut_colours() -> Any:
     """Blue for lower, the colour of sand for unchanged, red for higher."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    stops = ["#062a5c", "#2166ac", "#74aad2", _SAND, "#e58267", "#b2182b", "#5c0a1c"]
+    stops: list[Any] = [
+        "#062a5c",
+        "#2166ac",
+        "#74aad2",
+        tuple(_SAND),
+        "#e58267",
+        "#b2182b",
+        "#5c0a1c",
+    ]
     return LinearSegmentedColormap.from_list("ruts", stops)
 
 
@@ -629,7 +638,7 @@ def _footprint(ax: Axes, ground: Ground, wheel: Any, norm: Any, shear: float) ->
     half = ground.spacing / 2
     corners = p[:, None, :] + half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     shape = 100 * np.stack([corners @ across, corners @ along], axis=-1)
-    squares = PolyCollection(shape, array=pressure, cmap="inferno_r", norm=norm, linewidths=0.3,
+    squares = PolyCollection(list(shape), array=pressure, cmap="inferno_r", norm=norm, linewidths=0.3,
                              edgecolors="white")  # fmt: skip
     ax.add_collection(squares)
     u = data["stress_across"].values[mine] / 1000

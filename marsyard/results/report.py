@@ -20,6 +20,7 @@ import xarray as xr
 from marsyard.results._files import replacing
 from marsyard.results._page import STYLE, escape, number, pairs, quantity, tiles, vector
 from marsyard.results.checks import CheckResult
+from marsyard.results.soil_report import soil_section
 from marsyard.scenario.schema import Part, Scenario, SpeedLaw
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ def write_report(
 
     `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
     `wall_time` [s] of the loop, `compile_time` [s], `started` (a text) and `versions` (a mapping);
-    what is missing is looked up in the attributes of `ds`.
+    what is missing is looked up in the attributes of `ds`. `ground` is the soil as the run left it.
     """
     info = {**ds.attrs, **(run_info or {})}
     title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
     sections = [
         _head(title, ds, scenario, checks, info),
         section("Checks", checks_section(checks)),
+        section("Soil", soil_section(ds, scenario, ground)),
         section("What was run", parameters_section(scenario, info)),
         section("Figures", figures_section(figures)),
         section("Solver health", _health(ds, info)),
@@ -397,13 +399,19 @@ def _energy_rows(ds: xr.Dataset) -> list[tuple[str, str]]:
         ("mechanical energy at the end", quantity(energy[-1], "J")),
     ]
     work = 0.0
-    if "motor_power" in ds:
+    if "energy_motors" in ds:
+        work = float(ds["energy_motors"].values[-1] - ds["energy_motors"].values[0])
+        rows.append(("work of the motors", quantity(work, "J", 4)))
+    elif "motor_power" in ds:
         power = np.nansum(ds["motor_power"].transpose("time", ...).values, axis=1)
         work = float(np.trapezoid(power, ds["time"].values))
         rows.append(("work of the motors", quantity(work, "J", 4)))
-    rows.append(
-        ("dissipated (impact, friction, damping)", quantity(energy[0] + work - energy[-1], "J", 4))
-    )
+    lost = energy[0] + work - energy[-1]
+    if "energy_soil" in ds:
+        soil = float(ds["energy_soil"].values[-1])
+        rows.append(("taken by the soil", quantity(soil, "J", 4)))
+        lost -= soil
+    rows.append(("dissipated (impact, friction, damping)", quantity(lost, "J", 4)))
     return rows
 
 

@@ -1,0 +1,318 @@
+"""What a report and the terminal say of soil: its numbers, the law in words, ruts and wheels.
+
+Means per wheel are over the last third of the run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from marsyard import library
+from marsyard.errors import InputError
+from marsyard.ground.soil import NUMBERS, Soil, load_soil
+from marsyard.results._page import escape, number, pairs, quantity
+from marsyard.scenario.schema import Scenario
+from marsyard.scenario.soil import SoilContact, TerrainGround
+from marsyard.units import UNITS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from marsyard.results.ground_file import Ground
+
+_NAMES = {
+    "exponent": "exponent n",
+    "k_c": "cohesive modulus k_c",
+    "k_phi": "frictional modulus k_φ",
+    "cohesion": "cohesion c",
+    "friction_angle": "friction angle φ",
+    "shear_modulus": "shear modulus K",
+    "shear_modulus_lateral": "shear modulus across K",
+    "density": "density ρ",
+    "unloading_stiffness": "unloading stiffness k_u",
+    "repose_angle": "angle of repose",
+    "shear_layer": "layer dragged along",
+    "damping": "damping R",
+    "exponent_slip": "slip exponent n₁",
+    "reece_kc": "Reece's k'_c",
+    "reece_kphi": "Reece's k'_φ",
+}
+
+
+# --- means per wheel
+
+
+@dataclass(frozen=True)
+class WheelMean:
+    """Means of a wheel over the last third of a run; NaN where nothing is known."""
+
+    wheel: str
+    slip: float
+    sinkage: float  # [m]
+    pull: float  # [N]
+    load: float  # [N]
+    torque: float  # [N·m]
+
+
+def wheel_means(ds: xr.Dataset) -> list[WheelMean]:
+    """A row per wheel that meets soil; empty where there is none."""
+    if "sinkage" not in ds or not ds.sizes.get("wheel", 0) or not ds.sizes["time"]:
+        return []
+    time = ds["time"].values
+    late = time >= time[0] + (time[-1] - time[0]) * 2 / 3 - 1e-9
+
+    def mean(name: str) -> np.ndarray:
+        if name not in ds:
+            return np.full(ds.sizes["wheel"], math.nan)
+        values = ds[name].transpose("time", "wheel").values[late]
+        known = np.isfinite(values)
+        count = known.sum(axis=0)
+        total = np.where(known, values, 0.0).sum(axis=0)
+        return np.where(count > 0, total / np.maximum(count, 1), math.nan)
+
+    columns = ("slip_ratio", "sinkage", "drawbar_pull", "wheel_load", "driving_torque")
+    rows = zip(*(mean(name) for name in columns), strict=True)
+    wheels = [str(w) for w in ds["wheel"].values]
+    return [WheelMean(w, *map(float, row)) for w, row in zip(wheels, rows, strict=True)]
+
+
+_HEADS = ("slip [%]", "sinkage [mm]", "pull [N]", "load [N]", "pull/load", "torque [N·m]")
+
+
+def _cells(row: WheelMean) -> list[str]:
+    ratio = row.pull / row.load if abs(row.load) > 1e-9 else math.nan
+    values = (
+        (100 * row.slip, 1), (1000 * row.sinkage, 1), (row.pull, 1), (row.load, 1), (ratio, 3),
+        (row.torque, 2),
+    )  # fmt: skip
+    return [f"{v:.{d}f}".replace("-", "−") if math.isfinite(v) else "–" for v, d in values]
+
+
+def _total(rows: list[WheelMean]) -> WheelMean:
+    """Mean slip and sinkage, sum of forces."""
+
+    def all_of(name: str) -> np.ndarray:
+        values = np.array([getattr(r, name) for r in rows])
+        return values[np.isfinite(values)]
+
+    slip, sinkage = (
+        float(v.mean()) if (v := all_of(n)).size else math.nan for n in ("slip", "sinkage")
+    )
+    return WheelMean("all", slip, sinkage, *(float(all_of(n).sum()) for n in _SUMS))
+
+
+_SUMS = ("pull", "load", "torque")
+
+
+def wheel_table(ds: xr.Dataset) -> Table | None:
+    """The means as a compact table for the terminal; None for runs without soil."""
+    rows = wheel_means(ds)
+    if not rows:
+        return None
+    from rich.table import Table
+
+    table = Table(title="Wheels on soil, mean of the last third", title_justify="left", box=None)
+    table.add_column("wheel")
+    for head in _HEADS:
+        table.add_column(head.replace("[", r"\["), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(row.wheel, *_cells(row))
+    if len(rows) > 1:
+        table.add_section()
+        table.add_row("all", *_cells(_total(rows)), style="bold")
+    return table
+
+
+# --- the section of the report
+
+
+def soil_section(ds: xr.Dataset, scenario: Scenario, ground: Ground | None) -> str:
+    """All about soil, as HTML; empty for runs without."""
+    found = [g for g in scenario.ground if isinstance(g, TerrainGround)]
+    if not found:
+        return ""
+    part = found[0]
+    blocks = [_wheels_html(ds)]
+    blocks.append("<h3>Ground at the end</h3>" + pairs(_ground_rows(ds, part, ground)))
+    blocks.append("<h3>Law</h3>" + pairs(law_rows(scenario.interaction.soil)))
+    for index, given in enumerate(_given_soils(part, ground)):
+        blocks.append(_soil_html(given, index))
+    return "".join(blocks)
+
+
+def _wheels_html(ds: xr.Dataset) -> str:
+    rows = wheel_means(ds)
+    if not rows:
+        return ""
+    shown = [*rows, _total(rows)] if len(rows) > 1 else rows
+    heads = "".join(f'<th class="num">{escape(h)}</th>' for h in _HEADS)
+    body = "".join(
+        f"<tr><td>{escape(r.wheel)}</td>"
+        + "".join(f'<td class="num">{escape(c)}</td>' for c in _cells(r))
+        + "</tr>"
+        for r in shown
+    )
+    return (
+        "<h3>Wheels, mean of the last third of the run</h3>"
+        f'<div class="scroll"><table class="runs" id="wheels"><thead><tr><th>wheel</th>{heads}</tr>'
+        f"</thead><tbody>{body}</tbody></table></div>"
+        '<p class="soft">Slip and sinkage of all wheels are means, forces and torques sums. Pull '
+        "is the force of the soil along the heading.</p>"
+    )
+
+
+def _ground_rows(
+    ds: xr.Dataset, part: TerrainGround, ground: Ground | None
+) -> list[tuple[str, str]]:
+    rows = [("grid spacing", quantity(part.spacing, "m"))]
+    if ground is None:
+        return rows
+    sunk, risen = ground.extremes()
+    below, above = ground.volumes()
+    rows += [
+        ("nodes under a wheel at the end", _nodes(ground)),
+        ("nodes touched", f"{int(ground.touched.sum()):,}".replace(",", " ")),
+        ("deepest rut", quantity(-1000 * sunk, "mm", 3)),
+        ("highest berm", quantity(1000 * risen, "mm", 3)),
+        ("volume below and above the undisturbed ground",
+         f"{quantity(1000 * below, 'L', 3)} and {quantity(1000 * above, 'L', 3)}"),
+    ]  # fmt: skip
+    if "displaced_volume" in ds and np.isfinite(ds["displaced_volume"].values[-1]):
+        moved = 1000 * float(ds["displaced_volume"].values[-1])
+        rows.append(("volume displaced in all, counted each time", quantity(moved, "L", 3)))
+    if ground.soils:
+        rows.append(("soils", ", ".join(ground.soils)))
+    return rows
+
+
+def _nodes(ground: Ground) -> str:
+    """Fewest to most nodes in contact per wheel."""
+    data = ground.data
+    loaded = data["stress_normal"].values > 0
+    wheels = np.flatnonzero(np.abs(data["body_axle"].values).sum(axis=1) > 0)
+    owner = data["stress_body"].values
+    counts = [int((loaded & (owner == b)).sum()) for b in wheels]
+    if not counts:
+        return "no wheel"
+    return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def law_rows(options: SoilContact) -> list[tuple[str, str]]:
+    """The options of the soil contact model in words."""
+    original = (
+        options.pressure == "bekker" and options.shear == "coulomb"
+        and options.unloading == "none" and not options.slip_transport
+    )  # fmt: skip
+    changed = [
+        text
+        for here, text in (
+            (options.pressure == "reece", "Reece's pressure"),
+            (options.shear == "janosi", "Janosi-Hanamoto shear"),
+            (options.unloading == "elastic", "elastic unloading"),
+            (options.slip_transport, "slip sinkage"),
+        )
+        if here
+    ]
+    name = "soil contact model of Krenn and Hirzinger 2008"
+    name += ", original form" if original else " with " + ", ".join(changed)
+    pressure = {
+        "bekker": "Bekker, p = (k_c/b + k_φ) zⁿ",
+        "reece": "Reece, p = (c k'_c + γ b k'_φ)(z/b)ⁿ",
+    }
+    shear = {
+        "janosi": "Janosi-Hanamoto, τ = (c + p tan φ)(1 − exp(−j/K))",
+        "coulomb": f"Coulomb, full strength after {quantity(1000 * options.stick, 'mm')} of slip",
+    }
+    unloading = {
+        "elastic": f"elastic, {number(options.unloading_stiffness)} Pa/m where the soil gives none",
+        "none": "at once, no rebound",
+    }
+    flow = "none: ruts only, no berms"
+    if options.flow:
+        flow = f"every {quantity(1000 * options.flow_period, 'ms')}, laid down around the body, "
+        flow += f"cosᵐ α with m = {number(options.deposit_exponent)}, slides to the angle of repose"
+    rows = [
+        ("law", name),
+        ("normal stress", pressure[options.pressure]),
+        ("shear stress", shear[options.shear]),
+        ("unloading", unloading[options.unloading]),
+        ("damping", quantity(options.damping, "Pa·s/m") if options.damping else "that of the soil"),
+        ("flow of displaced soil", flow),
+        ("slip sinkage", "yes, grousers carry a layer of soil" if options.slip_transport else "no"),
+    ]
+    return rows
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A soil as it was used, its entries in the library and what the scenario changed."""
+
+    soil: Soil
+    entries: Mapping[str, Any]
+    changed: frozenset[str]
+    sources: tuple[str, ...]
+
+
+def _given_soils(part: TerrainGround, ground: Ground | None) -> list[_Given]:
+    """The soils of the ground, the scenario's own first."""
+    names: list[Any] = list(ground.soils) if ground is not None else []
+    if part.soil is not None:
+        names = [part.soil, *names[1:]]
+    out = []
+    for given in names:
+        try:
+            soil = load_soil(given)
+        except InputError:
+            continue
+        known = given if isinstance(given, str) else given.get("name")
+        entries, sources = {}, ()
+        if known in library.names("soils"):
+            data = library.read_yaml(library.path_of("soils", str(known)))
+            entries = data.get("numbers") or {}
+            sources = tuple(str(s) for s in data.get("sources") or ())
+        own = set() if isinstance(given, str) else {k for k in given if k != "name"}
+        out.append(_Given(soil, entries, frozenset(own), sources))
+    return out
+
+
+def _soil_html(given: _Given, index: int) -> str:
+    soil, rows = given.soil, []
+    for name, kind in NUMBERS.items():
+        value = getattr(soil, name)
+        if value is None or (
+            value == 0 and name not in given.entries and name not in given.changed
+        ):
+            continue
+        entry = given.entries.get(name)
+        entry = entry if isinstance(entry, Mapping) else {}
+        whence, source = str(entry.get("provenance", "")), str(entry.get("source", ""))
+        if name in given.changed:
+            whence, source = "scenario", "set in the scenario"
+        rows.append(
+            f"<tr><td>{escape(_NAMES[name])}</td>"
+            f'<td class="num">{escape(_value(value, kind.dimension))}</td>'
+            f'<td>{escape(whence or "–")}</td><td class="soft">{escape(source)}</td></tr>'
+        )
+    title = f": {soil.title}" if soil.title else ""
+    return (
+        f"<h3>Soil {escape(soil.name)}{escape(title)}</h3>"
+        f'<div class="scroll"><table id="soil-{index}"><thead><tr><th>number</th>'
+        '<th class="num">value</th><th>provenance</th><th>source</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _value(value: float, dimension: str) -> str:
+    """A number of a soil with a handy unit."""
+    if dimension == "angle":
+        return quantity(math.degrees(value), "°", 4)
+    if dimension == "length":
+        return quantity(1000 * value, "mm", 4)
+    unit = next(iter(UNITS.get(dimension, {"": 1.0})))
+    return quantity(value, unit, 5)
