@@ -638,8 +638,9 @@ def _footprint(ax: Axes, ground: Ground, wheel: Any, norm: Any, shear: float) ->
     half = ground.spacing / 2
     corners = p[:, None, :] + half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     shape = 100 * np.stack([corners @ across, corners @ along], axis=-1)
-    squares = PolyCollection(list(shape), array=pressure, cmap="inferno_r", norm=norm, linewidths=0.3,
-                             edgecolors="white")  # fmt: skip
+    squares = PolyCollection(
+        list(shape), array=pressure, cmap="inferno_r", norm=norm, linewidths=0.3, edgecolors="white"
+    )
     ax.add_collection(squares)
     u = data["stress_across"].values[mine] / 1000
     v = data["stress_along"].values[mine] / 1000

@@ -121,8 +121,8 @@ class Ground:
         `height`, `undisturbed`, `change` [m], `depth` [m], `soil` (index) and `time` [s]. Where no
         tile is, the change and depth are 0, the heights those of the terrain, or NaN and soil −1
         where the terrain is not at hand. With `every` above 1 only every so-maniest node along x
-        and y is given; its change is the largest, up or down, of the nodes it stands for, so that
-        ruts do not get lost.
+        and y is given; its change is the largest, up or down, of the nodes it stands for, its time
+        the latest of theirs, so that ruts do not get lost.
         """
         if not (np.isfinite([xmin, xmax, ymin, ymax]).all() and xmin < xmax and ymin < ymax):
             raise InputError(
@@ -140,9 +140,9 @@ class Ground:
         jj, ii = np.meshgrid(j, i, indexing="ij")
         nodes = self._nodes(ii, jj)
         undisturbed, soil = self._undisturbed(ii, jj, nodes)
-        change = self._at("change", nodes, 0.0)
+        change, time = self._at("change", nodes, 0.0), self._at("time", nodes, np.nan)
         if every > 1:
-            change = self._strongest(i, j, every)
+            change, time = self._strongest(i, j, every)
         there = {"units": "m", "long_name": "height above the undisturbed surface"}
         return xr.Dataset(
             {
@@ -151,7 +151,7 @@ class Ground:
                 "change": (("y", "x"), change, there),
                 "depth": (("y", "x"), self._at("depth", nodes, 0.0), _about("m", "compaction")),
                 "soil": (("y", "x"), soil, {"long_name": "soil", "names": list(self.soils)}),
-                "time": (("y", "x"), self._at("time", nodes, np.nan), _about("s", "last change")),
+                "time": (("y", "x"), time, _about("s", "last change")),
             },
             coords={
                 "x": ("x", i * self.spacing, _about("m", "x")),
@@ -257,9 +257,11 @@ class Ground:
             soil[missing] = self.terrain.soil(x, y)
         return height, soil
 
-    def _strongest(self, i: np.ndarray, j: np.ndarray, every: int) -> np.ndarray:
-        """For each node of a coarse window the largest change of the nodes around it."""
+    def _strongest(self, i: np.ndarray, j: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:
+        """For each node of a coarse window the largest change of the nodes around it [m], and the
+        time of the latest [s]."""
         low, high = np.zeros((len(j), len(i))), np.zeros((len(j), len(i)))
+        latest = np.full((len(j), len(i)), np.nan)
         fine = np.arange(self.side)
         for slot, (ti, tj) in enumerate(self.tile_number):
             a = (ti * self.side + fine + every // 2 - i[0]) // every
@@ -272,7 +274,8 @@ class Ground:
             at = tuple(np.broadcast_arrays(*where))
             np.maximum.at(high, at, change)
             np.minimum.at(low, at, change)
-        return np.where(high > -low, high, low)
+            np.fmax.at(latest, at, self.data["time"].values[slot][np.ix_(ka, kb)].T)
+        return np.where(high > -low, high, low), latest
 
 
 def _key(ti: np.ndarray, tj: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Replay of a run in the browser: the robot on its ground, forces, tracks, and a time slider.
 
 `build_scene` works out all poses beforehand; `serve` shows them with viser until it is stopped.
+Soft ground is shown with its ruts, which appear when the wheels have passed (see `_soil_scene`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ import xarray as xr
 from marsyard.errors import InputError
 from marsyard.ground import Surface
 from marsyard.results._meshes import GroundMesh, Shape, body_shapes, ground_meshes
+from marsyard.results._soil_scene import SoilScene, soil_scene
 from marsyard.results.dataset import open_results, record_period, series
+from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
+from marsyard.results.ground_file import Ground, load_ground
 from marsyard.results.plots import wheel_colour
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ __all__ = ["GroundMesh", "Replay", "Scene", "build_scene", "ground_meshes", "ope
 
 MOST_FRAMES = 6000
 FRAME_RATE = 30.0  # pictures sent per second of wall time
+GROUND_RATE = 5.0  # changes of soft ground sent per second of wall time
 TRACK_PIECES = 48
 LONGEST_ARROW = 2.5  # [m]
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×", "10×", "50×")
@@ -51,6 +56,8 @@ class Scene:
         base: position of the robot's base [m], shape [frame, 3]; speed [m/s], shape [frame].
         wheels: their names; contact_point [m] and contact_force [N], shape [frame, wheel, 3],
             NaN where a wheel is in the air.
+        track: where the wheels' tracks are drawn [m], as contact_point; on soft ground its surface.
+        soil: soft ground; None without.
     """
 
     title: str
@@ -66,6 +73,8 @@ class Scene:
     contact_point: np.ndarray
     contact_force: np.ndarray
     ground: tuple[GroundMesh, ...]
+    track: np.ndarray | None = None
+    soil: SoilScene | None = None
 
     @property
     def size(self) -> float:
@@ -83,8 +92,12 @@ def build_scene(
     ds: xr.Dataset,
     ground: Sequence[GroundMesh] = (),
     title: str | None = None,
+    soil: Ground | None = None,
 ) -> Scene:
-    """The scene of a run from the robot's model, the run's data set and meshes of the ground."""
+    """The scene of a run from the robot's model, the run's data set and meshes of the ground.
+
+    `soil` is the soft ground as the run left it.
+    """
     coordinates = series(ds, "coordinates").values
     if coordinates.shape[1] != model.nq:
         raise InputError(
@@ -117,6 +130,8 @@ def build_scene(
         contact_point=point,
         contact_force=force,
         ground=tuple(GroundMesh(*g) for g in ground),
+        track=None if soil is None else _on_surface(point, soil),
+        soil=None if soil is None else soil_scene(soil, ds),
     )
 
 
@@ -125,7 +140,8 @@ def open_scene(
 ) -> Scene:
     """The scene of a run from its folder: `results.nc` and the model, `model.mjb` or `model.xml`.
 
-    `surfaces` is the ground to draw.
+    `surfaces` is the hard ground to draw; soft ground is taken from `ground.nc`, and the terrain
+    around it from `scenario.yaml`.
     """
     ds = open_results(run)
     folder = Path(run) if Path(run).is_dir() else Path(run).parent
@@ -143,7 +159,8 @@ def open_scene(
         except (ValueError, RuntimeError) as error:
             problems.append(f"{path.name}: {' '.join(str(error).split())}")
             continue
-        return build_scene(model, ds, ground_meshes(surfaces, ds), title)
+        soil = load_ground(folder) if (folder / GROUND_FILE).exists() else None
+        return build_scene(model, ds, ground_meshes(surfaces, ds), title, soil)
     raise InputError(f"MuJoCo cannot read the model in '{folder}' ({'; '.join(problems)})")
 
 
@@ -173,6 +190,15 @@ def _contacts(ds: xr.Dataset, frames: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return point, np.where(np.isfinite(point), force, np.nan)
 
 
+def _on_surface(point: np.ndarray, ground: Ground) -> np.ndarray:
+    """Points lifted to the final surface of soft ground where they lie below it [m]."""
+    out = point.copy()
+    known = np.isfinite(point).all(axis=-1)
+    base, change = ground.sample(point[known][:, 0], point[known][:, 1])
+    out[known, 2] = np.fmax(point[known][:, 2], base + change)
+    return out
+
+
 # --- showing it
 
 
@@ -185,6 +211,9 @@ class Replay:
         self._changed = threading.Event()
         self._frame = -1
         self._plotted = 0.0
+        self._ground_drawn = 0.0
+        self._blocks: list[Any] = []
+        self._block_state: list[tuple[int, bool]] = []
         self._followed = scene.base[0]
         self._pieces = _track_pieces(scene)
         typical = _typical_force(scene)
@@ -224,6 +253,8 @@ class Replay:
                 side="double",
                 cast_shadow=False,
             )
+        if scene.soil is not None:
+            self._draw_soil(scene.soil)
         self._bodies = []
         for name, parts in zip(scene.bodies, scene.shapes, strict=True):
             frame = view.add_frame(f"/robot/{name}", show_axes=False)
@@ -255,6 +286,16 @@ class Replay:
         camera.look_at = target
         camera.position = target + reach * np.array([-1.9, -2.1, 1.25])
 
+    def _draw_soil(self, soil: SoilScene) -> None:
+        view = self.server.scene
+        around = soil.surroundings()
+        if around is not None:
+            view.add_glb("/soil/around", around, cast_shadow=False)
+        for number, block in enumerate(soil.blocks):
+            mesh = soil.mesh(number, -np.inf, False)
+            self._blocks.append(view.add_glb(f"/soil/{number}", mesh, cast_shadow=False))
+            self._block_state.append((block.state(-np.inf), False))
+
     def _make_controls(self) -> None:
         scene, gui = self.scene, self.server.gui
         gui.configure_theme(
@@ -277,6 +318,16 @@ class Replay:
                 hint=f"1 draws a usual force half as long as the robot; at most {LONGEST_ARROW} m",
             )  # fmt: skip
             self._show_tracks = gui.add_checkbox("show wheel tracks", True)
+        self._colour: Any = None
+        if scene.soil is not None:
+            with gui.add_folder("Soil"):
+                self._colour = gui.add_dropdown("colour", ("height change", "soil"))
+                gui.add_markdown(
+                    f"blue lower, red higher than before, full colour at ± "
+                    f"{1000 * scene.soil.scale:.3g} mm. Each place takes its final height when it "
+                    "was last changed."
+                )
+            self._colour.on_update(lambda _: self._changed.set())
         with gui.add_folder("Now"):
             self._readout = gui.add_markdown("")
             self._plots = [
@@ -353,6 +404,7 @@ class Replay:
                     handle.wxyz = scene.quaternion[frame, b]
             self._show_arrows(frame)
             self._show_track(frame)
+            self._show_soil(frame)
         self._move_camera(frame)
         self._frame = frame
         self._show_numbers(frame)
@@ -381,6 +433,19 @@ class Replay:
         if self._head.visible:
             self._head.points = points.astype(np.float32)
             self._head.colors = colours.astype(np.uint8)
+
+    def _show_soil(self, frame: int) -> None:
+        """Bring those blocks of soft ground up to date that look otherwise than they are shown."""
+        soil, now = self.scene.soil, time.perf_counter()
+        if soil is None or (self._playing and now - self._ground_drawn < 1 / GROUND_RATE):
+            return
+        at, by_change = float(self.scene.time[frame]), self._colour.value == "height change"
+        for number, block in enumerate(soil.blocks):
+            state = (block.state(at), by_change)
+            if state != self._block_state[number]:
+                self._blocks[number].glb_data = soil.mesh(number, at, by_change)
+                self._block_state[number] = state
+        self._ground_drawn = time.perf_counter()
 
     def _move_camera(self, frame: int) -> None:
         base = self.scene.base[frame]
@@ -488,7 +553,7 @@ def _segments(scene: Scene, start: int, end: int) -> tuple[np.ndarray, np.ndarra
     """Lines between contact points from frame `start` to `end`: points and colours, [n, 2, 3]."""
     points, colours = [np.zeros((0, 2, 3))], [np.zeros((0, 2, 3), dtype=np.uint8)]
     for w in range(scene.contact_point.shape[1]):
-        path = scene.contact_point[start : end + 1, w]
+        path = (scene.contact_point if scene.track is None else scene.track)[start : end + 1, w]
         pairs = np.stack([path[:-1], path[1:]], axis=1)
         # both ends on the ground and not just the noise of standing still
         length = np.linalg.norm(pairs[:, 1] - pairs[:, 0], axis=-1)

@@ -256,7 +256,6 @@ class _Given:
     soil: Soil
     entries: Mapping[str, Any]
     changed: frozenset[str]
-    sources: tuple[str, ...]
 
 
 def _given_soils(part: TerrainGround, ground: Ground | None) -> list[_Given]:
@@ -271,13 +270,12 @@ def _given_soils(part: TerrainGround, ground: Ground | None) -> list[_Given]:
         except InputError:
             continue
         known = given if isinstance(given, str) else given.get("name")
-        entries, sources = {}, ()
+        entries: Mapping[str, Any] = {}
         if known in library.names("soils"):
             data = library.read_yaml(library.path_of("soils", str(known)))
             entries = data.get("numbers") or {}
-            sources = tuple(str(s) for s in data.get("sources") or ())
         own = set() if isinstance(given, str) else {k for k in given if k != "name"}
-        out.append(_Given(soil, entries, frozenset(own), sources))
+        out.append(_Given(soil, entries, frozenset(own)))
     return out
 
 
