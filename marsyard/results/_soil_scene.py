@@ -139,27 +139,30 @@ def _around(
     track = _track(ds)
     if not len(track):
         return None
-    for parts in (8, 4, 2, 1):
+    for parts in (4, 2, 1):
         cells = _cells_near(track, size / parts)
         if len(cells) <= MOST_CELLS:
             break
     edge = size / parts
     inside = np.array([(a // parts, b // parts) in taken for a, b in cells.tolist()], dtype=bool)
-    free = cells[~inside]
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    place = (free[:, None, :] + corners).reshape(-1, 2)
+    place = cells[:, None, :] + corners
+    # blocks are finer, so their edges do not fit: cells under them fold down, to close the gaps
+    key = place[..., 0] * 2**32 + place[..., 1]
+    shared = np.isin(key, key[~inside])
+    kept = ~inside | shared.any(axis=1)
+    cells, place, folded = cells[kept], place[kept].reshape(-1, 2), ~shared[kept].reshape(-1)
     x, y = place[:, 0] * edge, place[:, 1] * edge
-    z = ground.terrain.height(x, y)
-    soil = ground.terrain.soil(x, y)
-    shade = np.repeat([_shade(int(a // parts + b // parts)) for a, b in free.tolist()], 4)
-    colours = soil_colours(soil) * shade[:, None]
+    height = ground.terrain.height
+    z = height(x, y) - np.where(folded, 0.05 - ground.extremes()[0], 0.0)
+    shade = np.repeat([_shade(int(a // parts + b // parts)) for a, b in cells.tolist()], 4)
+    colours = soil_colours(ground.terrain.soil(x, y)) * shade[:, None]
     # slopes over a cell, so that neighbours agree at their common corners
-    gx = (ground.terrain.height(x + edge / 2, y) - ground.terrain.height(x - edge / 2, y)) / edge
-    gy = (ground.terrain.height(x, y + edge / 2) - ground.terrain.height(x, y - edge / 2)) / edge
-    first = 4 * np.arange(len(free))[:, None, None]
+    gx = (height(x + edge / 2, y) - height(x - edge / 2, y)) / edge
+    gy = (height(x, y + edge / 2) - height(x, y - edge / 2)) / edge
+    first = 4 * np.arange(len(cells))[:, None, None]
     triangles = (first + np.array([[0, 1, 2], [0, 2, 3]])).reshape(-1, 3)
-    points, normals = _points(x, y, z), _points(-gx, -gy, np.ones_like(z))
-    return points, normals, triangles, colours
+    return _points(x, y, z), _points(-gx, -gy, np.ones_like(z)), triangles, colours
 
 
 def _track(ds: xr.Dataset) -> np.ndarray:

@@ -381,7 +381,7 @@ def find_section(ds: xr.Dataset, ground: Ground) -> Section | None:
     left = np.array([-ahead[1], ahead[0]])
     offsets = [d for d in (_crosses(p, point, ahead) for p in sampled) if d is not None]
     width = max((w[4] for w in _wheels(ground)), default=0.1)
-    room = max(1.5 * width, 6 * ground.spacing)
+    room = max(2.0 * width, 6 * ground.spacing)
     low, high = min(offsets) - room, max(offsets) + room
     a, b = point + high * left, point + low * left
     return Section(start=(float(a[0]), float(a[1])), end=(float(b[0]), float(b[1])), title=None)
@@ -456,18 +456,18 @@ def _draw_wheels(
 ) -> None:
     """Bars as wide as the wheels below the surface, those on the same track above each other."""
     names = [str(n) for n in ground.data["body"].values]
-    rows: list[float] = []
-    levels: list[int] = []
+    rows: list[tuple[float, float, int]] = []
     for crossing in crossings:
-        levels.append(sum(abs(crossing.distance - d) < 0.05 for d in rows))
-        rows.append(crossing.distance)
-    step = 0.09 * spread * min(1.0, 3 / (1 + max(levels, default=0)))
-    for crossing, level in zip(crossings, levels, strict=True):
         width = 0.1
         if crossing.wheel in names:
             width = float(ground.data["body_width"].values[names.index(crossing.wheel)])
-        y = bottom + 0.08 * spread + level * step
+        # the name stands to the right of the bar
         low, high = crossing.distance - width / 2, crossing.distance + width / 2
+        beside = {r for a, b, r in rows if low < b + 0.4 * width and a < high + 0.4 * width}
+        rows.append((low, high, next(r for r in range(len(rows) + 1) if r not in beside)))
+    step = 0.09 * spread * min(1.0, 3 / (1 + max((r for _, _, r in rows), default=0)))
+    for crossing, (low, high, row) in zip(crossings, rows, strict=True):
+        y = bottom + 0.08 * spread + row * step
         colour = wheel_colour(crossing.wheel, crossing.number)
         ax.plot([low, high], [y, y], color=colour, linewidth=3.5, solid_capstyle="butt")
         ax.annotate(crossing.wheel, (high, y), xytext=(4, 0), textcoords="offset points",
