@@ -152,6 +152,7 @@ def _around(
     shared = np.isin(key, key[~inside])
     kept = ~inside | shared.any(axis=1)
     cells, place, folded = cells[kept], place[kept].reshape(-1, 2), ~shared[kept].reshape(-1)
+    under = np.repeat(inside[kept], 4)
     x, y = place[:, 0] * edge, place[:, 1] * edge
     height = ground.terrain.height
     z = height(x, y) - np.where(folded, 0.05 - ground.extremes()[0], 0.0)
@@ -162,6 +163,8 @@ def _around(
     gy = (height(x, y + edge / 2) - height(x, y - edge / 2)) / edge
     first = 4 * np.arange(len(cells))[:, None, None]
     triangles = (first + np.array([[0, 1, 2], [0, 2, 3]])).reshape(-1, 3)
+    # at corners a half that does not fold would lie in the block
+    triangles = triangles[~under[triangles[:, 0]] | folded[triangles].any(axis=1)]
     return _points(x, y, z), _points(-gx, -gy, np.ones_like(z)), triangles, colours
 
 

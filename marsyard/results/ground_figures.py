@@ -421,8 +421,8 @@ def draw_section(
     """Undisturbed and final surface along a line, with the wheels that have passed it."""
     cut = ground.profile(section.start, section.end)
     s = cut["distance"].values
-    level = float(np.nanmean(cut["undisturbed"].values))
-    level = level if math.isfinite(level) else 0.0
+    known = cut["undisturbed"].values[np.isfinite(cut["undisturbed"].values)]
+    level = float(known.mean()) if known.size else 0.0
     before = 1000 * (cut["undisturbed"].values - level)
     after = 1000 * (cut["height"].values - level)
     canvas, (ax,) = sheet(title, [2.9])

@@ -14,11 +14,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
-from synthetic import XML, dataset
+from synthetic import XML, Slope, dataset, ground_data, soil_dataset
 
 from marsyard.errors import InputError
 from marsyard.ground import Plane, Sphere
-from marsyard.results import evaluate_all, save_figures, write_report
+from marsyard.results import Ground, evaluate_all, save_figures, write_report
 from marsyard.results.replay import build_scene, ground_meshes, serve
 from marsyard.scenario.schema import Scenario
 
@@ -151,6 +151,32 @@ def test_play_runs_to_the_end_and_stops(page, replay):
     page.get_by_role("button", name="Play").wait_for()
     page.get_by_text("12.000 s").wait_for()
     assert page.problems == []
+
+
+def test_ruts_appear_as_time_passes(browser):
+    model, ds = mujoco.MjModel.from_xml_string(XML), soil_dataset()
+    soil = Ground(ground_data(ds), terrain=Slope())
+    replay = serve(build_scene(model, ds, (), TITLE, soil), port=0, block=False)
+    page = browser.new_page(viewport={"width": 900, "height": 600})
+    page.set_default_timeout(60_000)
+    problems: list[str] = []
+    page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(replay.url)
+    page.get_by_role("button", name="Play").wait_for()
+    page.get_by_label("show wheel tracks").click()
+    page.get_by_label("show forces").click()
+    start, end = _set_time(page, "Home"), _set_time(page, "End")
+    # ruts are blue, sand and sky are not
+    blue = [((p[..., 2] > p[..., 0] + 15).mean()) for p in (start, end)]
+    assert blue[1] > blue[0] + 0.002
+    # coloured by soil they are gone
+    replay._colour.value = "soil"
+    plain = _settled(page)
+    assert (plain[..., 2] > plain[..., 0] + 15).mean() < blue[1] - 0.002
+    assert "Soil" in page.locator("body").inner_text() and problems == []
+    page.close()
+    replay.stop()
 
 
 def test_a_taken_port_is_said_clearly(replay):

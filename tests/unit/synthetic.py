@@ -174,3 +174,125 @@ def dataset(
             "wall_time": 0.4,
         },
     )
+
+
+# --- a drive on soil
+
+
+class Slope:
+    """An endless terrain z = 0.05 x of one soil, another one beyond y = 2."""
+
+    soils = ("sand", "dust")
+    bounds = None
+    title = "slope"
+
+    def height(self, x, y):
+        return 0.05 * np.asarray(x, dtype=float) + 0 * np.asarray(y, dtype=float)
+
+    def soil(self, x, y):
+        return np.where(np.asarray(y) > 2, 1, 0) + 0 * np.asarray(x, dtype=np.int64)
+
+
+def soil_dataset(period: float = 0.02) -> xr.Dataset:
+    """The same drive with what a run on soil records; all numbers in closed form."""
+    ds = dataset(period=period, height=0.001)
+    t, n = ds["time"].values, ds.sizes["time"]
+    yaw = 2 * np.arctan2(ds["quaternion_base"].values[:, 3], ds["quaternion_base"].values[:, 0])
+    c, s = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
+    base = ds["position_base"].values
+    centre = np.stack(
+        [
+            base[:, :1] + c * HUBS[:, 0] - s * HUBS[:, 1],
+            base[:, 1:2] + s * HUBS[:, 0] + c * HUBS[:, 1],
+            np.full((n, 6), RADIUS),
+        ],
+        axis=2,
+    )
+    ds["wheel_position"] = (("time", "wheel", "axis"), centre)
+    share = np.arange(1.0, 7.0)
+    table = {
+        "slip_ratio": (0.01 * share, "1"),
+        "slip_angle": (0.0 * share, "rad"),
+        "sinkage": (0.01 * share, "m"),
+        "drawbar_pull": (share - 3.5, "N"),
+        "side_force": (0.1 * share, "N"),
+        "wheel_load": (70 + share, "N"),
+        "driving_torque": (0.5 * share, "N·m"),
+        "compaction_resistance": (2 * share, "N"),
+        "bulldozing_resistance": (0.2 * share, "N"),
+    }
+    for name, (values, units) in table.items():
+        ds[name] = (("time", "wheel"), np.tile(values, (n, 1)), {"units": units, "long_name": name})
+    angle = ((np.arange(36) + 0.5) / 36 - 0.5) * np.pi
+    ds = ds.assign_coords(contact_angle=("contact_angle", angle, {"units": "rad"}))
+    shape = np.where(np.abs(angle - 0.2) < 0.5, 1.0 - ((angle - 0.2) / 0.5) ** 2, np.nan)
+    for name, size in (("stress_normal", 10e3), ("stress_along", 4e3), ("stress_across", 50.0)):
+        values = size * np.tile(shape, (n, 6, 1))
+        # every other record every other bin was empty, as on a coarse grid
+        values[::2, :, ::2] = np.nan
+        ds[name] = (("time", "wheel", "contact_angle"), values, {"units": "Pa"})
+    work = 3.0 * t
+    state = (ds["energy_kinetic"] + ds["energy_potential"]).values
+    ds["energy_soil"] = (("time",), work, {"units": "J"})
+    ds["energy_compaction"] = (("time",), 2.0 * t, {"units": "J"})
+    ds["energy_shear"] = (("time",), 1.0 * t, {"units": "J"})
+    ds["energy_motors"] = (("time",), work + state - state[0], {"units": "J"})
+    ds["displaced_volume"] = (("time",), 1e-3 * t, {"units": "m³"})
+    return ds
+
+
+def rut(distance: np.ndarray) -> np.ndarray:
+    """Change of the surface at a distance from a wheel's path [m]: a rut of 3 cm, berms of 1 cm."""
+    berm = 0.01 * np.exp(-(((distance - 0.1) / 0.02) ** 2))
+    return np.where(distance < 0.06, -0.03, berm)
+
+
+def ground_data(ds: xr.Dataset, spacing: float = 0.02, side: int = 32) -> xr.Dataset:
+    """The ground that this drive leaves: ruts along the paths of the wheels, on the slope."""
+    paths = ds["wheel_position"].values[..., :2]
+    step = spacing * side
+    near = np.unique(np.floor(paths.reshape(-1, 2) / step).astype(int), axis=0)
+    around = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)])
+    tiles = np.unique((near[:, None] + around).reshape(-1, 2), axis=0)
+    at = spacing * np.arange(side)
+    x = tiles[:, :1] * step + at
+    y = tiles[:, 1:] * step + at
+    X = np.broadcast_to(x[:, :, None], (len(tiles), side, side))
+    Y = np.broadcast_to(y[:, None, :], X.shape)
+    change, time = np.zeros(X.shape), np.full(X.shape, np.nan)
+    for w in range(6):
+        path = paths[::10, w]
+        gap = np.hypot(X[..., None] - path[:, 0], Y[..., None] - path[:, 1])
+        nearest = gap.argmin(axis=-1)
+        new = rut(gap.min(axis=-1))
+        here = (np.abs(new) > 1e-4) & ((np.abs(new) > np.abs(change)) | np.isnan(time))
+        change[here] = new[here]
+        time[here] = ds["time"].values[::10][nearest[here]]
+    hub = ds["wheel_position"].values[-1]
+    i, j = np.meshgrid(np.arange(-2, 3), np.arange(-1, 2), indexing="ij")
+    flat = spacing * np.stack([i.ravel(), j.ravel(), 0 * i.ravel()], axis=1) - [0, 0, RADIUS]
+    nodes = ("tile", "i", "j")
+    yaw = 2 * np.arctan2(*ds["quaternion_base"].values[-1, [3, 0]])
+    return xr.Dataset(
+        {
+            "tile_x": ("tile", x[:, 0]),
+            "tile_y": ("tile", y[:, 0]),
+            "base": (nodes, Slope().height(X, Y)),
+            "change": (nodes, change.astype(np.float32)),
+            "depth": (nodes, np.maximum(-change, 0).astype(np.float32)),
+            "soil": (nodes, Slope().soil(X, Y).astype(np.uint8)),
+            "time": (nodes, time.astype(np.float32)),
+            "body_position": (("body", "axis"), hub),
+            "body_axle": (("body", "axis"), np.tile([-np.sin(yaw), np.cos(yaw), 0.0], (6, 1))),
+            "body_radius": ("body", np.full(6, RADIUS)),
+            "body_width": ("body", np.full(6, 0.1)),
+            "stress_body": ("point", np.repeat(np.arange(6), len(flat))),
+            "stress_position": (("point", "axis"), np.tile(flat, (6, 1))),
+            "stress_normal": ("point", np.full(6 * len(flat), 10e3)),
+            "stress_along": ("point", np.full(6 * len(flat), 4e3)),
+            "stress_across": ("point", np.zeros(6 * len(flat))),
+            "stress_area": ("point", np.full(6 * len(flat), spacing**2)),
+        },
+        coords={"axis": list("xyz"), "body": list(WHEELS)},
+        attrs={"spacing": spacing, "soils": ["sand", "dust"], "time_end": 12.0, "title": "made up"},
+    )
