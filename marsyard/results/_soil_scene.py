@@ -127,6 +127,8 @@ def _block(ground: Ground, a: int, b: int, every: int) -> Block | None:
     change = np.nan_to_num(part["change"].values)
     time = part["time"].values
     moments = np.sort(time[np.isfinite(time)])
+    # heaps that nobody touched were there from the start
+    time = np.where(np.isnan(time) & (change != 0), -np.inf, time)
     shade = _shade(a + b)
     soil = part["soil"].values
     return Block(part["x"].values, part["y"].values, base, change, time, soil, shade, moments)

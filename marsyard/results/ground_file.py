@@ -84,8 +84,8 @@ class Ground:
 
     @property
     def touched(self) -> np.ndarray:
-        """Nodes that were changed, shape [tile, i, j]."""
-        return np.isfinite(self.data["time"].values)
+        """Nodes that were changed, or lie under a heap, shape [tile, i, j]."""
+        return np.isfinite(self.data["time"].values) | (self.data["change"].values != 0)
 
     def extremes(self) -> tuple[float, float]:
         """Lowest and highest change of the surface [m]; both 0 where nothing was touched."""

@@ -235,18 +235,24 @@ def law_rows(options: SoilContact) -> list[tuple[str, str]]:
     }
     flow = "none: ruts only, no berms"
     if options.flow:
-        flow = f"every {quantity(1000 * options.flow_period, 'ms')}, laid down around the body, "
-        flow += f"cosᵐ α with m = {number(options.deposit_exponent)}, slides to the angle of repose"
-    rows = [
+        flow = f"each {number(options.flow_travel)} of the spacing a wheel moves, laid down around "
+        flow += (
+            f"the body, cosᵐ α with m = {number(options.deposit_exponent)}, slides to the angle "
+        )
+        flow += "of repose"
+    width = "each body's own"
+    if options.width is not None:
+        width = f"{quantity(options.width, 'm')} for all bodies"
+    return [
         ("law", name),
         ("normal stress", pressure[options.pressure]),
+        ("width b", width),
         ("shear stress", shear[options.shear]),
         ("unloading", unloading[options.unloading]),
         ("damping", quantity(options.damping, "Pa·s/m") if options.damping else "that of the soil"),
         ("flow of displaced soil", flow),
         ("slip sinkage", "yes, grousers carry a layer of soil" if options.slip_transport else "no"),
     ]
-    return rows
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from marsyard.simulation import Simulation
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("soil") / "run"
-    return marsyard.run("soil/wheel", duration=2.5, out=folder)
+    return marsyard.run("soil/wheel", duration=2.5, out=folder, study=False)
 
 
 def test_the_folder_holds_the_ground(result):
@@ -32,7 +32,7 @@ def test_the_folder_holds_the_ground(result):
 
 
 def test_the_ground_is_what_the_simulation_has():
-    simulation = Simulation(load_scenario("soil/wheel", {"run.duration": 1.5}))
+    simulation = Simulation(load_scenario("soil/wheel", {"run.duration": 1.5, "study": None}))
     simulation.run()
     grid = simulation.world.soil.grid
     part = marsyard.results.ground_of(simulation).window(-0.3, 0.4, -0.3, 0.3)
@@ -80,7 +80,9 @@ def test_the_replay_has_the_ground(result):
 def test_the_command_line_prints_the_wheels(tmp_path):
     out = tmp_path / "run"
     settings = ["-s", "run.duration=0.5", "-s", "report.ground.show=[]"]
-    said = CliRunner().invoke(app, ["run", "soil/wheel", "-q", "-o", str(out), *settings])
+    said = CliRunner().invoke(
+        app, ["run", "soil/wheel", "--no-study", "-q", "-o", str(out), *settings]
+    )
     assert said.exit_code == 0, said.output
     assert "Wheels on soil" in said.output and "sinkage" in said.output
     assert open_results(out).sizes["wheel"] == 1
@@ -91,7 +93,8 @@ def test_a_run_that_never_touches_the_soil(tmp_path):
     result = marsyard.run(
         "soil/wheel",
         settings={"control": [], "robot.joints": {"lift": 0.5}},
-        duration=0.05,
+        duration=0.06,
+        study=False,
         out=tmp_path / "r",
     )
     assert result.report.exists()
