@@ -67,6 +67,8 @@ CHAPTERS = (
     ("run", "Run"),
     ("report", "Report"),
     ("report.figures: one figure", "Figure"),
+    ("report.ground", "GroundFigures"),
+    ("report.ground.sections: one cut", "Section"),
     ("report.checks: one check", "Check"),
     ("study", "Study"),
     ("study.range", "Range"),

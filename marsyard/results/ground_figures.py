@@ -63,7 +63,7 @@ def draw_all(
         start, end = stress_span(ds, wanted)
         about = f"Mean over {start:.4g} to {end:.4g} s."
         yield "Stress under the wheels", about, draw_stress(ds, start, end)
-    if "footprint" in wanted.show and ground.data.sizes.get("point", 0):
+    if "footprint" in wanted.show and _loaded(ground):
         about = (
             f"At t = {float(ground.data.attrs.get('time_end', math.nan)):.4g} s. Colour: normal "
             "stress; arrows: shear stress on the wheel. Seen from above, heading upwards."
@@ -277,6 +277,19 @@ def _wheels(ground: Ground) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, fl
         radius, width = float(data["body_radius"][b]), float(data["body_width"][b])
         out.append((centre, along, across, radius, width, b))
     return out
+
+
+def _loaded(ground: Ground) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float, float, int]]:
+    """As `_wheels`, of those in contact; without any, other bodies in contact, ahead along x."""
+    if not ground.data.sizes.get("point", 0):
+        return []
+    owner = ground.data["stress_body"].values
+    wheels = [w for w in _wheels(ground) if (owner == w[5]).any()]
+    if wheels:
+        return wheels
+    ahead, left = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    centres = ground.data["body_position"].values
+    return [(centres[b], ahead, left, 0.0, 0.0, int(b)) for b in np.unique(owner)[:12]]
 
 
 def _draw_line(ax: Axes, section: Section, first: str, last: str) -> None:
@@ -552,7 +565,7 @@ def draw_footprints(ground: Ground) -> Canvas:
 
     data = ground.data
     owner = data["stress_body"].values
-    wheels = [w for w in _wheels(ground) if (owner == w[5]).any()]
+    wheels = _loaded(ground)
     pressure = data["stress_normal"].values / 1000
     top = float(np.nanmax(pressure[np.isin(owner, [w[5] for w in wheels])], initial=0.0))
     norm = Normalize(0, max(top, 1e-6))
@@ -651,7 +664,7 @@ def _footprint(ax: Axes, ground: Ground, wheel: Any, norm: Any, shear: float) ->
     x, y = 100 * (p @ across)[keep], 100 * (p @ along)[keep]
     ax.quiver(x, y, -u[keep] * size, v[keep] * size, angles="uv",
               scale_units="y", scale=1.0, width=0.006, color="#2fa8ff", headwidth=3.5)  # fmt: skip
-    for side in (-width / 2, width / 2):
+    for side in (-width / 2, width / 2) if width else ():
         ax.axvline(100 * side, color=SOFT, linewidth=0.8, linestyle=(0, (3, 2)))
     load = float(np.nansum(pressure * data["stress_area"].values[mine]))
     ax.set_title(

@@ -317,7 +317,8 @@ class Replay:
                 "arrow length", 0.1, 5.0, 0.1, 1.0,
                 hint=f"1 draws a usual force half as long as the robot; at most {LONGEST_ARROW} m",
             )  # fmt: skip
-            self._show_tracks = gui.add_checkbox("show wheel tracks", True)
+            # on soil the ruts tell
+            self._show_tracks = gui.add_checkbox("show wheel tracks", scene.soil is None)
         self._colour: Any = None
         if scene.soil is not None:
             with gui.add_folder("Soil"):

@@ -164,7 +164,6 @@ def test_ruts_appear_as_time_passes(browser):
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(replay.url)
     page.get_by_role("button", name="Play").wait_for()
-    page.get_by_label("show wheel tracks").click()
     page.get_by_label("show forces").click()
     start, end = _set_time(page, "Home"), _set_time(page, "End")
     # ruts are blue, sand and sky are not

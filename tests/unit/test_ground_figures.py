@@ -172,6 +172,13 @@ def test_a_section_beyond_the_tiles_without_terrain(ds, ground):
     assert _pixels(canvas).std() > 5
 
 
+def test_bodies_other_than_wheels_have_footprints_too(ds, ground):
+    data = ground.data.isel(body=[0]).isel(point=slice(0, 15)).copy()
+    data["body_axle"] = data["body_axle"] * 0
+    _, _, canvas = next(draw_all(ds, Ground(data), GroundFigures(show=("footprint",))))
+    assert canvas.axes[0].get_title("left").startswith("RL: 15 nodes")
+
+
 def test_wheels_are_named_in_the_footprints(ds, ground):
     _, _, canvas = next(draw_all(ds, ground, GroundFigures(show=("footprint",))))
     titles = [ax.get_title("left") for ax in canvas.axes]
