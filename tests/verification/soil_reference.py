@@ -1,0 +1,492 @@
+"""The soil contact model once more: slow, plain NumPy, written from the paper and the docstrings.
+
+R. Krenn, G. Hirzinger, Contact dynamics simulation for space robotics applications (2008), section
+III, with the additions that `marsyard.interaction.soil_contact` documents (elastic unloading, shear
+displacement, prediction over the step, free height under wheels). Nothing is shared with the
+compiled kernels but the numbering of nodes, x = i ds, y = j ds, and the order in which they are
+looked at (tiles of 32 × 32 nodes, rows, columns): sliding soil comes to rest in a way that depends
+on the order, and so do sums of floating-point numbers.
+
+Vectors are NumPy arrays of 3. The wheel's lower side is found by bisection of the implicit surface.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+TILE = 32
+UP = np.array([0.0, 0.0, 1.0])
+#: neighbours in the order of the erosion step
+AROUND = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+def key(node):
+    """Place of a node in the order of all nodes."""
+    i, j = node
+    return i // TILE, j // TILE, i, j
+
+
+@dataclass
+class Wheel:
+    """A surface of revolution: radius R(y) at the place y along the axle, |y| ≤ half."""
+
+    radius: float
+    half: float
+    rounding: float
+    crown: float
+    centre: np.ndarray
+    axis: np.ndarray
+
+    def tread(self, y):
+        """R(y) [m]."""
+        R = self.radius + 0.0 * np.asarray(y, dtype=float)
+        if self.crown > 0:
+            R += np.sqrt(np.maximum(self.crown**2 - np.square(y), 0.0)) - self.crown
+        if self.rounding > 0:
+            over = np.maximum(np.abs(y) - self.half + self.rounding, 0.0)
+            R += np.sqrt(np.maximum(self.rounding**2 - over**2, 0.0)) - self.rounding
+        return R
+
+    def outside(self, points):
+        """Distance from the axle less R(y): negative inside the tread. Points are float[k, 3]."""
+        y = np.clip(points @ self.axis, -self.half, self.half)
+        return np.linalg.norm(points - np.outer(y, self.axis), axis=1) - self.tread(y)
+
+    def undersides(self, places):
+        """Where the verticals through `places`, float[k, 2] from the centre, enter the wheel.
+
+        For each line None if it misses the wheel, else the height over the centre, the normal into
+        the wheel, and the place y along the axle.
+        """
+        feet = np.column_stack([places, np.zeros(len(places))])
+        u, az = feet @ self.axis, float(self.axis[2])
+        far = 2.0 * (self.radius + self.half)
+        low, high = np.full(len(feet), -far), np.full(len(feet), far)
+        if abs(az) > 1e-12:
+            ends = np.sort([(-self.half - u) / az, (self.half - u) / az], axis=0)
+            low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+        missed = (np.abs(u) > self.half) if abs(az) <= 1e-12 else (low > high)
+
+        def outside(t):
+            return self.outside(feet + np.outer(t, UP))
+
+        # outside() is convex along a line: golden section to its lowest place, then bisection
+        inside = _lowest(outside, low, high)
+        missed |= outside(inside) > 0
+        through_side = (outside(low + 1e-13) <= 0) if abs(az) > 1e-12 else np.zeros(len(u), bool)
+        out, t = low.copy(), inside.copy()
+        for _ in range(60):
+            middle = 0.5 * (out + t)
+            beyond = outside(middle) > 0
+            out, t = np.where(beyond, middle, out), np.where(beyond, t, middle)
+        found = []
+        for k in range(len(feet)):
+            if missed[k]:
+                found.append(None)
+            elif through_side[k]:
+                side = math.copysign(1.0, az)
+                found.append((low[k], side * self.axis, -side * self.half))
+            else:
+                found.append((t[k], *self._normal(feet[k] + t[k] * UP)))
+        return found
+
+    def _normal(self, point):
+        y = float(self.axis @ point)
+        radial = point - y * self.axis
+        d = 1e-6 * self.half
+        slope = float(self.tread(y + d) - self.tread(y - d)) / (2 * d)
+        normal = -radial / np.linalg.norm(radial) + slope * self.axis
+        return normal / np.linalg.norm(normal), y
+
+    def weight(self, y, ds):
+        """Part of a cell of the grid that a node stands for (head of `footprint`)."""
+        flat = math.hypot(self.axis[0], self.axis[1])
+        rows = ds * max(abs(self.axis[0]), abs(self.axis[1])) / flat
+
+        def strip(edge):
+            return 0.5 * rows if edge >= rows else edge
+
+        return (strip(self.half - y) + strip(self.half + y)) / rows
+
+
+def _lowest(f, low, high):
+    g = 0.5 * (math.sqrt(5.0) - 1.0)
+    for _ in range(80):
+        a, b = high - g * (high - low), low + g * (high - low)
+        left = f(a) < f(b)
+        high, low = np.where(left, b, high), np.where(left, low, a)
+    return 0.5 * (low + high)
+
+
+@dataclass
+class Soil:
+    """Numbers of a soil for the body at hand."""
+
+    k: float
+    n: float
+    c: float
+    tan_phi: float
+    K_along: float
+    K_across: float
+    k_u: float
+    damping: float
+    tan_repose: float
+    layer: float = 0.0
+
+
+@dataclass
+class Touch:
+    """What belongs to the contact of the body with one node."""
+
+    m: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    sinkage: float = 0.0  # volumes that wait to be laid down [m³]
+    pushed: float = 0.0
+    direction: np.ndarray = field(default_factory=lambda: np.zeros(2))  # volume × direction
+    touching: bool = True
+
+
+class Ground:
+    """A plain grid of nodes, by (i, j)."""
+
+    def __init__(self, ds, base, soil, soil_of=None):
+        self.ds, self.base_of, self.soils = ds, base, soil
+        self.soil_of = soil_of or (lambda x, y: 0)
+        self.base, self.ref, self.depth = {}, {}, {}
+        self.queue, self.queued, self.under = deque(), set(), set()
+
+    def know(self, node):
+        if node not in self.base:
+            self.base[node] = self.base_of(node[0] * self.ds, node[1] * self.ds)
+            self.ref[node] = self.depth[node] = 0.0
+
+    def height(self, node):
+        self.know(node)
+        return self.base[node] + self.ref[node] - self.depth[node]
+
+    def soil(self, node):
+        return self.soils[self.soil_of(node[0] * self.ds, node[1] * self.ds)]
+
+    def wake(self, node):
+        if node not in self.queued:
+            self.queued.add(node)
+            self.queue.append(node)
+
+    def put(self, node, dz):
+        """Soil comes to rest: first it fills what was pressed down, then it raises the level."""
+        fill = min(dz, self.depth[node])
+        self.depth[node] -= fill
+        self.ref[node] += dz - fill
+
+
+class Model:
+    """One wheel on a ground."""
+
+    def __init__(self, ground, wheel, exponent=2.0):
+        self.ground, self.wheel, self.exponent = ground, wheel, exponent
+        self.touch: dict[tuple[int, int], Touch] = {}
+
+    # --- footprint
+
+    def footprint(self):
+        """Nodes in the wheel, in order: node, sinkage z, weight, normal, place from the centre."""
+        g, w = self.ground, self.wheel
+        self._look()
+        out = []
+        for node in sorted(self.above, key=key):
+            g.know(node)
+            px, py = node[0] * g.ds - w.centre[0], node[1] * g.ds - w.centre[1]
+            entry = self.above[node]
+            if entry is None:
+                continue
+            t, normal, y = entry
+            z = g.base[node] + g.ref[node] - w.centre[2] - t
+            if z > g.depth[node] and normal[2] >= 0.05:
+                out.append((node, z, w.weight(y, g.ds), normal, np.array([px, py, t])))
+        return out
+
+    def _look(self):
+        """The wheel's lower side above all nodes within its reach."""
+        g, w = self.ground, self.wheel
+        reach = math.hypot(w.radius, w.half) + g.ds
+        i0, i1 = (int(math.floor((w.centre[0] + s * reach) / g.ds)) for s in (-1, 1))
+        j0, j1 = (int(math.floor((w.centre[1] + s * reach) / g.ds)) for s in (-1, 1))
+        nodes = [(i, j) for i in range(i0, i1 + 1) for j in range(j0, j1 + 1)]
+        entries = w.undersides(g.ds * np.array(nodes, dtype=float) - w.centre[:2])
+        self.above = dict(zip(nodes, entries, strict=True))
+
+    # --- stresses, eqs. (3) to (5)
+
+    def step(self, velocity, spin, h, ahead):
+        """Force and moment on the wheel at its centre; the soil and the contact go on by h."""
+        g, w = self.ground, self.wheel
+        found = self.footprint()
+        self._match([f[0] for f in found])
+        force, moment = np.zeros(3), np.zeros(3)
+        self.stresses = []
+        length = sum(f[2] for f in found) * g.ds**2 / (2 * w.half)
+        for node, z, weight, n, place in found:
+            q, touch = g.soil(node), self.touch[node]
+            # normal stress: Bekker on first loading, a stiff spring below
+            loaded, elastic = q.k * z**q.n, q.k_u * (z - g.depth[node])
+            if loaded < elastic:
+                p, slope, plastic = loaded, q.n * q.k * z ** (q.n - 1), z - loaded / q.k_u
+            else:
+                p, slope, plastic = elastic, q.k_u, g.depth[node]
+            dz = plastic - g.depth[node]
+            v = velocity + np.cross(spin, place)
+            vn = float(v @ n)
+            if dz > 0 and vn > 0:
+                slope = q.k_u
+            p_end = max(0.0, p - (q.damping + ahead * slope) * vn)
+
+            # shear: Janosi and Hanamoto, one step at constant velocity
+            across = w.axis - (w.axis @ n) * n
+            if np.linalg.norm(across) < 1e-6:  # on the flat side: any direction will do
+                across = np.array([1.0, 0.0, 0.0]) - n[0] * n
+            across /= np.linalg.norm(across)
+            along = np.cross(across, n)
+            vt = np.array([v @ along, v @ across])
+            speed = float(np.linalg.norm(vt))
+            if speed > 0:
+                x = math.hypot(vt[0] / q.K_along, vt[1] / q.K_across) * h
+                touch.m = vt / speed + (touch.m - vt / speed) * math.exp(-x)
+            strength = q.c + p_end * q.tan_phi if p_end > 0 else 0.0
+            area = weight * g.ds**2 / max(n[2], 0.1)
+            F = area * (p_end * n - strength * (touch.m[0] * along + touch.m[1] * across))
+            force += F
+            moment += np.cross(place, F)
+            self.stresses.append((p_end, strength * touch.m))
+
+            # plastic sinkage, soil carried along by slip, and where the soil goes
+            carried = 0.0
+            if p_end > 0:
+                carried = q.layer * float(np.linalg.norm(touch.m)) * speed * h / length
+            g.depth[node] += max(dz, 0.0)
+            g.ref[node] -= carried
+            self._displace(touch, dz, carried, v, n, vt[0] * along + vt[1] * across)
+        return force, moment
+
+    def _match(self, nodes):
+        g = self.ground
+        present = set(nodes)
+        for node in sorted(self.touch, key=key):
+            if node in present:
+                continue
+            touch = self.touch[node]
+            if touch.touching:
+                g.under.discard(node)
+                g.wake(node)
+                for di in (-1, 0, 1):
+                    for dj in (-1, 0, 1):
+                        if (di, dj) != (0, 0):
+                            g.wake((node[0] + di, node[1] + dj))
+                touch.touching = False
+            if touch.sinkage + touch.pushed <= 0:
+                del self.touch[node]
+        for node in nodes:
+            touch = self.touch.setdefault(node, Touch())
+            if not touch.touching:
+                touch.m[:] = 0.0
+            touch.touching = True
+            g.under.add(node)
+
+    def _displace(self, touch, dz, carried, v, n, tangential):
+        """Eqs. (6) to (8): by the squares of the velocity's parts."""
+        cell = self.ground.ds**2
+        if dz > 0:
+            vN = (v @ n) * n
+            vT = v - vN
+            vv = float(v @ v)
+            sink, doze, shear = 1.0, 0.0, 0.0
+            if vv > 0:
+                sink, doze = vN[2] ** 2 / vv, (vN[0] ** 2 + vN[1] ** 2) / vv
+                shear = float(vT @ vT) / vv
+            touch.sinkage += cell * dz * sink
+            self._push(touch, cell * dz * (doze + shear), v[:2])
+        if carried > 0:
+            self._push(touch, cell * carried, tangential[:2])
+
+    @staticmethod
+    def _push(touch, volume, direction):
+        touch.pushed += volume
+        size = float(np.linalg.norm(direction))
+        if size > 0:
+            touch.direction = touch.direction + volume * direction / size
+
+    # --- flow, eqs. (9) to (12)
+
+    def free(self, node):
+        """Free height between the soil and the wheel above it [m]."""
+        entry = self.above.get(node)
+        if entry is None:
+            return math.inf
+        return max(0.0, self.wheel.centre[2] + entry[0] - self.ground.height(node))
+
+    def border(self):
+        """Nodes next to the footprint and under no body."""
+        g, out = self.ground, {}
+        for node in sorted((k for k, t in self.touch.items() if t.touching), key=key):
+            for di, dj in AROUND:
+                other = (node[0] + di, node[1] + dj)
+                if other not in g.under:
+                    out.setdefault(other, self.free(other))
+        if not out:
+            for node in sorted(self.touch, key=key):
+                if node not in g.under:
+                    out[node] = self.free(node)
+        return out
+
+    def shares(self, node, touch, border):
+        """Volume this node offers to each border node."""
+        ds = self.ground.ds
+        d = np.array([np.subtract(b, node) * ds for b in border], dtype=float)
+        square = np.maximum(np.sum(d * d, axis=1), 0.25 * ds * ds)
+        given = np.zeros(len(border))
+        sinkage = touch.sinkage
+        size = float(np.linalg.norm(touch.direction))
+        if touch.pushed > 0:
+            w = np.zeros(len(border))
+            if size > 1e-9 * touch.pushed:
+                cosine = np.maximum(d @ (touch.direction / size), 0.0) / np.sqrt(square)
+                w = cosine**self.exponent
+            if w.sum() > 0:
+                given += touch.pushed * w / w.sum()
+            else:
+                sinkage += touch.pushed
+        w = 1.0 / square
+        return given + sinkage * w / w.sum()
+
+    def flow(self):
+        """Lay down, then let slide."""
+        self._lay_down()
+        self._slide()
+
+    def _lay_down(self):
+        g, cell = self.ground, self.ground.ds**2
+        waiting = sum(t.sinkage + t.pushed for t in self.touch.values())
+        if waiting <= 0:
+            return
+        border = self.border()
+        if not border:
+            return
+        amount = np.zeros(len(border))
+        for node in sorted(self.touch, key=key):
+            touch = self.touch[node]
+            if touch.sinkage + touch.pushed > 0:
+                amount += self.shares(node, touch, list(border))
+        free = np.array(list(border.values()))
+        offer, rest = amount.copy(), 0.0
+        for _ in range(3):
+            given = np.minimum(offer, cell * free)
+            for node, v in zip(border, given, strict=True):
+                g.know(node)
+                g.put(node, v / cell)
+            full = given >= cell * free
+            free = free - given / cell
+            rest = float(np.sum(offer - given))
+            amount[full] = 0.0
+            if rest <= 0 or amount.sum() <= 0:
+                break
+            offer = amount * rest / amount.sum()
+        for node in border:
+            g.wake(node)
+        for node in list(self.touch):
+            touch = self.touch[node]
+            touch.sinkage = (touch.sinkage + touch.pushed) * rest / waiting
+            touch.pushed, touch.direction = 0.0, np.zeros(2)
+            if not touch.touching and rest <= 0:
+                del self.touch[node]
+
+    def _slide(self, rest=0.98):
+        g, held = self.ground, []
+        while g.queue:
+            node = g.queue.popleft()
+            g.queued.discard(node)
+            if node in g.under:
+                continue
+            g.know(node)
+            tan, top = g.soil(node).tan_repose, g.height(node)
+            excess, goes, wheel_above = {}, False, False
+            others = [((node[0] + a, node[1] + b), math.hypot(a, b) * g.ds) for a, b in AROUND]
+            others = [(o, d) for o, d in others if o not in g.under]
+            steep = False
+            for other, d in others:
+                drop, natural = top - g.height(other), g.base[node] - g.base[other]
+                if drop > max(d * tan, natural) * (1 + 1e-12) + 1e-12:
+                    steep = True
+            if not steep:
+                continue
+            for other, d in others:
+                drop, natural = top - g.height(other), g.base[node] - g.base[other]
+                over = drop - max(rest * d * tan, natural)
+                if over <= 0:
+                    continue
+                if self.free(other) <= 1e-6:
+                    wheel_above = True
+                    continue
+                goes = goes or drop > max(d * tan, natural) * (1 + 1e-12) + 1e-12
+                excess[other] = over
+            if wheel_above:
+                held.append(node)
+            if not goes:
+                continue
+            # eq. (12): half of the largest excess, in proportion
+            factor, gone = 0.5 * max(excess.values()) / sum(excess.values()), 0.0
+            for other, d in others:
+                over = top - g.height(other) - max(rest * d * tan, g.base[node] - g.base[other])
+                dz = min(factor * over, self.free(other)) if over > 0 else 0.0
+                if dz > 0:
+                    g.put(other, dz)
+                    gone += dz
+                    g.wake(other)
+            g.ref[node] -= gone
+            g.wake(node)
+            for other, _ in others:
+                if g.height(other) > top:
+                    g.wake(other)
+        for node in held:
+            g.wake(node)
+
+
+def surface_force(wheel, height, pressure, count=400):
+    """Σ p n dA over the wheel's lower surface, by brute force: `count`² patches of tread and side.
+
+    Knows nothing of a grid: the limit that the sum over nodes must tend to as the grid gets finer,
+    on soil that is pressed for the first time. Returns force and moment about the centre.
+    """
+    a = wheel.axis
+    e1 = np.cross(a, UP if abs(a[2]) < 0.9 else np.array([1.0, 0, 0]))
+    e1 /= np.linalg.norm(e1)
+    e2 = np.cross(a, e1)
+    force, moment = np.zeros(3), np.zeros(3)
+    angle = (np.arange(4 * count) + 0.5) * 2 * math.pi / (4 * count)
+    ring = np.outer(np.cos(angle), e1) + np.outer(np.sin(angle), e2)
+
+    def add(points, normals, areas):
+        level = height(wheel.centre[0] + points[:, 0], wheel.centre[1] + points[:, 1])
+        z = level - wheel.centre[2] - points[:, 2]
+        p = np.where((z > 0) & (normals[:, 2] > 0.05), pressure(np.maximum(z, 0.0)), 0.0)
+        F = (p * areas)[:, None] * normals
+        force[:] += F.sum(axis=0)
+        moment[:] += np.cross(points, F).sum(axis=0)
+
+    # tread: strips at equal steps of an angle, fine where the surface is steep near the edges
+    edges = -wheel.half * np.cos(np.linspace(0, math.pi, count + 1))
+    for y0, y1 in zip(edges[:-1], edges[1:], strict=True):
+        R0, R1 = float(wheel.tread(y0)), float(wheel.tread(y1))
+        y, R, slant = 0.5 * (y0 + y1), 0.5 * (R0 + R1), math.hypot(y1 - y0, R1 - R0)
+        n = -ring * (y1 - y0) / slant + a * (R1 - R0) / slant
+        add(R * ring + y * a, n, np.full(len(ring), slant * R * 2 * math.pi / len(ring)))
+    # flat sides
+    for side in (-1.0, 1.0):
+        rim = float(wheel.tread(side * wheel.half))
+        for k in range(count):
+            r = (k + 0.5) * rim / count
+            dA = r * rim / count * 2 * math.pi / len(ring)
+            n = np.broadcast_to(-side * a, ring.shape)
+            add(r * ring + side * wheel.half * a, n, np.full(len(ring), dA))
+    return force, moment
