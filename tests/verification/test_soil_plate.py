@@ -241,8 +241,8 @@ def test_reece_form():
         (0.5, 1e-3), (5.0, 2e-3), (0.05, 5e-4),
         pytest.param(0.05, 2e-3, marks=pytest.mark.xfail(
             strict=True,
-            reason="a light plate explodes, 0.02 J become 1300 J: B holds the velocity of the centre and "
-            "a wheel's spin only, so the rocking of a mesh body (k_u ∫x² dA against its inertia, "
+            reason="a light plate explodes, 0.02 J become 1300 J: B holds the velocity of the "
+            "centre and the spin of wheels only; the rocking of a mesh body (k_u ∫x² dA, "
             "predicted over h) is explicit and unstable for h² k_u ∫x² dA > ~2 I",
         )),
     ],
