@@ -263,56 +263,39 @@ def add_stats(stats, total):
 
 
 @kernel
-def sink(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, contacts, work,
-         sums, slow, first, most):  # fmt: skip
-    """Steps whose velocity is damped away, until nothing moves faster than `slow`.
-
-    Used before the start, see `settle`. Returns a status and the steps done.
-    """
-    for k in range(first, most):
-        status = step(
-            F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, 0.0, contacts,
-            work, sums,
-        )  # fmt: skip
-        if status != OK:
-            return status, k
-        if model.has_soil:
-            flow_soil(F, soil, 0.0)
-        fastest = 0.0
-        for i in range(model.nv):
-            fastest = max(fastest, abs(data.qvel[i]))
-            data.qvel[i] *= 0.9
-        if k > 10 and fastest < slow:
-            return OK, k
-    return OK, most
-
-
-@kernel
 def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, contacts, work,
-            sums, records, counters, steps):  # fmt: skip
+            sums, records, counters, steps, slow):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.
 
     counters: int64[2], steps done and records written. Stops early with the code of what went
     wrong; what was recorded stays.
+
+    slow > 0 [m/s, rad/s]: settle instead, see `settle`: no commands and no records, the velocity is
+    damped away, and the steps end when nothing moves faster than this.
     """
     per_record = scheme.steps_per_control * scheme.controls_per_record
     for _ in range(steps):
-        if counters[0] % scheme.steps_per_control == 0:
+        if slow == 0.0 and counters[0] % scheme.steps_per_control == 0:
             command(model, data, commands, scheme.h, counters[0])
         if model.smooth:
             status = smooth_step(F, O, m, d, model, data, scheme.h, sums, work)
         else:
+            time = counters[0] * scheme.h if slow == 0.0 else 0.0
             status = step(
-                F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil,
-                counters[0] * scheme.h, contacts, work, sums,
+                F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, time,
+                contacts, work, sums,
             )  # fmt: skip
         if status != OK:
             work.failure[0] = status
             return status
         counters[0] += 1
-        add_stats(work.stats, sums.stats)
         if model.has_soil:
-            flow_soil(F, soil, counters[0] * scheme.h)
+            flow_soil(F, soil, counters[0] * scheme.h if slow == 0.0 else 0.0)
+        if slow > 0.0:
+            if calm(model, data) < slow and counters[0] > 10:
+                return OK
+            continue
+        add_stats(work.stats, sums.stats)
         if counters[0] % per_record == 0:
             record(
                 F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
@@ -320,3 +303,13 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
             )  # fmt: skip
             counters[1] += 1
     return OK
+
+
+@kernel
+def calm(model, data):
+    """Take a tenth of the velocity away; returns the fastest before."""
+    fastest = 0.0
+    for i in range(model.nv):
+        fastest = max(fastest, abs(data.qvel[i]))
+        data.qvel[i] *= 0.9
+    return fastest

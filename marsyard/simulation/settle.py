@@ -17,7 +17,7 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground import TriangleMesh
 from marsyard.simulation.contacts import find_contacts
-from marsyard.simulation.loop import sink
+from marsyard.simulation.loop import advance
 from marsyard.simulation.moreau_jean import NEEDS_TILES, OK, update_positions
 from marsyard.simulation.world import body_name
 
@@ -143,14 +143,16 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
     slow = 1e-6 if upright else 1e-9
     if soil is not None:
         slow = _SLOW_ON_SOIL
-    done, status = 0, NEEDS_TILES
+    counters = np.zeros(2, np.int64)
+    most = _MAX_STEPS if soil is None else _MAX_STEPS_SOIL
+    status = NEEDS_TILES
     while status == NEEDS_TILES:
         if soil is not None:
             soil.make_tiles()
-        status, done = sink(
+        status = advance(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
             s._ground, law, scheme, s._commands, s._soil_loop, s._contacts, s._work, s._sums,
-            slow, done, _MAX_STEPS if soil is None else _MAX_STEPS_SOIL,
+            s._records, counters, most - int(counters[0]), slow,
         )  # fmt: skip
     if status != OK:
         raise InputError("robot.settle: the robot could not be placed on the ground")

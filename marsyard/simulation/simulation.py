@@ -173,7 +173,7 @@ class Simulation:
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
             self._commands, self._soil_loop, self._contacts, self._work, self._sums, self._records,
-            self._counters, count,
+            self._counters, count, 0.0,
         )  # fmt: skip
 
     def _need_solver(self) -> None:
