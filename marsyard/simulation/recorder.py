@@ -214,19 +214,21 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
             {"units": "rad", "long_name": "angle ahead of the lowest point"},
         )
     )
-    area = r.stress[..., 3]
-    with np.errstate(invalid="ignore"):
-        for k, (name, text) in enumerate(
-            [
-                ("stress_normal", "normal stress"),
-                ("stress_along", "shear stress along the heading"),
-                ("stress_across", "shear stress along the axle"),
-            ]
-        ):
-            values = np.where(area > 0, r.stress[..., k] / area, np.nan)
-            ds[name] = (
-                ("time", "wheel", "contact_angle"), values, {"units": "Pa", "long_name": text}
-            )  # fmt: skip
+    # force over the area of the whole strip: single values jump with the grid's nodes, means hold
+    radius, width = s._contact_radius, 2.0 * s._wheels.width
+    strip = (radius * width * np.pi / bins)[:, None]
+    for k, (name, text) in enumerate(
+        [
+            ("stress_normal", "normal stress"),
+            ("stress_along", "shear stress along the heading"),
+            ("stress_across", "shear stress along the axle"),
+        ]
+    ):
+        ds[name] = (
+            ("time", "wheel", "contact_angle"),
+            r.stress[..., k] / strip,
+            {"units": "Pa", "long_name": text},
+        )
     every = r.soil_sums.sum(axis=1)
 
     def run_up(name: str, column: int, units: str, text: str, sign: float = 1.0) -> None:
