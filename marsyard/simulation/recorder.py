@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import mujoco
 import numpy as np
 import xarray as xr
 
@@ -66,6 +67,13 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     if wheels:
         add("wheel_angle", ("wheel",), r.coordinates[:, s._wheels.qpos], "rad", "wheel angle")
         add("wheel_rate", ("wheel",), r.velocities[:, s._wheels.dof], "rad/s", "wheel rate")
+    slides = [n for n in joints if int(s.model.jnt_type[s.model.joint(n).id]) == _SLIDE]
+    if slides:
+        at = [joints.index(name) for name in slides]
+        ds = ds.assign_coords(slide=slides)
+        add("slide_position", ("slide",), angles[:, at], "m", "position of the slide")
+        add("slide_speed", ("slide",), rates[:, at], "m/s", "speed of the slide")
+        add("slide_force", ("slide",), r.torque[:, at], "N", "force of the slide's motor")
     steering = list(world.robot.roles.get("steering", ()))
     if steering:
         at = [joints.index(name) for name in steering]
@@ -128,6 +136,7 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     return ds
 
 
+_SLIDE = mujoco.mjtJoint.mjJNT_SLIDE
 #: below this speed a wheel is at rest [m/s]
 REST = 1e-4
 

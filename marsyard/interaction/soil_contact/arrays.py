@@ -83,6 +83,9 @@ class Patch(NamedTuple):
     border_free: Array  # free height under wheels [m]
     border_weight: Array
     border_amount: Array  # volume offered to the node [m³]
+    window: Array  # float64[b, n], height of a mesh's lower side over its centre, by nodes [m]
+    window_face: Array  # int64[b, n], the triangle it belongs to
+    window_box: Array  # int64[b, 4], first node along x and y, how many along x and y
     force: Array  # float64[b, FORCE_COLUMNS], on the body at its centre [N, N·m]
     stiff: Array  # float64[b, STIFF_COLUMNS], h-implicit part, see `contact`
     total: Array  # float64[b, TOTAL_COLUMNS]
@@ -114,5 +117,6 @@ def make_patch(bodies: int, room: int) -> Patch:
         field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i),
         border_x=f(n), border_y=f(n), border_free=f(n), border_weight=f(n), border_amount=f(n),
 
+        window=f((b, n)), window_face=f((b, n), i), window_box=f((b, 4), i),
         force=f((b, FORCE_COLUMNS)), stiff=f((b, STIFF_COLUMNS)), total=f((b, TOTAL_COLUMNS)),
     )  # fmt: skip

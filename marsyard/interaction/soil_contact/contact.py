@@ -156,7 +156,7 @@ def body_contact(grid, soils, bodies, patch, options, b):
         found = wheel_footprint(grid, patch, s[0], s[1], s[2], s[3], c, bodies.axis[b])
     else:
         found = mesh_footprint(
-            grid, patch, bodies.triangle, bodies.triangles[b, 0], bodies.triangles[b, 1],
+            grid, patch, b, bodies.triangle, bodies.triangles[b, 0], bodies.triangles[b, 1],
             bodies.reach[b], c, bodies.rotation[b],
         )  # fmt: skip
     if found < 0:
@@ -384,7 +384,7 @@ def stresses(grid, soils, bodies, patch, options, b, found):
                 displace(state[i], ds2, dz, carried, vx, vy, vz, vn, nz,
                          v_along * tx + v_across * cx, v_along * ty + v_across * cy)  # fmt: skip
             t_volume += ds2 * (max(dz, 0.0) + carried)
-            t_plastic += p * max(dz, 0.0) * flat
+            t_plastic += p_end * max(dz, 0.0) * flat
 
         # totals
         t_area += area

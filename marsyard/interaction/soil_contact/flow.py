@@ -8,7 +8,7 @@ to it that are under no body. Each footprint node gives its displaced volume to 
 
 d from the footprint node to the border node, α the angle between d and the direction in which the
 soil was pushed, weights normalised to one. Where no border node lies in that direction, eq. (9) is
-used. Soil is not put where a wheel is: a border node under a wheel's overhang takes no more than
+used. Soil is not put where a body is: a border node under a body's overhang takes no more than
 the free height there; the rest goes to the other border nodes, or waits for the next flow.
 
 Erosion (eqs. (11), (12)). A node i loses soil to its eight neighbours j that lie lower by more than
@@ -19,8 +19,8 @@ where d_ij is their distance, φ_r the angle of repose of the soil at i and u th
 heights: natural slopes stand as they are, and keep a film of 0.1 mm where they are as steep as
 that. Half of the largest excess is moved, to the neighbours in
 proportion to their excess. Only nodes that changed, and their neighbours, are looked at. Soil under
-a body neither leaves nor arrives, and under a wheel's overhang only the free height is filled; a
-slope held up by a wheel is looked at again in the next flow. Soil slides to a slope smaller by one
+a body neither leaves nor arrives, and under a body's overhang only the free height is filled; a
+slope held up by a body is looked at again in the next flow. Soil slides to a slope smaller by one
 part in fifty than the one that sets it going, so that sliding ends, and all slopes end at or below
 the angle of repose.
 
@@ -144,7 +144,7 @@ def add_to_border(grid, bodies, patch, node, n):
     patch.border[n] = node
     patch.border_x[n] = node_x(grid, node)
     patch.border_y[n] = node_y(grid, node)
-    patch.border_free[n] = clearance(grid, bodies, node)
+    patch.border_free[n] = clearance(grid, bodies, patch, node)
     return n + 1
 
 
@@ -303,7 +303,7 @@ def settle(grid, soils, bodies, patch, time, most):
             excess = drop - max(_REST * distance, natural)
             if excess <= 0.0:
                 continue
-            free = clearance(grid, bodies, other)
+            free = clearance(grid, bodies, patch, other)
             if free <= _TIGHT:
                 wheel_above = True
                 continue
@@ -328,7 +328,7 @@ def settle(grid, soils, bodies, patch, time, most):
             excess = drop - max(_REST * _DISTANCE[k] * ds * slope, base - grid.node[other, BASE])
             if excess <= 0.0:
                 continue
-            dz = min(factor * excess, clearance(grid, bodies, other))
+            dz = min(factor * excess, clearance(grid, bodies, patch, other))
             if dz > 0.0:
                 deposit(grid, other, dz)
                 gone += dz

@@ -137,14 +137,20 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
 
 
 @kernel
-def clearance(grid, bodies, node):
-    """Free height between the soil at a node and the wheels above it [m], infinite if none."""
+def clearance(grid, bodies, patch, node):
+    """Free height between the soil at a node and the bodies above it [m], infinite if none."""
+    ds = grid.spacing[0]
     x = node_x(grid, node)
     y = node_y(grid, node)
     surface = grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
     free = math.inf
     for b in range(bodies.kind.shape[0]):
         if bodies.kind[b] != WHEEL:
+            box = patch.window_box[b]
+            i = int(round(x / ds)) - box[0]
+            j = int(round(y / ds)) - box[1]
+            if 0 <= i < box[2] and 0 <= j < box[3]:
+                free = min(free, bodies.centre[b, 2] + patch.window[b, i * box[3] + j] - surface)
             continue
         px = x - bodies.centre[b, 0]
         py = y - bodies.centre[b, 1]
@@ -265,13 +271,18 @@ def _outside(xa, ya, xb, yb, px, py):
 
 
 @kernel
-def mesh_footprint(grid, patch, triangle, first, last, reach, c, R):
-    """Nodes whose surface lies above the lower side of a mesh. Returns their number or −status."""
+def mesh_footprint(grid, patch, b, triangle, first, last, reach, c, R):
+    """Nodes whose surface lies above the lower side of a mesh. Returns their number or −status.
+
+    The lower side is drawn into a window of nodes around the body, which `clearance` reads too.
+    """
     ds = grid.spacing[0]
     i0 = int(math.ceil((c[0] - reach) / ds)) - 1
     i1 = int(math.floor((c[0] + reach) / ds)) + 1
     j0 = int(math.ceil((c[1] - reach) / ds)) - 1
     j1 = int(math.floor((c[1] + reach) / ds)) + 1
+    box = patch.window_box[b]
+    box[0], box[1], box[2], box[3] = i0, j0, 0, 0
     missing = False
     top = -math.inf
     for ti in range(i0 // SIDE, i1 // SIDE + 1):
@@ -293,39 +304,103 @@ def mesh_footprint(grid, patch, triangle, first, last, reach, c, R):
             lowest = min(lowest, z)
     if c[2] + lowest > top:
         return 0
+    ni = i1 - i0 + 1
+    nj = j1 - j0 + 1
+    window = patch.window[b]
+    face = patch.window_face[b]
+    if ni * nj > window.shape[0]:
+        return -TOO_MANY_NODES
+    box[2], box[3] = ni, nj
+    for k in range(ni * nj):
+        window[k] = math.inf
+    covered, area = draw_lower_side(
+        window, face, triangle, first, last, c, R, ds, i0, j0, nj
+    )  # fmt: skip
+    # the nodes in order, and with them the true area of the lower side
+    weight = area / (covered * ds * ds) if covered > 0 else 0.0
     room = patch.found_key.shape[0]
     n = 0
+    for ti in range(i0 // SIDE, i1 // SIDE + 1):
+        for tj in range(j0 // SIDE, j1 // SIDE + 1):
+            slot = find_tile(grid, ti, tj)
+            rank = tile_key(ti, tj)
+            for i in range(max(i0, ti * SIDE), min(i1, ti * SIDE + SIDE - 1) + 1):
+                for j in range(max(j0, tj * SIDE), min(j1, tj * SIDE + SIDE - 1) + 1):
+                    t = window[(i - i0) * nj + j - j0]
+                    if t == math.inf:
+                        continue
+                    node = (slot * SIDE + i - ti * SIDE) * SIDE + j - tj * SIDE
+                    z = grid.node[node, BASE] + grid.node[node, REF] - c[2] - t
+                    if z <= grid.node[node, DEPTH]:
+                        continue
+                    if n >= room:
+                        return -TOO_MANY_NODES
+                    nx, ny, nz = face_normal(triangle[face[(i - i0) * nj + j - j0]], R)
+                    row = patch.found[n]
+                    patch.found_key[n] = rank * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
+                    patch.found_node[n] = node
+                    row[Z] = z
+                    row[WEIGHT] = weight
+                    row[NX] = -nx
+                    row[NY] = -ny
+                    row[NZ] = -nz
+                    row[PX] = i * ds - c[0]
+                    row[PY] = j * ds - c[1]
+                    row[PZ] = t
+                    n += 1
+    return n
+
+
+@inlined
+def turned(R, x, y, z):
+    """A vector of the body's frame in the world."""
+    return (
+        R[0] * x + R[1] * y + R[2] * z,
+        R[3] * x + R[4] * y + R[5] * z,
+        R[6] * x + R[7] * y + R[8] * z,
+    )
+
+
+@kernel
+def face_normal(q, R):
+    """Unit outward normal of a triangle, in the world."""
+    ax, ay, az = q[3] - q[0], q[4] - q[1], q[5] - q[2]
+    bx, by, bz = q[6] - q[0], q[7] - q[1], q[8] - q[2]
+    nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    size = math.sqrt(nx * nx + ny * ny + nz * nz)
+    size = 1.0 / size if size > 0.0 else 0.0
+    return turned(R, size * nx, size * ny, size * nz)
+
+
+@kernel
+def draw_lower_side(window, face, triangle, first, last, c, R, ds, i0, j0, nj):
+    """Height of the lower side over the centre at each node of the window, and its triangle.
+
+    Returns how many nodes it covers and the area of its shadow.
+    """
     covered = 0
     area = 0.0
     for k in range(first, last):
         q = triangle[k]
-        # corners relative to the centre, in the world
-        x0 = R[0] * q[0] + R[1] * q[1] + R[2] * q[2]
-        y0 = R[3] * q[0] + R[4] * q[1] + R[5] * q[2]
-        z0 = R[6] * q[0] + R[7] * q[1] + R[8] * q[2]
-        x1 = R[0] * q[3] + R[1] * q[4] + R[2] * q[5]
-        y1 = R[3] * q[3] + R[4] * q[4] + R[5] * q[5]
-        z1 = R[6] * q[3] + R[7] * q[4] + R[8] * q[5]
-        x2 = R[0] * q[6] + R[1] * q[7] + R[2] * q[8]
-        y2 = R[3] * q[6] + R[4] * q[7] + R[5] * q[8]
-        z2 = R[6] * q[6] + R[7] * q[7] + R[8] * q[8]
-        nx = (y1 - y0) * (z2 - z0) - (z1 - z0) * (y2 - y0)
-        ny = (z1 - z0) * (x2 - x0) - (x1 - x0) * (z2 - z0)
-        nz = (x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0)
-        size = math.sqrt(nx * nx + ny * ny + nz * nz)
-        # faces that look down: outward normal below the horizon
-        if size <= 0.0 or -nz < STEEPEST * size:
+        nx, ny, nz = face_normal(q, R)
+        # faces that look down
+        if -nz < STEEPEST:
             continue
-        area -= 0.5 * nz
+        x0, y0, z0 = turned(R, q[0], q[1], q[2])
+        x1, y1, z1 = turned(R, q[3], q[4], q[5])
+        x2, y2, z2 = turned(R, q[6], q[7], q[8])
+        area -= 0.5 * ((x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0))
         slope_x = -nx / nz
         slope_y = -ny / nz
-        lo_i = int(math.ceil((c[0] + min(x0, x1, x2)) / ds))
-        hi_i = int(math.floor((c[0] + max(x0, x1, x2)) / ds))
-        lo_j = int(math.ceil((c[1] + min(y0, y1, y2)) / ds))
-        hi_j = int(math.floor((c[1] + max(y0, y1, y2)) / ds))
-        for i in range(lo_i, hi_i + 1):
+        for i in range(
+            int(math.ceil((c[0] + min(x0, x1, x2)) / ds)),
+            int(math.floor((c[0] + max(x0, x1, x2)) / ds)) + 1,
+        ):
             px = i * ds - c[0]
-            for j in range(lo_j, hi_j + 1):
+            for j in range(
+                int(math.ceil((c[1] + min(y0, y1, y2)) / ds)),
+                int(math.floor((c[1] + max(y0, y1, y2)) / ds)) + 1,
+            ):
                 py = j * ds - c[1]
                 # seen from above the triangle runs clockwise; a node on a shared edge counts once
                 if (
@@ -335,42 +410,9 @@ def mesh_footprint(grid, patch, triangle, first, last, reach, c, R):
                 ):
                     continue
                 covered += 1
+                at = (i - i0) * nj + j - j0
                 t = z0 + slope_x * (px - x0) + slope_y * (py - y0)
-                ti = i // SIDE
-                tj = j // SIDE
-                slot = find_tile(grid, ti, tj)
-                node = (slot * SIDE + i - ti * SIDE) * SIDE + j - tj * SIDE
-                z = grid.node[node, BASE] + grid.node[node, REF] - c[2] - t
-                if z <= grid.node[node, DEPTH]:
-                    continue
-                key = tile_key(ti, tj) * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
-                # kept in order; a node under two faces belongs to the lower one
-                at = n
-                while at > 0 and patch.found_key[at - 1] > key:
-                    at -= 1
-                if at > 0 and patch.found_key[at - 1] == key:
-                    if patch.found[at - 1, Z] >= z:
-                        continue
-                    at -= 1
-                else:
-                    if n >= room:
-                        return -TOO_MANY_NODES
-                    for m in range(n, at, -1):
-                        patch.found_key[m] = patch.found_key[m - 1]
-                        patch.found_node[m] = patch.found_node[m - 1]
-                        for col in range(patch.found.shape[1]):
-                            patch.found[m, col] = patch.found[m - 1, col]
-                    n += 1
-                patch.found_key[at] = key
-                patch.found_node[at] = node
-                patch.found[at, Z] = z
-                patch.found[at, NX] = -nx / size
-                patch.found[at, NY] = -ny / size
-                patch.found[at, NZ] = -nz / size
-                patch.found[at, PX] = px
-                patch.found[at, PY] = py
-                patch.found[at, PZ] = t
-    # together the nodes stand for the true area of the lower side
-    for k in range(n):
-        patch.found[k, WEIGHT] = area / (covered * ds * ds)
-    return n
+                if t < window[at]:
+                    window[at] = t
+                    face[at] = k
+    return covered, area
