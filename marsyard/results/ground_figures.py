@@ -7,7 +7,8 @@ Cross section: across the direction of travel, by itself at the place that most 
 and that lies farthest from where they stood at the start and stand at the end.
 
 Stress over the contact angle: mean over the records of the last fifth of the run (or a span the
-scenario gives), of those in which that part of the wheel was in contact. Footprints: the stresses
+scenario gives); each record is the force on a strip of the wheel over the strip's area, which jumps
+with the grid's nodes while its mean does not. Footprints: the stresses
 of the last step, node by node, seen from above with the heading upwards.
 """
 
@@ -59,7 +60,7 @@ def draw_all(
             title = section.title or ("Cross section" + (f" {number}" if len(sections) > 1 else ""))
             about = "Undisturbed and final surface along the line of the map; bars: wheels' widths."
             yield title, about, draw_section(ground, ds, section, title)
-    if "stress" in wanted.show and _any(ds, "stress_normal"):
+    if "stress" in wanted.show and _any(ds, "stress_normal") and _pressed(ds):
         start, end = stress_span(ds, wanted)
         about = f"Mean over {start:.4g} to {end:.4g} s."
         yield "Stress under the wheels", about, draw_stress(ds, start, end)
@@ -79,6 +80,11 @@ def draw_all(
 
 def _any(ds: xr.Dataset, name: str) -> bool:
     return name in ds and bool(np.isfinite(ds[name].values).any())
+
+
+def _pressed(ds: xr.Dataset) -> bool:
+    """Whether any wheel ever met soil."""
+    return bool(np.nanmax(np.abs(ds["stress_normal"].values)) > 0)
 
 
 # --- map
@@ -531,7 +537,8 @@ def draw_stress(ds: xr.Dataset, start: float | None = None, end: float | None = 
         values = mean_stress(ds, name, start, end) / 1000
         for k, wheel in enumerate(wheels):
             known = np.isfinite(values[k])
-            seen |= known
+            # from where the wheel first carries anything to where it last does
+            seen |= known & (np.abs(values[k]) > 0.003 * np.nanmax(np.abs(values), initial=1e-12))
             look: dict[str, Any] = {"color": wheel_colour(wheel, k), "linewidth": 1.6}
             if wheel.endswith("R"):
                 look |= {"linestyle": (0, (4, 1.6)), "zorder": 3}

@@ -95,13 +95,21 @@ def test_crossings_are_where_the_wheels_passed(ds):
     assert "FL" not in found and "RL" in found
 
 
-def test_stress_is_the_mean_of_the_records_in_contact(ds):
-    got = mean_stress(ds, "stress_normal", 10.0, 12.0)
+def test_stress_is_the_mean_of_the_records(ds):
+    # an even number of records
+    got = mean_stress(ds, "stress_normal", 10.0, 11.98)
     angle = ds["contact_angle"].values
     touched = np.abs(angle - 0.2) < 0.5
     expected = 10e3 * (1 - ((angle[touched] - 0.2) / 0.5) ** 2)
     np.testing.assert_allclose(got[:, touched], np.tile(expected, (6, 1)))
-    assert np.isnan(got[:, ~touched]).all()
+    assert (got[:, ~touched] == 0).all()
+
+
+def test_stress_is_shown_where_there_is_some(ds, ground):
+    _, _, canvas = next(draw_all(ds, ground, GroundFigures(show=("stress",))))
+    low, high = canvas.axes[-1].get_xlim()
+    # contact from −17° to 40°
+    assert -35 < low < -17 and 40 < high < 58
 
 
 def test_a_span_between_two_records_takes_the_nearest(ds):
@@ -130,7 +138,7 @@ def _untouched(ds, ground):
 def _no_contact(ds, ground):
     air = ds.copy()
     for name in ("stress_normal", "stress_along", "stress_across"):
-        air[name] = air[name] * np.nan
+        air[name] = air[name] * 0
     data = ground.data.copy()
     data["time"] = data["time"] * np.nan
     data["change"] = data["change"] * 0
