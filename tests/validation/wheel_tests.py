@@ -1,0 +1,132 @@
+"""Single-wheel tests of the literature: the measured rows, and the same tests in marsyard.
+
+Each test is the scenario soil/wheel with another wheel, load and soil, as a user would set it. No
+number of a soil is fitted to the rows it is compared with; where one is (`dragged`), the name says
+so.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FOLDER = Path(__file__).parents[2].parent / "shared" / "reference" / "wheel-tests"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A wheel, its load and soil; lengths [m], force [N], speed [m/s]."""
+
+    radius: float
+    width: float
+    load: float
+    soil: str
+    grousers: float = 0.0
+    count: int = 0
+    spacing: float = 0.01
+    speed: float = 0.1
+    dragged: float = 0.0  # thickness of the layer a smooth wheel drags along
+
+    def dragging(self, layer: float) -> Bench:
+        return replace(self, dragged=layer)
+
+
+#: Ding et al. 2011, Harbin: K is published as 9.7 to 13.1 mm, 11 mm is taken
+DING_SMOOTH = Bench(0.15735, 0.165, 80.0, "hit_lss1")
+DING_LUGS = replace(DING_SMOOTH, grousers=0.010, count=30)
+#: Ishigami et al. 2005, Tohoku; the load is that of the same authors' later papers
+ISHIGAMI = Bench(0.09, 0.10, 64.7, "fjs_1")
+#: Pavlov, Carnegie Mellon: its soil has no parameters here, a dry sand of the handbooks stands in
+PAVLOV = Bench(0.058, 0.05, 24.0, "dry_sand", spacing=0.005)
+
+
+@cache
+def steady(bench: Bench, slip: float, slip_angle: float = 0.0) -> dict[str, float]:
+    """Means of the last third of six seconds: pull, side [N], torque [N·m], sinkage [m], …
+
+    slip_angle [deg] > 0: the wheel is steered to the left of its way.
+    """
+    import marsyard
+
+    tip = bench.radius + bench.grousers
+    soil: dict[str, Any] = {"name": bench.soil}
+    if bench.dragged:
+        soil["shear_layer"] = bench.dragged
+    settings: dict[str, Any] = {
+        "parameters.slip": slip,
+        "parameters.load": bench.load,
+        "parameters.speed": bench.speed,
+        "parameters.radius": tip,
+        "parameters.slip_angle": math.radians(slip_angle),
+        "robot.wheel.radius": bench.radius,
+        "robot.wheel.width": bench.width,
+        "robot.joints": {"steer": math.radians(slip_angle), "lift": tip - 0.125},
+        "ground.0.soil": soil,
+        "ground.0.spacing": bench.spacing,
+        "run.duration": 6.0,
+    }
+    if bench.grousers:
+        settings["robot.wheel.grousers"] = {"height": bench.grousers, "count": bench.count}
+    data = marsyard.run("soil/wheel", settings=settings, study=False).data
+    late = data.sel(time=slice(4, None)).isel(wheel=0).mean("time")
+    names = {
+        "pull": "drawbar_pull", "side": "side_force", "torque": "driving_torque",
+        "sinkage": "sinkage", "load": "wheel_load", "slip": "slip_ratio",
+    }  # fmt: skip
+    return {short: float(late[name]) for short, name in names.items()}
+
+
+# --- measured
+
+
+def there() -> bool:
+    """The measured data lie beside this checkout."""
+    return FOLDER.is_dir()
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with open(FOLDER / name, encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def ding(kind: str) -> list[dict[str, float]]:
+    """Rows of "smooth" or "lug10": slip, pull, torque, sinkage."""
+    if not there():
+        return []
+    columns = {
+        "slip": "slip", "pull": "meas_drawbar_pull_n", "torque": "meas_torque_nm",
+        "sinkage": "meas_sinkage_m",
+    }  # fmt: skip
+    return [
+        {short: float(row[long]) for short, long in columns.items()}
+        for row in _rows("ding2011_single_wheel.csv")
+        if f"_{kind}_" in row["case_id"]
+    ]
+
+
+def ishigami(quantity: str, slip_angle: float) -> np.ndarray:
+    """Single points slip, value of "Fx_N", "Fy_N" or "sinkage_rel_mm", float[n, 2]."""
+    found = [
+        (float(row["slip"]), float(row["value"]))
+        for row in (_rows("ishigami2005_smooth.csv") if there() else [])
+        if row["quantity"] == quantity and float(row["slip_angle_deg"]) == slip_angle
+    ]
+    return np.array(found).reshape(-1, 2)
+
+
+def pavlov(slip_angle: float = 0.0) -> list[dict[str, float]]:
+    """Rows: slip, pull, side, sinkage [m] and their spreads over three runs."""
+    return [
+        {
+            "slip": float(row["slip"]), "pull": float(row["Fx_N"]), "side": float(row["Fy_N"]),
+            "sinkage": 1e-3 * float(row["sinkage_mm"]), "pull_sd": float(row["Fx_sd"]),
+        }
+        for row in (_rows("pavlov_smooth_means.csv") if there() else [])
+        if float(row["beta_deg"]) == slip_angle
+    ]  # fmt: skip
