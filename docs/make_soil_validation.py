@@ -95,9 +95,7 @@ def ishigami() -> None:
         for low, high in ((0, 0.35), (0.35, 1)):
             d = rest[(rest[:, 0] >= low) & (rest[:, 0] < high), 1]
             rms = np.sqrt(np.mean(d**2))
-            print(
-                f"{name}, slip {low} to {high}: mean {d.mean():+.1f}, RMS {rms:.1f} N, {len(d)} points"
-            )
+            print(f"{name}, slip {low} to {high}: mean {d.mean():+.1f} N, RMS {rms:.1f} N")
     axes[0].legend(title="slip angle", fontsize=8, title_fontsize=8)
     fig.suptitle(
         "Ishigami et al. 2005: smooth wheel, radius 90 mm, width 100 mm, 64.7 N (dots: measured)"
