@@ -199,7 +199,7 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     def add(name: str, values: np.ndarray, units: str, text: str) -> None:
         ds[name] = (("time", "wheel"), values, {"units": units, "long_name": text})
 
-    add("drawbar_pull", np.einsum("twk,twk->tw", force, heading), "N", "force along the heading")
+    add("drawbar_pull", np.einsum("twk,twk->tw", force, heading), "N", "drawbar pull")
     add("side_force", np.einsum("twk,twk->tw", force, left), "N", "force to the left")
     add("wheel_load", force[..., 2], "N", "force of the soil upwards")
     torque = -np.einsum("twk,twk->tw", moment, r.wheel_axis)
@@ -223,7 +223,7 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
             {"units": "rad", "long_name": "angle ahead of the lowest point"},
         )
     )
-    # force over the area of the whole strip: single values jump with the grid's nodes, means hold
+    # force over the area of the whole strip, mean over the record interval
     radius, width = s._contact_radius, 2.0 * s._wheels.width
     strip = (radius * width * np.pi / bins)[:, None]
     for k, (name, text) in enumerate(

@@ -158,7 +158,8 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
         raise InputError("robot.settle: the robot could not be placed on the ground")
     s.data.qvel[:] = 0.0
     s._soil_loop.numbers[:2] = steps_of_soil
-    s._soil_loop.sums[:] = 0.0
+    for array in (s._soil_loop.sums, s._soil_loop.bins, s._soil_loop.bin_count):
+        array[:] = 0
     s._contacts.old_count[0] = 0
     for array in s._sums:
         array[:] = 0.0

@@ -413,7 +413,7 @@ class Simulation:
             tether_length=f((n, self.model.ntendon)),
             soil_sums=f((n, *self._soil_loop.sums.shape)),
             soil_total=f((n, *self._soil_loop.total.shape)),
-            stress=f((n if self._soil else 0, w, STRESS_BINS, 4), np.float32),
+            stress=f((n if self._soil else 0, w, STRESS_BINS, 3), np.float32),
         )  # fmt: skip
 
     def _reserve(self, steps: int) -> None:

@@ -86,6 +86,8 @@ class SoilLoop(NamedTuple):
     field_count: Array  # int64[b]
     generalised: Array  # float64[nv], force of the soil
     sums: Array  # float64[b, SUM_COLUMNS]
+    bins: Array  # float64[b, STRESS_BINS, 3], forces by the angle around the wheel [N]
+    bin_count: Array  # int64[1], how often they were added up
     numbers: Array  # float64[10], the fields of `Options`
     table: Array  # int64[tables, 5], addresses and shapes of the arrays of the law
     flow_after: Array  # float64[1], way of the fastest body between two flows [m]
@@ -258,6 +260,8 @@ def evaluate_soil(F, model, data, soil, v, time):
         F.soil_forces, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,
         soil.answer.ctypes.data,
     )  # fmt: skip
+    if soil.numbers[5] > 0.0 and soil.answer[0] == 0:
+        add_to_bins(soil)
     for i in range(model.nv):
         soil.generalised[i] = 0.0
     for b in range(soil.body.shape[0]):
@@ -379,7 +383,7 @@ def account_for_soil(data, soil, wheels, h, sums):
 
 @kernel
 def record_soil(soil, records, row):
-    """What the soil did since the last record, and the stresses around the wheels."""
+    """What the soil did since the last record, and the mean forces around the wheels."""
     for b in range(soil.body.shape[0]):
         for k in range(soil.sums.shape[1]):
             records.soil_sums[row, b, k] = soil.sums[b, k]
@@ -387,28 +391,38 @@ def record_soil(soil, records, row):
         for k in range(soil.total.shape[1]):
             records.soil_total[row, b, k] = soil.total[b, k]
         w = soil.wheel[b]
-        if w < 0:
+        if w >= 0:
+            for i in range(soil.bins.shape[1]):
+                for k in range(soil.bins.shape[2]):
+                    mean = soil.bins[b, i, k] / max(soil.bin_count[0], 1)
+                    records.stress[row, w, i, k] = mean
+                    soil.bins[b, i, k] = 0.0
+    soil.bin_count[0] = 0
+
+
+@kernel
+def add_to_bins(soil):
+    """Add the forces around each wheel to the bins of their angle [N]."""
+    soil.bin_count[0] += 1
+    bins = soil.bins.shape[1]
+    for b in range(soil.body.shape[0]):
+        if soil.wheel[b] < 0:
             continue
         ax, ay, az = soil.axis[b, 0], soil.axis[b, 1], soil.axis[b, 2]
         size = math.sqrt(max(ax * ax + ay * ay, 1e-12))
         fx, fy = ay / size, -ax / size
         # up in the wheel's plane
         ux, uy, uz = fy * az, -fx * az, fx * ay - fy * ax
-        stress = records.stress[row, w]
-        bins = stress.shape[0]
-        for i in range(bins):
-            for k in range(4):
-                stress[i, k] = 0.0
         for n in range(soil.field_count[b]):
             q = soil.field[b, n]
             down = -(q[F_X] * ux + q[F_Y] * uy + q[F_Z] * uz)
             angle = math.atan2(q[F_X] * fx + q[F_Y] * fy, down)
             i = int((angle / math.pi + 0.5) * bins)
             if 0 <= i < bins:
-                stress[i, 0] += q[F_AREA] * q[F_PRESSURE]
-                stress[i, 1] += q[F_AREA] * q[F_ALONG]
-                stress[i, 2] += q[F_AREA] * q[F_ACROSS]
-                stress[i, 3] += q[F_AREA]
+                cell = soil.bins[b, i]
+                cell[0] += q[F_AREA] * q[F_PRESSURE]
+                cell[1] += q[F_AREA] * q[F_ALONG]
+                cell[2] += q[F_AREA] * q[F_ACROSS]
 
 
 @kernel

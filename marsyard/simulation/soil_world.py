@@ -40,10 +40,12 @@ from marsyard.scenario.schema import Scenario
 from marsyard.scenario.soil import SoilContact, TerrainGround
 from marsyard.scenario.terrain import BumpLayer
 from marsyard.scenario.terrain_file import load_terrain
-from marsyard.simulation.soil import SUM_COLUMNS, TABLES, SoilLoop, soil_table
+from marsyard.simulation.soil import STRESS_BINS, SUM_COLUMNS, TABLES, SoilLoop, soil_table
 
 #: soils without elastic unloading release their stress within p/this [Pa/m]
 RIGID_UNLOADING = 1e9
+#: arrays of the loop that belong to the state
+_COUNTED = ("sums", "total", "bins", "bin_count", "evaluations", "travel")
 #: fewer nodes than this under a wheel are too few
 FEWEST_NODES = 4
 
@@ -127,10 +129,8 @@ class SoilWorld:
             out[f"soil_contact_{b}_key"] = p.key[now, b, :n].copy()
             out[f"soil_contact_{b}_touching"] = p.touching[now, b, :n].copy()
             out[f"soil_contact_{b}_state"] = p.state[now, b, :n].copy()
-        out["soil_sums"] = self.loop.sums.copy()
-        out["soil_total"] = self.loop.total.copy()
-        out["soil_evaluations"] = self.loop.evaluations.copy()
-        out["soil_travel"] = self.loop.travel.copy()
+        for name in _COUNTED:
+            out[f"soil_{name}"] = getattr(self.loop, name).copy()
         return out
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -147,7 +147,7 @@ class SoilWorld:
             p.key[0, b, :n] = state[f"soil_contact_{b}_key"]
             p.touching[0, b, :n] = state[f"soil_contact_{b}_touching"]
             p.state[0, b, :n] = state[f"soil_contact_{b}_state"]
-        for name in ("sums", "total", "evaluations", "travel"):
+        for name in _COUNTED:
             getattr(self.loop, name)[:] = state[f"soil_{name}"]
         self.refresh()
 
@@ -266,6 +266,7 @@ def _assemble(
         force=patch.force, stiff=patch.stiff, total=patch.total, field=patch.field,
         field_count=patch.field_count,
         generalised=f(model.nv), sums=f((n, SUM_COLUMNS)),
+        bins=f((n, STRESS_BINS, 3)), bin_count=f(1, np.int64),
         numbers=np.array(
             [h, scenario.run.theta * h, 0, options.flow, options.deposit_exponent, 1, *bounds],
             dtype=float,
@@ -289,7 +290,7 @@ def no_soil(nv: int) -> SoilLoop:
         axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)),
         stiff=f((0, STIFF_COLUMNS)),
         total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
-        sums=f((0, SUM_COLUMNS)), numbers=f(10), table=f((TABLES, 5), i), flow_after=f(1),
+        sums=f((0, SUM_COLUMNS)), bins=f((0, STRESS_BINS, 3)), bin_count=f(1, i), numbers=f(10), table=f((TABLES, 5), i), flow_after=f(1),
         travel=f(1), evaluations=f(1, i), answer=f(1, i),
     )  # fmt: skip
 

@@ -224,7 +224,7 @@ BAD_FILES = {
     "unknown spring": ("robot: {name: exomars_rt0448, springs: {steer: {}}}\nrun: {duration: 1}\n",
                        "steering"),
     "duplicate key": ("run: {duration: 1}\n" + GOOD, "stands twice"),
-    "unknown rover": ("robot: {name: exomars}\nrun: {duration: 1}\n", "exomars_rt0448"),
+    "unknown rover": ("robot: {name: exomars_rt}\nrun: {duration: 1}\n", "exomars_rt0448"),
     "missing robot file": ("robot: {name: none.xml}\nrun: {duration: 1}\n", "none.xml"),
     "settle without ground": (
         "robot: {name: exomars_rt0448, settle: true}\nground: []\nrun: {duration: 1}\n", "settle",
@@ -292,7 +292,7 @@ def test_wrong_input_in_a_process(tmp_path):
     ("arguments", "says"),
     [
         (["list", "rover"], "did you mean 'rovers'"),
-        (["show", "exomars"], "exomars_rt0448"),
+        (["show", "exomars_rt"], "exomars_rt0448"),
         (["run", "none.yaml"], "no such file"),
         (["run", "rt0448/test-1", "--set", "friction"], "--set"),
         (["run", "rt0448/test-1", "--set", "run.duraton=1"], "duration"),

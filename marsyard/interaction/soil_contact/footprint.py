@@ -56,6 +56,8 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.jit import inlined, kernel
 
+#: nodes on the very edge of a wheel belong to it on both sides [m]
+ROUNDING = 1e-9
 #: surfaces steeper than this are not pressed on from above
 STEEPEST = 0.05
 
@@ -90,7 +92,7 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
     y = u
     R = radius
     slope = 0.0
-    if abs(u) > half + radius * abs(az):
+    if abs(u) > half + ROUNDING + radius * abs(az):
         return False, t, y, R, slope, 0.0
     square = px * px + py * py - u * u
     profiled = rounding > 0.0 or crown > 0.0
@@ -125,7 +127,7 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
                     break
     # the flat side, if the axle is not level
     y = u + az * t
-    if abs(y) > half:
+    if abs(y) > half + ROUNDING:
         if abs(az) < 1e-9 or y * az > 0.0:
             return False, t, y, R, slope, 0.0
         y = math.copysign(half, y)
@@ -184,7 +186,7 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     per_D = 1.0 / D
     square = radius * radius
     # rows of nodes are taken along y: where the axle is not along x they are cut to the width
-    slack = half + radius * abs(az)
+    slack = half + ROUNDING + radius * abs(az)
     room = patch.found_key.shape[0]
     n = 0
     missing = False
@@ -216,7 +218,7 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
                     s = level - grid.node[node, DEPTH]
                     if s < 0.0:
                         u = ax * px + ay * py + az * s
-                        if abs(u) > half or px * px + py * py + s * s - u * u > square:
+                        if abs(u) > half + ROUNDING or px * px + py * py + s * s - u * u > square:
                             continue
                     hit, t, y, R, slope, side = wheel_underside(
                         radius, half, rounding, crown, ax, ay, az, px, py
