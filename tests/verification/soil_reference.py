@@ -102,8 +102,10 @@ class Wheel:
         normal = -radial / np.linalg.norm(radial) + slope * self.axis
         return normal / np.linalg.norm(normal), y
 
-    def weight(self, y, ds):
+    def weight(self, y, ds, on_side=False):
         """Part of a cell of the grid that a node stands for (head of `footprint`)."""
+        if abs(y) >= self.half * (1 - 1e-12) and on_side:
+            return 1.0
         flat = math.hypot(self.axis[0], self.axis[1])
         rows = ds * max(abs(self.axis[0]), abs(self.axis[1])) / flat
 
@@ -205,7 +207,9 @@ class Model:
             t, normal, y = entry
             z = g.base[node] + g.ref[node] - w.centre[2] - t
             if z > g.depth[node] and normal[2] >= 0.05:
-                out.append((node, z, w.weight(y, g.ds), normal, np.array([px, py, t])))
+                on_side = abs(normal @ w.axis) > 1 - 1e-12
+                weight = w.weight(y, g.ds, on_side)
+                out.append((node, z, weight, normal, np.array([px, py, t])))
         return out
 
     def _look(self):
@@ -264,7 +268,7 @@ class Model:
             # plastic sinkage, soil carried along by slip, and where the soil goes
             carried = 0.0
             if p_end > 0:
-                carried = q.layer * float(np.linalg.norm(touch.m)) * speed * h / length
+                carried = q.layer * max(0.0, float(touch.m @ vt)) * h / length
             g.depth[node] += max(dz, 0.0)
             g.ref[node] -= carried
             self._displace(touch, dz, carried, v, n, vt[0] * along + vt[1] * across)
@@ -285,12 +289,9 @@ class Model:
                         if (di, dj) != (0, 0):
                             g.wake((node[0] + di, node[1] + dj))
                 touch.touching = False
-            if touch.sinkage + touch.pushed <= 0:
-                del self.touch[node]
+        # a node that comes back before the next flow is still the same contact
         for node in nodes:
             touch = self.touch.setdefault(node, Touch())
-            if not touch.touching:
-                touch.m[:] = 0.0
             touch.touching = True
             g.under.add(node)
 
@@ -306,16 +307,16 @@ class Model:
                 sink, doze = vN[2] ** 2 / vv, (vN[0] ** 2 + vN[1] ** 2) / vv
                 shear = float(vT @ vT) / vv
             touch.sinkage += cell * dz * sink
-            self._push(touch, cell * dz * (doze + shear), v[:2])
+            self._push(touch, cell * dz * (doze + shear), v)
         if carried > 0:
-            self._push(touch, cell * carried, tangential[:2])
+            self._push(touch, cell * carried, tangential)
 
     @staticmethod
-    def _push(touch, volume, direction):
+    def _push(touch, volume, velocity):
         touch.pushed += volume
-        size = float(np.linalg.norm(direction))
+        size = float(np.linalg.norm(velocity))
         if size > 0:
-            touch.direction = touch.direction + volume * direction / size
+            touch.direction = touch.direction + volume * velocity[:2] / size
 
     # --- flow, eqs. (9) to (12)
 
@@ -368,10 +369,11 @@ class Model:
     def _lay_down(self):
         g, cell = self.ground, self.ground.ds**2
         waiting = sum(t.sinkage + t.pushed for t in self.touch.values())
-        if waiting <= 0:
-            return
-        border = self.border()
+        border = self.border() if waiting > 0 else {}
         if not border:
+            for node in [k for k, t in self.touch.items() if not t.touching]:
+                if self.touch[node].sinkage + self.touch[node].pushed <= 0:
+                    del self.touch[node]
             return
         amount = np.zeros(len(border))
         for node in sorted(self.touch, key=key):
@@ -398,7 +400,7 @@ class Model:
             touch = self.touch[node]
             touch.sinkage = (touch.sinkage + touch.pushed) * rest / waiting
             touch.pushed, touch.direction = 0.0, np.zeros(2)
-            if not touch.touching and rest <= 0:
+            if not touch.touching and touch.sinkage <= 0:
                 del self.touch[node]
 
     def _slide(self, rest=0.98):
@@ -416,8 +418,7 @@ class Model:
             steep = False
             for other, d in others:
                 drop, natural = top - g.height(other), g.base[node] - g.base[other]
-                if drop > max(d * tan, natural) * (1 + 1e-12) + 1e-12:
-                    steep = True
+                steep = steep or too_steep(drop, d * tan, natural)
             if not steep:
                 continue
             for other, d in others:
@@ -428,7 +429,7 @@ class Model:
                 if self.free(other) <= 1e-6:
                     wheel_above = True
                     continue
-                goes = goes or drop > max(d * tan, natural) * (1 + 1e-12) + 1e-12
+                goes = goes or too_steep(drop, d * tan, natural)
                 excess[other] = over
             if wheel_above:
                 held.append(node)
@@ -450,6 +451,13 @@ class Model:
                     g.wake(other)
         for node in held:
             g.wake(node)
+
+
+def too_steep(drop, limit, natural, rest=0.98, film=1e-4):
+    """Soil slides: steeper than repose; on a natural slope as steep as that, more than a film."""
+    if natural >= rest * limit:
+        return drop > natural + film
+    return drop > limit * (1 + 1e-12) + 1e-12
 
 
 def surface_force(wheel, height, pressure, count=400):

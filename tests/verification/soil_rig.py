@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from marsyard.ground.soil_grid import SIDE, SoilGrid
+from marsyard.ground.soil_grid import SoilGrid
+from marsyard.ground.soil_nodes import SIDE
 from marsyard.interaction.soil_contact.arrays import (
     MESH,
     NEEDS_TILES,
@@ -150,7 +151,7 @@ class Rig:
     def options(self, h=1e-3, implicit=None, flow=1, time=0.0) -> Options:
         far = math.inf
         ahead = h if implicit is None else implicit
-        return Options(h, ahead, time, flow, self.exponent, -far, far, -far, far)
+        return Options(h, ahead, time, flow, self.exponent, 1, -far, far, -far, far)
 
     def forces(self, **options) -> np.ndarray:
         """One call of the law; the wrench on each body at its centre, float[b, 6]."""
@@ -177,7 +178,7 @@ class Rig:
         total = 0.0
         for b in range(len(p.side)):
             now = p.side[b]
-            state = p.state[now, b, : p.count[now, b]]
+            state = p.state[now, b, : p.listed[now, b]]
             total += float(state[:, V_SINKAGE].sum() + state[:, V_PUSHED].sum())
         return total
 
@@ -260,8 +261,8 @@ class Wheel:
             vz += dv
             z += h * vz
             s += h * v
-            if self.flow and i % self.every == 0:
-                rig.flow(h=h, time=t)
+            if i % self.every == 0:
+                rig.flow(h=h, time=t, flow=self.flow)
         names = ("t", "sinkage", "pull", "side", "load", "torque", "spin", "compaction", "pushed")
         return dict(zip(names, np.array(rows).T, strict=True))
 

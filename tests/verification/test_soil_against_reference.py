@@ -13,19 +13,12 @@ from marsyard.interaction.soil_contact.arrays import F_ACROSS, F_ALONG, F_PRESSU
 
 HILLY = (0.02, 3.1, 2.3)
 
-HALF_SIDE = pytest.mark.xfail(
+BEFORE_THE_SLAB = pytest.mark.xfail(
     strict=True,
-    reason="nodes under the flat side of a tilted wheel get half the weight: in wheel_footprint y "
-    "is ± half there, so the strip to the edge is 0 and the weight 0.5 in place of 1",
-)
-FOUR_PASSES = pytest.mark.xfail(
-    strict=True,
-    reason="wheel_underside stops its iteration for y after four passes, which converge by "
-    "tan²(tilt) per pass near the bottom, slower near an edge and not at all from 45° on; and it "
-    "gives the node up when the first guess misses",
-)
-UPRIGHT_AXLE = pytest.mark.xfail(
-    strict=True, reason="an axle that points exactly up divides by zero (1 − a_z², and D = 0): NaN"
+    reason="wheel_underside starts Newton's method on the largest cylinder also where that lies "
+    "beside the wheel (|y| > half), on the wrong side of the tread's edge: points outside a ball "
+    "are found on its 'flat side', others are missed. Begun at the later of the entries into "
+    "cylinder and slab, the function is convex and the method safe",
 )
 
 
@@ -139,7 +132,7 @@ def test_tilted_curved_treads(shape):
 
 
 @pytest.mark.parametrize(
-    "degrees", [5, 10, *(pytest.param(d, marks=FOUR_PASSES) for d in (20, 35, 60))]
+    "degrees", [5, 10, *(pytest.param(d, marks=BEFORE_THE_SLAB) for d in (20, 35, 60))]
 )
 def test_a_ball_has_no_axle(degrees):
     # a wheel of shape sphere is the same body whatever the direction of its axle
@@ -214,7 +207,6 @@ def test_level_wheel_against_the_surface_integral(shape):
     assert np.allclose(F[:3], force, atol=0.01 * force[2])
 
 
-@HALF_SIDE
 @pytest.mark.parametrize("degrees", [5, 15, 30])
 def test_tilted_cylinder_against_the_surface_integral(degrees):
     F, force, moment = plain_force(SHAPES["cylinder"], math.radians(degrees), 0.003)
@@ -225,9 +217,9 @@ def test_tilted_cylinder_against_the_surface_integral(degrees):
 @pytest.mark.parametrize(
     ("shape", "degrees"),
     [
-        ("rounded", 5), ("rounded", 15), pytest.param("rounded", 30, marks=FOUR_PASSES),
-        ("torus", 5), ("torus", 15), pytest.param("torus", 30, marks=FOUR_PASSES),
-        *(pytest.param("crowned", d, marks=HALF_SIDE) for d in (5, 15, 30)),
+        ("rounded", 5), ("rounded", 15), ("rounded", 30),
+        ("torus", 5), ("torus", 15), pytest.param("torus", 30, marks=BEFORE_THE_SLAB),
+        ("crowned", 5), ("crowned", 15), ("crowned", 30),
     ],
 )  # fmt: skip
 def test_tilted_curved_tread_against_the_surface_integral(shape, degrees):
@@ -235,13 +227,7 @@ def test_tilted_curved_tread_against_the_surface_integral(shape, degrees):
     assert np.allclose(F[:3], force, atol=0.03 * force[2])
 
 
-@pytest.mark.parametrize(
-    "axis",
-    [
-        pytest.param((0.0, 0.0, 1.0), marks=UPRIGHT_AXLE),
-        pytest.param(tuple(axis_of(0.3, math.radians(89.9))), marks=HALF_SIDE),
-    ],
-)
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), tuple(axis_of(0.3, math.radians(89.9)))])
 def test_a_wheel_on_its_side_is_a_round_plate(axis):
     # p A of the disc; the axle may point exactly up
     rig = Rig([Shape()], [Sand(k_u=1e9)], 0.005)

@@ -62,7 +62,7 @@ def check(rig, body=0):
     assert np.all(np.isfinite(field))
     assert np.all(field[:, F_PRESSURE] >= 0)
     now = p.side[body]
-    state = p.state[now, body, : p.count[now, body]]
+    state = p.state[now, body, : p.listed[now, body]]
     assert np.all(np.isfinite(state))
     assert np.all(np.hypot(state[:, M_ALONG], state[:, M_ACROSS]) <= 1 + 1e-9)
     strength = rig.soils.table[:, 1].max() + field[:, F_PRESSURE] * rig.soils.table[:, 2].max()
