@@ -19,8 +19,8 @@ PICTURE = Path(__file__).parent / "images" / "soils.png"
 #: a wheel of the rover exomars on Mars: load [N], radius [m], width [m]
 WHEEL = (310 * 3.71 / 6, 0.1425, 0.12)
 DRAWN = (
-    "krenn2008", "lunar_nominal", "lunar_loose", "mars_sand_zhou2023", "hit_lss1", "kls_1", "toyoura_ding2011",
-    "dry_sand", "lete_sand", "clay", "snow_us",
+    "krenn2008", "lunar_nominal", "lunar_loose", "mars_sand_zhou2023", "hit_lss1", "kls_1",
+    "toyoura_ding2011", "dry_sand", "lete_sand", "clay", "snow_us",
 )  # fmt: skip
 
 

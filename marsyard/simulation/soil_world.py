@@ -290,7 +290,8 @@ def no_soil(nv: int) -> SoilLoop:
         axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)),
         stiff=f((0, STIFF_COLUMNS)),
         total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
-        sums=f((0, SUM_COLUMNS)), bins=f((0, STRESS_BINS, 3)), bin_count=f(1, i), numbers=f(10), table=f((TABLES, 5), i), flow_after=f(1),
+        sums=f((0, SUM_COLUMNS)), bins=f((0, STRESS_BINS, 3)), bin_count=f(1, i),
+        numbers=f(10), table=f((TABLES, 5), i), flow_after=f(1),
         travel=f(1), evaluations=f(1, i), answer=f(1, i),
     )  # fmt: skip
 
