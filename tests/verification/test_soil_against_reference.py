@@ -13,12 +13,10 @@ from marsyard.interaction.soil_contact.arrays import F_ACROSS, F_ALONG, F_PRESSU
 
 HILLY = (0.02, 3.1, 2.3)
 
-BEFORE_THE_SLAB = pytest.mark.xfail(
+EDGE = pytest.mark.xfail(
     strict=True,
-    reason="wheel_underside starts Newton's method on the largest cylinder also where that lies "
-    "beside the wheel (|y| > half), on the wrong side of the tread's edge: points outside a ball "
-    "are found on its 'flat side', others are missed. Begun at the later of the entries into "
-    "cylinder and slab, the function is convex and the method safe",
+    reason="where a ball's lateral half width ends its radius is zero and its slope infinite: at "
+    "60 degrees of tilt Newton's method begins there and misses nodes near that pole",
 )
 
 
@@ -131,9 +129,7 @@ def test_tilted_curved_treads(shape):
     assert drive(rig, model, rng, 0.3, math.radians(5), 3) < 2e-2
 
 
-@pytest.mark.parametrize(
-    "degrees", [5, 10, *(pytest.param(d, marks=BEFORE_THE_SLAB) for d in (20, 35, 60))]
-)
+@pytest.mark.parametrize("degrees", [5, 10, 20, 35, pytest.param(60, marks=EDGE)])
 def test_a_ball_has_no_axle(degrees):
     # a wheel of shape sphere is the same body whatever the direction of its axle
     forces = []
@@ -218,7 +214,7 @@ def test_tilted_cylinder_against_the_surface_integral(degrees):
     ("shape", "degrees"),
     [
         ("rounded", 5), ("rounded", 15), ("rounded", 30),
-        ("torus", 5), ("torus", 15), pytest.param("torus", 30, marks=BEFORE_THE_SLAB),
+        ("torus", 5), ("torus", 15), ("torus", 30),
         ("crowned", 5), ("crowned", 15), ("crowned", 30),
     ],
 )  # fmt: skip

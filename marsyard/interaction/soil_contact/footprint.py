@@ -111,14 +111,21 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
             return False, t, y, R, slope, 0.0
         t = az * u * per_A - math.sqrt(disc)
         if profiled and abs(az) >= 1e-9:
+            # begin inside the width, too
+            sideways = (-math.copysign(half, az) - u) / az
+            from_side = sideways > t
+            t = max(t, sideways)
             # from below onto the tread inside it, a convex function of t
-            for _ in range(30):
+            for k in range(30):
                 y = u + az * t
                 R, slope = tread(radius, half, rounding, crown, min(max(y, -half), half))
                 if abs(y) > half:
                     slope = 0.0
                 rho = math.sqrt(max(square + u * u + t * t - y * y, 1e-18))
                 rate = (t - y * az) / rho - slope * az
+                if k == 0 and from_side and rho <= R:
+                    # through the flat side
+                    return True, t, y, R, slope, math.copysign(1.0, az)
                 if rho - R > 1e-13 and rate > -1e-9:
                     return False, t, y, R, slope, 0.0
                 change = (rho - R) / rate
@@ -244,8 +251,8 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
                         return -TOO_MANY_NODES
                     strip = D
                     if side == 0.0:
-                        strip = 0.5 * D if half - y >= D else half - y
-                        strip += 0.5 * D if half + y >= D else half + y
+                        strip = 0.5 * D if half - y >= D - ROUNDING else half - y
+                        strip += 0.5 * D if half + y >= D - ROUNDING else half + y
                     patch.found_key[n] = rank * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
                     patch.found_node[n] = node
                     row_n = patch.found[n]
