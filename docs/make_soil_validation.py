@@ -104,9 +104,7 @@ def ishigami() -> None:
 
 
 def pavlov() -> None:
-    slips = np.array(
-        [-0.95, -0.7, -0.5, -0.35, -0.2, -0.1, 0, 0.1, 0.23, 0.35, 0.5, 0.65, 0.75, 0.9]
-    )
+    slips = np.array([-1, -0.7, -0.5, -0.35, -0.2, -0.1, 0, 0.1, 0.23, 0.35, 0.5, 0.65, 0.75, 0.9])
     fig, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
     parts = (
         ("pull", "drawbar pull [N]", 1),
@@ -131,7 +129,7 @@ def pavlov() -> None:
     save(fig, "soil-validation-pavlov")
     for angle in (0, 15):
         for row in wt.pavlov(angle):
-            got = wt.steady(wt.PAVLOV, max(row["slip"], -0.97), angle)
+            got = wt.steady(wt.PAVLOV, row["slip"], angle)
             cells = " | ".join(f"{s * row[n]:.1f} → {s * got[n]:.1f}" for n, _, s in parts)
             print(f"| {angle} | {row['slip']:.2f} | {cells} |")
 
