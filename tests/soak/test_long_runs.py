@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import resource
 
 import numpy as np
 import pytest
 
-from marsyard.scenario import load_scenario
+from marsyard.scenario import load_scenario, validate
 from marsyard.simulation import Simulation
 
 pytestmark = pytest.mark.soak
@@ -33,3 +34,22 @@ def test_memory_does_not_grow():
     simulation.step(1_000_000)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 20_000  # kB
+
+
+def test_ten_minutes_parked_on_a_slope_of_soil():
+    # brakes on, 10 degrees, dry sand: down the slope it creeps by less than a millimetre
+    slope = math.radians(10)
+    plane = {"layers": [{"kind": "plane", "slope": slope}]}
+    scenario = validate({
+        "robot": {"name": "exomars", "position": [0, 0, 0.6 / math.cos(slope)],
+                  "attitude": [0, -slope, 0],
+                  "springs": {"steering": {"stiffness": 1e4, "damping": 200}}},
+        "ground": [{"kind": "terrain", "name": "soil", "terrain": plane, "soil": "dry_sand",
+                    "spacing": 0.02}],
+        "gravity": 3.72,
+        "control": [{"joints": "drives", "speed": 0, "gain": 1e9}],
+        "run": {"duration": 605, "step": 1e-3, "record_period": 1, "theta": 1},
+    })  # fmt: skip
+    place = Simulation(scenario).run().dataset().position_base.sel(axis=["x", "y"]).values
+    # from 5 s on, when it has sunk in
+    assert np.abs(place[5:] - place[5]).max() < 1e-3
