@@ -81,7 +81,7 @@ def test_energy_balance_of_the_rig():
 def test_soil_never_gives_energy_back_but_what_it_stores():
     d = Simulation(rover(control=driving())).run().dataset()
     taken = d.energy_soil.values
-    assert np.all(np.maximum.accumulate(taken) - taken < 0.02 * taken[-1])
+    assert np.all(np.maximum.accumulate(taken) - taken < 0.03 * taken[-1])
     assert np.all(np.diff(d.energy_compaction.values) >= 0)
     assert np.all(np.diff(d.energy_shear.values) >= 0)
 

@@ -384,7 +384,8 @@ def stresses(grid, soils, bodies, patch, options, b, found):
                 displace(state[i], ds2, dz, carried, vx, vy, vz, vn, nz,
                          v_along * tx + v_across * cx, v_along * ty + v_across * cy)  # fmt: skip
             t_volume += ds2 * (max(dz, 0.0) + carried)
-            t_plastic += p_end * max(dz, 0.0) * flat
+            # work of the body, not of soil that slid under it
+            t_plastic += p_end * min(max(dz, 0.0), max(-vn, 0.0) * h / nz) * flat
 
         # totals
         t_area += area

@@ -9,7 +9,8 @@ to it that are under no body. Each footprint node gives its displaced volume to 
 d from the footprint node to the border node, α the angle between d and the direction in which the
 soil was pushed, weights normalised to one. Where no border node lies in that direction, eq. (9) is
 used. Soil is not put where a body is: a border node under a body's overhang takes no more than
-the free height there; the rest goes to the other border nodes, or waits for the next flow.
+the free height there, less a gap of a twentieth of the spacing; the rest goes to the other border
+nodes, or waits for the next flow.
 
 Erosion (eqs. (11), (12)). A node i loses soil to its eight neighbours j that lie lower by more than
 

@@ -56,6 +56,8 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.jit import inlined, kernel
 
+#: soil is not laid nearer to a body than this, in grid spacings
+GAP = 0.05
 #: nodes on the very edge of a wheel belong to it on both sides [m]
 ROUNDING = 1e-9
 #: surfaces steeper than this are not pressed on from above
@@ -147,7 +149,10 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
 
 @kernel
 def clearance(grid, bodies, patch, node):
-    """Free height between the soil at a node and the bodies above it [m], infinite if none."""
+    """Free height between the soil at a node and the bodies above it [m], infinite if none.
+
+    A gap of GAP spacings is left: soil that slides against a body at rest must not push it.
+    """
     ds = grid.spacing[0]
     x = node_x(grid, node)
     y = node_y(grid, node)
@@ -172,7 +177,7 @@ def clearance(grid, bodies, patch, node):
         )  # fmt: skip
         if hit:
             free = min(free, bodies.centre[b, 2] + t - surface)
-    return max(free, 0.0)
+    return max(free - GAP * ds, 0.0)
 
 
 @kernel
