@@ -162,7 +162,7 @@ def test_a_box_foot_on_its_edge(angle):
     forces = []
     for sign in (1, -1):
         mesh = box_mesh((2 * half, 0.2, 2 * half))
-        rig = Rig([mesh], [Sand(k=k, n=n, k_u=1e9)], spacing)
+        rig = Rig([mesh], [Sand(k=k, n=n, k_u=1e9)], spacing, room=40000)
         R = rotation(0, sign * a, 0)
         low = half * (math.sin(a) + math.cos(a))
         rig.place(0, (sign * 0.3 * spacing, 0.0, low - sink), rotation=R)
