@@ -321,11 +321,12 @@ class Model:
     # --- flow, eqs. (9) to (12)
 
     def free(self, node):
-        """Free height between the soil and the wheel above it [m]."""
+        """Free height between the soil and the wheel above it, less a gap of ds/20 [m]."""
         entry = self.above.get(node)
         if entry is None:
             return math.inf
-        return max(0.0, self.wheel.centre[2] + entry[0] - self.ground.height(node))
+        gap = 0.05 * self.ground.ds
+        return max(0.0, self.wheel.centre[2] + entry[0] - self.ground.height(node) - gap)
 
     def border(self):
         """Nodes next to the footprint and under no body."""
