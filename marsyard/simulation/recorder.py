@@ -204,7 +204,7 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     add("wheel_load", force[..., 2], "N", "force of the soil upwards")
     torque = -np.einsum("twk,twk->tw", moment, r.wheel_axis)
     add("driving_torque", torque, "N·m", "torque the soil takes from the wheel")
-    add("sinkage", _sinkage(s, total), "m", "depth below the undisturbed surface")
+    add("sinkage", _sinkage(s, total), "m", "depth below the undisturbed surface, across it")
     add("contact_area", total[..., scm.T_AREA], "m²", "area of the wheel in contact")
     text = "resistance from "
     compaction = sums[..., soil_loop.S_COMPACTION] / interval
@@ -253,24 +253,31 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
 
 
 def _sinkage(s: Simulation, total: np.ndarray) -> np.ndarray:
-    """Depth of the wheels' lowest points below the undisturbed surface; 0 without contact [m]."""
+    """Depth of the wheels below the undisturbed surface, across it; 0 without contact [m].
+
+    The surface's slope is taken over the wheel's diameter. The wheel's deepest point is the one
+    farthest against the surface's normal n.
+    """
     r, soil = s.records, s.world.soil
     assert soil is not None
-    axis = r.wheel_axis
-    radius, half = s._contact_radius, s._wheels.width
-    level = np.sqrt(np.maximum(1.0 - axis[..., 2] ** 2, 1e-12))
-    out = np.zeros(axis.shape[:-1])
-    # down in the wheel's plane, then to its lower edge
-    down = np.stack(
-        [axis[..., 0] * axis[..., 2], axis[..., 1] * axis[..., 2], -(level**2)], axis=-1
-    )
-    down /= level[..., None]
-    edge = -np.sign(axis[..., 2]) * half * (np.abs(axis[..., 2]) > 1e-9)
-    lowest = r.wheel_centre + radius[:, None] * down + edge[..., None] * axis
-    touching = total[..., scm.T_NODES] > 0
-    if touching.any():
-        x, y, z = (lowest[touching][:, k] for k in range(3))
-        out[touching] = soil.grid.terrain.height(x, y) - z
+    height = soil.grid.terrain.height
+    out = np.zeros(r.wheel_axis.shape[:-1])
+    for w, (radius, half) in enumerate(zip(s._contact_radius, s._wheels.width, strict=True)):
+        touching = total[:, w, scm.T_NODES] > 0
+        if not touching.any():
+            continue
+        centre, axis = r.wheel_centre[touching, w], r.wheel_axis[touching, w]
+        x, y = centre[:, 0], centre[:, 1]
+        rise_x = (height(x + radius, y) - height(x - radius, y)) / (2 * radius)
+        rise_y = (height(x, y + radius) - height(x, y - radius)) / (2 * radius)
+        n = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
+        n /= np.linalg.norm(n, axis=-1, keepdims=True)
+        along = np.sum(n * axis, axis=-1, keepdims=True)
+        down = along * axis - n
+        down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
+        edge = -np.sign(along) * half * (np.abs(along) > 1e-9)
+        lowest = centre + radius * down + edge * axis
+        out[touching, w] = (height(lowest[:, 0], lowest[:, 1]) - lowest[:, 2]) * n[:, 2]
     return out
 
 

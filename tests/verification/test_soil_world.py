@@ -116,6 +116,16 @@ def test_a_parked_rover_stays():
     assert load == pytest.approx(WEIGHT, rel=0.01)
 
 
+def test_sinkage_is_measured_across_the_slope():
+    # eased into level soil and into a slope of 15 degrees: nearly the same load, the same depth.
+    # Straight down from the wheel's lowest point it would be 5 mm less, r (1/cos 15° − 1)
+    level, slope = (
+        Simulation(rover(slope=math.radians(a), robot={"settle": True})).dataset().sinkage.values[0]
+        for a in (0, 15)
+    )
+    assert 0.9 < slope.mean() / level.mean() < 1.1
+
+
 def test_a_parked_rover_comes_to_rest():
     # on level soil, without any damping in the soil but its own losses
     brake = [{"joints": "drives", "speed": 0, "gain": 1e9}]
