@@ -134,8 +134,10 @@ class SoilGrid:
             x = (a.tile[slot, 0] * SIDE + at) * self.spacing
             y = (a.tile[slot, 1] * SIDE + at) * self.spacing
             dz = np.maximum(heights(*np.meshgrid(x, y, indexing="ij")), 0.0).ravel()
-            nodes = slot * NODES + np.flatnonzero(dz > 0)
-            a.ref[nodes] += dz[dz > 0]
+            # a micron and less is nothing
+            laid = np.flatnonzero(dz > 1e-6)
+            nodes = slot * NODES + laid
+            a.ref[nodes] += dz[laid]
             a.time[nodes] = 0.0
             height = a.base[nodes] + a.ref[nodes]
             a.top[slot] = max(a.top[slot], height.max(initial=-np.inf))

@@ -46,6 +46,8 @@ from marsyard.simulation.soil import STRESS_BINS, SUM_COLUMNS, TABLES, SoilLoop,
 RIGID_UNLOADING = 1e9
 #: arrays of the loop that belong to the state
 _COUNTED = ("sums", "total", "bins", "bin_count", "evaluations", "travel")
+#: nodes a body has room for, at least; also for slopes that wait for the next flow
+FEWEST_ROOM = 4096
 #: fewer nodes than this under a wheel are too few
 FEWEST_NODES = 4
 
@@ -239,7 +241,7 @@ def _assemble(
         triangle=triangles,
         centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)), twist=f((n, 6)),
     )  # fmt: skip
-    room = max([64, *(int((2 * b.reach / grid.spacing + 3) ** 2) for b in found)])
+    room = max([FEWEST_ROOM, *(int((2 * b.reach / grid.spacing + 3) ** 2) for b in found)])
     patch = make_patch(n, room)
     chains = [_chain(model, b.body) for b in found]
     k = max([1, *(len(c) for c in chains)])
