@@ -234,8 +234,9 @@ class Replay:
 
     def wait(self) -> None:
         """Wait until the replay is stopped."""
-        while not self._stop.wait(0.5):
-            pass
+        # sleeping, not waiting for the event: ctrl-c in the midst of that can leave its lock taken
+        while not self._stop.is_set():
+            time.sleep(0.2)
 
     # what stands in the scene
 
