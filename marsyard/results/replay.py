@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ import xarray as xr
 from marsyard.errors import InputError
 from marsyard.ground import Surface
 from marsyard.results._meshes import GroundMesh, Shape, body_shapes, ground_meshes
+from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
 from marsyard.results._soil_scene import SoilScene, soil_scene
 from marsyard.results.dataset import open_results, record_period, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
@@ -234,9 +234,7 @@ class Replay:
 
     def wait(self) -> None:
         """Wait until the replay is stopped."""
-        # sleeping, not waiting for the event: ctrl-c in the midst of that can leave its lock taken
-        while not self._stop.is_set():
-            time.sleep(0.2)
+        wait_for(self._stop)
 
     # what stands in the scene
 
@@ -482,45 +480,13 @@ def serve(
 
     With `block` it returns when ctrl-c is pressed, else at once with the running replay.
     """
-    try:
-        import viser
-    except ImportError:
-        raise InputError("the replay needs the package viser: pip install viser") from None
-
-    port = _free_port(host, port)
-    # viser's own banner is left out; the address is said below
-    with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host=host, port=port, label="marsyard", verbose=False)
-    if server.get_port() != port:
-        server.stop()
-        raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
-    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else host
-    replay = Replay(scene, server, f"http://{shown}:{port}")
+    server, url = start_server(host, port, "the replay")
+    replay = Replay(scene, server, url)
     print(f"replay of {scene.title}: {replay.url}", flush=True)
     if not block:
         return replay
-    with contextlib.suppress(KeyboardInterrupt):
-        print("press ctrl-c to end", flush=True)
-        replay.wait()
-    replay.stop()
+    show_until_ctrl_c(replay)
     return None
-
-
-def _free_port(host: str, port: int) -> int:
-    """`port` if nobody listens there; any free one for 0."""
-    if not 0 <= port <= 65535:
-        raise InputError(f"port {port} is not between 0 and 65535")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise InputError(
-                f"cannot listen on {host} port {port} ({error.strerror}); "
-                "choose another with --port, or 0 for any that is free"
-            ) from None
-        return int(probe.getsockname()[1])
 
 
 # --- pieces

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.errors import InputError
 from marsyard.ground.terrain import Survey
-from marsyard.results.replay import _free_port, _plain_text, _sky
+from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
+from marsyard.results.replay import _plain_text, _sky
 from marsyard.results.terrain_figures import shaded_map, summary
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class TerrainView:
 
     def wait(self) -> None:
         """Wait until the view is stopped."""
-        while not self._stop.wait(0.5):
-            pass
+        wait_for(self._stop)
 
 
 def terrain_mesh(view: Survey) -> trimesh.Trimesh:
@@ -97,23 +96,10 @@ def serve_terrain(
     view: Survey, host: str = "127.0.0.1", port: int = 8080, block: bool = True
 ) -> TerrainView | None:
     """Show the terrain in the browser; with `block` until ctrl-c, else return the running view."""
-    try:
-        import viser
-    except ImportError:
-        raise InputError("the 3D view needs the package viser: pip install viser") from None
-    port = _free_port(host, port)
-    with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host=host, port=port, label="marsyard", verbose=False)
-    if server.get_port() != port:
-        server.stop()
-        raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
-    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else host
-    running = TerrainView(view, server, f"http://{shown}:{port}")
+    server, url = start_server(host, port, "the 3D view")
+    running = TerrainView(view, server, url)
     print(f"view of {view.title or 'the terrain'}: {running.url}", flush=True)
     if not block:
         return running
-    with contextlib.suppress(KeyboardInterrupt):
-        print("press ctrl-c to end", flush=True)
-        running.wait()
-    running.stop()
+    show_until_ctrl_c(running)
     return None

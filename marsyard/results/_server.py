@@ -1,0 +1,70 @@
+"""A viser server at a free port, and waiting for ctrl-c: what all 3D views have in common."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from marsyard.errors import InputError
+
+if TYPE_CHECKING:
+    import viser
+
+
+class View(Protocol):
+    """Something shown until it is stopped."""
+
+    def wait(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+def start_server(host: str, port: int, what: str) -> tuple[viser.ViserServer, str]:
+    """A server at `host`:`port` (0 takes any free port) for `what`, and its address."""
+    try:
+        import viser
+    except ImportError:
+        raise InputError(f"{what} needs the package viser: pip install viser") from None
+    port = _free_port(host, port)
+    # viser's own banner is left out; the address is said by the view
+    with contextlib.redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host=host, port=port, label="marsyard", verbose=False)
+    if server.get_port() != port:
+        server.stop()
+        raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
+    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else host
+    return server, f"http://{shown}:{port}"
+
+
+def show_until_ctrl_c(view: View) -> None:
+    """Say how to end it, wait, and stop it."""
+    with contextlib.suppress(KeyboardInterrupt):
+        print("press ctrl-c to end", flush=True)
+        view.wait()
+    view.stop()
+
+
+def wait_for(stopped: threading.Event) -> None:
+    """Wait for the event, asleep: ctrl-c in the midst of its own wait can leave its lock taken."""
+    while not stopped.is_set():
+        time.sleep(0.2)
+
+
+def _free_port(host: str, port: int) -> int:
+    """`port` if nobody listens there; any free one for 0."""
+    if not 0 <= port <= 65535:
+        raise InputError(f"port {port} is not between 0 and 65535")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise InputError(
+                f"cannot listen on {host} port {port} ({error.strerror}); "
+                "choose another with --port, or 0 for any that is free"
+            ) from None
+        return int(probe.getsockname()[1])
