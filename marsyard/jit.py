@@ -77,3 +77,5 @@ def callback(signature: Any) -> Callable[[Callable[..., Any]], Callback]:
 inlined = kernel(forceinline=True)
 #: for functions that make arrays, outside the loop
 allocating = kernel(_nrt=True)
+#: `fastmath` of loops that are to run on vector units: sums in any order, fused multiply-add
+VECTOR = {"reassoc", "contract", "nsz", "arcp"}

@@ -136,6 +136,8 @@ def hold_speeds(model, data, commands, h, v):
 
     The torque is that at the end of the step, with gain in the inertia matrix. A motor that would
     exceed its limit gives its limit until the speed is reached, and forgets the angle it missed.
+    Whether it would is guessed from the joint's own inertia: in the step in which the limit is
+    reached the torque may be a little larger.
     """
     for j in range(commands.torque.shape[0]):
         commands.torque[j] = commands.given[j]

@@ -57,7 +57,7 @@ SUM_COLUMNS = 12
 #: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
 STRESS_BINS = 36
 #: arrays of the law
-TABLES = 48
+TABLES = 57
 #: nodes that one flow of soil may look at before the rest waits for the next
 _MOST = 1_000_000
 
@@ -175,9 +175,10 @@ def _bodies(t):
 def _patch(t):
     return Patch(
         _i3(t, 25), _i3(t, 26), _b3(t, 27), _f4(t, 28), _i2(t, 29), _i1(t, 30), _i1(t, 31),
-        _i1(t, 32), _f2(t, 33), _f3(t, 34), _i1(t, 35), _i1(t, 36), _f1(t, 37), _f1(t, 38),
-        _f1(t, 39), _f1(t, 40), _f1(t, 41), _f2(t, 42), _i2(t, 43), _i2(t, 44), _f2(t, 45),
-        _f2(t, 46), _f2(t, 47),
+        _i1(t, 32), _f2(t, 33), _i1(t, 34), _i1(t, 35), _i2(t, 36), _i2(t, 37), _i2(t, 38),
+        _f3(t, 39), _i1(t, 40), _i1(t, 41), _f1(t, 42), _f1(t, 43), _f1(t, 44), _f1(t, 45),
+        _f1(t, 46), _i1(t, 47), _f1(t, 48), _f1(t, 49), _f1(t, 50), _f2(t, 51), _i2(t, 52),
+        _i2(t, 53), _f2(t, 54), _f2(t, 55), _f2(t, 56),
     )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ class SoilWorld:
                 "set its 'outside' to flat to let it go on)"
             )
         return (
-            f"more than {self.patch.found_key.shape[0]} nodes of ground.{self.name} under one "
+            f"more than {self.patch.key.shape[2]} nodes of ground.{self.name} under one "
             "body; is it deep inside the ground?"
         )
 
@@ -142,6 +142,7 @@ class SoilWorld:
         self.grid.restore({name: state[prefix + name] for name in names})
         p = self.patch
         p.side[:] = 0
+        p.touched[:] = -1  # not known: the lists are compared
         for b in range(len(p.side)):
             n = len(state[f"soil_contact_{b}_node"])
             p.listed[0, b] = n

@@ -404,7 +404,7 @@ class Model:
             if not touch.touching and touch.sinkage <= 0:
                 del self.touch[node]
 
-    def _slide(self, rest=0.98):
+    def _slide(self, rest=0.96):
         g, held = self.ground, []
         while g.queue:
             node = g.queue.popleft()
@@ -413,7 +413,7 @@ class Model:
                 continue
             g.know(node)
             tan, top = g.soil(node).tan_repose, g.height(node)
-            excess, goes, wheel_above = {}, False, False
+            excess, goes, tight = {}, False, set()
             others = [((node[0] + a, node[1] + b), math.hypot(a, b) * g.ds) for a, b in AROUND]
             others = [(o, d) for o, d in others if o not in g.under]
             steep = False
@@ -428,33 +428,37 @@ class Model:
                 if over <= 0:
                     continue
                 if self.free(other) <= 1e-6:
-                    wheel_above = True
+                    tight.add(other)
                     continue
                 goes = goes or too_steep(drop, d * tan, natural)
                 excess[other] = over
-            if wheel_above:
+            if tight:
                 held.append(node)
             if not goes:
                 continue
-            # eq. (12): half of the largest excess, in proportion
-            factor, gone = 0.5 * max(excess.values()) / sum(excess.values()), 0.0
-            for other, d in others:
-                over = top - g.height(other) - max(rest * d * tan, g.base[node] - g.base[other])
-                dz = min(factor * over, self.free(other)) if over > 0 else 0.0
-                if dz > 0:
-                    g.put(other, dz)
-                    gone += dz
-                    g.wake(other)
+            # eq. (12): three quarters of the largest excess, in proportion
+            factor, gone = 0.75 * max(excess.values()) / sum(excess.values()), 0.0
+            for other, over in excess.items():
+                dz = min(factor * over, self.free(other))
+                g.put(other, dz)
+                gone += dz
+                g.wake(other)
             g.ref[node] -= gone
-            g.wake(node)
-            for other, _ in others:
-                if g.height(other) > top:
+            # what has become too steep by that
+            for other, d in others:
+                drop, natural = g.height(node) - g.height(other), g.base[node] - g.base[other]
+                if other in tight:
+                    continue
+                if drop >= 0:
+                    if too_steep(drop, d * tan, natural):
+                        g.wake(node)
+                elif too_steep(-drop, d * g.soil(other).tan_repose, -natural):
                     g.wake(other)
         for node in held:
             g.wake(node)
 
 
-def too_steep(drop, limit, natural, rest=0.98, film=1e-4):
+def too_steep(drop, limit, natural, rest=0.96, film=1e-4):
     """Soil slides: steeper than repose; on a natural slope as steep as that, more than a film."""
     if natural >= rest * limit:
         return drop > natural + film

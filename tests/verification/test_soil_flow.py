@@ -11,12 +11,11 @@ from soil_rig import Land, Rig, Sand, Shape, Wheel, box_mesh
 
 from marsyard.ground.soil_nodes import UNDER, wake
 from marsyard.interaction.soil_contact.arrays import (
+    LANES,
     NX,
-    NZ,
     PUSH_X,
     PUSH_Y,
     PX,
-    PZ,
     T_VOLUME,
     V_PUSHED,
     V_SINKAGE,
@@ -126,7 +125,7 @@ def test_a_column_collapses_to_a_cone_at_the_angle_of_repose(repose, ds):
     let_flow(rig)
     assert steepest(rig, tan) <= 1 + 1e-9
     assert rig.grid.missing_volume() == pytest.approx(volume, rel=1e-13)
-    # a cone of that volume and slope: V = π r³ tan φ/3; sliding stops between 0.98 and 1 of it, and
+    # a cone of that volume and slope: V = π r³ tan φ/3; sliding stops between 0.96 and 1 of it, and
     # eight directions make it an octagon
     radius = (3 * volume / (math.pi * tan)) ** (1 / 3)
     assert rig.grid.change(0.0, 0.0) == pytest.approx(radius * tan, rel=0.1)
@@ -141,7 +140,7 @@ def test_a_column_collapses_to_a_cone_at_the_angle_of_repose(repose, ds):
 
 
 def test_a_collapse_is_symmetric():
-    # not to the last bit (nodes are looked at one by one) but within a hundredth of the height
+    # not to the last bit: nodes are looked at one by one, the top may end half a spacing off
     rig = far_away(30.0)
     rig.grid.make_area(-0.8, 0.8, -0.8, 0.8)
     heap(rig, (0.0, 0.0), 0.1, 0.3)
@@ -149,7 +148,7 @@ def test_a_collapse_is_symmetric():
     at = np.arange(0.0, 0.4, DS)
     top = float(rig.grid.change(0.0, 0.0))
     rays = [rig.grid.change(c * at, s * at) for c, s in ((1, 0), (-1, 0), (0, 1), (0, -1))]
-    assert np.ptp(rays, axis=0).max() < 0.05 * top
+    assert np.ptp(rays, axis=0).max() < DS * math.tan(math.radians(30)) < 0.1 * top
 
 
 @pytest.mark.parametrize("centre", [(0.5, 0.32), (0.5, 0.5)])
@@ -230,12 +229,14 @@ def test_split_of_the_displaced_soil(seed):
     rig.forces()
     p = rig.patch
     n = int(p.field_count[0])
-    state, found = p.state[p.side[0], 0, :n], p.found[:n]
-    depth = found[:, Z] - Sand().k * found[:, Z] ** Sand().n / Sand().k_u
+    assert 0 < n <= LANES and p.blocks[0] == 1
+    state, columns = p.state[p.side[0], 0, :n], p.block[0].reshape(-1, LANES)[:, :n]
+    normals, places = (columns[at // LANES : at // LANES + 3].T for at in (NX, PX))
+    z = columns[Z // LANES]
+    depth = z - Sand().k * z ** Sand().n / Sand().k_u
     assert state[:, V_SINKAGE] + state[:, V_PUSHED] == pytest.approx(DS**2 * depth, rel=1e-12)
-    for row, q, dz in zip(state, found, depth, strict=True):
-        normal = q[NX : NZ + 1]
-        u = v + np.cross(spin, q[PX : PZ + 1])
+    for row, normal, place, dz in zip(state, normals, places, depth, strict=True):
+        u = v + np.cross(spin, place)
         uN = (u @ normal) * normal
         uT = u - uN
         shares = np.array([uN[2] ** 2, uN[0] ** 2 + uN[1] ** 2, uT @ uT]) / (u @ u)

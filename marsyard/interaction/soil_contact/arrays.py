@@ -1,6 +1,6 @@
 """What the soil contact kernels work on: named tuples of plain arrays.
 
-`b` bodies that may touch soil, `s` soils, room for `n` nodes under one body.
+`b` bodies that may touch soil, `s` soils, room for `n` nodes or `k` blocks under one body.
 """
 
 from __future__ import annotations
@@ -19,10 +19,29 @@ SOIL_COLUMNS = 8
 # columns of Patch.state
 M_ALONG, M_ACROSS, V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y = range(6)
 STATE_COLUMNS = 6
-# columns of Patch.found, the nodes under a body in the present step
-Z, WEIGHT, NX, NY, NZ, PX, PY, PZ = range(8)
-FOUND_COLUMNS = 8
-# columns of Patch.field, the stresses of the last step
+# The nodes under a body in the present step stand in blocks of up to so many, one soil to a block.
+# All columns of a block lie in one row, so that loops over its nodes run on vector units.
+LANES = 64
+# Columns of Patch.block: number k of a block has its entry at [column + k].
+# Found by the footprint: place from the body's centre, level of soil and plastic sinkage before the
+# step, sinkage, weight, normal into the body
+(
+    PX, PY, PZ, LEVEL, SUNK, Z, WEIGHT, NX, NY, NZ,
+    # of a wheel's surface: lateral place, tread's radius and slope, ±1 on a flat side, 1 if kept
+    LATERAL, TREAD, SLOPE, FLANK, KEPT,
+    # of the contact: mobilised strength along and across; p on first loading, p, strength, area
+    MOBILE_ALONG, MOBILE_ACROSS, LOADED, PRESSURE, STRENGTH, AREA,
+    # directions along (t) and across (c) in the tangent plane
+    TX, TY, TZ, CX, CY, CZ,
+    # force and its derivative along n, t, c
+    FORCE_N, FORCE_T, FORCE_C, RATE_N, RATE_T, RATE_C,
+    # plastic sinkage after the step, height carried away, and what goes to `Patch.state`
+    SINKAGE, CARRIED, SUNK_VOLUME, PUSHED_VOLUME, PUSHED_X, PUSHED_Y,
+    # work into the soil
+    PLASTIC_WORK, SHEAR_WORK,
+) = range(0, 41 * LANES, LANES)  # fmt: skip
+BLOCK_COLUMNS = 41
+# columns of Patch.field, the stresses as last recorded
 F_X, F_Y, F_Z, F_PRESSURE, F_ALONG, F_ACROSS, F_AREA = range(7)
 FIELD_COLUMNS = 7
 # columns of Patch.force, the law's answer for each body
@@ -32,10 +51,10 @@ FORCE_COLUMNS = 6
 STIFF_COLUMNS = 25
 # columns of Patch.total, what a step adds up for each body
 (
-    T_AREA, T_PLAN, T_NORMAL, T_COMPACTION, T_BULLDOZING, T_PRESSURE, T_SHEAR, T_PLASTIC_WORK,
-    T_SHEAR_WORK, T_NODES, T_VOLUME,
-) = range(11)  # fmt: skip
-TOTAL_COLUMNS = 11
+    T_AREA, T_COMPACTION, T_BULLDOZING, T_PRESSURE, T_SHEAR, T_PLASTIC_WORK, T_SHEAR_WORK, T_NODES,
+    T_VOLUME,
+) = range(9)  # fmt: skip
+TOTAL_COLUMNS = 9
 
 # what a call can answer
 OK, NEEDS_TILES, TOO_MANY_NODES, LEFT_THE_MAP = range(4)
@@ -72,9 +91,14 @@ class Patch(NamedTuple):
     state: Array  # float64[2, b, n, STATE_COLUMNS]
     listed: Array  # int64[2, b], how many nodes are listed
     side: Array  # int64[b], which of the two is the present one
-    found_key: Array  # int64[n]
-    found_node: Array  # int64[n]
-    found: Array  # float64[n, FOUND_COLUMNS]
+    touched: Array  # int64[b], how many nodes were touched in the last step
+    blocks: Array  # int64[1], blocks in use for the body at hand
+    block: Array  # float64[k, BLOCK_COLUMNS · LANES]
+    block_count: Array  # int64[k], nodes in a block
+    block_soil: Array  # int64[k], their soil
+    block_key: Array  # int64[k, LANES]
+    block_node: Array  # int64[k, LANES]
+    block_at: Array  # int64[k, LANES], their place in the list of the contact
     field: Array  # float64[b, n, FIELD_COLUMNS]
     field_count: Array  # int64[b]
     border: Array  # int64[n]
@@ -83,6 +107,10 @@ class Patch(NamedTuple):
     border_free: Array  # free height under wheels [m]
     border_weight: Array
     border_amount: Array  # volume offered to the node [m³]
+    near: Array  # int64[8], neighbours of the node that settles
+    near_height: Array  # float64[8], their surfaces [m]
+    near_excess: Array  # float64[8], how much too low they lie [m]
+    near_free: Array  # float64[8], free height under bodies there [m]
     window: Array  # float64[b, n], height of a mesh's lower side over its centre, by nodes [m]
     window_face: Array  # int64[b, n], the triangle it belongs to
     window_box: Array  # int64[b, 4], first node along x and y, how many along x and y
@@ -99,7 +127,7 @@ class Options(NamedTuple):
     time: float  # [s]
     flow: int  # 1: displaced soil is laid down
     deposit_exponent: float  # m of eq. (10)
-    split: int  # 1: work out the split of the resistance in this step
+    survey: int  # 1: stresses, their peaks and the split of the resistance are worked out
     xmin: float
     xmax: float
     ymin: float
@@ -110,13 +138,16 @@ def make_patch(bodies: int, room: int) -> Patch:
     """Empty contacts with room for `room` nodes under a body."""
     f, i = np.zeros, np.int64
     b, n = bodies, room
+    k = max(room // LANES * 2, 256)
     return Patch(
         key=f((2, b, n), i), node=f((2, b, n), i), touching=f((2, b, n), np.uint8),
         state=f((2, b, n, STATE_COLUMNS)), listed=f((2, b), i), side=f(b, i),
-        found_key=f(n, i), found_node=f(n, i), found=f((n, FOUND_COLUMNS)),
+        touched=f(b, i), blocks=f(1, i), block=f((k, BLOCK_COLUMNS * LANES)), block_count=f(k, i),
+        block_soil=f(k, i), block_key=f((k, LANES), i), block_node=f((k, LANES), i),
+        block_at=f((k, LANES), i),
         field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i),
         border_x=f(n), border_y=f(n), border_free=f(n), border_weight=f(n), border_amount=f(n),
-
+        near=f(8, i), near_height=f(8), near_excess=f(8), near_free=f(8),
         window=f((b, n)), window_face=f((b, n), i), window_box=f((b, 4), i),
         force=f((b, FORCE_COLUMNS)), stiff=f((b, STIFF_COLUMNS)), total=f((b, TOTAL_COLUMNS)),
     )  # fmt: skip

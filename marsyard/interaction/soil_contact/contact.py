@@ -57,7 +57,12 @@ grousers of height δ; one that spins on the spot digs itself in.
 
 Resistance split. The part of p n along the heading that soil at the undisturbed level would give,
 p (z_u/z)^n with z_u = base − w, counts as compaction; the rest, from soil piled up above that
-level, as bulldozing resistance. It is worked out in every eighth step only.
+level, as bulldozing resistance. Like the stresses of the single nodes it is worked out in every
+eighth step only.
+
+How it is computed. The nodes under a body stand in blocks (see `arrays`), all of one soil. What is
+alike for all nodes is done in plain loops over a block, without branches, on vector units; nodes
+and lists are only touched one by one to read them before and to write them after.
 """
 
 from __future__ import annotations
@@ -66,7 +71,12 @@ import math
 
 from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER, wake_around
 from marsyard.interaction.soil_contact.arrays import (
+    AREA,
+    CARRIED,
     COHESION,
+    CX,
+    CY,
+    CZ,
     DAMPING,
     EXPONENT,
     F_ACROSS,
@@ -76,26 +86,43 @@ from marsyard.interaction.soil_contact.arrays import (
     F_X,
     F_Y,
     F_Z,
+    FORCE_C,
+    FORCE_N,
+    FORCE_T,
     K_ACROSS,
     K_ALONG,
     LEFT_THE_MAP,
+    LOADED,
     M_ACROSS,
     M_ALONG,
+    MOBILE_ACROSS,
+    MOBILE_ALONG,
     NX,
     NY,
     NZ,
     OK,
+    PLASTIC_WORK,
+    PRESSURE,
     PUSH_X,
     PUSH_Y,
+    PUSHED_VOLUME,
+    PUSHED_X,
+    PUSHED_Y,
     PX,
     PY,
     PZ,
+    RATE_C,
+    RATE_N,
+    RATE_T,
+    SHEAR_WORK,
+    SINKAGE,
+    STRENGTH,
+    SUNK,
+    SUNK_VOLUME,
     T_AREA,
     T_BULLDOZING,
     T_COMPACTION,
     T_NODES,
-    T_NORMAL,
-    T_PLAN,
     T_PLASTIC_WORK,
     T_PRESSURE,
     T_SHEAR,
@@ -103,6 +130,9 @@ from marsyard.interaction.soil_contact.arrays import (
     T_VOLUME,
     TAN_PHI,
     TOO_MANY_NODES,
+    TX,
+    TY,
+    TZ,
     UNLOADING,
     V_PUSHED,
     V_SINKAGE,
@@ -111,38 +141,12 @@ from marsyard.interaction.soil_contact.arrays import (
     Z,
 )
 from marsyard.interaction.soil_contact.footprint import mesh_footprint, wheel_footprint
-from marsyard.jit import inlined, kernel
+from marsyard.interaction.soil_contact.powers import decay, power
+from marsyard.jit import VECTOR, inlined, kernel
 
 #: steepest surface whose area is counted in full, as 1/cos
 _LARGEST_SLANT = 10.0
-
-
-@inlined
-def normal_stress(z, z_p, k, n, k_u):
-    """Pressure p [Pa], its slope dp/dz while loading, and the plastic sinkage [m] after it."""
-    elastic = k_u * (z - z_p)
-    # powers are the costly part: n = 1 is common, and n = 0.5 cheap
-    if n == 1.0:
-        loaded = k * z
-    elif n == 0.5:
-        loaded = k * math.sqrt(z)
-    else:
-        loaded = k * math.exp(n * math.log(z))
-    if elastic <= loaded:
-        return elastic, k_u, z_p
-    return loaded, n * loaded / z, z - loaded / k_u
-
-
-@inlined
-def mobilise(m_along, m_across, along, across, x):
-    """m after a step in the direction (along, across), x = |v| h/K; also 1 − exp(−x)."""
-    if x < 1e-2:
-        gone = x * (1.0 - x * (0.5 - x * (1.0 / 6.0 - x / 24.0)))
-    else:
-        gone = 1.0 - math.exp(-x)
-    m_along += gone * (along - m_along)
-    m_across += gone * (across - m_across)
-    return m_along, m_across, gone
+_LAST = 2**62
 
 
 @kernel
@@ -161,14 +165,36 @@ def body_contact(grid, soils, bodies, patch, options, b):
         )  # fmt: skip
     if found < 0:
         return -found
-    if not match(grid, patch, b, found):
+    if not same_nodes(patch, b, found) and not match(grid, patch, b):
         return TOO_MANY_NODES
-    stresses(grid, soils, bodies, patch, options, b, found)
+    patch.touched[b] = found
+    stresses(grid, soils, bodies, patch, options, b)
     return OK
 
 
 @kernel
-def match(grid, patch, b, found):
+def same_nodes(patch, b, found):
+    """The body touches the very nodes it touched before, and no others are listed."""
+    now = patch.side[b]
+    if patch.listed[now, b] != found or patch.touched[b] != found:
+        return False
+    key = patch.key[now, b]
+    first = 0
+    for k in range(patch.blocks[0]):
+        count = patch.block_count[k]
+        other = 0
+        for lane in range(count):
+            other |= key[first + lane] ^ patch.block_key[k, lane]
+        if other != 0:
+            return False
+        for lane in range(count):
+            patch.block_at[k, lane] = first + lane
+        first += count
+    return True
+
+
+@kernel
+def match(grid, patch, b):
     """Carry the contact state over to the nodes now found; both lists are in order of their keys.
 
     Nodes that were left are woken. They stay listed until the next flow: a node that trembles in
@@ -177,37 +203,39 @@ def match(grid, patch, b, found):
     old = patch.side[b]
     new = 1 - old
     room = patch.key.shape[2]
+    count = patch.listed[old, b]
     i = 0
     n = 0
-    count = patch.listed[old, b]
-    for k in range(found + 1):
-        key = patch.found_key[k] if k < found else 2**62
-        while i < count and patch.key[old, b, i] < key:
-            node = patch.node[old, b, i]
-            if patch.touching[old, b, i]:
-                grid.flag[node] &= ~UNDER & 0xFF
-                wake_around(grid, node)
+    for k in range(patch.blocks[0] + 1):
+        last = k == patch.blocks[0]
+        for lane in range(1 if last else patch.block_count[k]):
+            key = _LAST if last else patch.block_key[k, lane]
+            while i < count and patch.key[old, b, i] < key:
+                node = patch.node[old, b, i]
+                if patch.touching[old, b, i]:
+                    grid.flag[node] &= ~UNDER & 0xFF
+                    wake_around(grid, node)
+                if n >= room:
+                    return False
+                _carry(patch, old, new, b, i, n)
+                patch.touching[new, b, n] = 0
+                n += 1
+                i += 1
+            if last:
+                break
             if n >= room:
                 return False
-            _carry(patch, old, new, b, i, n)
-            patch.touching[new, b, n] = 0
+            if i < count and patch.key[old, b, i] == key:
+                _carry(patch, old, new, b, i, n)
+                i += 1
+            else:
+                patch.key[new, b, n] = key
+                patch.node[new, b, n] = patch.block_node[k, lane]
+                for col in range(patch.state.shape[3]):
+                    patch.state[new, b, n, col] = 0.0
+            patch.touching[new, b, n] = 1
+            patch.block_at[k, lane] = n
             n += 1
-            i += 1
-        if k == found:
-            break
-        if n >= room:
-            return False
-        if i < count and patch.key[old, b, i] == key:
-            _carry(patch, old, new, b, i, n)
-            i += 1
-        else:
-            patch.key[new, b, n] = key
-            patch.node[new, b, n] = patch.found_node[k]
-            for col in range(patch.state.shape[3]):
-                patch.state[new, b, n, col] = 0.0
-        patch.touching[new, b, n] = 1
-        grid.flag[patch.node[new, b, n]] |= UNDER
-        n += 1
     patch.listed[new, b] = n
     patch.side[b] = new
     return True
@@ -222,50 +250,89 @@ def _carry(patch, old, new, b, i, n):
 
 
 @kernel
-def stresses(grid, soils, bodies, patch, options, b, found):
+def stresses(grid, soils, bodies, patch, options, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
-    h, ahead = options.h, options.implicit
-    ds2 = grid.spacing[0] * grid.spacing[0]
+    cell = grid.spacing[0] * grid.spacing[0]
     is_wheel = bodies.kind[b] == WHEEL
-    V0, V1, V2 = bodies.twist[b, 0], bodies.twist[b, 1], bodies.twist[b, 2]
-    W0, W1, W2 = bodies.twist[b, 3], bodies.twist[b, 4], bodies.twist[b, 5]
-    ax, ay, az = bodies.axis[b, 0], bodies.axis[b, 1], bodies.axis[b, 2]
-    # heading: level, across the axle
-    ex, ey = ay, -ax
-    f = math.sqrt(ex * ex + ey * ey)
-    if f > 0.0:
-        ex, ey = ex / f, ey / f
+    axis = bodies.axis[b]
+    twist = bodies.twist[b]
     state = patch.state[patch.side[b], b]
-    touching = patch.touching[patch.side[b], b]
-    field = patch.field[b]
-    stiff = patch.stiff[b]
-    for k in range(10, stiff.shape[0]):
-        stiff[k] = 0.0
+    force, stiff, total = patch.force[b], patch.stiff[b], patch.total[b]
+    for i in range(force.shape[0]):
+        force[i] = 0.0
+    for i in range(stiff.shape[0]):
+        stiff[i] = 0.0
+    if options.survey or patch.touched[b] == 0:
+        for column in (T_COMPACTION, T_BULLDOZING, T_PRESSURE, T_SHEAR):
+            total[column] = 0.0
+        patch.field_count[b] = 0
+    for column in (T_AREA, T_PLASTIC_WORK, T_SHEAR_WORK, T_VOLUME):
+        total[column] = 0.0
+    total[T_NODES] = patch.touched[b]
     plan = 0.0
-    for k in range(found):
-        plan += patch.found[k, WEIGHT] * ds2
+    for k in range(patch.blocks[0]):
+        for lane in range(patch.block_count[k]):
+            plan += cell * patch.block[k, WEIGHT + lane]
     per_length = 0.0
     if plan > 0.0:
-        per_length = h / (plan / (2.0 * bodies.shape[b, 1]) if is_wheel else math.sqrt(plan))
-    # sums of this body, kept in registers
-    Fx = Fy = Fz = Mx = My = Mz = 0.0
-    Bxx = Bxy = Bxz = Byy = Byz = Bzz = Bxs = Bys = Bzs = Bss = 0.0
-    t_area = t_normal = t_compaction = t_bulldozing = t_pressure = t_shear = 0.0
-    t_plastic = t_sheared = t_volume = 0.0
-    i = 0
-    for k in range(found):
-        while not touching[i]:
-            i += 1
-        node = patch.found_node[k]
-        row = patch.found[k]
-        z, nx, ny, nz = row[Z], row[NX], row[NY], row[NZ]
-        px, py, pz = row[PX], row[PY], row[PZ]
-        soil = grid.soil[node]
+        length = plan / (2.0 * bodies.shape[b, 1]) if is_wheel else math.sqrt(plan)
+        per_length = options.h / length
+    for k in range(patch.blocks[0]):
+        count = patch.block_count[k]
+        padded = (count + 7) & ~7
+        soil = patch.block_soil[k]
         q = soils.table[soil]
-        z_p = grid.node[node, DEPTH]
-        p, slope, z_new = normal_stress(z, z_p, soils.modulus[b, soil], q[EXPONENT], q[UNLOADING])
-        dz = z_new - z_p
-        flat = row[WEIGHT] * ds2
+        w = patch.block[k]
+        for lane in range(count):
+            at = patch.block_at[k, lane]
+            w[MOBILE_ALONG + lane] = state[at, M_ALONG]
+            w[MOBILE_ACROSS + lane] = state[at, M_ACROSS]
+        for lane in range(count, padded):
+            w[MOBILE_ALONG + lane] = 0.0
+            w[MOBILE_ACROSS + lane] = 0.0
+        first_loading(w, padded, soils.modulus[b, soil], q[EXPONENT])
+        press(w, padded, q, twist, axis, is_wheel, options.h, options.implicit, cell,
+              soils.layer[b, soil] * per_length)  # fmt: skip
+        add_up(w, padded, axis, force, stiff, total)
+        if not is_wheel:
+            add_rotation(w, count, stiff)
+        if options.survey:
+            survey(grid, patch, b, k, q[EXPONENT], axis)
+        write_back(grid, patch.block_node[k], patch.block_at[k], w, count, state, options)
+    total[T_SHEAR_WORK] *= options.h
+
+
+@kernel(fastmath=VECTOR)
+def first_loading(w, count, k, n):
+    """Pressure on first loading, k zⁿ [Pa]. Powers are costly: n = 1 and n = ½ are common."""
+    if n == 1.0:
+        for i in range(count):
+            w[LOADED + i] = k * w[Z + i]
+    elif n == 0.5:
+        for i in range(count):
+            w[LOADED + i] = k * math.sqrt(w[Z + i])
+    else:
+        for i in range(count):
+            w[LOADED + i] = k * power(w[Z + i], n)
+
+
+@kernel(fastmath=VECTOR)
+def press(w, count, q, twist, axis, is_wheel, h, ahead, cell, layer):
+    """Stresses, forces and their derivatives, and what becomes of the soil, in a block."""
+    V0, V1, V2, W0, W1, W2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    n, cohesion, tan_phi, k_u, damping = (
+        q[EXPONENT], q[COHESION], q[TAN_PHI], q[UNLOADING], q[DAMPING],
+    )  # fmt: skip
+    per_along, per_across = h / q[K_ALONG], h / q[K_ACROSS]
+    per_k_u = 1.0 / k_u
+    # across: the axle's (or the world's y) direction in the tangent plane; along: heading
+    ax, ay, az = 0.0, 1.0, 0.0
+    if is_wheel:
+        ax, ay, az = axis[0], axis[1], axis[2]
+    for k in range(count):
+        nx, ny, nz = w[NX + k], w[NY + k], w[NZ + k]
+        px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
+        flat = w[WEIGHT + k] * cell
         area = flat * min(1.0 / nz, _LARGEST_SLANT)
 
         # velocity of the body's surface here, along the normal and in the tangent plane
@@ -273,199 +340,231 @@ def stresses(grid, soils, bodies, patch, options, b, found):
         vy = V1 + W2 * px - W0 * pz
         vz = V2 + W0 * py - W1 * px
         vn = vx * nx + vy * ny + vz * nz
-        # across: the axle's (or the world's y) direction in the tangent plane; along: heading
-        cx, cy, cz = ax, ay, az
-        if not is_wheel:
-            cx, cy, cz = 0.0, 1.0, 0.0
-        f = cx * nx + cy * ny + cz * nz
-        if abs(f) > 1e-12:
-            cx, cy, cz = cx - f * nx, cy - f * ny, cz - f * nz
-            f = cx * cx + cy * cy + cz * cz
-            if f < 1e-12:
-                cx, cy, cz = 1.0 - nx * nx, -nx * ny, -nx * nz
-                f = cx * cx + cy * cy + cz * cz
-            f = 1.0 / math.sqrt(f)
-            cx, cy, cz = f * cx, f * cy, f * cz
+        f = ax * nx + ay * ny + az * nz
+        cx, cy, cz = ax - f * nx, ay - f * ny, az - f * nz
+        # the axle stands on the surface: any direction will do
+        upright = cx * cx + cy * cy + cz * cz < 1e-12
+        cx = 1.0 - nx * nx if upright else cx
+        cy = -nx * ny if upright else cy
+        cz = -nx * nz if upright else cz
+        f = 1.0 / math.sqrt(cx * cx + cy * cy + cz * cz)
+        cx, cy, cz = f * cx, f * cy, f * cz
         tx, ty, tz = cy * nz - cz * ny, cz * nx - cx * nz, cx * ny - cy * nx
-        v_along = vx * tx + vy * ty + vz * tz
-        v_across = vx * cx + vy * cy + vz * cz
-        speed = math.sqrt(v_along * v_along + v_across * v_across)
+        along = vx * tx + vy * ty + vz * tz
+        across = vx * cx + vy * cy + vz * cz
+        speed = math.sqrt(along * along + across * across)
 
         # shear: how much of the strength is mobilised at the end of the step
-        if q[K_ALONG] == q[K_ACROSS]:
-            x = h * speed / q[K_ALONG]
-        else:
-            wa = v_along / q[K_ALONG]
-            wc = v_across / q[K_ACROSS]
-            x = h * math.sqrt(wa * wa + wc * wc)
-        per_speed = 1.0 / speed if speed > 1e-12 else 0.0
-        v_along *= per_speed
-        v_across *= per_speed
-        m_along, m_across, gone = mobilise(
-            state[i, M_ALONG], state[i, M_ACROSS], v_along, v_across, x
-        )
-        state[i, M_ALONG] = m_along
-        state[i, M_ACROSS] = m_across
-        forward = m_along * v_along + m_across * v_across
+        xa, xc = along * per_along, across * per_across
+        x = math.sqrt(xa * xa + xc * xc)
+        moves = speed > 1e-12
+        per_speed = 1.0 / speed if moves else 0.0
+        along *= per_speed
+        across *= per_speed
+        gone = decay(x)
+        m_along = w[MOBILE_ALONG + k]
+        m_across = w[MOBILE_ACROSS + k]
+        m_along += gone * (along - m_along)
+        m_across += gone * (across - m_across)
+        forward = m_along * along + m_across * across
+        square = m_along * m_along + m_across * m_across
 
-        # normal stress at the end of the step; soil that is being left does not yield
-        if dz > 0.0 and vn > 0.0:
-            slope = q[UNLOADING]
-        cn = q[DAMPING] + ahead * slope
-        p_end = p - cn * vn
-        strength = 0.0
-        if p_end > 0.0:
-            strength = q[COHESION] + p_end * q[TAN_PHI]
-        else:
-            p_end = 0.0
-            cn = 0.0
-        fn = area * p_end
-        fa = -area * strength * m_along
-        fc = -area * strength * m_across
-        fx = fn * nx + fa * tx + fc * cx
-        fy = fn * ny + fa * ty + fc * cy
-        fz = fn * nz + fa * tz + fc * cz
+        # normal stress now, and at the end of the step; soil that is being left does not yield
+        z, z_p, loaded = w[Z + k], w[SUNK + k], w[LOADED + k]
+        elastic = k_u * (z - z_p)
+        yields = elastic > loaded
+        p = loaded if yields else elastic
+        slope = n * loaded / z if yields and vn <= 0.0 else k_u
+        z_new = max(z - loaded * per_k_u, z_p) if yields else z_p
+        dz = z_new - z_p
+        rate = damping + ahead * slope
+        p -= rate * vn
+        pressed = p > 0.0
+        p = p if pressed else 0.0
+        rate = rate if pressed else 0.0
+        strength = cohesion + p * tan_phi if pressed else 0.0
+        shear = area * strength
+
+        # derivative of m along and across the velocity
+        turning = gone * per_speed if moves else per_along
+        growing = max(0.0, x * per_speed * (1.0 - gone) * (1.0 - forward)) if moves else per_along
+        share = along * along if moves else 0.5
+
+        # plastic sinkage, and soil carried along by slip
+        carried = layer * forward * speed if pressed and forward > 0.0 else 0.0
+        square_v = vx * vx + vy * vy + vz * vz
+        per = 1.0 / square_v if square_v > 1e-30 else 0.0
+        down = vn * vn * nz * nz * per if square_v > 1e-30 else 1.0
+        pushed = cell * dz * (1.0 - down)
+        # only the direction counts: horizontal part of the velocity, by its share
+        push = pushed * math.sqrt(per)
+        drag = cell * carried
+
+        w[AREA + k] = area
+        w[TX + k], w[TY + k], w[TZ + k] = tx, ty, tz
+        w[CX + k], w[CY + k], w[CZ + k] = cx, cy, cz
+        w[MOBILE_ALONG + k], w[MOBILE_ACROSS + k] = m_along, m_across
+        w[PRESSURE + k], w[STRENGTH + k] = p, strength
+        w[FORCE_N + k] = area * p
+        w[FORCE_T + k] = -shear * m_along
+        w[FORCE_C + k] = -shear * m_across
+        w[RATE_N + k] = area * rate
+        w[RATE_T + k] = shear * (growing * share + turning * (1.0 - share))
+        w[RATE_C + k] = shear * (growing * (1.0 - share) + turning * share)
+        w[SINKAGE + k] = z_new
+        w[CARRIED + k] = carried
+        w[SUNK_VOLUME + k] = cell * dz * down
+        w[PUSHED_VOLUME + k] = pushed + drag
+        w[PUSHED_X + k] = push * vx + drag * (along * tx + across * cx)
+        w[PUSHED_Y + k] = push * vy + drag * (along * ty + across * cy)
+        # work of the body, not of soil that slid under it
+        w[PLASTIC_WORK + k] = p * min(dz, max(-vn, 0.0) * h / nz) * flat
+        w[SHEAR_WORK + k] = shear * speed * square
+
+
+@kernel(fastmath=VECTOR)
+def add_up(w, count, axis, force, stiff, total):
+    """Add a block to the body's force, its derivative and the totals."""
+    ax, ay, az = axis[0], axis[1], axis[2]
+    Fx = Fy = Fz = Mx = My = Mz = area = plastic = shear = volume = 0.0
+    for k in range(count):
+        px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
+        fn, ft, fc = w[FORCE_N + k], w[FORCE_T + k], w[FORCE_C + k]
+        fx = fn * w[NX + k] + ft * w[TX + k] + fc * w[CX + k]
+        fy = fn * w[NY + k] + ft * w[TY + k] + fc * w[CY + k]
+        fz = fn * w[NZ + k] + ft * w[TZ + k] + fc * w[CZ + k]
         Fx += fx
         Fy += fy
         Fz += fz
         Mx += py * fz - pz * fy
         My += pz * fx - px * fz
         Mz += px * fy - py * fx
+        area += w[AREA + k]
+        plastic += w[PLASTIC_WORK + k]
+        shear += w[SHEAR_WORK + k]
+        volume += w[SUNK_VOLUME + k] + w[PUSHED_VOLUME + k]
+    force[0] += Fx
+    force[1] += Fy
+    force[2] += Fz
+    force[3] += Mx
+    force[4] += My
+    force[5] += Mz
+    total[T_AREA] += area
+    total[T_PLASTIC_WORK] += plastic
+    total[T_SHEAR_WORK] += shear
+    total[T_VOLUME] += volume
+    Bxx = Bxy = Bxz = Byy = Byz = Bzz = Bxs = Bys = Bzs = Bss = 0.0
+    for k in range(count):
+        px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
+        nx, ny, nz = w[NX + k], w[NY + k], w[NZ + k]
+        tx, ty, tz = w[TX + k], w[TY + k], w[TZ + k]
+        cx, cy, cz = w[CX + k], w[CY + k], w[CZ + k]
+        rn, rt, rc = w[RATE_N + k], w[RATE_T + k], w[RATE_C + k]
+        Bxx += rn * nx * nx + rt * tx * tx + rc * cx * cx
+        Bxy += rn * nx * ny + rt * tx * ty + rc * cx * cy
+        Bxz += rn * nx * nz + rt * tx * tz + rc * cx * cz
+        Byy += rn * ny * ny + rt * ty * ty + rc * cy * cy
+        Byz += rn * ny * nz + rt * ty * tz + rc * cy * cz
+        Bzz += rn * nz * nz + rt * tz * tz + rc * cz * cz
+        # speed of the surface along t for a unit spin about the axle; zero for other bodies
+        arm = (ay * pz - az * py) * tx + (az * px - ax * pz) * ty + (ax * py - ay * px) * tz
+        rt *= arm
+        Bxs += rt * tx
+        Bys += rt * ty
+        Bzs += rt * tz
+        Bss += rt * arm
+    stiff[0] += Bxx
+    stiff[1] += Bxy
+    stiff[2] += Bxz
+    stiff[3] += Byy
+    stiff[4] += Byz
+    stiff[5] += Bzz
+    stiff[6] += Bxs
+    stiff[7] += Bys
+    stiff[8] += Bzs
+    stiff[9] += Bss
 
-        # derivative: centre's velocity (3) and spin about the axle
-        cn *= area
-        across = h / q[K_ALONG]
-        ahead_m = across
-        share = 0.5
-        if per_speed > 0.0:
-            across = gone * per_speed
-            ahead_m = max(0.0, x * per_speed * (1.0 - gone) * (1.0 - forward))
-            share = v_along * v_along
-        ga = area * strength * (ahead_m * share + across * (1.0 - share))
-        gc = area * strength * (ahead_m * (1.0 - share) + across * share)
-        Bxx += cn * nx * nx + ga * tx * tx + gc * cx * cx
-        Bxy += cn * nx * ny + ga * tx * ty + gc * cx * cy
-        Bxz += cn * nx * nz + ga * tx * tz + gc * cx * cz
-        Byy += cn * ny * ny + ga * ty * ty + gc * cy * cy
-        Byz += cn * ny * nz + ga * ty * tz + gc * cy * cz
-        Bzz += cn * nz * nz + ga * tz * tz + gc * cz * cz
-        if is_wheel:
-            # speed of the surface along t for a unit spin
-            arm = (
-                (ay * pz - az * py) * tx + (az * px - ax * pz) * ty + (ax * py - ay * px) * tz
-            )  # fmt: skip
-            Bxs += ga * arm * tx
-            Bys += ga * arm * ty
-            Bzs += ga * arm * tz
-            Bss += ga * arm * arm
-        else:
-            for d in range(3):
-                coefficient, dx, dy, dz_ = cn, nx, ny, nz
-                if d == 1:
-                    coefficient, dx, dy, dz_ = ga, tx, ty, tz
-                elif d == 2:
-                    coefficient, dx, dy, dz_ = gc, cx, cy, cz
-                add_rotation(
-                    stiff, coefficient, dx, dy, dz_,
-                    py * dz_ - pz * dy, pz * dx - px * dz_, px * dy - py * dx,
-                )  # fmt: skip
 
-        # plastic sinkage, and soil carried along by slip
-        below = z - grid.node[node, REF]
-        carried = 0.0
-        if p_end > 0.0 and forward > 0.0:
-            carried = soils.layer[b, soil] * forward * speed * per_length
-            grid.node[node, REF] -= carried
-        if dz > 0.0:
-            grid.node[node, DEPTH] = z_new
-        if dz > 0.0 or carried > 0.0:
-            grid.node[node, TIME] = options.time
+@kernel
+def add_rotation(w, count, stiff):
+    """Add c d eᵀ and c e eᵀ, e = r × d for d = n, t, c, to the parts of B that belong to rotation,
+    for bodies that are no wheels."""
+    for k in range(count):
+        px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
+        for d in range(3):
+            c, dx, dy, dz = w[RATE_N + k], w[NX + k], w[NY + k], w[NZ + k]
+            if d == 1:
+                c, dx, dy, dz = w[RATE_T + k], w[TX + k], w[TY + k], w[TZ + k]
+            elif d == 2:
+                c, dx, dy, dz = w[RATE_C + k], w[CX + k], w[CY + k], w[CZ + k]
+            ex, ey, ez = py * dz - pz * dy, pz * dx - px * dz, px * dy - py * dx
+            stiff[10] += c * dx * ex
+            stiff[11] += c * dx * ey
+            stiff[12] += c * dx * ez
+            stiff[13] += c * dy * ex
+            stiff[14] += c * dy * ey
+            stiff[15] += c * dy * ez
+            stiff[16] += c * dz * ex
+            stiff[17] += c * dz * ey
+            stiff[18] += c * dz * ez
+            stiff[19] += c * ex * ex
+            stiff[20] += c * ex * ey
+            stiff[21] += c * ex * ez
+            stiff[22] += c * ey * ey
+            stiff[23] += c * ey * ez
+            stiff[24] += c * ez * ez
+
+
+@inlined
+def write_back(grid, nodes, places, w, count, state, options):
+    """Give the nodes their new sinkage, and the contact its state and the displaced soil."""
+    for k in range(count):
+        node = nodes[k]
+        touch = state[places[k]]
+        touch[M_ALONG] = w[MOBILE_ALONG + k]
+        touch[M_ACROSS] = w[MOBILE_ACROSS + k]
+        grid.flag[node] |= UNDER
+        row = grid.node[node]
+        if w[SINKAGE + k] > row[DEPTH] or w[CARRIED + k] > 0.0:
+            row[DEPTH] = w[SINKAGE + k]
+            row[REF] -= w[CARRIED + k]
+            row[TIME] = options.time
             if options.flow:
-                displace(state[i], ds2, dz, carried, vx, vy, vz, vn, nz,
-                         v_along * tx + v_across * cx, v_along * ty + v_across * cy)  # fmt: skip
-            t_volume += ds2 * (max(dz, 0.0) + carried)
-            # work of the body, not of soil that slid under it
-            t_plastic += p_end * min(max(dz, 0.0), max(-vn, 0.0) * h / nz) * flat
+                touch[V_SINKAGE] += w[SUNK_VOLUME + k]
+                touch[V_PUSHED] += w[PUSHED_VOLUME + k]
+                touch[PUSH_X] += w[PUSHED_X + k]
+                touch[PUSH_Y] += w[PUSHED_Y + k]
 
-        # totals
-        t_area += area
-        t_normal += fn
-        if options.split:
-            resistance = -fn * (nx * ex + ny * ey)
-            part = 1.0
-            if below < z:
-                part = (below / z) ** q[EXPONENT] if below > 0.0 else 0.0
-            t_compaction += part * resistance
-            t_bulldozing += (1.0 - part) * resistance
-        square = m_along * m_along + m_across * m_across
-        t_pressure = max(t_pressure, p_end)
-        t_shear = max(t_shear, strength * strength * square)
-        t_sheared += area * strength * speed * square * h
-        cell = field[k]
-        cell[F_X] = px
-        cell[F_Y] = py
-        cell[F_Z] = pz
-        cell[F_PRESSURE] = p_end
-        cell[F_ALONG] = -strength * m_along
-        cell[F_ACROSS] = -strength * m_across
-        cell[F_AREA] = area
-        i += 1
-    patch.field_count[b] = found
-    force = patch.force[b]
-    force[0], force[1], force[2], force[3], force[4], force[5] = Fx, Fy, Fz, Mx, My, Mz
-    stiff[0], stiff[1], stiff[2], stiff[3], stiff[4] = Bxx, Bxy, Bxz, Byy, Byz
-    stiff[5], stiff[6], stiff[7], stiff[8], stiff[9] = Bzz, Bxs, Bys, Bzs, Bss
+
+@kernel
+def survey(grid, patch, b, block, n, axis):
+    """Record the stresses of a block's nodes, their peaks and the split of the resistance."""
+    # heading: level, across the axle
+    ex, ey = axis[1], -axis[0]
+    size = math.sqrt(ex * ex + ey * ey)
+    if size > 0.0:
+        ex, ey = ex / size, ey / size
+    w = patch.block[block]
     total = patch.total[b]
-    total[T_AREA] = t_area
-    total[T_PLAN] = plan
-    total[T_NORMAL] = t_normal
-    if options.split or found == 0:
-        total[T_COMPACTION] = t_compaction
-        total[T_BULLDOZING] = t_bulldozing
-    total[T_PRESSURE] = t_pressure
-    total[T_SHEAR] = math.sqrt(t_shear)
-    total[T_PLASTIC_WORK] = t_plastic
-    total[T_SHEAR_WORK] = t_sheared
-    total[T_NODES] = found
-    total[T_VOLUME] = t_volume
-
-
-@inlined
-def add_rotation(stiff, c, dx, dy, dz, ex, ey, ez):
-    """Add c d eᵀ and c e eᵀ, e = r × d, to the parts of B that belong to rotation."""
-    stiff[10] += c * dx * ex
-    stiff[11] += c * dx * ey
-    stiff[12] += c * dx * ez
-    stiff[13] += c * dy * ex
-    stiff[14] += c * dy * ey
-    stiff[15] += c * dy * ez
-    stiff[16] += c * dz * ex
-    stiff[17] += c * dz * ey
-    stiff[18] += c * dz * ez
-    stiff[19] += c * ex * ex
-    stiff[20] += c * ex * ey
-    stiff[21] += c * ex * ez
-    stiff[22] += c * ey * ey
-    stiff[23] += c * ey * ez
-    stiff[24] += c * ez * ez
-
-
-@inlined
-def displace(state, ds2, dz, carried, vx, vy, vz, vn, nz, sx, sy):
-    """Add what this step displaced at a node to what waits to be laid down."""
-    if dz > 0.0:
-        square = vx * vx + vy * vy + vz * vz
-        down = 1.0
-        if square > 0.0:
-            per = 1.0 / square
-            down = vn * vn * nz * nz * per
-            # only the direction counts: horizontal part of the velocity, by its share
-            pushed = ds2 * dz * (1.0 - down) * math.sqrt(per)
-            state[PUSH_X] += pushed * vx
-            state[PUSH_Y] += pushed * vy
-        state[V_SINKAGE] += ds2 * dz * down
-        state[V_PUSHED] += ds2 * dz * (1.0 - down)
-    if carried > 0.0:
-        state[V_PUSHED] += ds2 * carried
-        state[PUSH_X] += ds2 * carried * sx
-        state[PUSH_Y] += ds2 * carried * sy
+    first = patch.field_count[b]
+    for k in range(patch.block_count[block]):
+        # how deep below the undisturbed level
+        z = w[Z + k]
+        below = z - grid.node[patch.block_node[block, k], REF]
+        part = 1.0
+        if below < z:
+            part = (below / z) ** n if below > 0.0 else 0.0
+        resistance = -w[FORCE_N + k] * (w[NX + k] * ex + w[NY + k] * ey)
+        total[T_COMPACTION] += part * resistance
+        total[T_BULLDOZING] += (1.0 - part) * resistance
+        along = -w[STRENGTH + k] * w[MOBILE_ALONG + k]
+        across = -w[STRENGTH + k] * w[MOBILE_ACROSS + k]
+        total[T_PRESSURE] = max(total[T_PRESSURE], w[PRESSURE + k])
+        total[T_SHEAR] = max(total[T_SHEAR], math.sqrt(along * along + across * across))
+        cell = patch.field[b, first + k]
+        cell[F_X], cell[F_Y], cell[F_Z] = w[PX + k], w[PY + k], w[PZ + k]
+        cell[F_PRESSURE] = w[PRESSURE + k]
+        cell[F_ALONG] = along
+        cell[F_ACROSS] = across
+        cell[F_AREA] = w[AREA + k]
+    patch.field_count[b] = first + patch.block_count[block]

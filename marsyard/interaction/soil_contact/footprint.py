@@ -42,6 +42,11 @@ from marsyard.ground.soil_nodes import (
     tile_key,
 )
 from marsyard.interaction.soil_contact.arrays import (
+    FLANK,
+    KEPT,
+    LANES,
+    LATERAL,
+    LEVEL,
     NEEDS_TILES,
     NX,
     NY,
@@ -49,12 +54,15 @@ from marsyard.interaction.soil_contact.arrays import (
     PX,
     PY,
     PZ,
+    SLOPE,
+    SUNK,
     TOO_MANY_NODES,
+    TREAD,
     WEIGHT,
     WHEEL,
     Z,
 )
-from marsyard.jit import inlined, kernel
+from marsyard.jit import VECTOR, inlined, kernel
 
 #: soil is not laid nearer to a body than this, in grid spacings
 GAP = 0.05
@@ -180,12 +188,24 @@ def clearance(grid, bodies, patch, node):
     return max(free - GAP * ds, 0.0)
 
 
+@inlined
+def new_block(patch, n, lanes, soil):
+    """Close block n, which holds so many nodes, and begin the next. False if there is no room."""
+    if n >= 0:
+        patch.block_count[n] = lanes
+    if n + 1 >= patch.block_soil.shape[0]:
+        return False
+    patch.block_soil[n + 1] = soil
+    return True
+
+
 @kernel
 def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     """Nodes whose surface lies above the wheel's lower side. Returns their number or −status."""
     ds = grid.spacing[0]
     cx, cy, cz = c[0], c[1], c[2]
     ax, ay, az = a[0], a[1], a[2]
+    patch.blocks[0] = 0
     flat = math.sqrt(max(ax * ax + ay * ay, 1e-12))
     hx = radius * math.sqrt(max(0.0, 1.0 - ax * ax)) + half * abs(ax)
     hy = radius * math.sqrt(max(0.0, 1.0 - ay * ay)) + half * abs(ay)
@@ -194,13 +214,7 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     i1 = int(math.floor((cx + hx) / ds)) + 1
     j0 = int(math.ceil((cy - hy) / ds)) - 1
     j1 = int(math.floor((cy + hy) / ds)) + 1
-    D = ds * max(abs(ax), abs(ay)) / flat if flat > 1e-5 else ds
-    per_D = 1.0 / D
-    square = radius * radius
-    # rows of nodes are taken along y: where the axle is not along x they are cut to the width
-    slack = half + ROUNDING + radius * abs(az)
-    room = patch.found_key.shape[0]
-    n = 0
+    top = -math.inf
     missing = False
     for ti in range(i0 // SIDE, i1 // SIDE + 1):
         for tj in range(j0 // SIDE, j1 // SIDE + 1):
@@ -208,69 +222,197 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
             if slot < 0:
                 ask_for_tile(grid, ti, tj)
                 missing = True
-                continue
-            rank = tile_key(ti, tj)
+            else:
+                top = max(top, grid.top[slot])
+    if missing:
+        return -NEEDS_TILES
+    # only what is lower than the highest soil counts: a chord of the wheel
+    below = (cz - top - half * abs(az)) / flat
+    if below >= radius:
+        return 0
+    if below > 0.0:
+        chord = math.sqrt(radius * radius - below * below)
+        slack = radius * abs(az)
+        hx = min(hx, chord * abs(ay) / flat + half * abs(ax) + slack) + ROUNDING
+        hy = min(hy, chord * abs(ax) / flat + half * abs(ay) + slack) + ROUNDING
+        i0 = int(math.ceil((cx - hx) / ds))
+        i1 = int(math.floor((cx + hx) / ds))
+        j0 = int(math.ceil((cy - hy) / ds))
+        j1 = int(math.floor((cy + hy) / ds))
+    square = radius * radius
+    # rows of nodes are taken along y: where the axle is not along x they are cut to the width
+    slack = half + ROUNDING + radius * abs(az)
+    per_ds = 1.0 / ds
+    per_ay = 1.0 / ay if abs(ay) > 0.1 else 0.0
+    reach = slack * abs(per_ay)
+    n = -1
+    lanes = LANES
+    soil = -1
+    w = patch.block[0]
+    keys = patch.block_key[0]
+    nodes = patch.block_node[0]
+    for ti in range(i0 // SIDE, i1 // SIDE + 1):
+        for tj in range(j0 // SIDE, j1 // SIDE + 1):
+            slot = find_tile(grid, ti, tj)
+            rank = tile_key(ti, tj) * (SIDE * SIDE) - slot * (SIDE * SIDE)
             for i in range(max(i0, ti * SIDE), min(i1, ti * SIDE + SIDE - 1) + 1):
                 px = i * ds - cx
                 row = (slot * SIDE + (i - ti * SIDE)) * SIDE - tj * SIDE
                 first = max(j0, tj * SIDE)
                 last = min(j1, tj * SIDE + SIDE - 1)
-                if abs(ay) > 0.1:
-                    middle = cy - ax * px / ay
-                    reach = slack / abs(ay)
-                    first = max(first, math.ceil((middle - reach) / ds))
-                    last = min(last, math.floor((middle + reach) / ds))
+                if per_ay != 0.0:
+                    middle = cy - ax * px * per_ay
+                    first = max(first, math.ceil((middle - reach) * per_ds))
+                    last = min(last, math.floor((middle + reach) * per_ds))
                 elif abs(ax * px) > slack + abs(ay) * hy:
                     continue
                 for j in range(first, last + 1):
                     py = j * ds - cy
-                    # quick look: is the soil's surface inside the wheel's tread and width?
+                    # is the soil's surface inside the wheel's tread and width?
                     node = row + j
-                    level = grid.node[node, BASE] + grid.node[node, REF] - cz
-                    s = level - grid.node[node, DEPTH]
+                    place = grid.node[node]
+                    level = place[BASE] + place[REF] - cz
+                    s = level - place[DEPTH]
                     if s < 0.0:
                         u = ax * px + ay * py + az * s
                         if abs(u) > half + ROUNDING or px * px + py * py + s * s - u * u > square:
                             continue
-                    hit, t, y, R, slope, side = wheel_underside(
-                        radius, half, rounding, crown, ax, ay, az, px, py
-                    )
-                    if not hit:
-                        continue
-                    z = level - t
-                    if z <= grid.node[node, DEPTH]:
-                        continue
-                    # normal into the wheel
-                    if side != 0.0:
-                        nx, ny, nz = side * ax, side * ay, side * az
-                    else:
-                        # the vector to the axle has the length R
-                        f = 1.0 / R
-                        if slope != 0.0:
-                            f /= math.sqrt(1.0 + slope * slope)
-                        g = y + slope * R
-                        nx, ny, nz = f * (g * ax - px), f * (g * ay - py), f * (g * az - t)
-                    if nz < STEEPEST:
-                        continue
-                    if n >= room:
-                        return -TOO_MANY_NODES
-                    strip = D
-                    if side == 0.0:
-                        strip = 0.5 * D if half - y >= D - ROUNDING else half - y
-                        strip += 0.5 * D if half + y >= D - ROUNDING else half + y
-                    patch.found_key[n] = rank * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
-                    patch.found_node[n] = node
-                    row_n = patch.found[n]
-                    row_n[Z] = z
-                    row_n[WEIGHT] = strip * per_D
-                    row_n[NX] = nx
-                    row_n[NY] = ny
-                    row_n[NZ] = nz
-                    row_n[PX] = px
-                    row_n[PY] = py
-                    row_n[PZ] = t
-                    n += 1
-    return -NEEDS_TILES if missing else n
+                    if lanes == LANES or grid.soil[node] != soil:
+                        soil = grid.soil[node]
+                        if not new_block(patch, n, lanes, soil):
+                            return -TOO_MANY_NODES
+                        n += 1
+                        lanes = 0
+                        w = patch.block[n]
+                        keys = patch.block_key[n]
+                        nodes = patch.block_node[n]
+                    nodes[lanes] = node
+                    keys[lanes] = rank + node
+                    w[PX + lanes] = px
+                    w[PY + lanes] = py
+                    w[LEVEL + lanes] = level
+                    w[SUNK + lanes] = place[DEPTH]
+                    lanes += 1
+    if n >= 0:
+        patch.block_count[n] = lanes
+    # the wheel's surface above them
+    D = ds * max(abs(ax), abs(ay)) / flat if flat > 1e-5 else ds
+    found = 0
+    for k in range(n + 1):
+        w = patch.block[k]
+        count = patch.block_count[k]
+        if rounding > 0.0 or crown > 0.0 or flat * flat < 1e-9:
+            undersides(w, count, radius, half, rounding, crown, ax, ay, az)
+        else:
+            cylinder_undersides(w, count, radius, half, ax, ay, az)
+        if normals(w, count, half, D, ax, ay, az) < count:
+            count = drop_lanes(w, patch.block_key[k], patch.block_node[k], count)
+        patch.block_count[k] = count
+        fill_lanes(w, count)
+        found += count
+    patch.blocks[0] = n + 1
+    return found
+
+
+@kernel
+def undersides(w, count, radius, half, rounding, crown, ax, ay, az):
+    """The wheel's lower side above the nodes of a block, any wheel, one by one."""
+    for k in range(count):
+        hit, t, y, R, slope, side = wheel_underside(
+            radius, half, rounding, crown, ax, ay, az, w[PX + k], w[PY + k]
+        )
+        w[PZ + k] = t
+        w[LATERAL + k] = y
+        w[TREAD + k] = R
+        w[SLOPE + k] = slope
+        w[FLANK + k] = side
+        w[KEPT + k] = 1.0 if hit else 0.0
+
+
+@kernel(fastmath=VECTOR)
+def cylinder_undersides(w, count, radius, half, ax, ay, az):
+    """The same for cylinders, as `wheel_underside` does it, on vector units."""
+    per_A = 1.0 / (1.0 - az * az)
+    tilted = abs(az) >= 1e-9
+    per_az = 1.0 / az if tilted else 0.0
+    sign = math.copysign(1.0, az)
+    square = radius * radius
+    for k in range(count):
+        px, py = w[PX + k], w[PY + k]
+        u = ax * px + ay * py
+        rest = px * px + py * py - u * u
+        disc = az * az * u * u * per_A * per_A - per_A * (rest - square)
+        t = az * u * per_A - math.sqrt(max(disc, 0.0))
+        y = u + az * t
+        beside = abs(y) > half + ROUNDING
+        # through the flat side that looks down
+        ts = (-sign * half - u) * per_az
+        side_hit = tilted and sign * y < 0.0 and rest + u * u + ts * ts - half * half <= square
+        w[PZ + k] = ts if beside else t
+        w[LATERAL + k] = -sign * half if beside else y
+        w[TREAD + k] = radius
+        w[SLOPE + k] = 0.0
+        w[FLANK + k] = sign if beside else 0.0
+        kept = (1.0 if side_hit else 0.0) if beside else 1.0
+        w[KEPT + k] = kept if disc >= 0.0 else 0.0
+
+
+@kernel(fastmath=VECTOR)
+def normals(w, count, half, D, ax, ay, az):
+    """Normal, sinkage and weight of each node. Returns how many are in contact."""
+    kept = 0.0
+    half_D = 0.5 * D
+    near = D - ROUNDING
+    per_D = 1.0 / D
+    for k in range(count):
+        px, py, t = w[PX + k], w[PY + k], w[PZ + k]
+        y, R, slope, side = w[LATERAL + k], w[TREAD + k], w[SLOPE + k], w[FLANK + k]
+        # the vector to the axle has the length R
+        f = 1.0 / (R * math.sqrt(1.0 + slope * slope))
+        g = y + slope * R
+        on_tread = side == 0.0
+        nx = f * (g * ax - px) if on_tread else side * ax
+        ny = f * (g * ay - py) if on_tread else side * ay
+        nz = f * (g * az - t) if on_tread else side * az
+        left = half_D if half - y >= near else half - y
+        right = half_D if half + y >= near else half + y
+        z = w[LEVEL + k] - t
+        keep = w[KEPT + k] if z > w[SUNK + k] else 0.0
+        keep = keep if nz >= STEEPEST else 0.0
+        w[NX + k] = nx
+        w[NY + k] = ny
+        w[NZ + k] = nz
+        w[Z + k] = z
+        w[WEIGHT + k] = (left + right) * per_D if on_tread else 1.0
+        w[KEPT + k] = keep
+        kept += keep
+    return int(kept)
+
+
+@kernel
+def drop_lanes(w, key, node, count):
+    """Close the ranks of a block: nodes that are not in contact go. Returns how many are left."""
+    n = 0
+    for k in range(count):
+        if w[KEPT + k] == 0.0:
+            continue
+        key[n] = key[k]
+        node[n] = node[k]
+        for column in range(PX, LATERAL, LANES):
+            w[column + n] = w[column + k]
+        n += 1
+    return n
+
+
+@inlined
+def fill_lanes(w, count):
+    """Fill a block up to a multiple of eight with nodes that carry nothing."""
+    for k in range(count, (count + 7) & ~7):
+        for column in range(PX, LATERAL, LANES):
+            w[column + k] = 0.0
+        w[Z + k] = 1.0
+        w[SUNK + k] = 1.0
+        w[NZ + k] = 1.0
 
 
 @inlined
@@ -295,6 +437,7 @@ def mesh_footprint(grid, patch, b, triangle, first, last, reach, c, R):
     i1 = int(math.floor((c[0] + reach) / ds)) + 1
     j0 = int(math.ceil((c[1] - reach) / ds)) - 1
     j1 = int(math.floor((c[1] + reach) / ds)) + 1
+    patch.blocks[0] = 0
     box = patch.window_box[b]
     box[0], box[1], box[2], box[3] = i0, j0, 0, 0
     missing = False
@@ -332,12 +475,14 @@ def mesh_footprint(grid, patch, b, triangle, first, last, reach, c, R):
     )  # fmt: skip
     # the nodes in order, and with them the true area of the lower side
     weight = area / (covered * ds * ds) if covered > 0 else 0.0
-    room = patch.found_key.shape[0]
-    n = 0
+    n = -1
+    lanes = LANES
+    soil = -1
+    found = 0
     for ti in range(i0 // SIDE, i1 // SIDE + 1):
         for tj in range(j0 // SIDE, j1 // SIDE + 1):
             slot = find_tile(grid, ti, tj)
-            rank = tile_key(ti, tj)
+            rank = tile_key(ti, tj) * (SIDE * SIDE) - slot * (SIDE * SIDE)
             for i in range(max(i0, ti * SIDE), min(i1, ti * SIDE + SIDE - 1) + 1):
                 for j in range(max(j0, tj * SIDE), min(j1, tj * SIDE + SIDE - 1) + 1):
                     t = window[(i - i0) * nj + j - j0]
@@ -347,22 +492,33 @@ def mesh_footprint(grid, patch, b, triangle, first, last, reach, c, R):
                     z = grid.node[node, BASE] + grid.node[node, REF] - c[2] - t
                     if z <= grid.node[node, DEPTH]:
                         continue
-                    if n >= room:
-                        return -TOO_MANY_NODES
+                    if lanes == LANES or grid.soil[node] != soil:
+                        soil = grid.soil[node]
+                        if not new_block(patch, n, lanes, soil):
+                            return -TOO_MANY_NODES
+                        n += 1
+                        lanes = 0
                     nx, ny, nz = face_normal(triangle[face[(i - i0) * nj + j - j0]], R)
-                    row = patch.found[n]
-                    patch.found_key[n] = rank * (SIDE * SIDE) + (node - slot * (SIDE * SIDE))
-                    patch.found_node[n] = node
-                    row[Z] = z
-                    row[WEIGHT] = weight
-                    row[NX] = -nx
-                    row[NY] = -ny
-                    row[NZ] = -nz
-                    row[PX] = i * ds - c[0]
-                    row[PY] = j * ds - c[1]
-                    row[PZ] = t
-                    n += 1
-    return n
+                    w = patch.block[n]
+                    patch.block_key[n, lanes] = rank + node
+                    patch.block_node[n, lanes] = node
+                    w[Z + lanes] = z
+                    w[SUNK + lanes] = grid.node[node, DEPTH]
+                    w[WEIGHT + lanes] = weight
+                    w[NX + lanes] = -nx
+                    w[NY + lanes] = -ny
+                    w[NZ + lanes] = -nz
+                    w[PX + lanes] = i * ds - c[0]
+                    w[PY + lanes] = j * ds - c[1]
+                    w[PZ + lanes] = t
+                    lanes += 1
+                    found += 1
+    if n >= 0:
+        patch.block_count[n] = lanes
+    for k in range(n + 1):
+        fill_lanes(patch.block[k], patch.block_count[k])
+    patch.blocks[0] = n + 1
+    return found
 
 
 @inlined
