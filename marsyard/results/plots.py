@@ -184,7 +184,7 @@ def draw(ds: xr.Dataset, figure: Figure) -> Canvas:
 
 
 def _draw_against(ds: xr.Dataset, figure: Figure, name: str) -> Canvas:
-    """Panels over another variable: every record a point, and the mean in each of 24 bins.
+    """Panels over another variable: every record a point, and the median in each of 24 bins.
 
     A single curve is coloured by time; several keep their own colours.
     """
@@ -231,16 +231,15 @@ def _cloud(ax: Axes, x: np.ndarray, curve: Line, colour: str | None) -> Any:
 
 
 def _binned(x: np.ndarray, y: np.ndarray, bins: int = 24) -> tuple[np.ndarray, np.ndarray]:
-    """Means of x and y in bins of equal width in x; an empty bin is left out."""
+    """Medians of x and y in bins of equal width in x; an empty bin is left out."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if not x.size or np.ptp(x) == 0:
         return np.zeros(0), np.zeros(0)
     which = np.minimum(((x - x.min()) / np.ptp(x) * bins).astype(int), bins - 1)
-    count = np.bincount(which, minlength=bins)
-    full = count > 0
-    means = (np.bincount(which, v, bins)[full] / count[full] for v in (x, y))
-    return tuple(means)  # type: ignore[return-value]
+    full = np.unique(which)
+    middle = [[float(np.median(v[which == k])) for k in full] for v in (x, y)]
+    return np.array(middle[0]), np.array(middle[1])
 
 
 def _time_bar(canvas: Canvas, ax: Axes, points: Any) -> None:
@@ -444,5 +443,5 @@ def _caption(figure: Figure) -> str:
         start = "the start" if figure.start is None else f"{figure.start:g} s"
         end = "the end" if figure.end is None else f"{figure.end:g} s"
         window = f"From {start} to {end}."
-    cloud = "" if figure.against is None else "A point per record; the line is the mean of bins."
+    cloud = "" if figure.against is None else "A point per record; the line is the median of bins."
     return " ".join(t for t in (window, cloud, figure.note or "") if t)
