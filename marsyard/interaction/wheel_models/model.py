@@ -1,0 +1,279 @@
+"""One interface for all wheel models: a wheel, a soil and a motion in, forces and moments out.
+
+    model = WheelModel("ishigami", Wheel(0.09, 0.11, Exit("height", 0.9)), load_soil("fjs_1"),
+                       {"peak_0": 0.4, "peak_1": 0.15})
+    model.under_load(64.68, slip=0.2).drawbar_pull
+
+`at_sinkage` asks for the forces at a known sinkage, `under_load` for the sinkage at which the wheel
+carries a load, and the forces there. All arguments may be arrays; they are broadcast.
+
+Any motion is allowed: a wheel that travels backward is the mirror image of one that travels
+forward, at rest all slips count as zero. Slip ratio s = (w − v_x)/max(|w|, |v_x|) in [−1, 1], slip
+angle β = atan(v_y/|v_x|), w = r ω, as everywhere in marsyard.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from marsyard.errors import InputError, suggest
+from marsyard.ground.soil import Soil
+from marsyard.interaction.wheel_models import (
+    ding,
+    ishigami,
+    magic_formula,
+    rigid_slip,
+    wong_reece,
+)
+from marsyard.interaction.wheel_models.arc import DEEPEST
+from marsyard.interaction.wheel_models.numbers import (
+    ANSWERS,
+    F_X,
+    F_Z,
+    M_Y,
+    M_Z,
+    RADIUS,
+    SOIL_NUMBERS,
+)
+from marsyard.interaction.wheel_models.wheel import Wheel
+from marsyard.jit import kernel
+
+WONG_REECE, ISHIGAMI, DING, MAGIC_FORMULA, RIGID_SLIP = range(5)
+#: number, coefficients with their values where not given, and the soil's numbers a model needs
+MODELS: dict[str, tuple[int, Mapping[str, float | None], tuple[str, ...]]] = {
+    "wong_reece": (WONG_REECE, wong_reece.COEFFICIENTS, ("strength", "sinkage", "shear")),
+    "ishigami": (ISHIGAMI, ishigami.COEFFICIENTS, ("strength", "sinkage", "shear")),
+    "ding": (DING, ding.COEFFICIENTS, ("strength", "sinkage", "shear")),
+    "magic_formula": (MAGIC_FORMULA, magic_formula.COEFFICIENTS, ("sinkage",)),
+    "rigid_slip": (RIGID_SLIP, rigid_slip.COEFFICIENTS, ()),
+}
+_ASKS = {
+    "strength": ("cohesion", "friction_angle"),
+    "sinkage": ("exponent", "k_c", "k_phi"),
+    "shear": ("shear_modulus",),
+}
+
+#: sinkages below this many radii count as none
+TOUCH = 1e-9
+
+_wong_reece, _ishigami, _ding = wong_reece.wong_reece, ishigami.ishigami, ding.ding
+_magic_formula, _rigid_slip = magic_formula.magic_formula, rigid_slip.rigid_slip
+
+
+@kernel
+def wheel_forces(model, wheel, soil, own, z, v_x, v_y, w, camber, out):
+    """Forces and moments of a model at the sinkage z, for motion either way, into `out`."""
+    if z <= TOUCH * wheel[RADIUS]:
+        for i in range(out.shape[0]):
+            out[i] = 0.0
+        return
+    back = v_x < 0.0 or (v_x == 0.0 and w < 0.0)
+    if back:
+        v_x, w = -v_x, -w
+    if model == WONG_REECE:
+        _wong_reece(wheel, soil, own, z, v_x, v_y, w, out)
+    elif model == ISHIGAMI:
+        _ishigami(wheel, soil, own, z, v_x, v_y, w, out)
+    elif model == DING:
+        _ding(wheel, soil, own, z, v_x, v_y, w, out)
+    elif model == MAGIC_FORMULA:
+        _magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out)
+    else:
+        _rigid_slip(wheel, own, z, v_x, v_y, w, out)
+    if back:
+        # thrust and resistance stay relative to the direction of travel
+        out[F_X] = -out[F_X]
+        out[M_Y] = -out[M_Y]
+        out[M_Z] = -out[M_Z]
+
+
+@kernel
+def sinkage_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
+    """Sinkage [m] at which the wheel carries `load` [N], its forces in `out`; NaN if it cannot.
+
+    Regula falsi with the Illinois weights between the surface and DEEPEST radii.
+    """
+    if load <= 0.0:
+        wheel_forces(model, wheel, soil, own, 0.0, v_x, v_y, w, camber, out)
+        return 0.0
+    low, high = 0.0, 1e-4 * wheel[RADIUS]
+    f_low = -load
+    f_high = f_low
+    # a first bracket: sinkages grow fast enough
+    while True:
+        wheel_forces(model, wheel, soil, own, high, v_x, v_y, w, camber, out)
+        f_high = out[F_Z] - load
+        if f_high >= 0.0:
+            break
+        if high >= DEEPEST * wheel[RADIUS]:
+            return math.nan
+        low, f_low = high, f_high
+        high = min(2.0 * high, DEEPEST * wheel[RADIUS])
+    side = 0
+    for _ in range(60):
+        if f_high == 0.0:
+            return high
+        z = (low * f_high - high * f_low) / (f_high - f_low)
+        wheel_forces(model, wheel, soil, own, z, v_x, v_y, w, camber, out)
+        f = out[F_Z] - load
+        if abs(f) <= 1e-12 * load or high - low < 1e-13 * wheel[RADIUS]:
+            return z
+        if f > 0.0:
+            high, f_high = z, f
+            if side == 1:
+                f_low *= 0.5
+            side = 1
+        else:
+            low, f_low = z, f
+            if side == -1:
+                f_high *= 0.5
+            side = -1
+    return z
+
+
+@kernel
+def _many(model, wheel, soil, own, given, loaded, out, sinkage):
+    for k in range(given.shape[0]):
+        v_x, v_y, w, camber = given[k, 1], given[k, 2], given[k, 3], given[k, 4]
+        if loaded:
+            sinkage[k] = sinkage_under(
+                model, wheel, soil, own, given[k, 0], v_x, v_y, w, camber, out[k]
+            )
+        else:
+            sinkage[k] = given[k, 0]
+            wheel_forces(model, wheel, soil, own, given[k, 0], v_x, v_y, w, camber, out[k])
+
+
+@dataclass(frozen=True)
+class WheelForces:
+    """Forces and moments on the wheel at its centre; arrays, or numbers where all inputs were.
+
+    drawbar_pull, side_force, load: along x forward, y left, z up [N].
+    overturning, torque, steering: about x, against the driving motor, about z [N·m].
+    sinkage [m], entry_angle, exit_angle [rad].
+    thrust, resistance: the parts of the pull from shear and from normal stress [N].
+    """
+
+    drawbar_pull: Any
+    side_force: Any
+    load: Any
+    overturning: Any
+    torque: Any
+    steering: Any
+    entry_angle: Any
+    exit_angle: Any
+    thrust: Any
+    resistance: Any
+    sinkage: Any
+
+
+@dataclass(frozen=True)
+class WheelModel:
+    """A wheel model with its wheel, soil and coefficients, ready to be asked.
+
+    name: one of `MODELS`.
+    coefficients: the model's own, see its module; a soil's `extra` numbers of the same name serve
+        where they are not given.
+    gravity: for the weight of bulldozed soil [m/s²].
+    """
+
+    name: str
+    wheel: Wheel
+    soil: Soil | None = None
+    coefficients: Mapping[str, float] = field(default_factory=dict, hash=False)
+    gravity: float = 9.81
+
+    def __post_init__(self) -> None:
+        if self.name not in MODELS:
+            raise InputError(f"wheel model '{self.name}'; {suggest(self.name, MODELS)}")
+        _, known, needs = MODELS[self.name]
+        for key in self.coefficients:
+            if key not in known:
+                raise InputError(f"{self.name}: unknown coefficient '{key}'; {suggest(key, known)}")
+        if needs and self.soil is None:
+            raise InputError(f"{self.name} needs a soil")
+        if self.soil is not None:
+            self.soil.require(*(n for need in needs for n in _ASKS[need]))
+        self.own_numbers()
+
+    def own_numbers(self) -> np.ndarray:
+        """The model's coefficients as an array."""
+        given = {**(self.soil.extra if self.soil is not None else {}), **self.coefficients}
+        values = []
+        for key, default in MODELS[self.name][1].items():
+            value = given.get(key, default)
+            if value is None:
+                raise InputError(f"{self.name}: coefficient '{key}' is missing")
+            if not math.isfinite(value):
+                raise InputError(f"{self.name}: {key} = {value}: a finite number")
+            values.append(float(value))
+        return np.array(values)
+
+    def soil_numbers(self) -> np.ndarray:
+        """The soil as an array; zeros where the model needs none."""
+        out = np.zeros(SOIL_NUMBERS)
+        needs = MODELS[self.name][2]
+        soil = self.soil
+        if soil is None:
+            return out
+        if "sinkage" in needs:
+            out[:3] = (
+                soil.pressure_modulus(self.wheel.width), soil.number("exponent"),
+                soil.exponent_slip,
+            )  # fmt: skip
+        if "strength" in needs:
+            out[3:5] = soil.number("cohesion"), math.tan(soil.number("friction_angle"))
+        if "shear" in needs:
+            out[5:7] = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
+            out[7] = (soil.density or 0.0) * self.gravity
+        return out
+
+    def at_sinkage(
+        self, sinkage: Any, slip: Any = 0.0, slip_angle: Any = 0.0, camber: Any = 0.0
+    ) -> WheelForces:
+        """Forces at a given sinkage [m]."""
+        return self._ask(sinkage, slip, slip_angle, camber, loaded=False)
+
+    def under_load(
+        self, load: Any, slip: Any = 0.0, slip_angle: Any = 0.0, camber: Any = 0.0
+    ) -> WheelForces:
+        """Sinkage and forces under a load [N]; NaN where the wheel would sink to its axle."""
+        return self._ask(load, slip, slip_angle, camber, loaded=True)
+
+    def _ask(self, first: Any, slip: Any, slip_angle: Any, camber: Any, loaded: bool) -> Any:
+        inputs = (first, slip, slip_angle, camber)
+        parts = np.broadcast_arrays(*(np.asarray(a, float) for a in inputs))
+        shape = parts[0].shape
+        first, s, beta, gamma = (p.ravel() for p in parts)
+        if np.any(np.abs(s) > 1):
+            raise InputError(f"slip = {s[np.argmax(np.abs(s))]:g}: from −1 to 1")
+        v_x, v_y, w = motion(s, beta)
+        given = np.ascontiguousarray(np.stack([first, v_x, v_y, w, gamma], axis=1))
+        out, sinkage = np.zeros((len(first), ANSWERS)), np.zeros(len(first))
+        _many(
+            MODELS[self.name][0], self.wheel.numbers(), self.soil_numbers(), self.own_numbers(),
+            given, loaded, out, sinkage,
+        )  # fmt: skip
+        out[np.isnan(sinkage)] = np.nan
+        out[:, M_Y] *= -1.0
+        columns = [*(out[:, k] for k in range(ANSWERS)), sinkage]
+        shaped = [c.reshape(shape) if shape else float(c[0]) for c in columns]
+        return WheelForces(**dict(zip((f.name for f in fields(WheelForces)), shaped, strict=True)))
+
+
+def motion(slip: np.ndarray, slip_angle: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """v_x, v_y and w of a wheel with these slips; the larger of rim speed and travel speed is 1."""
+    v_x, v_y = np.cos(slip_angle), np.sin(slip_angle)
+    turns = slip >= 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        w = np.where(turns, v_x / np.where(turns, 1 - slip, 1.0), v_x * (1 + slip))
+    spinning = turns & (slip > 1 - 1e-12)
+    w = np.where(spinning, 1.0, w)
+    v_x, v_y = np.where(spinning, 0.0, v_x), np.where(spinning, 0.0, v_y)
+    size = np.maximum(np.maximum(np.abs(w), np.hypot(v_x, v_y)), 1e-300)
+    return v_x / size, v_y / size, w / size

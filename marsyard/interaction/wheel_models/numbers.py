@@ -1,0 +1,28 @@
+"""What the wheel models work on: plain arrays of numbers, and what they answer.
+
+A model is called with the wheel's numbers, the soil's numbers, the model's own coefficients, and
+the motion: sinkage z [m] of the wheel's lowest point (of the rim, without lugs) below the plane of
+the ground, velocity of the centre along and across the wheel (v_x forward, v_y to the left) and
+speed of the rim w = r ω, all [m/s]. It answers with forces and moments on the wheel at its centre,
+in the frame x forward, y left, z normal to the ground.
+"""
+
+from __future__ import annotations
+
+# columns of the wheel's numbers [m, –]
+RADIUS, WIDTH, SHEAR_RADIUS, LUG_RADIUS, EXIT_RULE, EXIT_VALUE = range(6)
+WHEEL_NUMBERS = 6
+# values of EXIT_RULE
+BY_HEIGHT, BY_ANGLE = 0.0, 1.0
+
+# columns of the soil's numbers
+MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, WEIGHT = range(8)
+SOIL_NUMBERS = 8
+
+# columns of the answer: forces [N], moments [N·m], angles [rad]; thrust is the part of F_X from
+# shear, resistance the part from normal stress (positive against the motion)
+F_X, F_Y, F_Z, M_X, M_Y, M_Z, ENTRY, EXIT, THRUST, RESISTANCE = range(10)
+ANSWERS = 10
+
+#: slip beyond which a ratio of speeds counts as infinite
+STILL = 1e-9
