@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ def legend(ax: Axes, title: str = "") -> None:
     """Names of the curves beside the panel."""
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(
-        handles, [wrap(label, 14) for label in labels], loc="upper left",
+        handles, [fold(label) for label in labels], loc="upper left",
         bbox_to_anchor=(1.005, 1.04), frameon=False, fontsize=FONT - 1.5, handlelength=1.8,
         labelspacing=0.3, borderaxespad=0.2, columnspacing=0.8, handletextpad=0.5,
         ncols=1 + len(labels) // 12, title=wrap(title, 16) or None, title_fontsize=FONT - 1.5,
@@ -89,6 +90,11 @@ def wrap(text: str, width: int = 24) -> str:
     spaces = [m.start() for m in re.finditer(" ", text)]
     middle = min(spaces, key=lambda i: abs(i - len(text) / 2))
     return text[:middle] + "\n" + text[middle + 1 :]
+
+
+def fold(text: str, width: int = 15) -> str:
+    """Break the name of a curve into lines that fit beside a panel."""
+    return "\n".join(textwrap.wrap(text, width, break_long_words=False)) or text
 
 
 def save_png(canvas: Canvas, path: Path, dpi: int) -> Path:

@@ -50,6 +50,8 @@ OTHERS = ("#2b5fc0", "#d55e00", "#2f8f4e", "#8e5bb5", "#b8860b", "#c2568a", "#4a
 _SMALL = ("solver_residual", "penetration")  # small by nature; elsewhere 1e-9 is rounding
 _NOISE = {"slip_angle": 1e-4, "side_force": 1e-2, "slip_ratio": 1e-6}  # below it lies nothing
 _POINTS = 2400
+#: letters of the names of several curves that fit beside an axis, in two lines
+_ROOM = 48
 _ON_SOIL = ("Slip and sinkage on soil",)
 _ON_HARD = (
     "Contact impulses per wheel", "Gap and normal contact velocity",
@@ -255,12 +257,14 @@ def _time_bar(canvas: Canvas, ax: Axes, points: Any) -> None:
 def _panel(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
     """One panel: its curves, axis label with unit, and legend."""
     shared = _shared_picks(curves)
+    wheels = _wheels(ds)
     variables = {c.variable for c in curves}
     units = {c.units for c in curves}
     for curve, look in zip(curves, _looks(ds, curves), strict=True):
         label = " ".join(p for p in curve.picks if p not in shared)
         if len(variables) > 1:
-            label = " ".join([_long_name(ds, curve.variable), *curve.picks])
+            own = [p for p in curve.picks if p not in shared or p not in wheels]
+            label = " ".join([_long_name(ds, curve.variable), *own])
             label += f" [{unit_text(curve.units)}]" if len(units) > 1 else ""
         time, values = _thin(curve.time, curve.values)
         ax.plot(time, values, label=label, **look)
@@ -270,8 +274,10 @@ def _panel(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
 
 def _looks(ds: xr.Dataset, curves: list[Line]) -> list[dict[str, Any]]:
     """Colour and dash of the curves of a panel: by wheel, by axis, else in turn."""
-    wheels = [str(w) for w in ds["wheel"].values] if "wheel" in ds.coords else []
+    wheels = _wheels(ds)
     of_wheel = [_owner(c, wheels) for c in curves]
+    if len(curves) > 1 and len(set(of_wheel)) == 1:  # several things of one wheel
+        of_wheel = [None] * len(curves)
     of_axis = [c.picks[-1].rsplit("_", 1)[-1] if c.picks else "" for c in curves]
     by_axis = len(set(of_axis)) == len(curves) and all(a in AXES for a in of_axis)
     # a joint named after its wheel takes the wheel's colour if no other joint in sight does
@@ -296,6 +302,10 @@ def _looks(ds: xr.Dataset, curves: list[Line]) -> list[dict[str, Any]]:
     return looks
 
 
+def _wheels(ds: xr.Dataset) -> list[str]:
+    return [str(w) for w in ds["wheel"].values] if "wheel" in ds.coords else []
+
+
 def _owner(curve: Line, wheels: list[str]) -> str | None:
     """The wheel that a curve belongs to: one of its labels, or the start of one."""
     for pick in curve.picks:
@@ -318,13 +328,15 @@ def _y_label(ds: xr.Dataset, curves: list[Line], shared: list[str]) -> str:
     names = list(dict.fromkeys(_long_name(ds, c.variable) for c in curves))
     name = names[0] if len(names) == 1 else _common_words(names)
     how = "".join(f", {p}" for p in shared if p in REDUCTIONS)
-    return wrap(" ".join([name, *(p for p in shared if p not in REDUCTIONS)]) + how + unit)
+    text = " ".join([name, *(p for p in shared if p not in REDUCTIONS)]) + how + unit
+    return wrap(text.strip())
 
 
 def _common_words(names: list[str]) -> str:
-    """The words that all names share; all names where they share none."""
+    """The words that all names share; all names where they share none and there is room."""
     words = [w for w in names[0].split() if all(w in n.split() for n in names)]
-    return " ".join(words) or ", ".join(names)
+    together = ", ".join(names)
+    return " ".join(words) or (together if len(together) <= _ROOM else "")
 
 
 def _long_name(ds: xr.Dataset, variable: str) -> str:
