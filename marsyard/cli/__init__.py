@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from marsyard.cli.analyze import analyze
 from marsyard.cli.bench import bench
 from marsyard.cli.ground import ground
 from marsyard.cli.list import list_
@@ -35,6 +36,7 @@ app.command("run")(run)
 app.command("view")(view)
 app.command("ground")(ground)
 app.command("bench")(bench)
+app.add_typer(analyze, name="analyze")
 
 
 @app.callback(invoke_without_command=True)

@@ -105,6 +105,9 @@ def _wheel(w: dict[str, Any]) -> str:
     g = w.get("grousers")
     if g:
         parts.append(f"{g['count']} grousers {g['height']} m high, {g['thickness']} m thick")
+    e = w.get("exit")
+    if e:
+        parts.append(f"exit {e['rule']} {e['value']}")
     return ", ".join(parts)
 
 

@@ -1,8 +1,9 @@
 """A robot: an MJCF model with roles.
 
 `robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`, `wheels`
-(body, joint, radius [m], width [m], shape; optionally fillet [m], crown [m], grousers), `roles`
-(named groups of joints: drives, steering, passive, …). A bare MJCF file is a robot without roles.
+(body, joint, radius [m], width [m], shape; optionally fillet [m], crown [m], grousers, exit),
+`roles` (named groups of joints: drives, steering, passive, …). A bare MJCF file is a robot
+without roles.
 """
 
 from __future__ import annotations
@@ -30,6 +31,14 @@ class Grousers(BaseModel):
     thickness: Annotated[Length, Field(gt=0)]
 
 
+class ExitRule(BaseModel):
+    """Where soil leaves the tread, for wheel models: rule "height" or "angle" and its value."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    rule: Literal["height", "angle"]
+    value: Annotated[float, Field(ge=0, le=2)]
+
+
 class Wheel(BaseModel):
     """A wheel: the body that turns, its joint and its shape.
 
@@ -37,6 +46,7 @@ class Wheel(BaseModel):
     fillet [m]: radius of the tread's rounded edges, 0 for a sharp cylinder.
     crown [m]: radius of the tread's curvature across the wheel, none for a flat tread.
     grousers: none for a smooth wheel.
+    exit: where soil leaves the tread; wheel models need it, all else does not.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,6 +58,7 @@ class Wheel(BaseModel):
     fillet: Annotated[Length, Field(ge=0)] = 0.0
     crown: Annotated[Length, Field(gt=0)] | None = None
     grousers: Grousers | None = None
+    exit: ExitRule | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Wheel:

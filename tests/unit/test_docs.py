@@ -55,7 +55,7 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_commands_exist(page):
-    known = {command.name for command in app.registered_commands}
+    known = {c.name for c in (*app.registered_commands, *app.registered_groups)}
     text = page.read_text(encoding="utf-8")
     blocks = "\n".join(BLOCK.findall(text))
     for said in COMMAND.findall(blocks) + INLINE.findall(text):

@@ -1,0 +1,1 @@
+"""Analyses that need no simulation: wheel loads, mobility."""

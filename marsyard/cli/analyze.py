@@ -1,0 +1,341 @@
+"""`marsyard analyze …`: what can be said about a rover without simulating it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from marsyard.analysis.mobility import RoverMobility
+    from marsyard.interaction.wheel_models import Exit
+
+analyze = typer.Typer(
+    help="Analyses that need no simulation.", no_args_is_help=True, rich_markup_mode=None
+)
+
+#: gravity by name [m/s²]
+WORLDS = {"mars": 3.72, "moon": 1.62, "earth": 9.81}
+
+
+@analyze.command("mobility")
+def mobility(
+    rovers: str = typer.Argument(help="A rover, or several with commas: exomars,sojourner."),
+    soil: str = typer.Option(..., "--soil", help="Soils with commas: lunar_nominal,dry_sand."),
+    model: str = typer.Option(
+        "wong_reece", help="Wheel model: wong_reece, ishigami, ding, magic_formula, rigid_slip."
+    ),
+    coefficients: str = typer.Option(
+        "", help="Of the model, e.g. peak_0=0.4,peak_1=0.15 [default: the soil's, or published]."
+    ),
+    slope: str = typer.Option("0deg", help="Slope to climb, e.g. 10deg."),
+    speed: str = typer.Option("4cm/s", help="Speed over ground, e.g. 4cm/s."),
+    gravity: str = typer.Option("mars", help="mars (3.72), moon (1.62), earth (9.81), or m/s²."),
+    exit_rule: str = typer.Option(
+        "",
+        "--exit",
+        help="Where soil leaves all wheels, height:1.0 or angle:0 [default: their own].",
+    ),
+    rolling: float = typer.Option(
+        0.0, help="Rolling resistance coefficient of bearings and wheels."
+    ),
+    bulldozing: str = typer.Option("passive", help="Formula: passive, bekker or none."),
+    friction: float = typer.Option(0.6, help="Friction of the wheels against the edge of a step."),
+    deflection: float = typer.Option(
+        None, help="Deflection of tyres by section height, for Rowland's mean maximum pressure."
+    ),
+    json_: bool = typer.Option(False, "--json", help="Print everything as JSON, and no tables."),
+    out: Path = typer.Option(
+        None,
+        "--out",
+        "-o",
+        help="Folder for figures and report.json [default: runs/mobility-NAME].",
+    ),
+) -> None:
+    """Pressures, resistances, pull, slope, step, torque and power of rovers on soils.
+
+    Examples:  marsyard analyze mobility exomars --soil lunar_nominal,dry_sand --slope 10deg
+               marsyard analyze mobility exomars,sojourner --soil dry_sand --gravity mars --json
+    """
+    from time import perf_counter
+
+    from marsyard.analysis.mobility import Settings, as_data, compare
+    from marsyard.ground.soil import load_soil
+    from marsyard.robot import load_robot
+
+    asked = Settings(
+        model=model,
+        coefficients=_coefficients(coefficients),
+        gravity=_gravity(gravity),
+        slope=_si(slope, "angle", "--slope"),
+        speed=_si(speed, "speed", "--speed"),
+        exit=_exit(exit_rule),
+        rolling=rolling,
+        bulldozing=bulldozing,
+        friction=friction,
+        deflection=deflection,
+    )
+    robots = [load_robot(name) for name in _names(rovers, "ROVER")]
+    soils = [load_soil(name) for name in _names(soil, "--soil")]
+    folder = None if json_ and out is None else _folder(out, [r.name for r in robots])
+    _warm_up()
+    start = perf_counter()
+    found = compare(robots, soils, asked)
+    seconds = perf_counter() - start
+    if json_:
+        import json
+
+        data = {**as_data(found), "evaluation_seconds": seconds}
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    else:
+        _print(found)
+        typer.echo(f"evaluated in {seconds:.2f} s")
+    if folder is not None:
+        _save(found, folder, seconds, quiet=json_)
+
+
+def _warm_up() -> None:
+    """Load the compiled wheel models, which is no part of the evaluation."""
+    import scipy.linalg
+    import scipy.optimize  # noqa: F401
+
+    from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+
+    own = {"friction": 0.5}
+    WheelModel("rigid_slip", Wheel(0.1, 0.1, Exit("angle", 0.0)), None, own).under_load(1.0)
+
+
+def _save(found: Sequence[RoverMobility], folder: Path, seconds: float, quiet: bool) -> None:
+    from marsyard.analysis.mobility_figures import save_mobility
+    from marsyard.errors import InputError
+
+    try:
+        files = save_mobility(found, folder, seconds)
+    except OSError as error:
+        raise InputError(f"--out: '{folder}' cannot be written ({error.strerror})") from None
+    if not quiet:
+        names = ", ".join(f.path.name for f in files)
+        typer.echo(f"written to {folder}: {names}, report.json")
+
+
+# --- tables
+
+
+def _print(found: Sequence[RoverMobility]) -> None:
+    from rich.console import Console
+
+    console = Console()
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False)
+
+    for rover in found:
+        s = rover.settings
+        say(f"{rover.rover}: {rover.title}" if rover.title else rover.rover)
+        say(
+            f"mass {rover.mass:.4g} kg, weight {rover.weight:.4g} N at {s.gravity:g} m/s²; model "
+            f"{s.model}; exit {', '.join(rover.exits)}; bulldozing {s.bulldozing}; rolling "
+            f"resistance {s.rolling:g}; slope {_deg(s.slope)}; speed {100 * s.speed:.3g} cm/s"
+        )
+        if rover.free:
+            say(
+                f"statics leaves {rover.free} wheel load(s) open; taken as on wheels of equal "
+                "stiffness"
+            )
+        for table in (_wheel_table(rover), _rover_table(rover)):
+            console.print(table, highlight=False)
+        for soil in rover.soils:
+            for note in soil.notes:
+                say(f"{soil.soil}: {note}")
+        say("")
+    if len(found) > 1:
+        console.print(_comparison(found), highlight=False)
+
+
+def _table(title: str, heads: Sequence[str]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for k, head in enumerate(heads):
+        table.add_column(Text(head), justify="left" if k == 0 else "right")
+    return table
+
+
+def _wheel_table(rover: RoverMobility) -> Any:
+    """Per wheel: a line for each wheel and soil; left and right that are the same are one line."""
+    heads = ("soil, wheel", "load\n[N]", "pressure\n[kPa]", "peak\n[kPa]", "sinkage\n[mm]",
+             "thrust\n[N]", "compact.\n[N]", "Bekker\n[N]", "bulldoz.\n[N]", "rolling\n[N]",
+             "pull\n[N]", "torque\n[N·m]", "power\n[W]")  # fmt: skip
+    table = _table("per wheel, at work", heads)
+    for soil in rover.soils:
+        for names, w in _merged(soil.wheels):
+            table.add_row(
+                f"{soil.soil}, {names}", _n(w.load), _n(w.pressure / 1e3),
+                _n(w.peak_pressure / 1e3), _n(1e3 * w.sinkage), _n(w.thrust), _n(w.compaction),
+                _n(w.bekker_resistance), _n(w.bulldozing), _n(w.rolling), _n(w.pull),
+                _n(w.torque), _n(w.power),
+            )  # fmt: skip
+    return table
+
+
+def _merged(wheels: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Wheels with the same load and size together."""
+    groups: list[tuple[list[str], Any]] = []
+    for wheel in wheels:
+        for names, other in groups:
+            same = abs(other.load - wheel.load) < 1e-6 * max(abs(wheel.load), 1e-9)
+            if same and abs(other.static_sinkage - wheel.static_sinkage) < 1e-9:
+                names.append(wheel.name)
+                break
+        else:
+            groups.append(([wheel.name], wheel))
+    return [(" ".join(names), wheel) for names, wheel in groups]
+
+
+def _rover_table(rover: RoverMobility) -> Any:
+    heads = ("rover on", "slip\n[%]", "thrust\n[N]", "compact.\n[N]", "bulldoz.\n[N]",
+             "rolling\n[N]", "slope\n[N]", "torque\n[N·m]", "power\n[W]", "MMP\n[kPa]",
+             "pull 20 %\n[N]", "pull max\n[N]", "by weight", "slope\n[°]",
+             "step\n[cm]")  # fmt: skip
+    table = _table("rover: at work, then its limits", heads)
+    for s in rover.soils:
+        rowland = "" if s.rowland is None else f" ({_n(s.rowland / 1e3)})"
+        table.add_row(
+            s.soil, _n(100 * s.slip) if s.climbs else "cannot", _n(s.thrust), _n(s.compaction),
+            _n(s.bulldozing), _n(s.rolling), _n(s.slope), _n(s.torque), _n(s.power),
+            _n(s.mean_maximum_pressure / 1e3) + rowland, _n(s.pull_20), _n(s.pull_max),
+            _n(s.pull_max / rover.weight), _limit(s), _step(s),
+        )  # fmt: skip
+    return table
+
+
+def _comparison(found: Sequence[RoverMobility]) -> Any:
+    heads = ("rover, soil", "mass\n[kg]", "MMP\n[kPa]", "sinkage\n[mm]", "pull 20 %\nby weight",
+             "pull max\nby weight", "slip\n[%]", "torque\n[N·m]", "power\n[W]", "J/(N·m)",
+             "slope\n[°]", "step\n[cm]")  # fmt: skip
+    table = _table("side by side", heads)
+    for k in range(len(found[0].soils)):
+        for r in found:
+            s = r.soils[k]
+            deepest = max(w.sinkage for w in s.wheels) if s.climbs else float("nan")
+            table.add_row(
+                f"{r.rover}, {s.soil}", _n(r.mass), _n(s.mean_maximum_pressure / 1e3),
+                _n(1e3 * deepest), _n(s.pull_20 / r.weight), _n(s.pull_max / r.weight),
+                _n(100 * s.slip) if s.climbs else "cannot", _n(s.torque), _n(s.power),
+                _n(s.power / (r.weight * r.settings.speed)), _limit(s), _step(s),
+            )  # fmt: skip
+    return table
+
+
+def _limit(soil: Any) -> str:
+    from math import degrees
+
+    mark = {"traction": "", "lift-off": " lift"}.get(soil.slope_limit_by, "+")
+    return f"{degrees(soil.slope_limit):.1f}{mark}"
+
+
+def _step(soil: Any) -> str:
+    height = soil.step.height
+    return "face" if height is None else f"{100 * height:.1f}"
+
+
+def _n(value: float) -> str:
+    from marsyard.results._page import number
+
+    return number(0.0 if abs(value) < 5e-4 else value, 3)
+
+
+def _deg(angle: float) -> str:
+    from math import degrees
+
+    return f"{degrees(angle):.4g}°"
+
+
+# --- options
+
+
+def _names(text: str, option: str) -> list[str]:
+    from marsyard.errors import InputError
+
+    names = [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise InputError(f"{option}: '{text}' must be names with commas between, e.g. a,b")
+    twice = next((n for n in names if names.count(n) > 1), None)
+    if twice:
+        raise InputError(f"{option}: '{twice}' stands twice")
+    return names
+
+
+def _si(text: str, dimension: str, option: str) -> float:
+    from marsyard.errors import InputError
+    from marsyard.units import to_si
+
+    try:
+        return to_si(text.strip(), dimension)
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def _gravity(text: str) -> float:
+    from marsyard.errors import InputError, suggest
+
+    name = text.strip().lower()
+    if name in WORLDS:
+        return WORLDS[name]
+    if name.isalpha():
+        raise InputError(f"--gravity: unknown world '{text}'; {suggest(name, WORLDS)}")
+    return _si(text, "acceleration", "--gravity")
+
+
+def _exit(text: str) -> Exit | None:
+    from marsyard.errors import InputError
+    from marsyard.interaction.wheel_models import Exit
+
+    if not text:
+        return None
+    rule, colon, value = text.partition(":")
+    if not colon:
+        raise InputError(f"--exit: '{text}' must be a rule and a value, e.g. height:1.0 or angle:0")
+    try:
+        return Exit(rule.strip(), float(value))
+    except InputError as error:
+        raise InputError(f"--exit: {error}") from None
+    except ValueError:
+        raise InputError(f"--exit: '{value}' in '{text}' is not a number") from None
+
+
+def _coefficients(text: str) -> dict[str, float]:
+    from marsyard.errors import InputError
+
+    out: dict[str, float] = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        key, equals, value = part.partition("=")
+        try:
+            out[key.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise InputError(
+                f"--coefficients: '{part}' must be a name and a number, e.g. peak_0=0.4"
+            )
+    return out
+
+
+def _folder(out: Path | None, rovers: Sequence[str]) -> Path:
+    """The folder to write to; refuses a file and a folder of something else."""
+    from marsyard.errors import InputError
+
+    folder = out or Path("runs") / f"mobility-{'-'.join(rovers)}"[:80]
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"--out: '{folder}' is a file; give a folder")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "report.json").exists():
+            raise InputError(f"--out: '{folder}' holds other files; give a new folder")
+    except OSError as error:
+        raise InputError(f"--out: '{folder}' cannot be used ({error.strerror})") from None
+    return folder

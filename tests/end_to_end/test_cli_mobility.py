@@ -1,0 +1,117 @@
+"""`marsyard analyze mobility` as a user meets it: tables, figures, JSON, errors in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FIGURES = {"pull.png", "resistances.png", "limits.png", "report.json"}
+
+
+def marsyard(*arguments, cwd):
+    """The command in this process: exit code, output, errors."""
+    from marsyard.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    argv, old = sys.argv, Path.cwd()
+    os.chdir(cwd)
+    sys.argv = ["marsyard", "analyze", "mobility", *map(str, arguments)]
+    code = 0
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as error:
+        code = error.code or 0
+    finally:
+        sys.argv = argv
+        os.chdir(old)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_tables_and_figures(tmp_path):
+    done = marsyard("exomars", "--soil", "lunar_nominal,dry_sand", "--slope", "10deg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "exit height:1;" in done.stdout
+    assert "weight 1153 N at 3.72 m/s²" in done.stdout
+    assert "[kPa]" in done.stdout
+    assert "dry_sand, FL FR" in done.stdout
+    assert "peak_0 = 0.43" in done.stdout
+    assert "evaluated in" in done.stdout
+    folder = tmp_path / "runs" / "mobility-exomars"
+    assert {p.name for p in folder.iterdir()} == FIGURES | {"loads.png"}
+    data = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    first = data["rovers"][0]["soils"][0]
+    assert first["soil"] == "lunar_nominal"
+    assert 0.2 < first["slope_limit"] < 0.8
+    assert data["units"]["slope_limit"] == "rad"
+
+
+def test_several_rovers_as_json_write_nothing(tmp_path):
+    done = marsyard(
+        "exomars,exomars_rt0448", "--soil", "dry_sand", "--exit", "height:0.2", "--gravity",
+        "earth", "--model", "ding", "--rolling", "0.02", "--deflection", "0.1", "--json",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert [r["rover"] for r in data["rovers"]] == ["exomars", "exomars_rt0448"]
+    assert data["settings"]["gravity"] == 9.81
+    assert data["settings"]["exit"] == {"rule": "height", "value": 0.2}
+    assert all(r["soils"][0]["rowland"] > 0 for r in data["rovers"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_several_rovers_are_compared(tmp_path):
+    done = marsyard(
+        "exomars,exomars_rt0448", "--soil", "dry_sand", "--exit", "height:1", "--out", "here",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "side by side" in done.stdout
+    assert {p.name for p in (tmp_path / "here").iterdir()} == FIGURES | {"comparison.png"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["exomers", "--soil", "dry_sand"], "unknown rover 'exomers'; did you mean 'exomars'"),
+        (["exomars", "--soil", "dry_sond"], "unknown soil 'dry_sond'; did you mean 'dry_sand'"),
+        (["exomars", "--soil", "dry_sand,"], "--soil: 'dry_sand,' must be names with commas"),
+        (["exomars,exomars", "--soil", "rock"], "ROVER: 'exomars' stands twice"),
+        (["exomars", "--soil", "dry_sand", "--slope", "10kg"], "--slope: 'kg' in '10kg' is a unit"),
+        (["exomars", "--soil", "dry_sand", "--gravity", "venus"], "--gravity: unknown world"),
+        (["exomars", "--soil", "dry_sand", "--exit", "height"], "--exit: 'height' must be a rule"),
+        (["exomars", "--soil", "dry_sand", "--exit", "depth:1"], "--exit: wheel: exit rule"),
+        (["exomars", "--soil", "dry_sand", "--exit", "angle:x"], "--exit: 'x' in 'angle:x'"),
+        (["exomars", "--soil", "dry_sand", "--coefficients", "a"], "--coefficients: 'a' must be"),
+        (["exomars", "--soil", "dry_sand", "--coefficients", "peak=1"], "unknown coefficient"),
+        (["exomars_rt0448", "--soil", "dry_sand"], "wheel RL has no exit rule; give one"),
+        (["exomars", "--soil", "dry_sand", "--model", "bekker"], "unknown wheel model 'bekker'"),
+    ],
+)
+def test_wrong_input_is_one_sentence(arguments, said, tmp_path):
+    done = marsyard(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_foreign_folder_is_left_alone(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep")
+    done = marsyard("exomars", "--soil", "dry_sand", "--out", "mine", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "holds other files" in done.stderr
