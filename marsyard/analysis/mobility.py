@@ -60,7 +60,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -318,14 +318,18 @@ class _Ground:
     settings: Settings
 
     def ask(self, loads: np.ndarray, slip: np.ndarray) -> list[WheelForces]:
-        """Forces of each wheel over the slips; equal wheels under equal loads are asked once."""
-        known: dict[Any, WheelForces] = {}
-        out = []
-        for model, load in zip(self.models, loads, strict=True):
-            key = (model.wheel, round(float(load), 9))
-            if key not in known:
-                known[key] = model.under_load(load, slip)
-            out.append(known[key])
+        """Forces of each wheel over the slips, arrays of shape [slip].
+
+        Wheels of one shape are asked together, those under the same load once.
+        """
+        out: list[WheelForces] = [None] * len(loads)  # type: ignore[list-item]
+        for shape in dict.fromkeys(model.wheel for model in self.models):
+            same = [k for k, model in enumerate(self.models) if model.wheel == shape]
+            distinct, which = np.unique(np.round(loads[same], 9), return_inverse=True)
+            forces = self.models[same[0]].under_load(distinct[:, None], slip[None, :])
+            for k, row in zip(same, which, strict=True):
+                picked = {f.name: getattr(forces, f.name)[row] for f in fields(forces)}
+                out[k] = WheelForces(**picked)
         return out
 
     def bulldozing(self, wheel: int, sinkage: Any) -> Any:
@@ -559,7 +563,6 @@ def _within(
 
 def as_data(found: Sequence[RoverMobility]) -> dict[str, Any]:
     """Everything as plain numbers and texts, for JSON; None stands for what does not exist."""
-    from dataclasses import asdict
 
     def plain(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -572,7 +575,7 @@ def as_data(found: Sequence[RoverMobility]) -> dict[str, Any]:
             return value if math.isfinite(value) else None
         return value
 
-    settings = plain(asdict(replace(found[0].settings))) if found else {}
+    settings = plain(asdict(found[0].settings)) if found else {}
     rovers = []
     for rover in found:
         data = plain(asdict(rover))

@@ -26,7 +26,6 @@ COLOURS = {
     "rolling": "#7f8c99",
     "slope": "#2b5fc0",
 }
-_DASHES = ("-", "--", ":", "-.")
 _SHOWN = 0.6  # of a row of bars
 
 
@@ -56,22 +55,30 @@ def save_mobility(
 
 
 def draw_pull(found: Sequence[RoverMobility]) -> Canvas:
-    """P/W against slip: a colour for each soil, a dash for each rover, a dot where it works."""
-    canvas, (ax,) = sheet(_title(found, "drawbar pull on level ground"), [4.2])
-    for j, rover in enumerate(found):
-        for k, soil in enumerate(rover.soils):
-            name = soil.soil if len(found) == 1 else f"{rover.rover}, {soil.soil}"
-            colour = _colour(k)
-            ax.plot(100 * soil.curve_slip, 100 * soil.curve_pull / rover.weight, color=colour,
-                    linestyle=_DASHES[j % 4], linewidth=1.5, label=name)  # fmt: skip
-            ax.plot(100 * soil.slip_max, 100 * soil.pull_max / rover.weight, "o", color=colour,
+    """P/W against slip, with a dot at its largest: all soils of one rover, or a panel per soil."""
+    title = _title(found, "drawbar pull on level ground")
+    if len(found) == 1:
+        canvas, axes = sheet(title, [4.2])
+        groups = [[(s.soil, found[0], s) for s in found[0].soils]]
+    else:
+        names = [s.soil for s in found[0].soils]
+        canvas, axes = sheet(title, [2.3] * len(names))
+        groups = [[(r.rover, r, r.soils[k]) for r in found] for k in range(len(names))]
+    for ax, group in zip(axes, groups, strict=True):
+        for k, (name, rover, soil) in enumerate(group):
+            share = 100 * soil.curve_pull / rover.weight
+            ax.plot(100 * soil.curve_slip, share, color=_colour(k), linewidth=1.5,
+                    label=_broken(name))  # fmt: skip
+            ax.plot(100 * soil.slip_max, 100 * soil.pull_max / rover.weight, "o", color=_colour(k),
                     markersize=4)  # fmt: skip
-    ax.axhline(0, color="#8a8a8a", linewidth=0.8)
-    ax.axvline(20, color="#8a8a8a", linewidth=0.8, linestyle=":")
-    ax.set_xlim(0, 100 * found[0].soils[0].curve_slip[-1])
-    ax.set_xlabel("slip [%]", fontsize=FONT)
-    ax.set_ylabel("pull by weight [%]", fontsize=FONT)
-    legend(ax)
+        ax.axhline(0, color="#8a8a8a", linewidth=0.8)
+        ax.axvline(20, color="#8a8a8a", linewidth=0.8, linestyle=":")
+        ax.set_ylabel("pull by weight [%]", fontsize=FONT)
+        if len(found) > 1:
+            ax.set_title(group[0][2].soil, fontsize=FONT, loc="left")
+    axes[0].set_xlim(0, 100 * found[0].soils[0].curve_slip[-1])
+    axes[-1].set_xlabel("slip [%]", fontsize=FONT)
+    legend(axes[0])
     return canvas
 
 
@@ -162,7 +169,7 @@ def draw_comparison(found: Sequence[RoverMobility]) -> Canvas:
         for k, soil in enumerate(soils):
             heights = [_known(value(r, r.soils[k])) for r in found]
             at = places + (k - (len(soils) - 1) / 2) * width
-            ax.bar(at, heights, 0.92 * width, color=_colour(k), label=soil)
+            ax.bar(at, heights, 0.92 * width, color=_colour(k), label=_broken(soil))
         ax.set_ylabel(label, fontsize=FONT - 1)
     axes[-1].set_xticks(places, [r.rover for r in found])
     legend(axes[0])
@@ -191,6 +198,14 @@ def _title(found: Sequence[RoverMobility], what: str) -> str:
     rover = found[0].rover if len(found) == 1 else f"{len(found)} rovers"
     settings = found[0].settings
     return f"{rover}: {what} ({settings.model}, g = {settings.gravity:g} m/s²)"
+
+
+def _broken(name: str) -> str:
+    """A long name in two lines, for legends."""
+    if len(name) <= 14 or "_" not in name:
+        return name
+    at = min((k for k, c in enumerate(name) if c == "_"), key=lambda k: abs(k - len(name) / 2))
+    return f"{name[: at + 1]}\n{name[at + 1 :]}"
 
 
 def _height(rows: int) -> float:

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import mujoco
 import numpy as np
@@ -55,7 +56,7 @@ class Chassis:
     radius, width, lug [m]: shape [wheel].
     mass [kg]; com: centre of mass in the base's frame [m].
     weight: generalised force of a unit acceleration along x, y, z, shape [3, dof].
-    jacobian: of the wheels' bodies at points: p ↦ J, as J at the centre and of rotation,
+    at_centre, turning: Jacobians of the wheels' centres and of their bodies' rotation,
         shape [wheel, 3, dof] each.
     motions: Z, shape [dof, free motion].
     """
@@ -107,22 +108,19 @@ class Chassis:
 
         The points belong to the wheels' bodies.
         """
+        x, y, z = np.broadcast_to(offset, (len(self.names), 3)).T
+        none = np.zeros_like(x)
         # v = v_c + ω × offset
-        out = self.at_centre.copy()
-        for k, d in enumerate(np.broadcast_to(offset, (len(self.names), 3))):
-            cross = np.array([[0, d[2], -d[1]], [-d[2], 0, d[0]], [d[1], -d[0], 0]])
-            out[k] += cross @ self.turning[k]
-        return out
+        cross = np.array([[none, z, -y], [-z, none, x], [y, -x, none]]).transpose(2, 0, 1)
+        return self.at_centre + cross @ self.turning
 
+    @cached_property
     def feet(self) -> np.ndarray:
         """Jacobians of the wheels' lowest points, shape [wheel, 3, dof]."""
-        down = np.zeros((len(self.names), 3))
-        down[:, 2] = -self.radius
-        return self.points(down)
+        return self.points(np.outer(self.radius, [0.0, 0.0, -1.0]))
 
     def _balance(self, slope: float, gravity: float) -> tuple[np.ndarray, np.ndarray]:
-        feet = self.feet()
-        columns = feet[:, 2] + math.tan(slope) * feet[:, 0]
+        columns = self.feet[:, 2] + math.tan(slope) * self.feet[:, 0]
         force = -gravity * (math.sin(slope) * self.weight[0] + math.cos(slope) * self.weight[2])
         return self.motions.T @ columns.T, self.motions.T @ force
 
@@ -215,8 +213,7 @@ def _can_lift(
     from scipy.optimize import nnls
 
     sin, cos = math.sin(psi), math.cos(psi)
-    jacobian = chassis.feet()
-    normal, along = jacobian[:, 2].copy(), jacobian[:, 0].copy()
+    normal, along = chassis.feet[:, 2].copy(), chassis.feet[:, 0].copy()
     brake = np.full(len(normal), max(abs(ratio), friction))
     drive = np.full(len(normal), ratio)
     edge = chassis.points(np.outer(chassis.radius, [sin, 0.0, -cos]))
