@@ -375,7 +375,11 @@ def _on_soil(
     curve = ground.pull(level, SLIPS)
     slip_max, pull_max = _best(SLIPS, curve)
     limit, by = _slope_limit(ground)
-    step = largest_step(chassis, settings.friction, pull_max / weight)
+    if math.isnan(pull_max):
+        notes.append("the wheels sink to their axles")
+    # wheels that sink to their axles hold the rover, as if nothing drove it
+    ratio = -settings.friction if math.isnan(pull_max) else pull_max / weight
+    step = largest_step(chassis, settings.friction, ratio)
     if loads.min() < 0:
         slip = math.nan
         notes.append("a wheel lifts off on this slope")

@@ -158,7 +158,7 @@ def draw_comparison(found: Sequence[RoverMobility]) -> Canvas:
         ("largest pull\nby weight [%]", lambda r, s: 100 * s.pull_max / r.weight),
         ("largest slope [°]", lambda r, s: math.degrees(s.slope_limit)),
         ("mean maximum\npressure [kPa]", lambda r, s: s.mean_maximum_pressure / 1e3),
-        ("energy by weight and way\n[J/(N·m)]",
+        ("power by weight\nand speed",
          lambda r, s: s.power / (r.weight * r.settings.speed)),
     ]  # fmt: skip
     canvas, axes = sheet(_title(found, "chassis side by side"), [1.35] * len(panels))

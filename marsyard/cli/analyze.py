@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from marsyard.analysis.mobility import RoverMobility
+    from marsyard.ground.soil import Soil
     from marsyard.interaction.wheel_models import Exit
 
 analyze = typer.Typer(
@@ -24,7 +25,11 @@ WORLDS = {"mars": 3.72, "moon": 1.62, "earth": 9.81}
 @analyze.command("mobility")
 def mobility(
     rovers: str = typer.Argument(help="A rover, or several with commas: exomars,sojourner."),
-    soil: str = typer.Option(..., "--soil", help="Soils with commas: lunar_nominal,dry_sand."),
+    soil: str = typer.Option(
+        ...,
+        "--soil",
+        help="Soils with commas, own numbers after colons: dry_sand,grc_1:shear_modulus=2cm.",
+    ),
     model: str = typer.Option(
         "wong_reece", help="Wheel model: wong_reece, ishigami, ding, magic_formula, rigid_slip."
     ),
@@ -63,7 +68,6 @@ def mobility(
     from time import perf_counter
 
     from marsyard.analysis.mobility import Settings, as_data, compare
-    from marsyard.ground.soil import load_soil
     from marsyard.robot import load_robot
 
     asked = Settings(
@@ -79,7 +83,7 @@ def mobility(
         deflection=deflection,
     )
     robots = [load_robot(name) for name in _names(rovers, "ROVER")]
-    soils = [load_soil(name) for name in _names(soil, "--soil")]
+    soils = [_soil(text) for text in _names(soil, "--soil")]
     folder = None if json_ and out is None else _folder(out, [r.name for r in robots])
     _warm_up()
     start = perf_counter()
@@ -216,8 +220,8 @@ def _rover_table(rover: RoverMobility) -> Any:
 
 def _comparison(found: Sequence[RoverMobility]) -> Any:
     heads = ("rover, soil", "mass\n[kg]", "MMP\n[kPa]", "sinkage\n[mm]", "pull 20 %\nby weight",
-             "pull max\nby weight", "slip\n[%]", "torque\n[N·m]", "power\n[W]", "J/(N·m)",
-             "slope\n[°]", "step\n[cm]")  # fmt: skip
+             "pull max\nby weight", "slip\n[%]", "torque\n[N·m]", "power\n[W]",
+             "by weight\nand speed", "slope\n[°]", "step\n[cm]")  # fmt: skip
     table = _table("side by side", heads)
     for k in range(len(found[0].soils)):
         for r in found:
@@ -269,6 +273,25 @@ def _names(text: str, option: str) -> list[str]:
     if twice:
         raise InputError(f"{option}: '{twice}' stands twice")
     return names
+
+
+def _soil(text: str) -> Soil:
+    """A soil, and numbers that replace its own: dry_sand:shear_modulus=2cm:cohesion=0."""
+    from dataclasses import replace
+
+    from marsyard.errors import InputError
+    from marsyard.ground.soil import load_soil
+
+    name, *changes = (part.strip() for part in text.split(":"))
+    own: dict[str, Any] = {"name": name}
+    for change in changes:
+        key, equals, value = change.partition("=")
+        if not equals:
+            raise InputError(
+                f"--soil: '{change}' in '{text}' must be a number of the soil, e.g. cohesion=1kPa"
+            )
+        own[key.strip()] = value.strip()
+    return replace(load_soil(own), name=text) if changes else load_soil(name)
 
 
 def _si(text: str, dimension: str, option: str) -> float:

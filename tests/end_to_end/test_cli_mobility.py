@@ -83,12 +83,25 @@ def test_several_rovers_are_compared(tmp_path):
     assert {p.name for p in (tmp_path / "here").iterdir()} == FIGURES | {"comparison.png"}
 
 
+def test_a_number_of_a_soil_can_be_given(tmp_path):
+    soils = "dry_sand,dry_sand:density=1500 kg/m³:shear_modulus=3cm"
+    done = marsyard("exomars", "--soil", soils, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    plain, own = json.loads(done.stdout)["rovers"][0]["soils"]
+    assert own["soil"].endswith("shear_modulus=3cm")
+    assert own["pull_20"] < plain["pull_20"]
+    assert any("no density" in note for note in plain["notes"])
+    assert not any("no density" in note for note in own["notes"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["exomers", "--soil", "dry_sand"], "unknown rover 'exomers'; did you mean 'exomars'"),
         (["exomars", "--soil", "dry_sond"], "unknown soil 'dry_sond'; did you mean 'dry_sand'"),
         (["exomars", "--soil", "dry_sand,"], "--soil: 'dry_sand,' must be names with commas"),
+        (["exomars", "--soil", "dry_sand:K"], "--soil: 'K' in 'dry_sand:K' must be a number"),
+        (["exomars", "--soil", "dry_sand:K=1"], "soil dry_sand: unknown number 'K'"),
         (["exomars,exomars", "--soil", "rock"], "ROVER: 'exomars' stands twice"),
         (["exomars", "--soil", "dry_sand", "--slope", "10kg"], "--slope: 'kg' in '10kg' is a unit"),
         (["exomars", "--soil", "dry_sand", "--gravity", "venus"], "--gravity: unknown world"),

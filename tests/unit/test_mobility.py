@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from time import process_time
 
 import numpy as np
 import pytest
@@ -334,12 +335,34 @@ def test_slope_limit_is_where_the_rover_just_climbs(exomars):
     assert (below, above) == (True, False)
 
 
+def test_an_evaluation_takes_well_under_a_second(exomars):
+    soils = [LUNAR, load_soil("dry_sand"), load_soil("krenn2008")]
+    settings = Settings(slope=0.1)
+    evaluate(exomars, soils, settings)  # the compiled models are loaded now
+    start = process_time()
+    evaluate(exomars, soils, settings)
+    assert process_time() - start < 1.0
+
+
 def test_what_was_taken_is_said(exomars):
     found = evaluate(exomars, [load_soil("dry_sand")], Settings()).soils[0]
     assert any("peak_0 = 0.43" in n and "not of this soil" in n for n in found.notes)
     assert any("no density" in n for n in found.notes)
     given = Settings(coefficients={"peak_0": 0.3, "peak_1": 0.2}, bulldozing="none")
     assert evaluate(exomars, [load_soil("dry_sand")], given).soils[0].notes == ()
+
+
+def test_wheels_that_sink_to_their_axles(exomars):
+    quicksand = load_soil({"name": "lunar_nominal", "k_c": 0.0, "k_phi": 1e3})
+    found = evaluate(exomars, [quicksand], Settings(slope=0.1)).soils[0]
+    assert "the wheels sink to their axles" in found.notes
+    assert (found.slope_limit, found.step.height, found.climbs) == (0.0, 0.0, False)
+    assert math.isnan(found.pull_max)
+    assert found.mean_maximum_pressure > 0
+    assert (
+        as_data([evaluate(exomars, [quicksand], Settings())])["rovers"][0]["soils"][0]["pull_max"]
+        is None
+    )
 
 
 def test_rovers_side_by_side_are_each_alone(exomars, rigid):
