@@ -4,6 +4,8 @@ The same as `marsyard analyze mobility exomars,curiosity_like,sojourner --soil â
 one number of one rover is varied: the width of Sojourner's wheels.
 """
 
+from __future__ import annotations
+
 import math
 
 from marsyard.analysis.mobility import Settings, compare, evaluate

@@ -131,10 +131,11 @@ def _save(found: Sequence[RoverMobility], folder: Path, seconds: float, quiet: b
 def _print(found: Sequence[RoverMobility]) -> None:
     from rich.console import Console
 
-    console = Console()
+    # tables keep their numbers where the terminal is narrow: its lines wrap instead
+    console = Console(width=max(Console().width, 160))
 
     def say(text: str) -> None:
-        console.print(text, highlight=False, markup=False)
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     for rover in found:
         s = rover.settings
@@ -166,7 +167,7 @@ def _table(title: str, heads: Sequence[str]) -> Any:
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for k, head in enumerate(heads):
-        table.add_column(Text(head), justify="left" if k == 0 else "right")
+        table.add_column(Text(head), justify="left" if k == 0 else "right", no_wrap=True)
     return table
 
 

@@ -58,6 +58,14 @@ def test_tables_and_figures(tmp_path):
     assert data["units"]["slope_limit"] == "rad"
 
 
+def test_a_narrow_terminal_loses_no_number(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    done = marsyard("exomars,curiosity_like", "--soil", "mars_sand_zhou2023", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "curiosity_like, mars_sand_zhou2023 " in done.stdout
+    assert "…" not in done.stdout
+
+
 def test_several_rovers_as_json_write_nothing(tmp_path):
     done = marsyard(
         "exomars,exomars_rt0448", "--soil", "dry_sand", "--exit", "height:0.2", "--gravity",
