@@ -1,7 +1,7 @@
 """Mobility of rovers on soils in closed form: pressures, resistances, pull, slope, step, power.
 
-What tools of chassis design compute before any simulation (RMPET and RCET of ESA's rover studies:
-Michaud et al., ASTRA 2004 and 2006). Wheel loads N come from the rover's own masses and geometry
+What tools of chassis design compute before any simulation (RMPET: Patel, Ellery et al., ASTRA 2004;
+RCET: Michaud et al., ASTRA 2004). Wheel loads N come from the rover's own masses and geometry
 (`statics`); all else is per wheel, and summed for the rover. Each wheel meets fresh soil: ruts of
 wheels ahead are not counted.
 
@@ -566,7 +566,10 @@ def _within(
 
 
 def as_data(found: Sequence[RoverMobility]) -> dict[str, Any]:
-    """Everything as plain numbers and texts, for JSON; None stands for what does not exist."""
+    """Everything as plain numbers and texts, for JSON.
+
+    None stands for what does not exist; as height of a step for a vertical face, see `statics`.
+    """
 
     def plain(value: Any) -> Any:
         if isinstance(value, Mapping):

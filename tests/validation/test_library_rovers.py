@@ -110,30 +110,41 @@ def test_the_body_pitches_half_as_much_as_one_side(rover):
     assert tilt == pytest.approx({"L": 0.1, "R": 0.0}, abs=1e-9)
 
 
+@pytest.mark.parametrize("degrees", [0, 12])
 @pytest.mark.parametrize("name", SIX)
-def test_loads_by_levers(name):
-    """Balance of the rover and of a bogie about its pivot, written down by hand."""
+def test_loads_by_levers(name, degrees):
+    """Balance of the rover and of a bogie about its pivot, written down by hand.
+
+    All contact forces are vertical, so only horizontal distances count, on a slope measured along
+    e = (cos θ, 0, −sin θ) of the ground's frame.
+    """
     robot = load_robot(name)
     model = robot.spec().compile()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
+    slope = np.radians(degrees)
+    e = np.array([np.cos(slope), 0, -np.sin(slope)])
     weight = ROVERS[name][0] * G
-    x = {axle: place[0] for axle, place in ROVERS[name][3].items()}
-    pivot = data.body("LBogie").xpos[0]
+    radius = ROVERS[name][1]
+    axles = list(ROVERS[name][3])
+    feet = {a: e @ (data.body(f"{a}LWheel").xpos - [0, 0, radius]) for a in axles}
+    pivot = e @ data.body("LBogie").xpos
     bogie = model.body("LBogie").id
-    own = model.body_subtreemass[bogie] * G * (data.subtree_com[bogie][0] - pivot)
+    own = model.body_subtreemass[bogie] * G * (e @ data.subtree_com[bogie] - pivot)
     # the bogie carries the two wheels whose bodies hang below it
-    carried = [a for a in x if _below(model, f"{a}LWheel", bogie)]
-    lever = {a: x[a] - pivot if a in carried else 0.0 for a in x}
-    axles = list(x)
-    matrix = [[1] * 3, [x[a] for a in axles], [lever[a] for a in axles]]
-    right = [weight / 2, weight / 2 * data.subtree_com[0][0], own]
-    expected = dict(zip(axles, np.linalg.solve(matrix, right), strict=True))
+    carried = [a for a in axles if _below(model, f"{a}LWheel", bogie)]
+    assert len(carried) == 2
+    levers = [feet[a] - pivot if a in carried else 0.0 for a in axles]
+    matrix = [[1] * 3, [feet[a] for a in axles], levers]
+    right = [weight / 2, weight / 2 * (e @ data.subtree_com[0]), own]
+    vertical = np.linalg.solve(matrix, right)
+    expected = dict(zip(axles, vertical * np.cos(slope), strict=True))
     chassis = chassis_of(robot)
     assert chassis.free == 0
-    for wheel, load in zip(chassis.names, chassis.loads(0.0, G), strict=True):
+    for wheel, load in zip(chassis.names, chassis.loads(slope, G), strict=True):
         assert load == pytest.approx(expected[wheel[0]], rel=1e-6), wheel
-        assert 0.25 < 2 * load / weight < 0.42
+    if degrees == 0:
+        assert all(0.25 < 2 * load / weight < 0.42 for load in expected.values())
 
 
 def _below(model, name, body):
