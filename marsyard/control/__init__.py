@@ -1,1 +1,31 @@
+"""Control at the control period: kinematics, motors, estimators, path following, planning.
 
+Names load when first used; the compiled language of torque laws is `marsyard.control.expression`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "MODES": "steering",
+    "RoverKinematics": "rover_kinematics",
+    "Twist": "steering",
+    "WheelCommand": "steering",
+    "WheelLayout": "steering",
+    "mode_command": "steering",
+    "mode_twist": "steering",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"marsyard.control.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'marsyard.control' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
