@@ -10,12 +10,15 @@ from typing import Any
 
 _HOME = {
     "MODES": "steering",
+    "Placer": "placement",
     "RoverKinematics": "rover_kinematics",
+    "Stand": "placement",
     "Twist": "steering",
     "WheelCommand": "steering",
     "WheelLayout": "steering",
     "mode_command": "steering",
     "mode_twist": "steering",
+    "place": "placement",
 }
 
 __all__ = list(_HOME)

@@ -43,6 +43,7 @@ class RoverKinematics:
         wheels: names of the wheels, in the order of all arrays.
         radius, width: [m], shape [n].
         sign: +1, or -1 where a wheel's joint turns backwards, shape [n].
+        base, wheel_body, wheel_joint: MuJoCo's ids.
         joints: names of all hinge and slide joints.
     """
 
@@ -65,7 +66,7 @@ class RoverKinematics:
         )
         self.base = self._base_body()
         self.wheel_body = np.array([self.model.body(w.body).id for w in specs])
-        self._wheel_joint = np.array([self.model.joint(w.joint).id for w in specs])
+        self.wheel_joint = np.array([self.model.joint(w.joint).id for w in specs])
         self._address = {name: int(self.model.joint(name).qposadr[0]) for name in self.joints}
         self.sign = np.ones(len(specs))
         forward = np.cross(self.frames().axle, [0.0, 0.0, 1.0])[:, 0]
@@ -77,8 +78,8 @@ class RoverKinematics:
         mujoco.mj_kinematics(self.model, self.data)
         p_WB = self.data.xpos[self.base]
         R_WB = self.data.xmat[self.base].reshape(3, 3)
-        centre = (self.data.xanchor[self._wheel_joint] - p_WB) @ R_WB
-        axle = (self.data.xaxis[self._wheel_joint] @ R_WB) * self.sign[:, None]
+        centre = (self.data.xanchor[self.wheel_joint] - p_WB) @ R_WB
+        axle = (self.data.xaxis[self.wheel_joint] @ R_WB) * self.sign[:, None]
         carrier = R_WB.T @ self.data.xmat[self.wheel_body].reshape(-1, 3, 3)
         return WheelFrames(centre, axle, carrier)
 
@@ -92,7 +93,7 @@ class RoverKinematics:
                     f"{suggest(name, self._address)}"
                 )
             self.data.qpos[self._address[name]] = angle
-        for joint in self._wheel_joint:
+        for joint in self.wheel_joint:
             address = self.model.jnt_qposadr[joint]
             self.data.qpos[address] = self.model.qpos0[address]
 
