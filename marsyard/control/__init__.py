@@ -10,6 +10,7 @@ from typing import Any
 
 _HOME = {
     "MODES": "steering",
+    "Odometry": "odometry",
     "Placer": "placement",
     "RoverKinematics": "rover_kinematics",
     "Stand": "placement",
