@@ -11,8 +11,11 @@ from typing import Any
 _HOME = {
     "MODES": "steering",
     "Odometry": "odometry",
+    "Path": "path_following",
+    "PathFollower": "path_following",
     "Placer": "placement",
     "RoverKinematics": "rover_kinematics",
+    "SlipCompensation": "path_following",
     "Stand": "placement",
     "Twist": "steering",
     "WheelCommand": "steering",

@@ -1,0 +1,259 @@
+"""Following a path, with slip compensated.
+
+A path is a curve over its arc length s [m], a polyline or a smooth spline through its points, with
+heading ψ_p(s) and curvature κ(s). At the nearest point the errors are
+
+    e = distance to the left of the path [m]       θ = course − ψ_p [rad]
+
+The course is the heading ψ plus the angle of the velocity in the base frame, atan2(v_y, v_x): with
+side slip a rover that can't crab must point its nose beside the path.
+
+Feedback law (A. Micaelli, C. Samson: Trajectory tracking for unicycle-type and two-steering-wheels
+mobile robots, INRIA RR-2097, 1993; C. Canudas de Wit, B. Siciliano, G. Bastin (eds.): Theory of
+robot control, 1996, section 9.3), with the speed v along the course:
+
+    ω = v [ κ cos θ / (1 − κ e) − k_e e sin θ / θ ] − k_θ |v| θ                       [rad/s]
+
+With ė = v sin θ and θ' = ω − κ v cos θ / (1 − κ e) the function V = (k_e e² + θ²)/2 falls,
+V' = −k_θ |v| θ². k_e [1/m²], k_θ [1/m]; critically damped for k_θ = 2 √k_e.
+
+Pure pursuit (R. C. Coulter: Implementation of the pure pursuit path tracking algorithm,
+CMU-RI-TR-92-01, 1992): for a goal at the distance L ahead on the path, y_L to the left of the
+course, ω = v 2 y_L / L².
+
+Slip compensation (D. M. Helmick, S. I. Roumeliotis, Y. Cheng, D. S. Clouse, M. Bajracharya,
+L. H. Matthies: Slip-compensated path following for planetary exploration rovers, Advanced Robotics
+20, 2006): the slip is the measured twist less the one the wheels should give,
+Δ = measured − kinematic, smoothed over the time τ; the command is the wanted twist less Δ. With a
+constant slip ratio this tends to wanted/(1 − s). `limit` bounds |Δ| by a share of the wanted speed.
+A rover that can crab so cancels side slip by driving against it; one that can't (`crab=False`)
+leaves v_y at zero and turns its nose through the course.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from marsyard.control.steering import Twist
+from marsyard.errors import InputError, suggest
+
+
+class Path:
+    """A curve through points, by arc length.
+
+    Args:
+        points: x, y [m], shape [n, 2], n ≥ 2.
+        smooth: a spline (C², natural) through the points instead of a polyline.
+    """
+
+    def __init__(self, points, smooth: bool = False):
+        points = np.asarray(points, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
+            raise InputError(f"path: shape {points.shape}; give at least two points of x and y")
+        keep = np.concatenate([[True], np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-9])
+        points = points[keep]
+        if len(points) < 2 or not np.all(np.isfinite(points)):
+            raise InputError("path: give at least two different, finite points")
+        self.points = _resampled(points) if smooth and len(points) > 2 else points
+        step = np.diff(self.points, axis=0)
+        size = np.linalg.norm(step, axis=1)
+        self.arc = np.concatenate([[0.0], np.cumsum(size)])
+        self.length = float(self.arc[-1])
+        self._directions = np.unwrap(np.arctan2(step[:, 1], step[:, 0]))
+        self._smooth = smooth and len(points) > 2
+
+    def point(self, s) -> np.ndarray:
+        """Points at arc lengths s [m], [..., 2]."""
+        return np.stack([np.interp(s, self.arc, self.points[:, k]) for k in (0, 1)], axis=-1)
+
+    def heading(self, s: float) -> float:
+        """Direction at s [rad]."""
+        if not self._smooth:
+            return float(self._directions[self._segment(s)])
+        middles = (self.arc[1:] + self.arc[:-1]) / 2
+        return float(np.interp(s, middles, self._directions))
+
+    def curvature(self, s: float) -> float:
+        """Curvature at s [1/m], positive to the left; 0 on a polyline."""
+        if not self._smooth:
+            return 0.0
+        middles = (self.arc[1:] + self.arc[:-1]) / 2
+        bend = np.diff(self._directions) / np.diff(middles)
+        return float(np.interp(s, self.arc[1:-1], bend))
+
+    def nearest(self, x: float, y: float, near: float | None = None, reach: float = 1.0) -> float:
+        """Arc length of the point nearest to x, y [m]; only within `reach` [m] of `near` if given.
+
+        So a path that crosses itself is not left at the crossing.
+        """
+        here = np.array([x, y])
+        start, step = self.points[:-1], np.diff(self.points, axis=0)
+        size = np.diff(self.arc)
+        along = np.clip(np.sum((here - start) * step, axis=1) / size**2, 0, 1)
+        s = self.arc[:-1] + along * size
+        if near is not None:
+            s = np.clip(s, near - reach, near + reach)
+            s = np.clip(s, self.arc[:-1], self.arc[1:])
+        away = np.linalg.norm(self.point(s) - here, axis=1)
+        if near is not None:
+            away = np.where(np.abs(s - near) <= reach + 1e-9, away, np.inf)
+        return float(s[np.argmin(away)])
+
+    def cross_track(self, x: float, y: float, s: float) -> float:
+        """Distance of x, y to the left of the path at s [m]."""
+        px, py = self.point(s)
+        heading = self.heading(s)
+        return float(-(x - px) * np.sin(heading) + (y - py) * np.cos(heading))
+
+    def _segment(self, s: float) -> int:
+        return int(np.clip(np.searchsorted(self.arc, s, side="right") - 1, 0, len(self.arc) - 2))
+
+
+def _resampled(points: np.ndarray) -> np.ndarray:
+    """Points close together on the spline through `points`."""
+    from scipy.interpolate import CubicSpline
+
+    chord = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    spline = CubicSpline(chord, points, bc_type="natural")
+    return spline(np.linspace(0, chord[-1], max(200, 20 * len(points))))
+
+
+@dataclass
+class SlipCompensation:
+    """The twist that slip takes away, smoothed.
+
+    Attributes:
+        time_constant: τ [s].
+        limit: greatest slip velocity made good, as a share of the wanted speed.
+        slip: smoothed measured − kinematic twist (forward, left [m/s], turn [rad/s]).
+    """
+
+    time_constant: float = 1.0
+    limit: float = 2.0
+    slip: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def observe(self, measured: Twist, kinematic: Twist, dt: float) -> None:
+        """Take in what was measured over dt [s], and what the wheels' turning should have given."""
+        share = 1 - np.exp(-dt / self.time_constant)
+        self.slip += share * (np.subtract(measured, kinematic) - self.slip)
+
+    def correct(self, wanted: Twist, crab: bool = True) -> Twist:
+        """The command that gives the wanted twist if slip goes on as it does."""
+        speed = np.hypot(wanted.forward, wanted.left)
+        size = np.hypot(*self.slip[:2])
+        slip = self.slip * min(1.0, self.limit * speed / size) if size > 0 else self.slip
+        left = wanted.left - slip[1] if crab else wanted.left
+        return Twist(wanted.forward - slip[0], left, wanted.turn - slip[2])
+
+
+@dataclass
+class PathFollower:
+    """Twists that keep a rover on a path.
+
+    Attributes:
+        path: to follow.
+        speed: along the path [m/s].
+        law: "feedback" or "pure_pursuit".
+        gain_track: k_e [1/m²].
+        gain_heading: k_θ [1/m].
+        look_ahead: L of pure pursuit [m].
+        turn_max: greatest |ω| [rad/s].
+        slow_down: distance from the end over which the speed falls to a fifth [m].
+        tolerance: distance to the end that counts as arrived [m].
+        compensation: none to leave slip as it is.
+        crab: whether the rover can drive sideways.
+        s: how far along the path it is [m].
+    """
+
+    path: Path
+    speed: float
+    law: str = "feedback"
+    gain_track: float = 1.0
+    gain_heading: float = 2.0
+    look_ahead: float = 0.8
+    turn_max: float = np.inf
+    slow_down: float = 0.0
+    tolerance: float = 0.02
+    compensation: SlipCompensation | None = None
+    crab: bool = True
+    s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.law not in ("feedback", "pure_pursuit"):
+            known = suggest(self.law, ("feedback", "pure_pursuit"))
+            raise InputError(f"law: unknown law '{self.law}'; {known}")
+        if not self.speed > 0:
+            raise InputError(f"speed: {self.speed:g} m/s; it must be positive")
+
+    @property
+    def done(self) -> bool:
+        """Whether the end is reached."""
+        return self.path.length - self.s <= self.tolerance
+
+    def update(
+        self,
+        x: float,
+        y: float,
+        heading: float,
+        measured: Twist | None = None,
+        kinematic: Twist | None = None,
+        dt: float = 0.0,
+    ) -> Twist:
+        """The twist to command at the pose x, y [m], heading [rad].
+
+        `measured` (by visual odometry, say) and `kinematic` (from the wheels) twists over the last
+        `dt` [s] feed the compensation.
+        """
+        if self.compensation is not None and measured is not None and kinematic is not None:
+            self.compensation.observe(measured, kinematic, dt)
+        self.s = self.path.nearest(x, y, self.s)
+        if self.done:
+            return Twist()
+        wanted = self._law(x, y, self._course(heading), self._speed())
+        if self.compensation is None:
+            return wanted
+        command = self.compensation.correct(wanted, self.crab)
+        return command._replace(turn=float(np.clip(command.turn, -self.turn_max, self.turn_max)))
+
+    def _speed(self) -> float:
+        if self.slow_down <= 0:
+            return self.speed
+        return self.speed * float(np.clip((self.path.length - self.s) / self.slow_down, 0.2, 1))
+
+    def _course(self, heading: float) -> float:
+        """Direction of travel: the heading, and the side slip of a rover that can't crab."""
+        if self.compensation is None or self.crab:
+            return heading
+        side = self.compensation.slip[1]
+        return heading + float(np.arctan2(side, max(self._speed(), abs(side))))
+
+    def _law(self, x: float, y: float, course: float, v: float) -> Twist:
+        if self.law == "pure_pursuit":
+            turn = v * self._pursuit_curvature(x, y, course)
+        else:
+            turn = self._feedback_turn(x, y, course, v)
+        return Twist(v, 0.0, float(np.clip(turn, -self.turn_max, self.turn_max)))
+
+    def _feedback_turn(self, x: float, y: float, course: float, v: float) -> float:
+        e = self.path.cross_track(x, y, self.s)
+        theta = _wrapped(course - self.path.heading(self.s))
+        bend = self.path.curvature(self.s)
+        follow = bend * np.cos(theta) / max(1 - bend * e, 0.1)
+        pull = self.gain_track * e * np.sinc(theta / np.pi)
+        return float(v * (follow - pull) - self.gain_heading * abs(v) * theta)
+
+    def _pursuit_curvature(self, x: float, y: float, course: float) -> float:
+        ahead = self.s + self.look_ahead
+        goal = self.path.point(min(ahead, self.path.length))
+        # beyond the end the path goes on straight
+        heading = self.path.heading(self.path.length)
+        beyond = max(ahead - self.path.length, 0.0)
+        dx, dy = goal + beyond * np.array([np.cos(heading), np.sin(heading)]) - [x, y]
+        side = -np.sin(course) * dx + np.cos(course) * dy
+        return float(2 * side / (dx**2 + dy**2))
+
+
+def _wrapped(angle: float) -> float:
+    return float((angle + np.pi) % (2 * np.pi) - np.pi)
