@@ -15,14 +15,19 @@ _HOME = {
     "PathFollower": "path_following",
     "Placer": "placement",
     "RoverKinematics": "rover_kinematics",
+    "SinkageEstimator": "slip",
+    "Slip": "slip",
+    "SlipCoordination": "slip",
     "SlipCompensation": "path_following",
     "Stand": "placement",
     "Twist": "steering",
     "WheelCommand": "steering",
     "WheelLayout": "steering",
+    "estimate_slip": "slip",
     "mode_command": "steering",
     "mode_twist": "steering",
     "place": "placement",
+    "slip_ratio": "slip",
 }
 
 __all__ = list(_HOME)
