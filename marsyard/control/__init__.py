@@ -10,6 +10,8 @@ from typing import Any
 
 _HOME = {
     "MODES": "steering",
+    "Motor": "motor",
+    "MotorState": "motor",
     "Odometry": "odometry",
     "Path": "path_following",
     "PathFollower": "path_following",
@@ -19,7 +21,9 @@ _HOME = {
     "Slip": "slip",
     "SlipCoordination": "slip",
     "SlipCompensation": "path_following",
+    "SpeedServo": "motor",
     "Stand": "placement",
+    "SteeringServo": "motor",
     "Twist": "steering",
     "WheelCommand": "steering",
     "WheelLayout": "steering",
