@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "CostMap": "planner",
+    "DrivingLimits": "planner",
     "MODES": "steering",
     "Motor": "motor",
     "MotorState": "motor",
@@ -27,10 +29,13 @@ _HOME = {
     "Twist": "steering",
     "WheelCommand": "steering",
     "WheelLayout": "steering",
+    "cost_map": "planner",
     "estimate_slip": "slip",
     "mode_command": "steering",
     "mode_twist": "steering",
     "place": "placement",
+    "plan": "planner",
+    "plan_on": "planner",
     "slip_ratio": "slip",
 }
 
