@@ -1,0 +1,243 @@
+"""Three levels of command, goal, path and motors, and the driver that carries them out.
+
+    Goal    a place to reach       → planned over the terrain (`planner`) into a path
+    Route   a path to follow       → followed (`path_following`), a twist each control period
+    Motors  rates and angles       → given out as they are, within the layout's limits
+
+`Driver.update` is called once per control period with what the rover measures, and gives wheel
+rates and steering angles. Its rules:
+
+- A path that begins further than `turn_first` off the nose is first faced by a point turn, at
+  `turn_rate`, if all wheels are steered.
+- Twists become wheel commands in the steering `mode` ("free": crabbing against side slip;
+  "double_ackermann", "ackermann", "skid": the nose is turned instead). What follows the path is
+  the base's origin in the first, in the others the point abeam of the unsteered wheels, which has
+  no sideways motion of its own (a car's rear axle).
+- Wheels wait for the steering: with ε the largest |measured − commanded| steering angle all rates
+  are multiplied by max(0, 1 − ε/`align`), so that the rover does not push before its wheels stand
+  right.
+- Slip is compensated if a measured twist is given and `compensate` is set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from marsyard.control.path_following import Path, PathFollower, SlipCompensation
+from marsyard.control.placement import Ground
+from marsyard.control.planner import DrivingLimits, plan
+from marsyard.control.steering import MODES, Twist, WheelCommand, WheelLayout, mode_twist
+from marsyard.errors import InputError, suggest
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A place x, y [m] to reach at a speed [m/s], within a tolerance [m]."""
+
+    x: float
+    y: float
+    speed: float = 0.04
+    tolerance: float = 0.05
+
+
+@dataclass(frozen=True)
+class Route:
+    """A path to follow at a speed [m/s] until its end is nearer than the tolerance [m]."""
+
+    path: Path
+    speed: float = 0.04
+    tolerance: float = 0.05
+
+
+@dataclass(frozen=True)
+class Motors:
+    """Wheel rates [rad/s] and steering angles [rad], in the order of the layout's wheels."""
+
+    rate: np.ndarray
+    angle: np.ndarray
+
+
+Command = Goal | Route | Motors
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the rover knows once per control period.
+
+    Attributes:
+        x, y, heading: of the base, by odometry or better [m, rad].
+        rate: of the wheel joints [rad/s]. angle: of the steering joints [rad].
+        twist: of the base in its own frame, as visual odometry gives it; none if not measured.
+    """
+
+    x: float
+    y: float
+    heading: float
+    rate: np.ndarray
+    angle: np.ndarray
+    twist: Twist | None = None
+
+
+class Driver:
+    """Carries out commands of any level.
+
+    Args:
+        layout: of the wheels.
+        period: control period [s].
+        ground: terrain to plan on; needed for goals.
+        mode: of steering along a path.
+        limits: of the ground a goal's path may cross.
+        compensate: whether slip is compensated.
+        law: of path following.
+        turn_first, turn_rate, align: see the module [rad], [rad/s], [rad].
+
+    Attributes:
+        state: "idle", "starting", "turning", "driving", "motors" or "arrived".
+        follower: that of the present path, or none.
+    """
+
+    def __init__(
+        self,
+        layout: WheelLayout,
+        period: float,
+        ground: Ground | None = None,
+        *,
+        mode: str = "free",
+        limits: DrivingLimits | None = None,
+        compensate: bool = True,
+        law: str = "feedback",
+        turn_first: float = np.radians(20),
+        turn_rate: float = 0.05,
+        align: float = np.radians(10),
+    ):
+        modes = [m for m in MODES if m not in ("crab", "point_turn")]
+        if mode not in modes:
+            raise InputError(f"mode: unknown mode '{mode}' along a path; {suggest(mode, modes)}")
+        self.layout, self.period, self.ground, self.mode = layout, period, ground, mode
+        self.limits, self.compensate, self.law = limits, compensate, law
+        self.turn_first, self.turn_rate, self.align = turn_first, turn_rate, align
+        self.state = "idle"
+        turning, _ = mode_twist(layout, mode, turn=1.0)
+        #: x of the point that follows the path, in the base frame [m]
+        self.reference = -turning.left
+        self.follower: PathFollower | None = None
+        self._command: Command | None = None
+
+    def command(self, command: Command) -> None:
+        """Take a new command, instead of any before."""
+        n = len(self.layout.wheels)
+        if isinstance(command, Goal) and self.ground is None:
+            raise InputError("goal: needs a ground to plan on; give the driver a terrain")
+        if isinstance(command, Motors):
+            for name in ("rate", "angle"):
+                if np.shape(getattr(command, name)) != (n,):
+                    raise InputError(f"motors.{name}: give {n} numbers, one per wheel")
+        self._command, self.follower = command, None
+        self.state = "motors" if isinstance(command, Motors) else "starting"
+
+    def stop(self) -> None:
+        """Stand still from now on."""
+        self._command, self.follower, self.state = None, None, "idle"
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the goal or the end of the path is reached."""
+        return self.state == "arrived"
+
+    def update(self, now: Measurement) -> WheelCommand:
+        """Wheel rates and steering angles until the next control period."""
+        if isinstance(self._command, Motors):
+            return self._motors(self._command)
+        if self._command is None or self.state == "arrived":
+            return self.layout.command(Twist(), now.angle)
+        now = self._at_reference(now)
+        if self.follower is None:
+            self.follower = self._follower(self._command, now)
+        follower = self.follower
+        if self.state == "starting":
+            self.state = "turning" if self._must_turn(now, self.turn_first) else "driving"
+        if self.state == "turning" and self._must_turn(now, 0.03):
+            return self._aligned(self.layout.command(self._turn(now), now.angle), now)
+        self.state = "driving"
+        kinematic, _ = self.layout.twist(now.rate, now.angle)
+        kinematic = kinematic._replace(left=kinematic.left + self.reference * kinematic.turn)
+        twist = follower.update(now.x, now.y, now.heading, now.twist, kinematic, self.period)
+        if self._near_end(follower, now):
+            self.state = "arrived"
+            return self.layout.command(Twist(), now.angle)
+        return self._aligned(self._wheels(twist, now), now)
+
+    def _follower(self, command: Goal | Route, now: Measurement) -> PathFollower:
+        if isinstance(command, Goal):
+            assert self.ground is not None
+            start, goal = (now.x, now.y), (command.x, command.y)
+            path = plan(self.ground, start, goal, limits=self.limits)
+        else:
+            path = command.path
+        return PathFollower(
+            path,
+            command.speed,
+            law=self.law,
+            tolerance=command.tolerance / 2,
+            compensation=SlipCompensation() if self.compensate else None,
+            crab=self.mode == "free",
+        )
+
+    def _near_end(self, follower: PathFollower, now: Measurement) -> bool:
+        assert not isinstance(self._command, Motors | None)
+        x, y = follower.path.point(follower.path.length)
+        return follower.done or bool(np.hypot(x - now.x, y - now.y) < self._command.tolerance / 2)
+
+    def _at_reference(self, now: Measurement) -> Measurement:
+        """The measurement with the place and velocity of the point that follows the path."""
+        ahead = self.reference * np.array([np.cos(now.heading), np.sin(now.heading)])
+        twist = now.twist
+        if twist is not None:
+            twist = twist._replace(left=twist.left + self.reference * twist.turn)
+        return replace(now, x=now.x + ahead[0], y=now.y + ahead[1], twist=twist)
+
+    def _heading_error(self, now: Measurement) -> float:
+        assert self.follower is not None
+        return _wrapped(self.follower.path.heading(self.follower.s) - now.heading)
+
+    def _must_turn(self, now: Measurement, limit: float) -> bool:
+        return bool(self.layout.steered.all()) and abs(self._heading_error(now)) > limit
+
+    def _turn(self, now: Measurement) -> Twist:
+        """A point turn, slower over the last tenth of a radian."""
+        error = self._heading_error(now)
+        slower = min(1.0, max(abs(error) / 0.1, 0.2))
+        return Twist(turn=float(np.sign(error)) * self.turn_rate * slower)
+
+    def _wheels(self, twist: Twist, now: Measurement) -> WheelCommand:
+        if self.mode == "free":
+            return self.layout.command(twist, now.angle)
+        along, restricted = mode_twist(self.layout, self.mode, twist.forward, turn=twist.turn)
+        return restricted.command(along, now.angle)
+
+    def _motors(self, motors: Motors) -> WheelCommand:
+        layout = self.layout
+        angle = np.clip(np.asarray(motors.angle, float), layout.angle_min, layout.angle_max)
+        angle = np.where(layout.steered, angle, 0.0)
+        rate = np.clip(np.asarray(motors.rate, float), -layout.rate_max, layout.rate_max)
+        twist, _ = layout.twist(rate, angle)
+        side = layout.wheel_velocity(twist, angle)[:, 1]
+        return WheelCommand(rate, angle, side, twist, 1.0)
+
+    def _aligned(self, command: WheelCommand, now: Measurement) -> WheelCommand:
+        """The command, slowed down while the steering is not where it should be."""
+        off = np.abs(command.angle - now.angle)[self.layout.steered]
+        share = max(0.0, 1.0 - float(np.max(off, initial=0.0)) / self.align)
+        return replace(
+            command,
+            rate=command.rate * share,
+            side_slip=command.side_slip * share,
+            twist=command.twist.scaled(share),
+            scale=command.scale * share,
+        )
+
+
+def _wrapped(angle: float) -> float:
+    return float((angle + np.pi) % (2 * np.pi) - np.pi)
