@@ -109,9 +109,12 @@ class Odometry:
         R1 = _matrix((*attitude, self.heading) if blind else attitude)
         n = len(self.contact_angle)
 
+        step = _Step(self, frames, turns - self._turns, R1)
+
         def equations(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            turned = _about_up(x[-1]) @ R1 if blind else R1
-            step = _Step(self, frames, turns - self._turns, turned)
+            nonlocal step
+            if blind:
+                step = _Step(self, frames, turns - self._turns, _about_up(x[-1]) @ R1)
             return step.equations(x[:3], x[3 : 3 + n], normals, blind, self.hold)
 
         start = np.concatenate([np.zeros(3), self.contact_angle, np.zeros(int(blind))])
@@ -201,7 +204,7 @@ def _least_squares(equations, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
         trial, slopes = equations(x + change)
         if trial @ trial <= residual @ residual:
             x, residual, matrix, damping = x + change, trial, slopes, damping / 10
-            if np.max(np.abs(change)) < 1e-12:
+            if np.max(np.abs(change)) < 1e-9:
                 break
         elif damping > 1e6:
             break
