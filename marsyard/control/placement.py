@@ -24,14 +24,16 @@ with friction, but say which wheels carry nothing.
 Solved by sequential quadratic programming: the Hessian of V from differences, made positive;
 the exact derivative of a gap is N·∂P/∂u with the common normal N (N_z = 1) at the touching point;
 each small problem by non-negative least squares (C. L. Lawson, R. J. Hanson: Solving least squares
-problems, 1974, chapter 23, least-distance programming). Steps are bounded by 0.1 (m, rad).
+problems, 1974, chapter 23, least-distance programming). Steps are bounded by 0.1 (m, rad); after
+each the rover is lifted out of the ground, and the step halved until the energy falls. So a stand
+is never in the ground, and on rocks, where the search may end at a kink, `converged` is false.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import mujoco
 import numpy as np
@@ -43,10 +45,22 @@ from marsyard.robot import Robot
 
 #: steps of the search, bound of one step [m, rad], step at which it ends [m, rad]
 _ITERATIONS, _LONGEST, _DONE = 60, 0.1, 1e-9
-#: half the angle of the tread that is looked at, samples along it per pass, and across it
-_REACH, _ALONG, _ACROSS = 1.4, (33, 9, 9, 9, 9, 9, 9), 7
+#: half the angle of the tread looked at, samples along and across it, passes after the first
+_REACH, _ALONG, _ACROSS, _PASSES = 1.4, 33, 7, 6
+#: how much higher than the lowest another low point of a wheel may be to count [m]
+_NEAR = 0.03
 #: by how much the middle of a tread is preferred, and how far the ground is felt sideways [m]
 _EVEN, _FEEL = 1e-8, 1e-3
+
+
+class _Touch(NamedTuple):
+    """Low points: wheel [k], point [k, 3], gap [k], normal [k, 3], slopes [k, unknowns]."""
+
+    wheel: np.ndarray
+    point: np.ndarray
+    gap: np.ndarray
+    normal: np.ndarray
+    slopes: np.ndarray
 
 
 class Ground(Protocol):
@@ -154,16 +168,38 @@ class Placer:
         self.kinematics.set_joints(held)
         self._place = float(x), float(y), float(heading)
         u = self._begin() if near is None else self._from(near)
-        load, converged = np.zeros(len(self._spheres)), False
+        load, converged = np.zeros(0), False
+        energy = self._energy(u)
         for _ in range(_ITERATIONS):
-            gap, slopes, _ = self._gaps(u)
-            step, load = self._step(u, gap, slopes)
+            touch = self._touching(u)
+            step, load = self._step(u, touch)
             length = float(np.max(np.abs(step)))
-            u = u + step * min(1.0, _LONGEST / max(length, 1e-30))
             if length < _DONE:
                 converged = True
                 break
+            u, energy, moved = self._descend(u, energy, step * min(1.0, _LONGEST / length))
+            if not moved:
+                break
         return self._stand(u, load, held, converged)
+
+    def _descend(self, u, energy, step) -> tuple[np.ndarray, float, bool]:
+        """As much of a step as lowers the energy, with the rover lifted out of the ground."""
+        slack = 1e-12 * max(abs(energy), 1.0)
+        for _ in range(12):
+            trial = u + step
+            self._set(trial)
+            trial[0] -= min(float(self._lowest_points().gap.min()), 0.0)
+            found = self._energy(trial)
+            if found <= energy + slack:
+                return trial, found, True
+            step = step / 2
+        return u, energy, False
+
+    def _energy(self, u: np.ndarray) -> float:
+        """Potential energy [J]."""
+        self._set(u)
+        model, data = self.kinematics.model, self.kinematics.data
+        return float(-model.opt.gravity[2] * model.body_mass @ data.xipos[:, 2])
 
     def path(self, poses: np.ndarray, joints: Mapping[str, float] | None = None) -> list[Stand]:
         """Stands at poses [m, 3] of x, y [m] and heading [rad]; each begins from the last."""
@@ -189,7 +225,8 @@ class Placer:
         self._place = float(position[0]), float(position[1]), float(heading)
         passive = [held.get(name, 0.0) for name in self._passive]
         self._set(np.array([position[2], roll, pitch, *passive], dtype=float))
-        return self._lowest_points()[1]
+        touch = self._lowest_points()
+        return np.array([touch.gap[touch.wheel == i].min() for i in range(len(self._spheres))])
 
     def _wheels(self):
         return self.kinematics.robot.wheels.values()
@@ -205,14 +242,17 @@ class Placer:
         c, s = np.cos(self._place[2]), np.sin(self._place[2])
         u[1] = np.arctan(-s * fit[1] + c * fit[2])
         u[2] = -np.arctan(c * fit[1] + s * fit[2])
-        gap = self._gaps(u)[0]
-        u[0] -= gap.min()
-        return u
+        return self._lifted(u, float("inf"))
 
     def _from(self, stand: Stand) -> np.ndarray:
         passive = [stand.joints[name] for name in self._passive]
         u = np.array([stand.position[2], stand.roll, stand.pitch, *passive])
-        u[0] -= min(self._gaps(u)[0].min(), 0.0)
+        return self._lifted(u, 0.0)
+
+    def _lifted(self, u: np.ndarray, highest: float) -> np.ndarray:
+        """The unknowns with z such that the lowest gap is zero, or at most `highest`."""
+        self._set(u)
+        u[0] -= min(float(self._lowest_points().gap.min()), highest)
         return u
 
     def _set(self, u: np.ndarray) -> None:
@@ -228,56 +268,83 @@ class Placer:
     def _centres(self) -> np.ndarray:
         return self.kinematics.data.xpos[self.kinematics.wheel_body].copy()
 
-    def _gaps(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Gaps [n], their derivatives [n, unknowns], and touching points with normals [n, 6]."""
+    def _touching(self, u: np.ndarray) -> _Touch:
+        """Where wheels touch or nearly do, with the derivatives of the gaps by the unknowns."""
         self._set(u)
         model, data = self.kinematics.model, self.kinematics.data
-        point, gap, normal = self._lowest_points()
+        touch = self._lowest_points()
         mujoco.mj_comPos(model, data)
-        slopes = np.zeros((len(gap), len(u)))
+        slopes = np.zeros((len(touch.gap), len(u)))
         jacobian = np.zeros((3, model.nv))
         turn = self._turns(u)
         b = self._base_v
-        for i, body in enumerate(self.kinematics.wheel_body):
-            mujoco.mj_jac(model, data, jacobian, None, point[i], int(body))
-            rows = normal[i] @ jacobian
-            slopes[i, 0] = rows[b + 2]
-            slopes[i, 1:3] = rows[b + 3 : b + 6] @ turn
-            slopes[i, 3:] = rows[self._v]
-        return gap, slopes, np.hstack([point, normal])
+        for k, wheel in enumerate(touch.wheel):
+            body = int(self.kinematics.wheel_body[wheel])
+            mujoco.mj_jac(model, data, jacobian, None, touch.point[k], body)
+            rows = touch.normal[k] @ jacobian
+            slopes[k, 0] = rows[b + 2]
+            slopes[k, 1:3] = rows[b + 3 : b + 6] @ turn
+            slopes[k, 3:] = rows[self._v]
+        return touch._replace(slopes=slopes)
 
     def _turns(self, u: np.ndarray) -> np.ndarray:
         """Angular velocity in the base frame per rate of roll and of pitch, [3, 2]."""
         c, s = np.cos(u[1]), np.sin(u[1])
         return np.array([[1.0, 0.0], [0.0, c], [0.0, -s]])
 
-    def _lowest_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Per wheel the point of its surface with the least height over the ground.
+    def _lowest_points(self) -> _Touch:
+        """Per wheel the points of its surface where the height over the ground is least.
 
-        Returns the points [n, 3], those heights [n] and the normals there with z = 1 [n, 3].
+        One per wheel, and more where it is as low, within `_NEAR`, at another place: a wheel
+        between two rocks touches twice.
         """
         k = self.kinematics
-        centre, axle = self._centres(), k.data.xaxis[k.wheel_joint] * k.sign[:, None]
+        axle = k.data.xaxis[k.wheel_joint] * k.sign[:, None]
         ahead = np.cross(axle, [0.0, 0.0, 1.0])
         ahead /= np.linalg.norm(ahead, axis=1, keepdims=True)
-        up = np.cross(ahead, axle)
-        each = np.arange(len(centre))
-        middle, reach = np.zeros((len(centre), 2)), np.array([_REACH, 1.0])
-        for count in _ALONG:
-            a = middle[:, 0, None, None] + reach[0] * np.linspace(-1, 1, count)[None, :, None]
+        frame = (self._centres(), ahead, np.cross(ahead, axle), axle)
+        wheel, middle = self._coarse(frame)
+        frame = tuple(part[wheel] for part in frame)
+        each, reach = (
+            np.arange(len(wheel)),
+            np.array([_REACH * 3 / (_ALONG - 1), 3 / (_ACROSS - 1)]),
+        )
+        for _ in range(_PASSES):
+            a = middle[:, 0, None, None] + reach[0] * np.linspace(-1, 1, 9)[None, :, None]
             w = middle[:, 1, None, None] + reach[1] * np.linspace(-1, 1, _ACROSS)[None, None, :]
             a, w = np.clip(a, -_REACH, _REACH), np.clip(w, -1, 1)
-            points = self._surface(centre, ahead, up, axle, a, w)
-            over = points[..., 2] - self.ground.height(points[..., 0], points[..., 1])
+            points, over = self._over(wheel, frame, a, w)
             # a tread that lies flat touches in its middle
-            best = np.argmin((over + _EVEN * w**2).reshape(len(centre), -1), axis=1)
+            best = np.argmin((over + _EVEN * w**2).reshape(len(wheel), -1), axis=1)
             i, j = np.divmod(best, _ACROSS)
             middle = np.column_stack([a[each, i, 0], w[each, 0, j]])
-            reach = reach * [3 / (count - 1), 3 / (_ACROSS - 1)]
+            reach = reach * [3 / 8, 3 / (_ACROSS - 1)]
         point = points[each, i, j]
-        return point, over[each, i, j], self._normals(point, centre, ahead, up, middle[:, 0])
+        centre, ahead, up, _ = frame
+        normal = self._normals(wheel, point, centre, ahead, up, middle[:, 0])
+        return _Touch(wheel, point, over[each, i, j], normal, np.zeros((0, 0)))
 
-    def _normals(self, point, centre, ahead, up, a) -> np.ndarray:
+    def _coarse(self, frame) -> tuple[np.ndarray, np.ndarray]:
+        """Wheels and places (angle, across) of low points on a coarse net over the treads."""
+        from scipy.ndimage import minimum_filter
+
+        a = np.linspace(-_REACH, _REACH, _ALONG)[None, :, None]
+        w = np.linspace(-1, 1, _ACROSS)[None, None, :]
+        every = np.arange(len(frame[0]))
+        _, over = self._over(every, frame, a, w)
+        over = over + _EVEN * w**2
+        low = (over <= minimum_filter(over, (1, 3, 3), mode="nearest")) & (
+            over < over.min(axis=(1, 2), keepdims=True) + _NEAR
+        )
+        wheel, i, j = np.nonzero(low)
+        return wheel, np.column_stack([a[0, i, 0], w[0, 0, j]])
+
+    def _over(self, wheel, frame, a, w) -> tuple[np.ndarray, np.ndarray]:
+        """Points of the treads of wheels, and their heights over the ground [m]."""
+        points = self._surface(wheel, frame, a, w)
+        return points, points[..., 2] - self.ground.height(points[..., 0], points[..., 1])
+
+    def _normals(self, wheel, point, centre, ahead, up, a) -> np.ndarray:
         """Normals with z = 1, square to the tread; so they hold at an edge of the ground, too.
 
         Along the heading from the tread, N·(cos a ahead + sin a up) = 0; across from the ground.
@@ -291,14 +358,15 @@ class Placer:
         normal = np.column_stack([level, np.ones(len(a))])
         outward = centre - point
         steep = np.maximum(outward[:, 2:], 1e-3)
-        return np.where(self._spheres[:, None], outward / steep, normal)
+        return np.where(self._spheres[wheel, None], outward / steep, normal)
 
-    def _surface(self, centre, ahead, up, axle, a, w) -> np.ndarray:
+    def _surface(self, wheel, frame, a, w) -> np.ndarray:
         """Points of the treads at angles a before the lowest and places w across, in -1 … 1."""
         k = self.kinematics
-        r = k.radius[:, None, None]
-        side = np.where(self._spheres, _REACH, 0.0)[:, None, None] * w
-        shift = np.where(self._spheres | self._flat, 0.0, k.width / 2)[:, None, None] * w
+        centre, ahead, up, axle = frame
+        r = k.radius[wheel, None, None]
+        side = np.where(self._spheres, _REACH, 0.0)[wheel, None, None] * w
+        shift = np.where(self._spheres | self._flat, 0.0, k.width / 2)[wheel, None, None] * w
         along = r * np.sin(a) * np.cos(side)
         below = r * np.cos(a) * np.cos(side)
         across = shift + r * np.sin(side)
@@ -342,7 +410,7 @@ class Placer:
             [full[:, b + 2 : b + 3], turning, full[:, self._v]]
         )
 
-    def _step(self, u, gap, slopes) -> tuple[np.ndarray, np.ndarray]:
+    def _step(self, u, touch: _Touch) -> tuple[np.ndarray, np.ndarray]:
         """The step of the quadratic problem, and the multipliers of the gaps [N]."""
         force = self._force(u)
         curved = _positive(self._hessian(u, force), force[0])
@@ -351,16 +419,16 @@ class Placer:
         # joint limits are gaps, too
         limited_low, limited_high = np.isfinite(self._low), np.isfinite(self._high)
         eye = np.eye(len(u))[3:]
-        matrix = np.vstack([slopes, eye[limited_low], -eye[limited_high]])
+        matrix = np.vstack([touch.slopes, eye[limited_low], -eye[limited_high]])
         margin = np.concatenate(
-            [gap, (u[3:] - self._low)[limited_low], (self._high - u[3:])[limited_high]]
+            [touch.gap, (u[3:] - self._low)[limited_low], (self._high - u[3:])[limited_high]]
         )
         reduced = basis.T @ curved @ basis
         linear = basis.T @ (force + curved @ particular)
         y, multipliers = _quadratic(
             reduced, linear, matrix @ basis, -(margin + matrix @ particular)
         )
-        return particular + basis @ y, multipliers[: len(gap)]
+        return particular + basis @ y, multipliers[: len(touch.gap)]
 
     def _hessian(self, u: np.ndarray, force: np.ndarray) -> np.ndarray:
         small = 1e-5
@@ -368,9 +436,12 @@ class Placer:
         return (np.array(columns) + np.array(columns).T) / 2
 
     def _stand(self, u, load, held, converged) -> Stand:
-        gap, _, touching = self._gaps(u)
-        normal = touching[:, 3:]
-        size = np.linalg.norm(normal, axis=1)
+        self._set(u)
+        touch = self._lowest_points()
+        size = np.linalg.norm(touch.normal, axis=1)
+        force = load * size if len(load) == len(size) else np.zeros(len(size))
+        wheels = range(len(self._spheres))
+        lowest = [int(np.argmin(np.where(touch.wheel == i, touch.gap, np.inf))) for i in wheels]
         joints = {**held, **dict(zip(self._passive, map(float, u[3:]), strict=True))}
         x, y, heading = self._place
         return Stand(
@@ -380,10 +451,10 @@ class Placer:
             heading=heading,
             joints=joints,
             wheels=self.kinematics.wheels,
-            contact=touching[:, :3],
-            normal=normal / size[:, None],
-            gap=gap,
-            load=load * size,
+            contact=touch.point[lowest],
+            normal=(touch.normal / size[:, None])[lowest],
+            gap=touch.gap[lowest],
+            load=np.array([force[touch.wheel == i].sum() for i in wheels]),
             converged=converged,
         )
 

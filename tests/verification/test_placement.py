@@ -11,7 +11,7 @@ from marsyard.control import Placer, RoverKinematics, place
 from marsyard.errors import InputError
 from marsyard.ground.terrain import build_terrain
 from marsyard.robot import Robot
-from marsyard.scenario import validate_terrain
+from marsyard.scenario import load_terrain, validate_terrain
 
 ROVERS = ["exomars", "exomars_rt0448"]
 
@@ -243,6 +243,24 @@ def test_a_hundred_poses_are_quick():
     # a stand does not depend on where the search began
     alone = place("exomars", ground, along[50], 0.0)
     assert np.allclose(alone.position, stands[50].position, atol=1e-6)
+
+
+@pytest.mark.parametrize("ground", ["fractal_rough", "rocks_pathfinder"])
+def test_on_ground_of_the_library(ground):
+    """Never in the ground; on fractal ground all wheels touch, among rocks nearly always."""
+    terrain = build_terrain(*load_terrain(ground))
+    along = np.linspace(0, 10, 40)
+    stands = Placer("exomars", terrain).path(np.column_stack([along, 0 * along, 0 * along]))
+    assert min(s.gap.min() for s in stands) > -1e-9
+    settled = [s for s in stands if s.converged]
+    assert len(settled) >= {"fractal_rough": 40, "rocks_pathfinder": 36}[ground]
+    weight = 310 * 9.81
+    for stand in settled:
+        vertical = stand.load * stand.normal[:, 2]
+        assert np.allclose(stand.gap[stand.load > 1e-3 * weight], 0, atol=1e-6)
+        if ground == "fractal_rough":
+            assert np.allclose(stand.gap, 0, atol=1e-6)
+            assert vertical.sum() == pytest.approx(weight, rel=1e-3)
 
 
 def test_depth_in_the_ground_is_a_negative_gap():
