@@ -21,9 +21,10 @@ The normal is given (from a map) or found: it lies in the wheel's plane at the u
 Unknowns are d, the γ_i, and, where heading is not measured, the turn about the vertical: 3 + n
 (+ 1) against 3 n equations, by least squares (Levenberg and Marquardt). While attitude and joints
 stay as they are the direction of d is open: all γ_i may change alike. So each γ_i is drawn to the
-slope of the plane through the wheels, with the weight `hold` against the rolling equations: about
-the spread of slip among the wheels. On smooth ground without slip a small one (1e-3) gives the
-exact way. Wheels that scrub sideways, as all must to some degree on rough ground, are averaged.
+slope of the plane through the wheels, with the weight `hold` against the rolling equations: above
+the spread of slip among the wheels, or differences of slip are taken for slopes. 0.2 suits soil; on
+hard smooth ground a small one (1e-3) gives the exact way. Wheels that scrub sideways, as all must
+to some degree on rough ground, are averaged.
 
 Covariance, optional: each wheel's displacement is taken as off by an independent error whose
 standard deviation grows as k √(distance), k = `wheel_spread` [√m]; P += k² |d| (AᵀA)⁻¹.
@@ -75,12 +76,12 @@ class Odometry:
         attitude=(0.0, 0.0, 0.0),
         joints: Mapping[str, float] | None = None,
         wheel_spread: float = 0.0,
-        hold: float = 0.05,
+        hold: float = 0.2,
     ):
         self.kinematics = robot if isinstance(robot, RoverKinematics) else RoverKinematics(robot)
         n = len(self.kinematics.wheels)
         self.position = np.array(position, dtype=float)
-        self.rotation = _matrix(attitude)
+        self.rotation = attitude_matrix(attitude)
         self.contact_angle = np.zeros(n)
         self.disagreement = np.zeros((n, 3))
         self.covariance = np.zeros((3, 3))
@@ -106,7 +107,7 @@ class Odometry:
         """
         frames, turns = self._read(joints)
         blind = len(attitude) == 2
-        R1 = _matrix((*attitude, self.heading) if blind else attitude)
+        R1 = attitude_matrix((*attitude, self.heading) if blind else attitude)
         n = len(self.contact_angle)
 
         step = _Step(self, frames, turns - self._turns, R1)
@@ -213,7 +214,7 @@ def _least_squares(equations, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     return x, residual, matrix
 
 
-def _matrix(attitude) -> np.ndarray:
+def attitude_matrix(attitude) -> np.ndarray:
     """R_WB of (roll, pitch, yaw) or of a quaternion w, x, y, z."""
     values = np.asarray(attitude, dtype=float)
     if values.shape == (3,):

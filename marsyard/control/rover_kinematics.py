@@ -41,13 +41,14 @@ class RoverKinematics:
         robot: what was read from the library or a file.
         model, data: MuJoCo's, private to this object (its state is scratch).
         wheels: names of the wheels, in the order of all arrays.
-        radius, width: [m], shape [n].
+        radius, width: [m], shape [n]; the radius to the grousers' tips with `grousers`, as on
+            soil, where they dig in.
         sign: +1, or -1 where a wheel's joint turns backwards, shape [n].
         base, wheel_body, wheel_joint: MuJoCo's ids.
         joints: names of all hinge and slide joints.
     """
 
-    def __init__(self, robot: Robot | str):
+    def __init__(self, robot: Robot | str, grousers: bool = False):
         self.robot = load_robot(robot) if isinstance(robot, str) else robot
         if not self.robot.wheels:
             raise InputError(
@@ -57,7 +58,8 @@ class RoverKinematics:
         self.data = mujoco.MjData(self.model)
         self.wheels = tuple(self.robot.wheels)
         specs: list[Wheel] = list(self.robot.wheels.values())
-        self.radius = np.array([w.radius for w in specs])
+        tips = [w.grousers.height if grousers and w.grousers else 0.0 for w in specs]
+        self.radius = np.array([w.radius for w in specs]) + tips
         self.width = np.array([w.width for w in specs])
         self.joints = tuple(
             self.model.joint(j).name

@@ -130,13 +130,16 @@ class WheelLayout:
         *,
         angle_limit: float | None = None,
         rate_max: float = np.inf,
+        grousers: bool = False,
     ) -> WheelLayout:
         """The layout of a robot with its other joints at `joints` (zero unless told).
 
         `angle_limit` [rad] narrows the limits of the steering joints, `rate_max` [rad/s] bounds
-        the wheels' rates.
+        the wheels' rates. With `grousers` radii count to their tips, as on soil.
         """
-        kinematics = robot if isinstance(robot, RoverKinematics) else RoverKinematics(robot)
+        if not isinstance(robot, RoverKinematics):
+            robot = RoverKinematics(robot, grousers)
+        kinematics = robot
         model, names = kinematics.model, kinematics.wheels
         ids = [kinematics.steering_of(i) for i in range(len(names))]
         straight = dict(joints or {})

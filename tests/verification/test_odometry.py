@@ -131,7 +131,7 @@ def test_over_waves_to_second_order():
 
 
 def test_over_waves_with_the_usual_hold():
-    _, true, odometry = _over_waves(40, hold=0.05)
+    _, true, odometry = _over_waves(40, hold=0.2)
     assert np.linalg.norm(odometry.position - true) < 0.02
 
 
