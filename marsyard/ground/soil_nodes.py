@@ -6,6 +6,7 @@ the place of their tile in the arrays and i, j their place in the tile.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -166,6 +167,36 @@ def wake(grid, node):
 def surface(grid, node):
     """Height of the present surface [m]."""
     return grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
+
+
+@kernel
+def node_at(grid, i, j):
+    """The node (i, j), or −1 if its tile does not exist."""
+    slot = find_tile(grid, i >> SHIFT, j >> SHIFT)
+    if slot < 0:
+        return -1
+    return (slot << (2 * SHIFT)) + ((i & (SIDE - 1)) << SHIFT) + (j & (SIDE - 1))
+
+
+@kernel
+def level_at(grid, x, y):
+    """Height of the soil before it was pressed, and its plastic sinkage [m], at a place; bilinear
+    between four nodes."""
+    per_ds = 1.0 / grid.spacing[0]
+    i = int(math.floor(x * per_ds))
+    j = int(math.floor(y * per_ds))
+    u = x * per_ds - i
+    v = y * per_ds - j
+    height = 0.0
+    sunk = 0.0
+    for a in range(2):
+        for b in range(2):
+            weight = (u if a else 1.0 - u) * (v if b else 1.0 - v)
+            node = node_at(grid, i + a, j + b)
+            if node >= 0:
+                height += weight * (grid.node[node, BASE] + grid.node[node, REF])
+                sunk += weight * grid.node[node, DEPTH]
+    return height, sunk
 
 
 @kernel

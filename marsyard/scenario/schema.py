@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from marsyard.control.names import BUILT_IN
 from marsyard.scenario.part import Part, Point, Slope
 from marsyard.scenario.report_schema import Check, Figure, Report
-from marsyard.scenario.soil import SoilContact, TerrainGround
+from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
 from marsyard.scenario.study_schema import Study
 from marsyard.units import (
     Acceleration,
@@ -208,6 +208,9 @@ class Interaction(Part):
     solver: ContactSolver = ContactSolver()
     soil: SoilContact = Field(
         SoilContact(), description="how bodies meet ground of kind terrain, whatever the law"
+    )
+    wheel: WheelLaw | None = Field(
+        None, description="a wheel model for all wheels on ground of kind terrain"
     )
 
 

@@ -1,4 +1,4 @@
-"""Soft ground in a scenario: the deformable terrain, and the options of the soil contact model."""
+"""Soft ground in a scenario: the deformable terrain, the soil contact model, and wheel models."""
 
 from __future__ import annotations
 
@@ -83,4 +83,39 @@ class SoilContact(Part):
         True,
         description="slip carries a layer of soil along, as thick as the grousers are high (and "
         "the soil's shear_layer): slip sinkage",
+    )
+
+
+class ExitRule(Part):
+    """Where the soil leaves a wheel."""
+
+    rule: Literal["height", "angle"] = Field(
+        description="height: the soil rises behind the wheel to `value` times the sinkage; angle: "
+        "the exit angle is `value` times the entry angle"
+    )
+    value: Annotated[Number, Field(ge=0, le=2)] = Field(
+        description="smooth wheels 0.1 to 0.3, with paddles 1.0 to 1.2 (height, Ishigami 2005)"
+    )
+
+
+class WheelLaw(Part):
+    """A wheel model in place of the soil contact model, for all wheels on ground of kind terrain.
+    Other bodies keep the soil contact model."""
+
+    model: Literal["wong_reece", "ishigami", "ding", "magic_formula", "rigid_slip"]
+    exit: ExitRule = Field(
+        description="exit rule of the tread; it decides about the pull, so there is no default"
+    )
+    coefficients: dict[str, Number] = Field(
+        {}, description="of the model, by name; what the soil has under extra need not be given"
+    )
+    shear_share: Annotated[Number, Field(ge=0, le=1)] = Field(
+        1.0, description="the soil shears at the rim's radius plus this part of the grousers"
+    )
+    lug_share: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0.5, description="the soil starts to deform at the radius plus this part of the grousers"
+    )
+    rut: bool = Field(True, description="wheels leave ruts, in which later ones sink less")
+    damping_ratio: Annotated[Number, Field(ge=0, le=2)] = Field(
+        0.3, description="of the vertical motion on the soil's stiffness"
     )

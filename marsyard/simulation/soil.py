@@ -42,6 +42,7 @@ from marsyard.interaction.soil_contact.arrays import (
     Soils,
 )
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
+from marsyard.interaction.wheel_models.on_terrain import WheelLaws
 from marsyard.jit import allocating, callback, kernel
 from marsyard.simulation.callables import Aside
 from marsyard.simulation.mujoco_c import as_pointer, void_call
@@ -57,7 +58,7 @@ SUM_COLUMNS = 12
 #: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
 STRESS_BINS = 36
 #: arrays of the law
-TABLES = 57
+TABLES = 65
 #: nodes that one flow of soil may look at before the rest waits for the next
 _MOST = 1_000_000
 
@@ -183,6 +184,14 @@ def _patch(t):
 
 
 @allocating
+def _laws(t):
+    return WheelLaws(
+        _i1(t, 57), _f2(t, 58), _f3(t, 59), _f3(t, 60), _f2(t, 61), _f2(t, 62), _f1(t, 63),
+        _f2(t, 64),
+    )  # fmt: skip
+
+
+@allocating
 def _options(n):
     return Options(n[0], n[1], n[2], int(n[3]), n[4], int(n[5]), n[6], n[7], n[8], n[9])
 
@@ -191,7 +200,7 @@ def _options(n):
 def forces_of_soil(table, tables, numbers, answer):
     """`soil_forces` on plain pointers."""
     t = carray(table, (tables, 5))
-    answer[0] = soil_forces(_grid(t), _soils(t), _bodies(t), _patch(t), _options(numbers))
+    answer[0] = soil_forces(_grid(t), _soils(t), _bodies(t), _patch(t), _options(numbers), _laws(t))
 
 
 @callback(types.void(_N, types.int64, _F, types.int64, _N))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
@@ -26,6 +26,7 @@ from marsyard.ground.terrain import Terrain, build_terrain, closed_forms
 from marsyard.interaction.soil_contact.arrays import (
     LEFT_THE_MAP,
     MESH,
+    MODEL,
     SOIL_COLUMNS,
     STIFF_COLUMNS,
     TOTAL_COLUMNS,
@@ -35,8 +36,10 @@ from marsyard.interaction.soil_contact.arrays import (
     Soils,
     make_patch,
 )
+from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models.on_terrain import WheelLaws, make_laws
 from marsyard.robot import Robot
-from marsyard.scenario.schema import Scenario
+from marsyard.scenario.schema import Interaction, Scenario
 from marsyard.scenario.soil import SoilContact, TerrainGround
 from marsyard.scenario.terrain import BumpLayer
 from marsyard.scenario.terrain_file import load_terrain
@@ -64,10 +67,13 @@ class SoilWorld:
     patch: Patch
     loop: SoilLoop
     names: tuple[str, ...]  # of the bodies
+    laws: WheelLaws
 
     def refresh(self) -> None:
         """Have the loop use the grid's present arrays, after tiles were made."""
-        self.loop.table[:] = soil_table(self.grid.arrays, self.numbers, self.bodies, self.patch)
+        self.loop.table[:] = soil_table(
+            self.grid.arrays, self.numbers, self.bodies, self.patch, self.laws
+        )
 
     def make_tiles(self) -> None:
         """Make the tiles the loop asked for."""
@@ -133,6 +139,7 @@ class SoilWorld:
             out[f"soil_contact_{b}_state"] = p.state[now, b, :n].copy()
         for name in _COUNTED:
             out[f"soil_{name}"] = getattr(self.loop, name).copy()
+        out["soil_wheel_state"] = self.laws.state.copy()
         return out
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -152,6 +159,7 @@ class SoilWorld:
             p.state[0, b, :n] = state[f"soil_contact_{b}_state"]
         for name in _COUNTED:
             getattr(self.loop, name)[:] = state[f"soil_{name}"]
+        self.laws.state[:] = state["soil_wheel_state"]
         self.refresh()
 
 
@@ -227,6 +235,10 @@ def _assemble(
 ) -> SoilWorld:
     options = scenario.interaction.soil
     found = [*_wheels(robot, model, wheel_shape), *_other_bodies(robot, model)]
+    laws = make_laws(len(found), len(soils))
+    if scenario.interaction.wheel is not None:
+        _wheel_laws(laws, robot, scenario.interaction, soils, scenario.gravity)
+        found = [replace(b, kind=MODEL) if b.kind == WHEEL else b for b in found]
     for body in found:
         _check_resolution(body, grid.spacing)
     n = len(found)
@@ -278,7 +290,7 @@ def _assemble(
         evaluations=f(1, np.int64), answer=f(1, np.int64),
     )  # fmt: skip
     names = tuple(b.name for b in found)
-    world = SoilWorld(name, grid, soils, bodies, numbers, patch, loop, names)
+    world = SoilWorld(name, grid, soils, bodies, numbers, patch, loop, names, laws)
     world.refresh()
     return world
 
@@ -351,6 +363,33 @@ def _modulus(soil: Soil, width: float, form: str, gravity: float) -> float:
             f"soil {soil.name}: c k'_c + γ b k'_φ = {k:.4g} Pa is not positive for b = {width:g} m"
         )
     return k / width ** soil.number("exponent")
+
+
+def _wheel_laws(
+    laws: WheelLaws,
+    robot: Robot,
+    interaction: Interaction,
+    soils: tuple[Soil, ...],
+    gravity: float,
+) -> None:
+    """Fill in the wheel model of every wheel; wheels are the first bodies."""
+    law = interaction.wheel
+    assert law is not None
+    for b, w in enumerate(robot.wheels.values()):
+        lugs = 0.0 if w.grousers is None else w.grousers.height
+        wheel = Wheel(
+            w.radius, w.width, Exit(law.exit.rule, law.exit.value), lugs,
+            law.shear_share, law.lug_share,
+        )  # fmt: skip
+        laws.model[b] = MODELS[law.model][0]
+        laws.wheel[b] = wheel.numbers()
+        for s, soil in enumerate(soils):
+            made = WheelModel(law.model, wheel, soil, law.coefficients, gravity)
+            own = made.own_numbers()
+            laws.own[b, s, : len(own)] = own
+            laws.soil[b, s] = made.soil_numbers()
+        unloading = soils[0].unloading_stiffness or interaction.soil.unloading_stiffness
+        laws.option[b] = law.damping_ratio, max(gravity, 0.1), float(law.rut), unloading
 
 
 # --- bodies

@@ -31,6 +31,7 @@ from marsyard.interaction.soil_contact.arrays import (
     make_patch,
 )
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
+from marsyard.interaction.wheel_models.on_terrain import make_laws
 
 ALL = 10**9
 
@@ -138,6 +139,7 @@ class Rig:
             np.tile([float(s.layer) for s in soils], (b, 1)),
         )
         self.patch = make_patch(b, room)
+        self.laws = make_laws(b, len(soils))
         self.exponent = exponent
 
     def place(self, b, centre, velocity=(0, 0, 0), spin=(0, 0, 0), axis=None, rotation=None):
@@ -157,7 +159,12 @@ class Rig:
         """One call of the law; the wrench on each body at its centre, float[b, 6]."""
         while True:
             status = soil_forces(
-                self.grid.arrays, self.soils, self.bodies, self.patch, self.options(**options)
+                self.grid.arrays,
+                self.soils,
+                self.bodies,
+                self.patch,
+                self.options(**options),
+                self.laws,
             )
             if status != NEEDS_TILES:
                 break

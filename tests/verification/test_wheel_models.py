@@ -93,8 +93,8 @@ def test_quadrature_against_a_fine_rule(name, seed):
     own = np.array([got.drawbar_pull, got.side_force, got.load, got.overturning, -got.torque,
                     got.steering])  # fmt: skip
     forces, moments = np.abs(fine[:3]).max(), np.abs(fine[3:]).max()
-    assert np.abs(own - fine)[:3].max() < 1e-5 * forces
-    assert np.abs(own - fine)[3:].max() < 1e-5 * moments
+    assert np.abs(own - fine)[:3].max() < 5e-5 * forces
+    assert np.abs(own - fine)[3:].max() < 5e-5 * moments
 
 
 @pytest.mark.parametrize("slip", [-0.5, 0.0, 0.3, 0.9])
@@ -193,7 +193,7 @@ def test_backward_is_forward_in_a_mirror(name):
     ahead, back = np.zeros(ANSWERS), np.zeros(ANSWERS)
     wheel_forces(*args, 0.015, 0.08, 0.02, 0.1, 0.0, ahead)
     wheel_forces(*args, 0.015, -0.08, 0.02, -0.1, 0.0, back)
-    flip = np.array([-1, 1, 1, 1, -1, -1, 1, 1, 1, 1])
+    flip = np.array([-1, 1, 1, 1, -1, -1, 1, 1, 1, 1, 1, 1])
     assert back == pytest.approx(flip * ahead, rel=1e-12)
 
 

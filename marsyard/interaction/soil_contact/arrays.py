@@ -11,8 +11,8 @@ import numpy as np
 
 Array = np.ndarray
 
-# kinds of body
-WHEEL, MESH = 0, 1
+# kinds of body: a wheel or a mesh on the nodes, a wheel by one of the wheel models
+WHEEL, MESH, MODEL = 0, 1, 2
 # columns of Soils.table
 EXPONENT, COHESION, TAN_PHI, K_ALONG, K_ACROSS, UNLOADING, DAMPING, TAN_REPOSE = range(8)
 SOIL_COLUMNS = 8

@@ -91,7 +91,6 @@ from marsyard.interaction.soil_contact.arrays import (
     FORCE_T,
     K_ACROSS,
     K_ALONG,
-    LEFT_THE_MAP,
     LOADED,
     M_ACROSS,
     M_ALONG,
@@ -153,8 +152,6 @@ _LAST = 2**62
 def body_contact(grid, soils, bodies, patch, options, b):
     """Forces on body b; soil state and contact state are brought up to date. Returns a status."""
     c = bodies.centre[b]
-    if not (options.xmin <= c[0] <= options.xmax and options.ymin <= c[1] <= options.ymax):
-        return LEFT_THE_MAP
     if bodies.kind[b] == WHEEL:
         s = bodies.shape[b]
         found = wheel_footprint(grid, patch, s[0], s[1], s[2], s[3], c, bodies.axis[b])

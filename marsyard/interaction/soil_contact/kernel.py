@@ -5,22 +5,30 @@ from __future__ import annotations
 import math
 
 from marsyard.ground.soil_nodes import SIDE, ask_for_tile, find_tile
-from marsyard.interaction.soil_contact.arrays import NEEDS_TILES, OK
+from marsyard.interaction.soil_contact.arrays import LEFT_THE_MAP, MODEL, NEEDS_TILES, OK
 from marsyard.interaction.soil_contact.contact import body_contact
 from marsyard.interaction.soil_contact.flow import lay_down, settle
+from marsyard.interaction.wheel_models.on_terrain import wheel_contact
 from marsyard.jit import kernel
 
 
 @kernel
-def soil_forces(grid, soils, bodies, patch, options):
+def soil_forces(grid, soils, bodies, patch, options, laws):
     """Forces of the soil on all bodies, at their present poses. Returns a status.
 
-    When tiles are missing nothing has changed yet for the body that misses them; the tiles of all
-    others are asked for, too, before any force is computed.
+    Wheels with a wheel model get its forces, all other bodies those of the nodes under them. When
+    tiles are missing nothing has changed yet for the body that misses them; the tiles of all others
+    are asked for, too, before any force is computed.
     """
     if not tiles_ready(grid, bodies):
         return NEEDS_TILES
     for b in range(bodies.kind.shape[0]):
+        c = bodies.centre[b]
+        if not (options.xmin <= c[0] <= options.xmax and options.ymin <= c[1] <= options.ymax):
+            return LEFT_THE_MAP
+        if bodies.kind[b] == MODEL:
+            wheel_contact(grid, bodies, patch, options, laws, b)
+            continue
         status = body_contact(grid, soils, bodies, patch, options, b)
         if status != OK:
             return status

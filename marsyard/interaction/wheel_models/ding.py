@@ -19,7 +19,13 @@ the entry angle θ₁,
 M_R is r_s² b C τ_m with τ_m expressed by F_N, and F_DP the same for r_s b A τ_m − r b B σ_m:
 without the four corrections both are the exact integrals of the triangles. W̄ is the mean load of
 the rover's wheels. 1 − s is v_x/w here, so that braking is covered; |s| is taken in N, and the
-first correction does not fall below zero. Side force by `arc`, eqs. (17) to (20).
+first correction does not fall below zero.
+
+Side force, eqs. (17) to (20), with the same triangles and j_y as in `arc`:
+
+    τ_ym = (c + σ_m tan φ)(1 − e^(−|j_y(θ_m)|/K_y)),   F_y = −r_s b C τ_ym − F_b
+    F_b = (1 − e^(−|j_y(θ₂)|/K_y)) ∫ (a₁ d + a₂ d²) r cos θ dθ,  d = r (cos θ − cos θ₁), in closed
+    form between −θ₁ or θ₂, whichever is nearer, and θ₁;  M_x = r cos θ_m F_y, M_z = r sin θ_m F_y
 
 Coefficients: c_P1, c_P2, c_P3, c_M (0: the plain closed form), mean_load W̄ [N].
 Assumption of the source: θ₂ ≈ 0; here the exit rule of the tread decides, as in all models.
@@ -29,7 +35,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.wheel_models.arc import angles, arc_forces, mobilised, slip_ratio, speeds
+from marsyard.interaction.wheel_models.arc import angles, blade, mobilised, slip_ratio, speeds
 from marsyard.interaction.wheel_models.numbers import (
     COHESION,
     ENTRY,
@@ -37,59 +43,88 @@ from marsyard.interaction.wheel_models.numbers import (
     EXPONENT,
     EXPONENT_SLIP,
     F_X,
+    F_Y,
     F_Z,
     K_X,
+    K_Y,
+    M_X,
     M_Y,
+    M_Z,
     MODULUS,
     RADIUS,
     RESISTANCE,
     SHEAR_RADIUS,
+    SLOPE_X,
+    SLOPE_Y,
     TAN_PHI,
     THRUST,
+    WEIGHT,
     WIDTH,
 )
-from marsyard.jit import kernel
+from marsyard.jit import inlined, kernel
 
 C_P1, C_P2, C_P3, C_M, MEAN_LOAD = range(5)
 COEFFICIENTS = {"c_P1": 0.0, "c_P2": 0.0, "c_P3": 0.0, "c_M": 0.0, "mean_load": 1.0}
 
 
+@inlined
+def beside(r, entry, theta):
+    """∫ d r cos θ dθ and ∫ d² r cos θ dθ up to θ, d = r (cos θ − cos θ₁)."""
+    floor = math.cos(entry)
+    sin = math.sin(theta)
+    double = 0.5 * theta + 0.25 * math.sin(2.0 * theta)
+    one = r * r * (double - floor * sin)
+    two = r * r * r * (sin - sin * sin * sin / 3.0 - 2.0 * floor * double + floor * floor * sin)
+    return one, two
+
+
 @kernel
 def ding(wheel, soil, own, z, v_x, v_y, w, out):
     """Forces on a wheel that rolls forward."""
-    # side force and its moments first; they leave the rest to the closed form
-    if v_y != 0.0:
-        arc_forces(wheel, soil, 0.5, 0.0, False, z, v_x, v_y, w, out)
-    else:
-        for i in range(out.shape[0]):
-            out[i] = 0.0
+    for i in range(out.shape[0]):
+        out[i] = 0.0
     r, b, r_s = wheel[RADIUS], wheel[WIDTH], wheel[SHEAR_RADIUS]
     c, tan_phi = soil[COHESION], soil[TAN_PHI]
     s = slip_ratio(v_x, w)
     entry, lug, leave = angles(wheel, z)
     top = 0.5 * entry
-    A = (math.cos(top) - math.cos(leave)) / (top - leave)
-    A += (math.cos(top) - math.cos(entry)) / (entry - top)
-    B = (math.sin(top) - math.sin(leave)) / (top - leave)
-    B += (math.sin(top) - math.sin(entry)) / (entry - top)
+    cos_top, sin_top = math.cos(top), math.sin(top)
+    A = (cos_top - math.cos(leave)) / (top - leave) + (cos_top - math.cos(entry)) / (entry - top)
+    B = (sin_top - math.sin(leave)) / (top - leave) + (sin_top - math.sin(entry)) / (entry - top)
     C = 0.5 * (entry - leave)
     N = soil[EXPONENT] + soil[EXPONENT_SLIP] * abs(s)
-    sigma = soil[MODULUS] * r**N * (math.cos(top) - math.cos(entry)) ** N
-    ahead, _ = speeds(v_x, v_y, w)
-    j = r_s * ((lug - top) - ahead * (math.sin(lug) - math.sin(top)))
-    D = mobilised(j, soil[K_X])
-    # cohesion and friction act against the motion, whichever way it is
-    tau = (c + sigma * tan_phi) * D
-    normal = r * b * A * sigma + r_s * b * B * tau
+    sigma = soil[MODULUS] * (r * (cos_top - math.cos(entry))) ** N
+    ahead, aside = speeds(v_x, v_y, w)
+    way = math.sin(lug) - sin_top
+    D = mobilised(r_s * ((lug - top) - ahead * way), soil[K_X])
+    strength = c + sigma * tan_phi
+    normal = r * b * A * sigma + r_s * b * B * strength * D
     lighter = (own[MEAN_LOAD] - normal) / own[MEAN_LOAD]
     below = 1.0 + r_s * B * D * tan_phi / (r * A)
     friction = (1.0 + own[C_M] * lighter) * normal * tan_phi / (r * A)
     moment = r_s * r_s * C * D * (b * c + friction) / below
-    grip = moment * (A * A + B * B) / (r_s * A * C)
+    grip = (A * A + B * B) / (r_s * A * C)
     factor = max(0.0, 1.0 + own[C_P1] + own[C_P2] * s) * (1.0 + own[C_P3] * lighter)
-    out[F_X] = (grip - B * normal / A) * factor
+    out[F_X] = (moment * grip - B * normal / A) * factor
     out[F_Z] = normal
     out[M_Y] = -moment
     out[ENTRY], out[EXIT] = entry, leave
     out[RESISTANCE] = r * b * B * sigma
     out[THRUST] = out[F_X] + out[RESISTANCE]
+    # −∂(v_x/w)/∂s
+    faster = 1.0 if s >= 0.0 else ahead * ahead
+    more = (1.0 - abs(D)) / soil[K_X] * r_s * way * faster
+    out[SLOPE_X] = abs(factor) * r_s * r_s * C * (b * c + friction) / below * grip * more
+    # across
+    my = mobilised(r_s * aside * (lug - top), soil[K_Y])
+    side = r_s * b * C * strength
+    out[SLOPE_Y] = side * (1.0 - abs(my)) / soil[K_Y] * r_s * (lug - top)
+    if aside != 0.0:
+        by_depth, by_square = blade(c, tan_phi, soil[WEIGHT])
+        one, two = beside(r, entry, entry)
+        first, second = beside(r, entry, max(leave, -entry))
+        share = mobilised(r_s * aside * (lug - leave), soil[K_Y])
+        fy = -side * my - share * (by_depth * (one - first) + by_square * (two - second))
+        out[F_Y] = fy
+        out[M_X] = r * cos_top * fy
+        out[M_Z] = r * sin_top * fy

@@ -38,11 +38,13 @@ from marsyard.interaction.wheel_models.numbers import (
     M_Y,
     M_Z,
     RADIUS,
+    SLOPE_X,
     SOIL_NUMBERS,
 )
 from marsyard.interaction.wheel_models.wheel import Wheel
 from marsyard.jit import kernel
 
+# the first three give the slopes of their forces
 WONG_REECE, ISHIGAMI, DING, MAGIC_FORMULA, RIGID_SLIP = range(5)
 #: number, coefficients with their values where not given, and the soil's numbers a model needs
 MODELS: dict[str, tuple[int, Mapping[str, float | None], tuple[str, ...]]] = {
@@ -261,7 +263,7 @@ class WheelModel:
         )  # fmt: skip
         out[np.isnan(sinkage)] = np.nan
         out[:, M_Y] *= -1.0
-        columns = [*(out[:, k] for k in range(ANSWERS)), sinkage]
+        columns = [*(out[:, k] for k in range(SLOPE_X)), sinkage]
         shaped = [c.reshape(shape) if shape else float(c[0]) for c in columns]
         return WheelForces(**dict(zip((f.name for f in fields(WheelForces)), shaped, strict=True)))
 

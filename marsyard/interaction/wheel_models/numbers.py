@@ -20,9 +20,10 @@ MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, WEIGHT = range(8)
 SOIL_NUMBERS = 8
 
 # columns of the answer: forces [N], moments [N·m], angles [rad]; thrust is the part of F_X from
-# shear, resistance the part from normal stress (positive against the motion)
-F_X, F_Y, F_Z, M_X, M_Y, M_Z, ENTRY, EXIT, THRUST, RESISTANCE = range(10)
-ANSWERS = 10
+# shear, resistance the part from normal stress (positive against the motion); SLOPE_X = ∂F_x/∂s and
+# SLOPE_Y = −∂F_y/∂(v_y/w) [N] (not of the fitted models)
+F_X, F_Y, F_Z, M_X, M_Y, M_Z, ENTRY, EXIT, THRUST, RESISTANCE, SLOPE_X, SLOPE_Y = range(12)
+ANSWERS = 12
 
 #: slip beyond which a ratio of speeds counts as infinite
 STILL = 1e-9

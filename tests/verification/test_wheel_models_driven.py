@@ -1,0 +1,174 @@
+"""Wheel models under robots: the static answer in steady motion, rest, slopes, steps, ruts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from test_soil_world import WEIGHT, driving, rig, rover
+
+from marsyard.errors import InputError
+from marsyard.ground.soil import load_soil
+from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+from marsyard.simulation import Simulation
+
+PEAK = {"peak_0": 0.4, "peak_1": 0.15}
+SAND = "mars_sand_zhou2023"
+MODELS = {
+    "wong_reece": PEAK, "ishigami": PEAK, "ding": {"mean_load": 192.0},
+    "magic_formula": {"nominal_load": 192.0, "peak_x": 0.5, "stiff_x": 4.0, "offset_x": -0.05,
+                      "peak_y": 0.5, "stiff_y": 3.0},
+    "rigid_slip": {"friction": 0.6, "stiffness": 1e5},
+}  # fmt: skip
+
+
+def law(model="wong_reece", value=0.3, **more):
+    own = MODELS[model]
+    exit_ = {"rule": "height", "value": value}
+    return {"wheel": {"model": model, "exit": exit_, "coefficients": own, **more}}
+
+
+def driven(**parts):
+    return rover(soil=parts.pop("soil", SAND), **{"interaction": law(), **parts})
+
+
+# --- the static answer
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("slip", [-0.2, 0.0, 0.3])
+def test_steady_rolling_is_the_static_answer(model, slip):
+    # the rig at forced slip on virgin soil: the transient has died out after some contact lengths
+    scenario = rig(**{
+        "ground.0.soil": SAND, "interaction": law(model), "run.duration": 8,
+        "parameters.slip": slip,
+    })  # fmt: skip
+    d = Simulation(scenario).run().dataset().isel(time=slice(-20, None))
+    wheel = Wheel(0.125, 0.1, Exit("height", 0.3))
+    made = WheelModel(model, wheel, load_soil(SAND), MODELS[model], scenario.gravity)
+    load = float(d.wheel_load.mean())
+    want = made.under_load(load, slip)
+    assert float(d.drawbar_pull.mean()) == pytest.approx(want.drawbar_pull, abs=5e-3 * load)
+    assert float(d.driving_torque.mean()) == pytest.approx(want.torque, abs=5e-3 * load * 0.125)
+    assert float(d.sinkage.mean()) == pytest.approx(want.sinkage, rel=5e-3, abs=2e-5)
+
+
+# --- rest, starts and stops
+
+
+@pytest.mark.parametrize("model", ["wong_reece", "ding", "rigid_slip"])
+def test_a_parked_rover_stays_on_a_slope(model):
+    brake = [{"joints": "drives", "speed": 0, "gain": 1e9}]
+    slope = math.radians(8)
+    run = {"duration": 40, "record_period": 0.5}
+    d = Simulation(driven(interaction=law(model), slope=slope, control=brake, run=run)).run()
+    d = d.dataset()
+    place = d.position_base.sel(axis=["x", "y"]).values
+    way = np.linalg.norm(place - place[-1], axis=1)
+    assert way[40] < 1e-4  # in the last 20 s
+    force = d.wheel_load.values[-20:].mean(axis=0).sum()
+    assert force == pytest.approx(WEIGHT, rel=0.01)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_forward_back_and_stop(model):
+    # smooth and bounded through two reversals; comes back where it was, nearly
+    control = [{"joints": "drives", "speed": "0.4*sin(1.2*t)"}]
+    run = {"duration": 10.48, "record_period": 0.02}  # two periods
+    sim = Simulation(driven(interaction=law(model, rut=False), control=control, run=run)).run()
+    d = sim.dataset()
+    late = d.sel(time=slice(1.0, None))
+    load = late.wheel_load.values.sum(axis=1)
+    assert np.all(np.abs(load / WEIGHT - 1) < 0.1)
+    assert np.abs(late.drawbar_pull.values).max() < 0.9 * late.wheel_load.values.max()
+    x = d.position_base.sel(axis="x").values
+    assert np.ptp(x) > 0.05
+    assert abs(x[-1] - x[262]) < 0.25 * np.ptp(x[262:])  # one period before
+
+
+@pytest.mark.parametrize("model", ["wong_reece", "ding"])
+def test_step_of_one_and_of_five_milliseconds(model):
+    ends = []
+    for h in (1e-3, 5e-3):
+        run = {"duration": 6.0, "step": h}
+        sim = Simulation(driven(interaction=law(model), control=driving(), run=run)).run()
+        d = sim.dataset().isel(time=slice(-20, None))
+        ends.append([float(d.position_base.sel(axis="x")[-1]), float(d.sinkage.mean()),
+                     float(d.driving_torque.mean())])  # fmt: skip
+    assert ends[1] == pytest.approx(ends[0], rel=0.03)
+
+
+def test_lift_off_and_touch_down():
+    # dropped from a hand's breadth onto its wheels, then it stands
+    d = Simulation(driven(robot={"position": [0, 0, 0.8]}, run={"duration": 5})).run().dataset()
+    assert d.wheel_load.values[0].sum() == 0.0
+    assert float(d.energy_kinetic[-1]) < 1e-3
+    assert d.wheel_load.values[-1].sum() == pytest.approx(WEIGHT, rel=0.01)
+
+
+# --- terrain
+
+
+@pytest.mark.parametrize("heading", [0.0, 40.0, 90.0])
+def test_forces_on_a_slope_follow_its_plane(heading):
+    # parked on a plane of 10 degrees: the soil's forces add up to the weight, whatever the heading
+    slope = math.radians(10)
+    plane = {"layers": [{"kind": "plane", "slope": slope}]}
+    yaw = math.radians(heading)
+    brake = [{"joints": "drives", "speed": 0, "gain": 1e9}]
+    sim = Simulation(driven(
+        terrain=plane, control=brake, run={"duration": 8},
+        robot={"position": [0, 0, 0.62], "attitude": [0, 0, yaw]},
+    )).run()  # fmt: skip
+    sums = sim.records.soil_sums[-40:, :6, :3].sum(axis=1).mean(axis=0) / 0.05
+    assert sums[2] == pytest.approx(WEIGHT, rel=0.01)
+    assert np.abs(sums[:2]).max() < 0.01 * WEIGHT
+
+
+def test_later_wheels_sink_less_in_the_rut():
+    run = {"duration": 40}
+    sim = Simulation(driven(control=driving(), run=run)).run()
+    soil = sim.world.soil
+    d = sim.dataset().isel(time=slice(-20, None))
+    deep = {str(w): float(v) for w, v in zip(d.wheel.values, d.sinkage.mean("time"), strict=True)}
+    front, centre, rear = (0.5 * (deep[a + "L"] + deep[a + "R"]) for a in "FCR")
+    # each axle goes a little deeper than the one before, but not by as much again
+    assert front < centre < rear < 1.8 * front
+    # where the centre wheel has just been the rut is as deep as its rim; sinkage counts to the
+    # tips of the grousers, 8 mm further
+    x, y, _ = soil.bodies.centre[soil.names.index("wheel CL")]
+    assert -float(soil.grid.change(x - 0.1, y)) == pytest.approx(deep["CL"] - 0.008, rel=0.1)
+    without = Simulation(
+        driven(control=driving(), run={"duration": 4}, interaction=law(rut=False))
+    ).run()
+    assert not np.any(without.world.soil.grid.arrays.depth)
+
+
+def test_rough_terrain_is_crossed_and_the_state_can_be_saved():
+    layer = {"kind": "fractal", "hurst": 0.75, "roughness": 0.04, "lag": 1.0, "spacing": 0.1}
+    rough = {"seed": 3, "layers": [{**layer, "patch": 12.8}]}
+    scenario = driven(terrain=rough, control=driving(), run={"duration": 6}, robot={"settle": True})
+    one = Simulation(scenario)
+    one.step(2500)
+    kept = one.state()
+    one.step(1000)
+    other = Simulation(scenario)
+    other.restore(kept)
+    other.step(1000)
+    assert np.array_equal(one.qpos, other.qpos)
+    assert one.qpos[0] > 0.05
+
+
+# --- wrong input
+
+
+def test_an_exit_rule_must_be_given():
+    with pytest.raises(InputError, match="exit"):
+        rover(soil=SAND, interaction={"wheel": {"model": "ding"}})
+
+
+def test_missing_coefficients_are_named():
+    bad = {"wheel": {"model": "wong_reece", "exit": {"rule": "height", "value": 0.3}}}
+    with pytest.raises(InputError, match="peak_0"):
+        Simulation(rover(soil=SAND, interaction=bad))
