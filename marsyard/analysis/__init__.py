@@ -1,1 +1,27 @@
-"""Analyses that need no simulation: wheel loads, mobility."""
+"""Analyses that need no simulation: wheel loads, mobility, identification from measurements.
+
+from marsyard.analysis import identify, read_wheel_data
+
+fit = identify(read_wheel_data("wheel.csv"), "wong_reece", free=["phi", "K", "k"])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from marsyard.analysis.fit import Fit
+    from marsyard.analysis.identification import identify
+    from marsyard.analysis.wheel_data import WheelData, read_wheel_data
+
+__all__ = ["Fit", "WheelData", "identify", "read_wheel_data"]
+
+_HOME = {"Fit": "fit", "identify": "identification", "WheelData": "wheel_data", "read_wheel_data": "wheel_data"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        home = import_module(f"marsyard.analysis.{_HOME[name]}")
+        return getattr(home, name)
+    raise AttributeError(f"module 'marsyard.analysis' has no attribute '{name}'")
