@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit", "WheelData", "identify", "read_wheel_data"]
 
-_HOME = {"Fit": "fit", "identify": "identification", "WheelData": "wheel_data", "read_wheel_data": "wheel_data"}
+_HOME = {
+    "Fit": "fit",
+    "identify": "identification",
+    "WheelData": "wheel_data",
+    "read_wheel_data": "wheel_data",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,7 @@ import numpy as np
 from marsyard.analysis.parameters import Parameter
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData
 from marsyard.ground.soil import Soil
-from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import WheelModel
 
 COLLINEAR = 15.0
 CORRELATED = 0.95
@@ -63,6 +63,9 @@ class Found:
 class Fit:
     """An identification: see the module's head.
 
+    models: the fitted model for each of the data's wheels, ready to be asked; `start_models` those
+        with the start values.
+    offset: added to the computed sinkage [m].
     found: the free parameters; fixed: the others that were set by hand.
     correlation: float[p, p] of `found`, NaN for those at a bound.
     before, after: root mean square of computed less measured, by quantity, SI.
@@ -76,9 +79,8 @@ class Fit:
     model: str
     soil: Soil
     start_soil: Soil
-    exits: tuple[Exit, ...]
-    coefficients: Mapping[str, float]
-    shares: Mapping[str, float]
+    models: tuple[WheelModel, ...]
+    start_models: tuple[WheelModel, ...]
     offset: float
     found: tuple[Found, ...]
     fixed: Mapping[str, float]
@@ -94,7 +96,6 @@ class Fit:
     collinearity: float
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
-    gravity: float = 9.81
     samples: np.ndarray | None = field(default=None, repr=False)
     seed: int = 0
     costs: tuple[float, ...] = ()
@@ -102,11 +103,14 @@ class Fit:
     def __getitem__(self, name: str) -> Found:
         return next(f for f in self.found if f.name == name)
 
-    def wheel_model(self, wheel: int = 0) -> WheelModel:
-        """The fitted model of one of the data's wheels, ready to be asked."""
-        (radius, width, lugs), _ = self.data.wheels()[wheel]
-        body = Wheel(radius, width, self.exits[wheel], lugs, **self.shares)
-        return WheelModel(self.model, body, self.soil, self.coefficients, self.gravity)
+    @property
+    def start_offset(self) -> float:
+        """Added to the sinkage computed with the start values [m]."""
+        return next((f.start for f in self.found if f.name == "sinkage_offset"), self.offset)
+
+    @property
+    def has_priors(self) -> bool:
+        return any(f.prior for f in self.found)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it but the arrays, for JSON."""
@@ -115,16 +119,24 @@ class Fit:
             "data": self.data.name,
             "rows": len(self.data),
             "soil_start": self.start_soil.name,
-            "exit": [{"rule": e.rule, "value": e.value} for e in self.exits],
-            "coefficients": dict(self.coefficients),
-            **self.shares,
+            "wheels": [
+                {
+                    "radius": w.radius,
+                    "width": w.width,
+                    "lug_height": w.lug_height,
+                    "exit_rule": w.exit.rule,
+                    "exit_value": w.exit.value,
+                    "shear_share": w.shear_share,
+                    "lug_share": w.lug_share,
+                }
+                for w in (m.wheel for m in self.models)
+            ],
+            "coefficients": dict(self.models[0].coefficients),
             "sinkage_offset": self.offset,
             "parameters": {f.name: _entry(f) for f in self.found},
             "fixed": dict(self.fixed),
             "correlation": {
-                f.name: {
-                    g.name: _plain(self.correlation[i, j]) for j, g in enumerate(self.found)
-                }
+                f.name: {g.name: _plain(self.correlation[i, j]) for j, g in enumerate(self.found)}
                 for i, f in enumerate(self.found)
             },
             "rms_before": dict(self.before),

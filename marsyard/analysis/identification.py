@@ -256,7 +256,7 @@ def _problem(
             notes.append("the zero of the sinkage is not known; sinkage_offset is searched for")
     _check_choice(data, model, [p.name for p in chosen], fixed)
     exits = tuple(exit or (EXIT_LUGS if size[2] > 0 else EXIT_SMOOTH) for size, _ in data.wheels())
-    if exit is None and "strength" in MODELS[model][2] and not ("exit" in fixed):
+    if exit is None and "strength" in MODELS[model][2] and "exit" not in fixed:
         said = ", ".join(f"{e.rule}:{e.value:g}" for e in dict.fromkeys(exits))
         notes.append(f"the exit rule is {said} (not given)")
     values = _start_values(data, model, begin, chosen, fixed, exits, notes)
@@ -273,6 +273,11 @@ def _problem(
         data, model, begin, exits, values, tuple(chosen), fixed, beliefs, stated, gravity,
         tuple(notes),
     )  # fmt: skip
+    if any(p.name == "sinkage_offset" for p in chosen):
+        # the best zero for the start values
+        computed, _ = problem.compute(values)
+        off = float(np.nanmean(data.measured["sinkage"] - computed["sinkage"]))
+        problem = replace(problem, values={**values, "sinkage_offset": off})
     for i in range(len(exits)):
         problem.wheel_model(values, i)
     return problem
@@ -493,9 +498,9 @@ def _result(
     from scipy.stats import t as student
 
     data, free = problem.data, problem.free
-    residuals = problem.data_residuals(u)
-    chi_square = float(np.sum(residuals**2))
     bound = (u < AT_BOUND) | (u > 1 - AT_BOUND)
+    u = np.where(bound, np.round(u), u)
+    chi_square = float(np.sum(problem.data_residuals(u) ** 2))
     weights = problem.prior_weights()
     sure = certainty(_jacobian(problem, u), weights, chi_square, bound)
     quantile = float(student.ppf(0.975, sure.freedom))
@@ -523,15 +528,15 @@ def _result(
         )
     if len(costs) > 1 and costs[1] > 1.02 * costs[0]:
         warnings.append("only one of the starts reached the best fit; try more starts")
+    wheels = len(problem.exits)
     start_computed, _ = problem.compute(problem.values)
     return Fit(
         data=data,
         model=problem.model,
         soil=problem.soil_at(values),
         start_soil=problem.soil,
-        exits=tuple(problem.exit_at(values, i) for i in range(len(problem.exits))),
-        coefficients={k: v for k, v in values.items() if k in MODELS[problem.model][1]},
-        shares=shares(values),
+        models=tuple(problem.wheel_model(values, i) for i in range(wheels)),
+        start_models=tuple(problem.wheel_model(problem.values, i) for i in range(wheels)),
         offset=values.get("sinkage_offset", 0.0),
         found=tuple(found),
         fixed={k: v for k, v in values.items() if k not in {p.name for p in free}},
@@ -547,7 +552,6 @@ def _result(
         collinearity=sure.collinearity,
         warnings=tuple(warnings),
         notes=problem.notes,
-        gravity=problem.gravity,
         samples=samples,
         seed=seed,
         costs=costs,

@@ -9,6 +9,7 @@ import typer
 from marsyard.cli.analyze import analyze
 from marsyard.cli.bench import bench
 from marsyard.cli.ground import ground
+from marsyard.cli.identify import identify
 from marsyard.cli.list import list_
 from marsyard.cli.run import run
 from marsyard.cli.show import show
@@ -23,7 +24,8 @@ app = typer.Typer(
     "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"
     "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
     "  marsyard view runs/rt0448-test-1   watch it in the browser\n\n"
-    "  marsyard ground rocks_pathfinder   look at a terrain",
+    "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
+    "  marsyard identify tests.csv        soil parameters from measured wheels",
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -35,6 +37,7 @@ app.command("show")(show)
 app.command("run")(run)
 app.command("view")(view)
 app.command("ground")(ground)
+app.command("identify")(identify)
 app.command("bench")(bench)
 app.add_typer(analyze, name="analyze")
 

@@ -1,0 +1,424 @@
+"""Files of an identification: soil.yaml, fit.json, points.csv, figures, report.html.
+
+soil.yaml is read by `load_soil` at once. Identified numbers are marked "derived" and name the data
+and the model, with the 95 % interval as `range`; numbers the fit did not touch keep the mark and
+source of the soil it started from. Coefficients of the model stand under `extra`, where a wheel
+model finds them; `exit_value` there is for reading, as the exit rule belongs to the wheel.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marsyard import library
+from marsyard.analysis.fit import Fit, Found
+from marsyard.analysis.parameters import find
+from marsyard.analysis.wheel_data import QUANTITIES
+from marsyard.ground.soil import NUMBERS
+from marsyard.interaction.wheel_models import MODELS, WheelModel
+from marsyard.results._files import replacing
+from marsyard.results._sheet import FONT, FigureFile, plain, save_png
+from marsyard.units import UNITS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+#: more groups of points than this are drawn without curves
+CURVES = 10
+
+
+def save_fit(fit: Fit, folder: str | Path, tell: Callable[[str], None] = lambda text: None) -> Path:
+    """Write all files of an identification into `folder`; returns the path of report.html."""
+    folder = Path(folder)
+    write_soil(fit, folder / "soil.yaml")
+    _write(folder / "fit.json", json.dumps(fit.as_dict(), indent=2, ensure_ascii=False) + "\n")
+    _write(folder / "points.csv", _points(fit))
+    tell("drawing the figures …")
+    return _report(fit, folder, save_figures(fit, folder))
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+# --- the soil
+
+
+def write_soil(fit: Fit, path: Path) -> Path:
+    """The fitted soil as a file for `load_soil`."""
+    import yaml
+
+    data = {
+        "title": f"Identified from {fit.data.name} with {fit.model}",
+        "description": _description(fit),
+        "numbers": _numbers(fit),
+        "extra": _extra(fit),
+        "sources": [f"{fit.data.name}, {len(fit.data)} rows, marsyard identify"],
+    }
+    if not data["extra"]:
+        del data["extra"]
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
+    _write(path, text)
+    return path
+
+
+def _description(fit: Fit) -> str:
+    after = ", ".join(
+        f"{QUANTITIES[q][3]} {value * QUANTITIES[q][1]:.3g} {QUANTITIES[q][2]}"
+        for q, value in fit.after.items()
+    )
+    text = f"Root mean square misfit: {after}. Valid for the wheels, loads and slips of the data."
+    return " ".join([text, *(w[0].upper() + w[1:] + "." for w in fit.warnings)])
+
+
+def _numbers(fit: Fit) -> dict[str, Any]:
+    if not MODELS[fit.model][2]:
+        return {}
+    known = _library_entries(fit.start_soil.name)
+    set_by = {_field(fit, f.name): f for f in fit.found}
+    fixed = {_field(fit, name) for name in fit.fixed}
+    out: dict[str, Any] = {}
+    for name, kind in NUMBERS.items():
+        value = getattr(fit.soil, name)
+        if value is None or (name in ("shear_layer", "damping") and value == 0):
+            continue
+        unit = next(iter(UNITS[kind.dimension]))
+        entry: dict[str, Any] = {"value": float(value), "unit": unit}
+        lumped = name == "k_c" and "k" in {*(f.name for f in fit.found), *fit.fixed}
+        if name in set_by:
+            entry |= _derived(fit, set_by[name])
+        elif lumped:
+            entry |= {"provenance": "derived", "source": "not separated from k_phi"}
+        elif name in fixed:
+            entry |= {"provenance": "assumed", "source": "fixed by hand for the identification"}
+        elif name in known:
+            old = known[name]
+            entry["provenance"] = old.get("provenance", "published")
+            entry["source"] = f"not identified; that of {fit.start_soil.name}: {old.get('source')}"
+        elif name == "exponent_slip" and value == 0:
+            continue
+        else:
+            source = f"not identified; that of the soil {fit.start_soil.name}"
+            entry |= {"provenance": "assumed", "source": source}
+        out[name] = entry
+    return out
+
+
+def _field(fit: Fit, name: str) -> str:
+    """The soil's number behind a parameter; a lumped modulus goes to k_phi."""
+    parameter = find(fit.model, name)
+    if parameter.place != "soil":
+        return ""
+    return "k_phi" if parameter.field == "k" else parameter.field
+
+
+def _library_entries(name: str) -> dict[str, Any]:
+    if name not in library.names("soils"):
+        return {}
+    return library.read_yaml(library.path_of("soils", name)).get("numbers") or {}
+
+
+def _derived(fit: Fit, f: Found) -> dict[str, Any]:
+    what = f"identified from {fit.data.name} with {fit.model}"
+    if f.at_bound:
+        return {"provenance": "derived", "source": f"{what}; at its bound"}
+    out: dict[str, Any] = {"provenance": "derived", "source": f"{what}; range: 95 % interval"}
+    if f.low is not None and f.high is not None and math.isfinite(f.high - f.low):
+        out["range"] = [float(f.low), float(f.high)]
+    return out
+
+
+def _extra(fit: Fit) -> dict[str, Any]:
+    found = {f.name: f for f in fit.found}
+    out: dict[str, Any] = {}
+    for name, value in fit.soil.extra.items():
+        entry: dict[str, Any] = {"value": float(value), "unit": ""}
+        if name in found:
+            entry |= _derived(fit, found[name])
+        elif name in fit.fixed:
+            entry |= {"provenance": "assumed", "source": "fixed for the identification"}
+        else:
+            entry |= {"provenance": "assumed", "source": f"that of {fit.start_soil.name}"}
+        out[name] = entry
+    for name in ("exit", "shear_share", "lug_share"):
+        if name in found:
+            rule = f", exit rule {fit.models[0].wheel.exit.rule}" if name == "exit" else ""
+            key = "exit_value" if name == "exit" else name
+            entry = {"value": float(found[name].value), "unit": "", **_derived(fit, found[name])}
+            out[key] = {**entry, "source": entry["source"] + rule}
+    return out
+
+
+# --- the points
+
+
+def _points(fit: Fit) -> str:
+    """Operating points, measured, computed at start and fitted, SI."""
+    data = fit.data
+    columns: dict[str, np.ndarray] = {
+        "radius_m": data.radius, "width_m": data.width, "lug_height_m": data.lug_height,
+        "load_n": data.load, "slip": data.slip, "slip_angle_rad": data.slip_angle,
+    }  # fmt: skip
+    for q in data.quantities:
+        columns[f"{q}_measured"] = data.measured[q]
+        columns[f"{q}_start"] = fit.computed_start[q]
+        columns[f"{q}_fitted"] = fit.computed[q]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(["" if math.isnan(x) else f"{x:.9g}" for x in row])
+    return text.getvalue()
+
+
+# --- figures
+
+
+def save_figures(fit: Fit, folder: Path) -> list[FigureFile]:
+    """fit.png, residuals.png, correlation.png."""
+    parts = [
+        (
+            "fit", "Measured and computed", draw_fit(fit),
+            "Marks: measured. Solid: fitted. Dashed: with the start values.",
+        ),
+        (
+            "residuals", "Computed less measured", draw_residuals(fit),
+            "Filled: fitted. Hollow: with the start values. The band is twice the fitted rms.",
+        ),
+    ]  # fmt: skip
+    if len(fit.found) > 1:
+        note = "How two parameters can be traded for each other; near ±1 the data cannot tell them."
+        parts.append(("correlation", "Correlation", draw_correlation(fit), note))
+    return [
+        FigureFile(title, caption, save_png(canvas, folder / f"{name}.png", dpi=130))
+        for name, title, canvas, caption in parts
+    ]
+
+
+def groups(fit: Fit) -> list[tuple[str, int, np.ndarray]]:
+    """Points that belong to one curve: label, number of the wheel, rows; slip angle by degree."""
+    data, out = fit.data, []
+    wheels = data.wheels()
+    degrees = np.round(np.degrees(np.abs(data.slip_angle))).astype(int)
+    loads = np.unique(np.round(data.load))
+    by_load = len(loads) <= 6
+    for i, (size, rows) in enumerate(wheels):
+        for angle in np.unique(degrees[rows]):
+            for load in loads if by_load else [None]:
+                some = rows & (degrees == angle)
+                if load is not None:
+                    some = some & (np.round(data.load) == load)
+                if not some.any():
+                    continue
+                words = []
+                if len(wheels) > 1:
+                    words.append(f"r {size[0] * 1e3:g} mm, lugs {size[2] * 1e3:g} mm")
+                if degrees.any():
+                    words.append(f"{angle}°")
+                if by_load and len(loads) > 1:
+                    words.append(f"{load:g} N")
+                out.append((", ".join(words), i, some))
+    return out
+
+
+def _canvas(width: float, height: float) -> Canvas:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(canvas)
+    return canvas
+
+
+def _panels(fit: Fit) -> tuple[Canvas, list[tuple[str, Axes]]]:
+    names = fit.data.quantities
+    canvas = _canvas(max(3.4 * len(names), 5.0), 3.5)
+    axes = canvas.subplots(1, len(names), squeeze=False)[0]
+    for ax, name in zip(axes, names, strict=True):
+        plain(ax)
+        ax.yaxis.set_label_coords(-0.15, 0.5)
+        ax.set_xlabel("slip", fontsize=FONT)
+        ax.set_ylabel(f"{QUANTITIES[name][3]} [{QUANTITIES[name][2]}]", fontsize=FONT)
+    return canvas, list(zip(names, axes, strict=True))
+
+
+def _colours(count: int) -> Any:
+    from matplotlib import colormaps
+
+    return colormaps["viridis"](np.linspace(0.0, 0.85, max(count, 2)))
+
+
+def draw_fit(fit: Fit) -> Canvas:
+    """Measured points, curves before and after."""
+    canvas, panels = _panels(fit)
+    found = groups(fit)
+    colours = _colours(len(found))
+    for name, ax in panels:
+        factor = QUANTITIES[name][1]
+        for (label, wheel, rows), colour in zip(found, colours, strict=False):
+            slip, y = fit.data.slip[rows], factor * fit.data.measured[name][rows]
+            ax.plot(slip, y, ".", color=colour, ms=6, label=label)
+            if not np.isfinite(y).any():
+                continue
+            if len(found) > CURVES:
+                ax.plot(slip, factor * fit.computed[name][rows], "x", color=colour, ms=4)
+                continue
+            for models, line, offset in (
+                (fit.start_models, "--", fit.start_offset),
+                (fit.models, "-", fit.offset),
+            ):
+                x, values = _curve(fit, models[wheel], rows, name)
+                shift = offset if name == "sinkage" else 0.0
+                ax.plot(x, factor * (values + shift), line, color=colour, lw=1.3,
+                        alpha=0.5 if line == "--" else 1.0)  # fmt: skip
+        _limit(ax, factor * fit.data.measured[name], factor * fit.computed[name])
+    if len(found) > 1:
+        title = "slip angle" if found[0][0].endswith("°") else None
+        panels[-1][1].legend(fontsize=FONT - 2, title=title, title_fontsize=FONT - 2, ncols=2)
+    canvas.suptitle(f"{fit.data.name}: {fit.model}", fontsize=FONT + 1, fontweight="bold")
+    return canvas
+
+
+def _curve(
+    fit: Fit, model: WheelModel, rows: np.ndarray, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """A quantity over slip for a group of points, its load between those of the points."""
+    data = fit.data
+    order = np.argsort(data.slip[rows])
+    slips, loads = data.slip[rows][order], data.load[rows][order]
+    x = np.linspace(slips[0], slips[-1], 60) if len(slips) > 1 else slips
+    forces = model.under_load(np.interp(x, slips, loads), x, float(np.mean(data.slip_angle[rows])))
+    columns = {"pull": "drawbar_pull", "side": "side_force"}
+    return x, np.asarray(getattr(forces, columns.get(name, name)))
+
+
+def _limit(ax: Axes, *arrays: np.ndarray) -> None:
+    """The panel shows measured and fitted points; a start far off may leave it."""
+    values = np.concatenate(arrays)
+    low, high = np.nanmin(values), np.nanmax(values)
+    room = 0.25 * (high - low) or 1.0
+    ax.set_ylim(low - room, high + room)
+
+
+def draw_residuals(fit: Fit) -> Canvas:
+    """Computed less measured over slip."""
+    canvas, panels = _panels(fit)
+    found = groups(fit)
+    for name, ax in panels:
+        factor = QUANTITIES[name][1]
+        measured = fit.data.measured[name]
+        for (_, _, rows), colour in zip(found, _colours(len(found)), strict=False):
+            x = fit.data.slip[rows]
+            for computed, fill in ((fit.computed_start, "none"), (fit.computed, colour)):
+                ax.plot(
+                    x, factor * (computed[name] - measured)[rows], "o", ms=4, mec=colour, mfc=fill
+                )
+        band = 2 * factor * fit.after.get(name, 0.0)
+        ax.axhspan(-band, band, color="#d0d0d0", alpha=0.4, lw=0)
+        ax.axhline(0, color="#555555", lw=0.8)
+    canvas.suptitle("computed less measured", fontsize=FONT + 1, fontweight="bold")
+    return canvas
+
+
+def draw_correlation(fit: Fit) -> Canvas:
+    """The correlation matrix as a map."""
+    names = [f.name for f in fit.found]
+    size = 1.4 + 0.5 * len(names)
+    canvas = _canvas(size + 1.2, size)
+    ax = canvas.subplots()
+    image = ax.imshow(fit.correlation, cmap="RdBu_r", vmin=-1, vmax=1)
+    ax.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=FONT - 1)
+    ax.set_yticks(range(len(names)), names, fontsize=FONT - 1)
+    for i in range(len(names)):
+        for j in range(len(names)):
+            c = fit.correlation[i, j]
+            text = f"{c:.2f}" if np.isfinite(c) else "–"
+            colour = "white" if abs(c) > 0.6 else "black"
+            ax.text(j, i, text, ha="center", va="center", fontsize=FONT - 2, color=colour)
+    canvas.colorbar(image, ax=ax, shrink=0.8)
+    return canvas
+
+
+# --- tables and the page
+
+
+def parameter_rows(fit: Fit) -> list[list[str]]:
+    """Cells of the parameters' table below `parameter_heads`."""
+    rows = []
+    for f in fit.found:
+        k = f.parameter.factor
+        interval = {"": "–", "low": "at lower bound", "high": "at upper bound"}[f.at_bound]
+        if f.low is not None and f.high is not None:
+            interval = f"{f.low * k:.3g} … {f.high * k:.3g}"
+        error = "–" if f.error is None else f"{f.error * k:.2g}"
+        row = [f.name, f"{f.value * k:.4g}", error, interval, f.parameter.unit or "–"]
+        row.append(f"{f.start * k:.4g}")
+        if fit.has_priors:
+            row.append(f"{f.prior[0] * k:.4g} ± {f.prior[1] * k:.2g}" if f.prior else "")
+        if fit.samples is not None and f.boot:
+            row.append(f"{f.boot[0] * k:.3g} … {f.boot[1] * k:.3g}")
+        rows.append(row)
+    return rows
+
+
+def parameter_heads(fit: Fit) -> list[str]:
+    """parameter, value, its 95 % interval, unit, start; prior and bootstrap where there are."""
+    heads = ["parameter", "value", "±", "95 % interval", "unit", "start"]
+    heads += ["prior"] if fit.has_priors else []
+    return heads + (["bootstrap"] if fit.samples is not None else [])
+
+
+def error_rows(fit: Fit) -> list[list[str]]:
+    """quantity, points, rms before and after, unit."""
+    rows = []
+    for q, after in fit.after.items():
+        _, k, unit, name = QUANTITIES[q]
+        count = int(np.isfinite(fit.data.measured[q]).sum())
+        weight = f"{fit.stated[q] * k:.3g}" if q in fit.stated else "not fitted"
+        rows.append(
+            [name, str(count), f"{fit.before[q] * k:.3g}", f"{after * k:.3g}", unit, weight]
+        )
+    return rows
+
+
+ERROR_HEADS = ["quantity", "values", "rms at start", "rms fitted", "unit", "stated error"]
+
+
+def _report(fit: Fit, folder: Path, figures: list[FigureFile]) -> Path:
+    from marsyard.results._page import escape
+    from marsyard.results.report import figures_section, section, versions, write_page
+
+    def table(heads: list[str], rows: list[list[str]]) -> str:
+        head = "".join(f"<th>{escape(h)}</th>" for h in heads)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows
+        )
+        return (
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+    def items(texts: tuple[str, ...]) -> str:
+        return "<ul>" + "".join(f"<li>{escape(t)}</li>" for t in texts) + "</ul>" if texts else ""
+
+    title = f"{fit.model} fitted to {fit.data.name}"
+    sections = [
+        f'<p class="kicker">marsyard · identify</p><h1>{escape(title)}</h1>',
+        section("Parameters", table(parameter_heads(fit), parameter_rows(fit))),
+        section("Errors", table(ERROR_HEADS, error_rows(fit))),
+        section("Warnings", items(fit.warnings)),
+        section("Figures", figures_section(figures)),
+        section("Notes", items(fit.notes)),
+        section("Versions", table(["package", "version"], [list(v) for v in versions()])),
+    ]
+    return write_page(folder, title, sections)

@@ -1,0 +1,179 @@
+"""`marsyard identify DATA`: parameters of a wheel model from measured wheels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from marsyard.analysis.fit import Fit
+
+
+def identify(
+    data: str = typer.Argument(
+        help="A CSV file of wheel tests, or the folder of a run on soil (columns: "
+        "docs/how-to/identify.md)."
+    ),
+    model: str = typer.Option(
+        "wong_reece", "--model", "-m",
+        help="wong_reece, ishigami, ding, magic_formula or rigid_slip.",
+    ),
+    free: str = typer.Option(
+        "", help="Parameters to find: c, phi, K, Ky, n, n1, k (or k_c, k_phi), density, exit, "
+        "shear_share, and the model's own, with commas [default: what suits the model].",
+    ),
+    soil: str = typer.Option(
+        "", help="Soil of the library, or a file, to start from [default: lunar_nominal]."
+    ),
+    fix: list[str] = typer.Option(None, help="Hold a parameter: --fix n=1.1 --fix c=200Pa."),
+    prior: list[str] = typer.Option(
+        None, help="What is known before, mean±sd: --prior phi=35±2deg (or 35+-2deg)."
+    ),
+    error: list[str] = typer.Option(
+        None, help="Error of a quantity, its weight: --error pull=1N --error sinkage=1mm; 0 leaves "
+        "it out [default: the file's spread, else a twentieth of its range].",
+    ),
+    wheel: str = typer.Option(
+        "", help="What the file does not say: radius=58mm,width=50mm,lug_height=0."
+    ),
+    load: str = typer.Option("", help="Load of the wheel where the file does not say, e.g. 65N."),
+    exit: str = typer.Option(
+        "", help="Exit rule and value, height:0.2 or angle:0 [default: height, 0.2 smooth, 1.1 "
+        "with lugs].",
+    ),
+    where: list[str] = typer.Option(
+        None, help="Choose rows: --where wheel=A_smooth --where 'slip<0.5'."
+    ),
+    slip: str = typer.Option(
+        "auto", help="Speed the file's slip is counted with: heading, travel, or auto."
+    ),
+    window: str = typer.Option("1s", help="Time over which a rover's log is averaged."),
+    starts: int = typer.Option(6, min=1, help="Searches, from different start values."),
+    bootstrap: int = typer.Option(0, min=0, help="Sets drawn anew for bootstrap intervals."),
+    seed: int = typer.Option(0, min=0, help="Seed of start values and bootstrap."),
+    gravity: float = typer.Option(9.81, help="For the weight of soil pushed aside [m/s²]."),
+    out: Path = typer.Option(
+        None, "--out", "-o", help="Folder for the results [default: runs/identify-DATA-MODEL]."
+    ),
+) -> None:  # fmt: skip
+    """Find the parameters with which a wheel model fits measured wheels.
+
+    Prints values with 95 % intervals, errors before and after, and warnings about what the data
+    cannot tell; writes soil.yaml (to use at once), fit.json, points.csv, figures and report.html.
+
+    Examples:
+
+      marsyard identify ding2011_single_wheel.csv --where grouser_height_m=0 --soil hit_lss1 --free phi,K,k,n1,exit
+
+      marsyard identify tests.csv -m ding --wheel radius=58mm,width=5cm --load 24N --free phi,K,k,n1 --prior phi=35±2deg --bootstrap 200
+    """  # noqa: E501
+    from marsyard.analysis.options import errors_of, exit_of, fixed_of, priors_of
+    from marsyard.analysis.wheel_data import parse_sizes, quantity_of, read_wheel_data
+
+    folder = _folder(out, data, model)
+    rows = read_wheel_data(
+        data,
+        wheel=parse_sizes(wheel),
+        load=quantity_of(load, "force", "--load") if load else None,
+        where=where or [],
+        slip_from=slip,
+        window=_window(window),
+    )
+    fit = _fit(
+        rows, model,
+        free=[name.strip() for name in free.split(",") if name.strip()],
+        soil=soil or None,
+        fix=fixed_of(model, fix or []),
+        prior=priors_of(model, prior or []),
+        errors=errors_of(error or []),
+        exit=exit_of(exit) if exit else None,
+        starts=starts, bootstrap=bootstrap, seed=seed, gravity=gravity,
+    )  # fmt: skip
+    page = _save(fit, folder)
+    _print(fit, folder, page)
+
+
+def _window(text: str) -> float:
+    from marsyard.analysis.wheel_data import quantity_of
+    from marsyard.errors import InputError
+
+    value = quantity_of(text, "time", "--window")
+    if value <= 0:
+        raise InputError(f"--window: {text} must be above 0")
+    return value
+
+
+def _fit(rows, model, **options) -> Fit:  # type: ignore[no-untyped-def]
+    """The identification, with a bar while it lasts."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from marsyard.analysis import identify as search
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("searching", total=None)
+
+        def tell(done: int, total: int, what: str) -> None:
+            bar.update(task, description=what, completed=done, total=total)
+
+        return search(rows, model, progress=tell, **options)
+
+
+def _save(fit: Fit, folder: Path) -> Path:
+    from marsyard.analysis.fit_files import save_fit
+    from marsyard.errors import InputError
+
+    try:
+        return save_fit(fit, folder)
+    except OSError as error:
+        raise InputError(f"--out: '{folder}' cannot be written ({error.strerror})") from None
+
+
+def _print(fit: Fit, folder: Path, page: Path) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from marsyard.analysis.fit_files import (
+        ERROR_HEADS,
+        error_rows,
+        parameter_heads,
+        parameter_rows,
+    )
+
+    console = Console()
+    title = f"{fit.model}, {len(fit.data)} rows of {fit.data.name}"
+    for heads, rows, name in (
+        (parameter_heads(fit), parameter_rows(fit), title),
+        (ERROR_HEADS, error_rows(fit), None),
+    ):
+        table = Table(title=name, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for head in heads:
+            table.add_column(head, no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table, highlight=False)
+    for text in fit.notes:
+        console.print(f"note: {text}", highlight=False, soft_wrap=True, markup=False)
+    for text in fit.warnings:
+        console.print(f"warning: {text}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"soil: {folder / 'soil.yaml'}", highlight=False, soft_wrap=True)
+    console.print(f"report: {page}", highlight=False, soft_wrap=True)
+
+
+def _folder(out: Path | None, data: str, model: str) -> Path:
+    """The folder to write to; refuses a file and a folder of something else."""
+    from marsyard.errors import InputError
+
+    folder = out or Path("runs") / f"identify-{Path(data).stem}-{model}"
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"--out: '{folder}' is a file; give a folder")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "fit.json").exists():
+            raise InputError(f"--out: '{folder}' holds other files; give a new folder")
+    except OSError as error:
+        raise InputError(f"--out: '{folder}' cannot be used ({error.strerror})") from None
+    return folder

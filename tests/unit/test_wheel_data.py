@@ -1,0 +1,209 @@
+"""Reading wheel logs: names of columns, units, conventions, and one sentence for every defect."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from marsyard.analysis.wheel_data import WheelData, parse_condition, parse_sizes, read_wheel_data
+from marsyard.errors import InputError
+
+WHEEL = {"radius": 0.1, "width": 0.05}
+
+
+def write(tmp_path, text, name="data.csv"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_wide_file_with_units_and_spreads(tmp_path):
+    path = write(
+        tmp_path,
+        "case,Wheel_Radius_mm,width [cm],Fz_N,slip_percent,beta_deg,Fx_N,Fx_sd,torque_mNm,"
+        "sinkage_mm,sinkage_sd,other\n"
+        "a,58,5,24,20,10,1.5,0.2,300,12,0.5,x\n"
+        "b,58,5,24,-30,0,-2,,,nan,,y\n",
+    )
+    data = read_wheel_data(path)
+    assert data.radius == pytest.approx([0.058, 0.058])
+    assert data.width == pytest.approx([0.05, 0.05])
+    assert data.lug_height == pytest.approx([0, 0])
+    assert data.slip == pytest.approx([0.2, -0.3])
+    assert np.degrees(data.slip_angle) == pytest.approx([10, 0])
+    assert data.measured["pull"] == pytest.approx([1.5, -2])
+    assert data.measured["torque"] == pytest.approx([0.3, np.nan], nan_ok=True)
+    # a spread without unit is in the unit of its quantity
+    assert data.spread["sinkage"] == pytest.approx([0.5e-3, np.nan], nan_ok=True)
+    assert data.measured["sinkage"] == pytest.approx([0.012, np.nan], nan_ok=True)
+    assert data.quantities == ("pull", "torque", "sinkage")
+
+
+def test_long_file_with_comment(tmp_path):
+    path = write(
+        tmp_path,
+        "# wheel r 0.09 b 100 mm, load 65 N\nquantity;slip;slip_angle_deg;value\n"
+        "Fx_N;0.1;4;3\nFy_N;0.1;4;8\nsinkage_rel_mm;0.2;0;-4\n",
+    )
+    data = read_wheel_data(path)
+    assert (data.radius[0], data.width[0], data.load[0]) == (0.09, 0.1, 65.0)
+    assert data.relative_sinkage
+    assert data.measured["pull"] == pytest.approx([3, np.nan, np.nan], nan_ok=True)
+    assert data.measured["sinkage"] == pytest.approx([np.nan, np.nan, -0.004], nan_ok=True)
+    # soil pushes against the side slip: positive forces belong to motion to the right
+    assert np.degrees(data.slip_angle) == pytest.approx([-4, -4, 0])
+    assert any("turned round" in note for note in data.notes)
+
+
+def test_angles_that_already_follow_the_convention_stay(tmp_path):
+    path = write(tmp_path, "slip,beta_deg,Fy_N,load\n0.1,5,-3,20\n0.1,-5,4,20\n")
+    assert np.degrees(read_wheel_data(path, wheel=WHEEL).slip_angle) == pytest.approx([5, -5])
+
+
+def test_what_is_given_wins_over_the_file(tmp_path):
+    path = write(tmp_path, "slip,load,pull,radius,width\n0.1,20,3,0.2,0.1\n")
+    data = read_wheel_data(path, wheel={"radius": 0.15}, load=30)
+    assert (data.radius[0], data.width[0], data.load[0]) == (0.15, 0.1, 30)
+
+
+@pytest.mark.parametrize("rim", [0.0, 0.3, 0.8, 1.0, 2.0, 10.0])
+@pytest.mark.parametrize("angle", [0.0, 15.0, 60.0, 85.0])
+def test_slip_counted_with_the_speed_of_travel(tmp_path, rim, angle):
+    # a wheel travels with v = 1; the file counts with v, the models with v cos β
+    counted = (rim - 1) / max(rim, 1)
+    path = write(tmp_path, f"slip,beta_deg,pull,load\n{counted!r},{angle},1,20\n")
+    got = read_wheel_data(path, wheel=WHEEL, slip_from="travel").slip[0]
+    ahead = math.cos(math.radians(angle))
+    assert got == pytest.approx((rim - ahead) / max(rim, ahead), abs=1e-9)
+
+
+def test_auto_finds_slip_of_travel_before_rows_are_chosen(tmp_path):
+    path = write(tmp_path, "slip,beta_deg,pull,load\n0,60,1,20\n0.2,90,1,20\n")
+    data = read_wheel_data(path, wheel=WHEEL, where=["beta_deg=60"])
+    assert data.slip == pytest.approx([0.5])
+    assert any("speed of travel" in note for note in data.notes)
+    assert read_wheel_data(path, wheel=WHEEL, slip_from="heading").slip == pytest.approx([0, 0.2])
+
+
+def test_where(tmp_path):
+    path = write(tmp_path, "kind,slip,load,pull\na,0.1,20,1\na,0.4,20,2\nb,0.1,20,3\n")
+    pull = lambda *where: list(read_wheel_data(path, wheel=WHEEL, where=where).measured["pull"])  # noqa: E731
+    assert pull("kind=a") == [1, 2]
+    assert pull("kind=a", "slip<0.2") == [1]
+    assert pull("slip=0.10") == [1, 3]
+    assert pull("kind!=a") == [3]
+    column, test = parse_condition("slip >= 0.4")
+    assert column == "slip" and test("0.4") and not test("0.39")
+
+
+def test_different_wheels_are_told_apart():
+    data = WheelData(
+        "x", radius=[0.1, 0.2, 0.1], width=0.1, lug_height=0, load=20, slip=np.zeros(3),
+        slip_angle=0, measured={"pull": np.ones(3)},
+    )  # fmt: skip
+    assert [(size[0], list(rows)) for size, rows in data.wheels()] == [
+        (0.1, [True, False, True]),
+        (0.2, [False, True, False]),
+    ]
+
+
+GOOD = "slip,load,pull\n0.1,20,1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("slip,load,pull\n", {}, "no rows"),
+        ("", {}, "no rows"),
+        ("load,pull\n20,1\n", {}, "no column for the slip"),
+        ("slip,load\n0.1,20\n", {}, "no column of a measured quantity"),
+        ("slip,pull\n0.1,1\n", {}, "no column for the load.*--load"),
+        ("slip,load_lbf,pull\n0.1,20,1\n", {}, "'lbf' is no unit of load"),
+        ("slip,load,pull [lbf]\n0.1,20,1\n", {}, r"'lbf' is no unit of pull; n, kn"),
+        ("slip,load,torque_lbft\n0.1,20,1\n", {}, "'lbft' is no unit of torque"),
+        ("slip,load,pull\nnan,20,1\n", {}, "row 1: 'slip' is empty or not a number"),
+        ("slip,load,pull\n0.1,20,1\n0.2,,1\n", {}, "row 2: 'load' is empty"),
+        ("slip,load,pull\n0.1,x,1\n", {}, "row 1: 'load' = 'x' is not a number"),
+        ("slip,load,pull\n0.1,20,inf\n", {}, "'pull' is not finite"),
+        ("slip,load,pull\n0.1,20,nan\n", {}, "no row has a measured value"),
+        ("slip,load,pull\n0.1,20\n", {}, "row 1 has 2 cells"),
+        ("slip,load,pull\n20,20,1\n", {}, "slip_percent"),
+        ("slip,load,pull,beta\n0.1,20,1,15\n", {}, "slip_angle_deg"),
+        ("slip,load,pull\n0.1,-20,1\n", {}, "load = -20: above 0"),
+        ("slip,load,pull,fx\n0.1,20,1,1\n", {}, "'pull' and 'fx' both mean pull"),
+        ("slip,load,sinkage\n0.1,20,15\n", {}, "sinkage_mm"),
+        ("slip,load,pull,radius\n0.1,20,1,150\n", {"wheel": {"width": 0.1}}, "radius_mm"),
+        ("quantity,slip,load,value\nsoup,0.1,20,1\n", {}, "quantity 'soup' is not known"),
+        (GOOD, {"wheel": {"width": 0.1}}, "no column for the radius.*--wheel"),
+        (GOOD, {"wheel": {**WHEEL, "colour": 1}}, "unknown 'colour'"),
+        (GOOD, {"wheel": {**WHEEL, "radius": -1}}, "radius = -1"),
+        (GOOD, {"wheel": {**WHEEL, "lug_height": 0.2}}, "lug_height is not below the radius"),
+        (GOOD, {"where": ["kind=a"]}, "no column 'kind'"),
+        (GOOD, {"where": ["slip=0.9"]}, "no row has slip=0.9"),
+        (GOOD, {"where": ["slip"]}, "COLUMN=VALUE"),
+        (GOOD, {"where": ["slip<a"]}, "'a' is not a number"),
+        (GOOD, {"slip_from": "x"}, "auto, heading or travel"),
+    ],
+)
+def test_defects_are_said_in_one_sentence(tmp_path, text, options, said):
+    path = write(tmp_path, text)
+    options = {"wheel": WHEEL, **options}
+    with pytest.raises(InputError, match=said) as error:
+        read_wheel_data(path, **options)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_wheel_data(tmp_path / "none.csv")
+    path = tmp_path / "picture.csv"
+    path.write_bytes(b"\x89PNG\xff\xfe\x00")
+    with pytest.raises(InputError, match="no text file"):
+        read_wheel_data(path)
+
+
+def test_sizes():
+    assert parse_sizes("radius=58mm, b=5cm") == pytest.approx({"radius": 0.058, "width": 0.05})
+    for text, said in (("radius", "NAME=LENGTH"), ("radius=5N", "unit of force")):
+        with pytest.raises(InputError, match=said):
+            parse_sizes(text)
+
+
+def rover_log(tmp_path):
+    import xarray as xr
+
+    from marsyard.results import save
+
+    time = np.arange(0, 4, 0.1)
+    wheels = ["left", "right"]
+    base = np.outer(np.floor(time), np.ones(2))
+    fields = {
+        "slip_ratio": 0.1 * base, "wheel_load": 40 + 0 * base, "drawbar_pull": base + [0, 1],
+        "sinkage": 0.01 + 0 * base, "driving_torque": base, "side_force": 0 * base,
+        "slip_angle": 0 * base,
+    }  # fmt: skip
+    ds = xr.Dataset(
+        {k: (("time", "wheel"), v) for k, v in fields.items()},
+        {"time": time, "wheel": wheels},
+    )
+    ds["slip_ratio"][:10, 1] = np.nan
+    return save(ds, tmp_path / "results.nc")
+
+
+def test_a_run_is_read_as_means_over_windows(tmp_path):
+    rover_log(tmp_path)
+    data = read_wheel_data(tmp_path / "results.nc", wheel=WHEEL, window=1.0)
+    # four seconds of the left wheel, three of the right: it was in the air in the first
+    assert data.measured["pull"] == pytest.approx([0, 1, 2, 3, 2, 3, 4])
+    assert data.slip == pytest.approx([0, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3])
+    left = read_wheel_data(tmp_path / "results.nc", wheel=WHEEL, where=["wheel=left", "time>1"])
+    assert left.measured["pull"] == pytest.approx([1, 2, 3])
+    for options, said in (
+        ({}, "wheel's radius"),
+        ({"wheel": WHEEL, "where": ["slip=1"]}, "no column 'slip'"),
+        ({"wheel": WHEEL, "where": ["wheel=none"]}, "no wheel is on soil"),
+    ):
+        with pytest.raises(InputError, match=said):
+            read_wheel_data(tmp_path / "results.nc", **options)
