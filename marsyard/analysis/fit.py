@@ -212,9 +212,11 @@ def certainty(
     A = J.T @ J + P
     # scaled, so that the inverse does not depend on units
     scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
-    inverse = np.linalg.pinv(A / np.outer(scale, scale), rcond=1e-14, hermitian=True)
-    inverse = inverse / np.outer(scale, scale)
-    covariance[np.ix_(use, use)] = inverse @ (scatter * J.T @ J + P) @ inverse
+    weak, directions = np.linalg.eigh(A / np.outer(scale, scale))
+    # a direction that nothing determines gets a variance beyond all bounds, not none
+    inverse = (directions / np.maximum(weak, 1e-14)) @ directions.T / np.outer(scale, scale)
+    # A⁻¹ (s² JᵀJ + P) A⁻¹, written so that undetermined directions stay so
+    covariance[np.ix_(use, use)] = scatter * inverse + (1.0 - scatter) * inverse @ P @ inverse
     sigma = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     # no influence at all: nothing is known
     sigma[~bound & (length == 0)] = np.inf

@@ -7,7 +7,6 @@ so.
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from marsyard.analysis import WheelData, read_wheel_data
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "reference" / "wheel-tests"
 
@@ -90,43 +91,45 @@ def there() -> bool:
     return FOLDER.is_dir()
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    with open(FOLDER / name, encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+def _read(name: str, *where: str, **options: Any) -> WheelData:
+    return read_wheel_data(FOLDER / name, where=where, **options)
 
 
 def ding(kind: str) -> list[dict[str, float]]:
     """Rows of "smooth" or "lug10": slip, pull, torque, sinkage."""
     if not there():
         return []
-    columns = {
-        "slip": "slip", "pull": "meas_drawbar_pull_n", "torque": "meas_torque_nm",
-        "sinkage": "meas_sinkage_m",
-    }  # fmt: skip
-    return [
-        {short: float(row[long]) for short, long in columns.items()}
-        for row in _rows("ding2011_single_wheel.csv")
-        if f"_{kind}_" in row["case_id"]
-    ]
+    height = {"smooth": 0.0, "lug10": 0.01}[kind]
+    data = _read("ding2011_single_wheel.csv", f"grouser_height_m={height}")
+    return _records(data, "pull", "torque", "sinkage")
 
 
 def ishigami(quantity: str, slip_angle: float) -> np.ndarray:
     """Single points slip, value of "Fx_N", "Fy_N" or "sinkage_rel_mm", float[n, 2]."""
-    found = [
-        (float(row["slip"]), float(row["value"]))
-        for row in (_rows("ishigami2005_smooth.csv") if there() else [])
-        if row["quantity"] == quantity and float(row["slip_angle_deg"]) == slip_angle
-    ]
-    return np.array(found).reshape(-1, 2)
+    if not there():
+        return np.zeros((0, 2))
+    conditions = (f"quantity={quantity}", f"slip_angle_deg={slip_angle}")
+    data = _read("ishigami2005_smooth.csv", *conditions, load=ISHIGAMI.load)
+    name, factor = {"Fx_N": ("pull", 1.0), "Fy_N": ("side", 1.0)}.get(quantity, ("sinkage", 1e3))
+    return np.stack([data.slip, factor * data.measured[name]], axis=1)
 
 
 def pavlov(slip_angle: float = 0.0) -> list[dict[str, float]]:
-    """Rows: slip, pull, side, sinkage [m] and their spreads over three runs."""
+    """Rows: slip (as the file counts it), pull, side, sinkage [m], spread of the pull."""
+    if not there():
+        return []
+    wheel = {"radius": PAVLOV.radius, "width": PAVLOV.width}
+    where = f"beta_deg={slip_angle}"
+    data = _read("pavlov_smooth_means.csv", where, wheel=wheel, slip_from="heading")
+    rows = _records(data, "pull", "side", "sinkage")
     return [
-        {
-            "slip": float(row["slip"]), "pull": float(row["Fx_N"]), "side": float(row["Fy_N"]),
-            "sinkage": 1e-3 * float(row["sinkage_mm"]), "pull_sd": float(row["Fx_sd"]),
-        }
-        for row in (_rows("pavlov_smooth_means.csv") if there() else [])
-        if float(row["beta_deg"]) == slip_angle
-    ]  # fmt: skip
+        {**row, "pull_sd": float(sd)} for row, sd in zip(rows, data.spread["pull"], strict=True)
+    ]
+
+
+def _records(data: WheelData, *names: str) -> list[dict[str, float]]:
+    columns = {"slip": data.slip, **{name: data.measured[name] for name in names}}
+    return [
+        dict(zip(columns, map(float, row), strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]

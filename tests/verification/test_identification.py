@@ -1,0 +1,312 @@
+"""Identification against known answers: closed forms, parameters put in and found again, coverage.
+
+Synthetic wheels: a model with known parameters gives forces at many slips, noise is added, and the
+search must find the parameters within the intervals it states itself, as often as it says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marsyard.analysis import WheelData, identify
+from marsyard.analysis.fit import certainty
+from marsyard.analysis.fit_files import save_fit
+from marsyard.analysis.parameters import find, parameters, searchable
+from marsyard.errors import InputError
+from marsyard.ground.soil import load_soil
+from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+
+SOIL = {
+    "exponent": 1.1, "k_c": 0, "k_phi": 2.5e6, "cohesion": 250, "friction_angle": "30 deg",
+    "shear_modulus": "1.1 cm", "exponent_slip": 0.4, "density": 1600,
+}  # fmt: skip
+TRUE = {"phi": np.radians(30), "K": 0.011, "k": 2.5e6, "n1": 0.4}
+NOISE = {"pull": 0.5, "side": 0.5, "torque": 0.1, "sinkage": 5e-4}
+EXIT = Exit("height", 0.2)
+OWN = {
+    "wong_reece": {"peak_0": 0.4, "peak_1": 0.15},
+    "ishigami": {"peak_0": 0.4, "peak_1": 0.15},
+    "ding": {"c_P1": -0.2, "c_P2": 0.3},
+    "magic_formula": {
+        "nominal_load": 80.0, "peak_x": 0.4, "stiff_x": 3.0, "offset_x": -0.08, "peak_y": 0.5,
+        "stiff_y": 1.5, "torque_0": 0.1,
+    },
+    "rigid_slip": {"friction": 0.5, "slip_stiffness": 4.0, "rolling": 0.1, "stiffness": 1e4},
+}  # fmt: skip
+
+
+def synthetic(model="wong_reece", seed=None, angles=(0.0,), loads=(80.0,), lugs=0.0, offset=0.0):
+    """Measurements of a model with known parameters, with noise where a seed is given."""
+    slip, angle, load = (
+        a.ravel() for a in np.meshgrid(np.linspace(0.02, 0.8, 12), np.radians(angles), loads)
+    )
+    wheel = Wheel(0.15, 0.16, EXIT, lugs)
+    forces = WheelModel(model, wheel, load_soil(SOIL), OWN[model]).under_load(load, slip, angle)
+    measured = {
+        "pull": forces.drawbar_pull, "torque": forces.torque, "sinkage": forces.sinkage + offset,
+    }  # fmt: skip
+    if np.any(angle):
+        measured["side"] = forces.side_force
+    if seed is not None:
+        rng = np.random.default_rng(seed)
+        measured = {q: v + rng.normal(0, NOISE[q], len(slip)) for q, v in measured.items()}
+    return WheelData(
+        "synthetic", 0.15, 0.16, lugs, load, slip, angle, measured, relative_sinkage=offset != 0
+    )
+
+
+def search(data, model="wong_reece", free=tuple(TRUE), starts=1, fix=None, **options):
+    fixed = {**{k: v for k, v in OWN[model].items() if k not in free}, **(fix or {})}
+    options = {"soil": "hit_lss1", "exit": EXIT, "errors": NOISE, **options}
+    return identify(data, model, free=list(free), fix=fixed, starts=starts, **options)
+
+
+# --- exact
+
+
+@pytest.mark.parametrize(
+    ("model", "free"),
+    [
+        ("wong_reece", ("phi", "K", "k", "n1", "exit")),
+        ("ishigami", ("phi", "K", "k", "n1", "Ky")),
+        ("ding", ("phi", "K", "k", "n1", "c_P1", "c_P2")),
+        ("magic_formula", ("k", "peak_x", "stiff_x", "offset_x", "peak_y", "stiff_y", "torque_0")),
+        ("rigid_slip", ("friction", "slip_stiffness", "rolling", "stiffness")),
+    ],
+)
+def test_parameters_put_in_are_found_again(model, free):
+    data = synthetic(model, angles=(0.0, 8.0, 16.0))
+    fix = {"n": 1.1} if model == "magic_formula" else {"n": 1.1, "c": 250.0, "density": 1600.0}
+    fit = search(data, model, free, starts=5, fix=fix if model != "rigid_slip" else {})
+    true = {**TRUE, **OWN[model], "Ky": 0.011, "exit": 0.2}
+    for f in fit.found:
+        assert f.value == pytest.approx(true[f.name], rel=2e-3, abs=1e-4), f.name
+    assert all(fit.after[q] < 1e-2 * NOISE[q] for q in fit.after)
+
+
+def test_the_search_does_not_hang_on_its_start():
+    data = synthetic(seed=1)
+    # the fixed numbers of the two soils differ, so they are given
+    fix = {"n": 1.1, "c": 250.0}
+    fits = [
+        search(data, soil=soil, starts=6, seed=s, fix=fix)
+        for s, soil in enumerate(("clay", "fjs_1"))
+    ]
+    for a, b in zip(fits[0].found, fits[1].found, strict=True):
+        assert a.value == pytest.approx(b.value, rel=1e-3)
+    assert fits[0].cost == pytest.approx(fits[1].cost, rel=1e-6)
+
+
+def test_the_same_seed_gives_the_same_bits():
+    data = synthetic(seed=3)
+    a, b = (search(data, starts=3, seed=5, bootstrap=3) for _ in range(2))
+    assert a.as_dict() == b.as_dict()
+    assert np.array_equal(a.samples, b.samples)
+
+
+def test_the_zero_of_the_sinkage_is_found():
+    fit = search(synthetic(seed=2, offset=-0.012), fix={"n": 1.1})
+    assert fit["sinkage_offset"].low < -0.012 < fit["sinkage_offset"].high
+    assert fit.before["sinkage"] < 0.01
+
+
+# --- intervals
+
+
+def test_covariance_of_a_straight_line():
+    # y = a + b x: s²/n and s²/Σ(x − x̄)² for centred x
+    rng = np.random.default_rng(0)
+    x = np.linspace(-1, 1, 21)
+    jacobian = np.stack([np.ones(21), x], axis=1)
+    residuals = rng.normal(0, 1, 21)
+    residuals -= jacobian @ np.linalg.lstsq(jacobian, residuals, rcond=None)[0]
+    sure = certainty(jacobian, np.zeros(2), float(residuals @ residuals), np.zeros(2, bool))
+    s2 = residuals @ residuals / 19
+    assert np.diag(sure.covariance) == pytest.approx([s2 / 21, s2 / np.sum(x**2)])
+    assert sure.freedom == 19 and sure.correlation[0, 1] == pytest.approx(0, abs=1e-12)
+    assert sure.condition == pytest.approx(1.0) and not sure.groups
+
+
+def test_a_prior_adds_what_it_knows():
+    # one parameter, n values of unit error and a prior of σ: 1/(n + 1/σ²) where s² = 1
+    jacobian = np.ones((10, 1))
+    sure = certainty(jacobian, np.array([4.0]), chi_square=10.0, bound=np.zeros(1, bool))
+    assert sure.freedom == 10 and sure.scatter == 1.0
+    assert sure.covariance[0, 0] == pytest.approx(1 / 14)
+
+
+def test_a_strong_prior_wins_and_a_weak_one_does_not():
+    data = synthetic(seed=4)
+    free = search(data)["phi"]
+    weak = search(data, prior={"phi": (np.radians(40), np.radians(30))})["phi"]
+    strong = search(data, prior={"phi": (np.radians(33), 1e-6)})["phi"]
+    assert weak.value == pytest.approx(free.value, abs=0.05 * free.error)
+    assert strong.value == pytest.approx(np.radians(33), abs=1e-5)
+    assert strong.error < 1e-4
+    # by logarithm: K known to 1 %
+    K = search(data, prior={"K": (0.02, 0.0002)})["K"]
+    assert free.value != weak.value and 0.011 < K.value < 0.0205
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    hits = []
+    for seed in range(50):
+        fit = search(synthetic("ding", seed=seed), "ding", fix={"n": 1.1, "c": 250.0})
+        hits += [f.low <= TRUE[f.name] <= f.high for f in fit.found]
+    # 95 % of 200, not independent: 0.95 ± 0.04 at two and a half sigma of the binomial
+    assert len(hits) == 200
+    assert 0.90 <= np.mean(hits) <= 0.99
+
+
+def test_bootstrap_agrees_with_the_jacobian():
+    fit = search(synthetic(seed=6, loads=(60.0, 100.0)), bootstrap=120)
+    for i, f in enumerate(fit.found):
+        # 95 % half width and standard deviation of the samples
+        scatter = fit.samples[:, i].std(ddof=1)
+        assert 1.98 * scatter == pytest.approx(f.error, rel=0.35), f.name
+        assert f.boot[0] < f.value < f.boot[1]
+
+
+# --- what cannot be told
+
+
+def test_moduli_of_one_width_cannot_be_told_apart():
+    # only k_c/b + k_φ acts on a wheel of one width
+    fit = search(synthetic(seed=7), free=("phi", "K", "k_c", "k_phi"), fix={"n1": 0.4})
+    text = [w for w in fit.warnings if "cannot tell" in w]
+    assert len(text) == 1 and "k_c and k_phi" in text[0], fit.warnings
+    assert "correlation −1.000" in text[0]
+    assert fit.collinearity > 1e3
+    # and nothing is claimed about either
+    assert fit["k_c"].high - fit["k_c"].low > 1e6
+    assert fit["phi"].low < TRUE["phi"] < fit["phi"].high
+
+
+def test_modulus_and_exponent_at_one_load():
+    fit = search(synthetic(seed=8, loads=(80.0,)), free=("phi", "K", "k", "n", "n1", "exit"))
+    assert any(
+        w.startswith(("the data cannot tell k, n", "the data cannot tell k and n"))
+        for w in fit.warnings
+    ), fit.warnings
+    assert abs(fit.correlation[2, 3]) > 0.95
+    good = search(synthetic(seed=8), fix={"n": 1.1})
+    assert good.warnings == ()
+
+
+def test_a_parameter_without_influence():
+    # no side slip: K across the wheel does nothing
+    fit = search(synthetic(seed=9), free=("phi", "K", "Ky"), fix={"k": 2.5e6, "n1": 0.4})
+    assert any("do not depend on Ky" in w for w in fit.warnings)
+    assert fit["Ky"].value == pytest.approx(fit["Ky"].start)
+    assert fit["phi"].low < TRUE["phi"] < fit["phi"].high
+
+
+def test_a_parameter_at_its_bound():
+    # data of a soil without cohesion, made weaker still: the best c would be negative
+    data = synthetic()
+    weaker = {
+        **data.measured,
+        "pull": data.measured["pull"] - 20,
+        "torque": data.measured["torque"] * 0.5,
+    }
+    fit = search(WheelData("weak", 0.15, 0.16, 0, data.load, data.slip, 0, weaker), free=("c", "k"))
+    assert fit["c"].at_bound == "low" and fit["c"].value == 0 and fit["c"].low is None
+    assert any("c ended at its lower bound" in w for w in fit.warnings)
+
+
+def test_a_wheel_that_sinks_to_its_axle_is_no_crash():
+    heavy = synthetic()
+    data = WheelData("heavy", 0.15, 0.16, 0, 1e6, heavy.slip, 0, heavy.measured)
+    fit = search(data, free=("phi", "K"), fix={"k": 1e4})
+    assert any("sinks to its axle" in w for w in fit.warnings)
+
+
+# --- parameters and input
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_coefficient_of_every_model_can_be_set(model):
+    known = parameters(model)
+    assert set(MODELS[model][1]) <= set(known)
+    for p in known.values():
+        for u in (0.0, 0.3, 1.0):
+            assert p.to_unit(p.from_unit(u)) == pytest.approx(u, abs=1e-12)
+        assert p.slope(0.4) == pytest.approx(
+            (p.from_unit(0.4 + 1e-6) - p.from_unit(0.4 - 1e-6)) / 2e-6, rel=1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": "wong_rice"}, "did you mean 'wong_reece'"),
+        ({"free": ["phii"]}, "did you mean 'phi'"),
+        ({"free": ["peak_x"]}, "wong_reece does not use it"),
+        ({"model": "magic_formula", "free": ["phi"]}, "magic_formula does not use it"),
+        ({"model": "ding", "free": ["mean_load"]}, "only scales"),
+        ({"free": ["phi", "friction_angle"]}, "named twice"),
+        ({"free": ["k", "k_c"]}, "either k or k_c and k_phi"),
+        ({"free": ["shear_share"]}, "needs a wheel with lugs"),
+        ({"free": ["phi"], "fix": {"phi": 0.5}}, "both free and fixed"),
+        ({"free": ["phi"], "fix": {"c": -5.0}}, "c = -5 Pa: from 0"),
+        ({"free": ["phi"], "prior": {"K": (0.01, 0.001)}}, "'K' is not free"),
+        ({"free": ["phi"], "prior": {"phi": (0.5, 0.0)}}, "above 0"),
+        ({"free": ["phi"], "prior": {"phi": (3.0, 0.1)}}, "from 1 to 60 deg"),
+        ({"free": ["phi"], "errors": {"pul": 1.0}}, "did you mean 'pull'"),
+        ({"free": ["phi"], "errors": {"pull": 0, "torque": 0, "sinkage": 0}}, "nothing is to be"),
+        ({"free": ["phi"], "starts": 0}, "starts must be 1"),
+        ({"free": ["phi"], "soil": "sannd"}, "unknown soil"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_said_in_one_sentence(options, said):
+    options = {"model": "wong_reece", **options}
+    with pytest.raises(InputError, match=said) as error:
+        identify(synthetic(), **options)
+    assert "\n" not in str(error.value)
+
+
+def test_more_parameters_than_values():
+    data = WheelData("one", 0.15, 0.16, 0, 80, np.array([0.2]), 0, {"pull": np.array([10.0])})
+    with pytest.raises(InputError, match="2 free parameters, but only 1 measured"):
+        identify(data, "wong_reece", free=["phi", "K"])
+
+
+def test_names_of_soil_files_are_understood():
+    assert find("ding", "friction_angle").name == "phi"
+    assert searchable("ding", "shear_modulus").name == "K"
+
+
+# --- files
+
+
+def test_the_soil_file_gives_the_fitted_model_back(tmp_path):
+    fit = search(
+        synthetic("ding", seed=11), "ding", free=("phi", "K", "k", "n1", "c_P1"), bootstrap=3
+    )
+    page = save_fit(fit, tmp_path)
+    soil = load_soil(str(tmp_path / "soil.yaml"))
+    again = WheelModel("ding", fit.models[0].wheel, soil)
+    slip = np.linspace(-0.5, 0.9, 9)
+    for name in ("drawbar_pull", "torque", "sinkage"):
+        got = getattr(again.under_load(80.0, slip), name)
+        assert got == pytest.approx(getattr(fit.models[0].under_load(80.0, slip), name), rel=1e-9)
+    import yaml
+
+    numbers = yaml.safe_load((tmp_path / "soil.yaml").read_text())["numbers"]
+    assert numbers["friction_angle"]["provenance"] == "derived"
+    assert "synthetic" in numbers["friction_angle"]["source"]
+    assert numbers["density"]["provenance"] == "published"
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "soil.yaml", "fit.json", "points.csv", "fit.png", "residuals.png", "correlation.png",
+        "report.html",
+    }  # fmt: skip
+    assert page.name == "report.html" and page.stat().st_size > 50_000
+
+
+def test_points_are_written_as_computed(tmp_path):
+    fit = search(synthetic(seed=12))
+    save_fit(fit, tmp_path)
+    table = np.genfromtxt(tmp_path / "points.csv", delimiter=",", names=True)
+    off = table["pull_fitted"] - table["pull_measured"]
+    assert np.sqrt(np.mean(off**2)) == pytest.approx(fit.after["pull"], rel=1e-6)
