@@ -272,17 +272,23 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
             text += f" (correlation {_signed(sure.correlation[i, j])}"
             text += ")" if len(group) == 2 else f" of {names[i]} and {names[j]})"
         out.append(text + "; fix one of them or give a prior")
-    for i in range(len(names)):
-        for j in range(i):
-            c = sure.correlation[i, j]
-            if abs(c) > CORRELATED and frozenset((i, j)) not in told:
-                out.append(
-                    f"the data hardly tell {names[j]} and {names[i]} apart "
-                    f"(correlation {_signed(c)})"
-                )
-    for i, f in enumerate(found):
-        if not f.at_bound and i not in sure.silent and 2 * quantile * sigma_u[i] > WIDE:
-            out.append(f"{f.name} is not determined: its interval covers most of what is possible")
+    pairs = [
+        f"{names[j]} and {names[i]} ({_signed(sure.correlation[i, j])})"
+        for i in range(len(names))
+        for j in range(i)
+        if abs(sure.correlation[i, j]) > CORRELATED and frozenset((i, j)) not in told
+    ]
+    if pairs:
+        out.append("the data hardly tell apart, by correlation: " + ", ".join(pairs))
+    wide = [
+        f.name
+        for i, f in enumerate(found)
+        if not f.at_bound and i not in sure.silent and 2 * quantile * sigma_u[i] > WIDE
+    ]
+    if wide:
+        verb = "are" if len(wide) > 1 else "is"
+        names_text = _and(wide) if len(wide) > 1 else wide[0]
+        out.append(f"{names_text} {verb} not determined: the interval covers most of the range")
     return out
 
 

@@ -18,7 +18,8 @@ each set is fitted from the optimum, and the interval is that from 2.5 to 97.5 %
 
 Start values of what is not given, each said in the notes of the fit: soil `lunar_nominal`; exit
 rule "height" with 0.2 for a smooth wheel and 1.1 for one with lugs (middles of what Ishigami,
-Mizuuchi and Yoshida fitted in 2005); peak_0 0.4, peak_1 0.15 (Ishigami et al. 2007).
+Mizuuchi and Yoshida fitted in 2005), for the model ding "angle" with 0, as its source has it;
+peak_0 0.4, peak_1 0.15 (Ishigami et al. 2007).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
 from marsyard.interaction.wheel_models.arc import DEEPEST
 
 START_SOIL = "lunar_nominal"
-EXIT_SMOOTH, EXIT_LUGS = Exit("height", 0.2), Exit("height", 1.1)
+EXIT_SMOOTH, EXIT_LUGS, EXIT_DING = Exit("height", 0.2), Exit("height", 1.1), Exit("angle", 0.0)
 #: points of the hypercube looked at for each start that is taken from it
 LOOKED_AT = 12
 #: residuals per missing part of the load
@@ -242,7 +243,7 @@ def _problem(
         if MODELS[model][2]:
             notes.append(f"start values of the soil are those of {START_SOIL}")
     begin = soil if isinstance(soil, Soil) else load_soil(soil)
-    names = list(free) or list(default_free(model, _informative(data)))
+    names = list(free) or list(default_free(model, _informative(data), data.relative_sinkage))
     chosen = [searchable(model, name) for name in names]
     if len({p.name for p in chosen}) != len(chosen):
         raise InputError("free: a parameter is named twice")
@@ -255,7 +256,7 @@ def _problem(
             chosen.append(find(model, "sinkage_offset"))
             notes.append("the zero of the sinkage is not known; sinkage_offset is searched for")
     _check_choice(data, model, [p.name for p in chosen], fixed)
-    exits = tuple(exit or (EXIT_LUGS if size[2] > 0 else EXIT_SMOOTH) for size, _ in data.wheels())
+    exits = tuple(exit or default_exit(model, size[2]) for size, _ in data.wheels())
     if exit is None and "strength" in MODELS[model][2] and "exit" not in fixed:
         said = ", ".join(f"{e.rule}:{e.value:g}" for e in dict.fromkeys(exits))
         notes.append(f"the exit rule is {said} (not given)")
@@ -281,6 +282,13 @@ def _problem(
     for i in range(len(exits)):
         problem.wheel_model(values, i)
     return problem
+
+
+def default_exit(model: str, lug_height: float) -> Exit:
+    """The exit rule of a tread where none is given, see the module's head."""
+    if model == "ding":
+        return EXIT_DING
+    return EXIT_LUGS if lug_height > 0 else EXIT_SMOOTH
 
 
 def _informative(data: WheelData) -> tuple[str, ...]:

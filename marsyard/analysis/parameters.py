@@ -223,7 +223,9 @@ SIDE_FREE: dict[str, tuple[str, ...]] = {
 }
 
 
-def default_free(model: str, measured: tuple[str, ...]) -> tuple[str, ...]:
+def default_free(
+    model: str, measured: tuple[str, ...], relative_sinkage: bool = False
+) -> tuple[str, ...]:
     """What is searched for where nothing is said, for these measured quantities."""
     if model not in MODELS:
         raise InputError(f"model '{model}'; {suggest(model, MODELS)}")
@@ -231,7 +233,8 @@ def default_free(model: str, measured: tuple[str, ...]) -> tuple[str, ...]:
     gone = set()
     if "torque" not in measured:
         gone |= {"torque_0", "torque_1"}
-    if "sinkage" not in measured and model in ("magic_formula", "rigid_slip"):
+    # these models' sinkage does not depend on slip: without its zero it says nothing
+    if model in ("magic_formula", "rigid_slip") and (relative_sinkage or "sinkage" not in measured):
         gone |= {"k", "stiffness"}
     return tuple(n for n in names if n not in gone)
 

@@ -11,9 +11,9 @@ Wide files have a column per quantity. A name is one of those below, in any case
     width        width, wheel_width, b
     lug_height   lug_height, grouser_height
     load         load, vertical_load, wheel_load, normal_load, normal_force, fz    N, kN
-    slip         slip, slip_ratio                                         1, percent
-    slip_angle   slip_angle, sideslip_angle, beta                         rad, deg
-    pull         drawbar_pull, pull, dp, fx, longitudinal_force           N, kN
+    slip         slip, slip_ratio, kappa, s                               1, percent
+    slip_angle   slip_angle, sideslip_angle, beta, alpha                  rad, deg
+    pull         drawbar_pull, pull, dp, f_dp, fx, longitudinal_force     N, kN
     side         side_force, lateral_force, fy, side                      N, kN
     torque       torque, driving_torque, drive_torque, wheel_torque       Nm, mNm
     sinkage      sinkage, wheel_sinkage; sinkage_rel where its zero is not known
@@ -22,8 +22,9 @@ Wide files have a column per quantity. A name is one of those below, in any case
 Long files have the columns `quantity`, `value` and perhaps `sd`: a row per measured value, its
 quantity named as above. Lines that start with # are comments; "r 0.09", "b 0.10" or "load 60 N" in
 them are taken where no column says it. Other columns are ignored, but rows can be chosen by them.
-A run of marsyard on soil (its folder, or results.nc) is read as a rover's log: means over windows
-of time, wheel by wheel.
+Logs over time (a column time, time_s, time_ms, t or t_s) are averaged over windows, separately for
+each text in other columns and each `wheel`, `run`, `case` or `test`: the models are for steady
+motion. A run of marsyard on soil (its folder, or results.nc) is read in the same way.
 
 Conventions. Slip s = (w − v_x)/max(|w|, |v_x|), with w the speed of the rim and v_x the wheel's
 speed along its heading. Some sources count with the whole speed of travel v instead; then
@@ -39,7 +40,7 @@ import csv
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,9 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "width": ("width", "wheel_width", "b"),
     "lug_height": ("lug_height", "grouser_height"),
     "load": ("load", "vertical_load", "wheel_load", "normal_load", "normal_force", "fz", "f_z"),
-    "slip": ("slip", "slip_ratio"),
-    "slip_angle": ("slip_angle", "sideslip_angle", "beta"),
-    "pull": ("drawbar_pull", "pull", "dp", "fx", "f_x", "longitudinal_force"),
+    "slip": ("slip", "slip_ratio", "kappa", "s"),
+    "slip_angle": ("slip_angle", "sideslip_angle", "beta", "alpha"),
+    "pull": ("drawbar_pull", "pull", "dp", "f_dp", "fx", "f_x", "longitudinal_force"),
     "side": ("side_force", "lateral_force", "side", "fy", "f_y"),
     "torque": ("torque", "driving_torque", "drive_torque", "wheel_torque"),
     "sinkage": ("sinkage", "wheel_sinkage", "sinkage_rel", "sinkage_relative", "relative_sinkage"),
@@ -82,6 +83,8 @@ _BY_ALIAS = {alias: name for name, all_of in _ALIASES.items() for alias in all_o
 _RELATIVE = ("sinkage_rel", "sinkage_relative", "relative_sinkage")
 _SPREAD = ("_sd", "_std", "_sigma")
 _EMPTY = ("", "nan", "na", "n/a", "-", "null", "none")
+#: columns of time and their factor to seconds
+_TIMES = {"time": 1.0, "time_s": 1.0, "t": 1.0, "t_s": 1.0, "time [s]": 1.0, "time_ms": 1e-3}
 _CONDITION = re.compile(r"^\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*(.+?)\s*$")
 _IN_COMMENT = {
     "radius": re.compile(r"\b(?:r|radius)\s*[=:]?\s*(\d*\.?\d+)\s*(mm|cm|m)?\b", re.IGNORECASE),
@@ -165,7 +168,7 @@ def read_wheel_data(
         return _from_run(path, given, where, window)
     rows, comments = _rows(path)
     table = _Table(path.name, rows)
-    return table.read(given, comments, where, slip_from)
+    return table.read(given, comments, where, slip_from, window)
 
 
 def _given(wheel: Mapping[str, float], load: float | None) -> dict[str, float]:
@@ -276,15 +279,23 @@ class _Table:
         elif column is not None:
             key = (column.quantity, column.spread)
             if key in self.columns:
-                other = self.columns[key].name
-                raise InputError(
-                    f"{self.file}: columns '{other}' and '{name}' both mean {column.quantity}; "
-                    "rename one of them"
+                # nominal and measured, say: the one called measured, else the first
+                other = self.columns[key]
+                if other.name.lower().startswith("meas") or not name.lower().startswith("meas"):
+                    other, column = column, other
+                self.notes.append(
+                    f"columns '{column.name}' and '{other.name}' both mean {column.quantity}; "
+                    f"'{column.name}' is used"
                 )
             self.columns[key] = column
 
     def read(
-        self, given: dict[str, float], comments: str, where: Sequence[str], slip_from: str
+        self,
+        given: dict[str, float],
+        comments: str,
+        where: Sequence[str],
+        slip_from: str,
+        window: float,
     ) -> WheelData:
         slip, beta = self._motion()
         if slip_from == "auto":
@@ -318,7 +329,46 @@ class _Table:
             notes=tuple(self.notes),
         )
         _sane(data, np.flatnonzero(keep))
-        return _against_motion(data)
+        return _against_motion(self._averaged(data, keep, window))
+
+    def _averaged(self, data: WheelData, keep: np.ndarray, window: float) -> WheelData:
+        """Means over windows of time, for a log that has a time."""
+        name = next((n for n in self.rows[0] if n.strip().lower() in _TIMES), None)
+        if name is None:
+            return data
+        time = self._cells(name)[keep] * _TIMES[name.strip().lower()]
+        names = [n for n in self.rows[0] if n != name and self._is_label(n)]
+        labels = ["|".join(row[n] for n in names) for row in self.rows]
+        label = np.unique(np.array(labels)[keep], return_inverse=True)[1].reshape(-1)
+        bins = np.floor((time - time.min()) / window + 1e-9)
+        sizes = [data.radius, data.width, data.lug_height]
+        kinds, index = np.unique(
+            np.stack([label, bins, *sizes], axis=1), axis=0, return_inverse=True
+        )
+        index = index.reshape(-1)
+
+        def mean(values: np.ndarray) -> np.ndarray:
+            known = np.isfinite(values)
+            count = np.bincount(index[known], minlength=len(kinds))
+            total = np.bincount(index[known], values[known], minlength=len(kinds))
+            return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+        note = f"{len(data)} rows over time are averaged over {window:g} s to {len(kinds)}"
+        inputs: dict[str, Any] = {key: mean(getattr(data, key)) for key in INPUTS}
+        return replace(
+            data,
+            **inputs,
+            measured={k: mean(v) for k, v in data.measured.items()},
+            spread={k: mean(v) for k, v in data.spread.items()},
+            notes=(*data.notes, note),
+        )
+
+    def _is_label(self, name: str) -> bool:
+        """Whether a column tells rows apart: wheels, runs, or any text."""
+        if name.strip().lower() in ("wheel", "run", "case", "test", "quantity"):
+            return True
+        cells = (row[name] for row in self.rows)
+        return any(c.lower() not in _EMPTY and _float(c) is None for c in cells)
 
     def _motion(self) -> tuple[np.ndarray, np.ndarray]:
         slip = self._numbers("slip", needed=True)
@@ -503,8 +553,6 @@ def _along_heading(slip: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.n
 
 def _against_motion(data: WheelData) -> WheelData:
     """The slip angles turned round where the side force would push the wheel along."""
-    from dataclasses import replace
-
     side = data.measured.get("side")
     if side is None or np.nansum(side * data.slip_angle) <= 0:
         return data

@@ -41,7 +41,7 @@ def identify(
     load: str = typer.Option("", help="Load of the wheel where the file does not say, e.g. 65N."),
     exit: str = typer.Option(
         "", help="Exit rule and value, height:0.2 or angle:0 [default: height, 0.2 smooth, 1.1 "
-        "with lugs].",
+        "with lugs; angle:0 for ding].",
     ),
     where: list[str] = typer.Option(
         None, help="Choose rows: --where wheel=A_smooth --where 'slip<0.5'."

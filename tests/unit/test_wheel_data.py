@@ -87,6 +87,27 @@ def test_auto_finds_slip_of_travel_before_rows_are_chosen(tmp_path):
     assert read_wheel_data(path, wheel=WHEEL, slip_from="heading").slip == pytest.approx([0, 0.2])
 
 
+def test_of_two_columns_the_measured_one_is_used(tmp_path):
+    path = write(tmp_path, "slip,load_n,meas_fz_n,fx,pull\n0.1,20,21,1,2\n")
+    data = read_wheel_data(path, wheel=WHEEL)
+    assert data.load[0] == 21 and data.measured["pull"][0] == 1
+    assert sum("both mean" in note for note in data.notes) == 2
+
+
+def test_a_log_over_time_is_averaged(tmp_path):
+    lines = ["time_s,wheel,slip,load,pull"]
+    for i in range(40):
+        t = 100 + 0.1 * i
+        for wheel, more in ((1, 0), (2, 5)):
+            lines.append(f"{t:.1f},{wheel},{0.1 * (i // 10):.1f},20,{i % 10 + more}")
+    path = write(tmp_path, "\n".join(lines))
+    data = read_wheel_data(path, wheel=WHEEL, window=1.0)
+    # 4 s of two wheels, the mean of 0 … 9 in each second
+    assert data.measured["pull"] == pytest.approx([4.5] * 4 + [9.5] * 4)
+    assert data.slip == pytest.approx([0, 0.1, 0.2, 0.3] * 2)
+    assert any("80 rows over time are averaged over 1 s to 8" in n for n in data.notes)
+
+
 def test_where(tmp_path):
     path = write(tmp_path, "kind,slip,load,pull\na,0.1,20,1\na,0.4,20,2\nb,0.1,20,3\n")
     pull = lambda *where: list(read_wheel_data(path, wheel=WHEEL, where=where).measured["pull"])  # noqa: E731
@@ -132,7 +153,6 @@ GOOD = "slip,load,pull\n0.1,20,1\n"
         ("slip,load,pull\n20,20,1\n", {}, "slip_percent"),
         ("slip,load,pull,beta\n0.1,20,1,15\n", {}, "slip_angle_deg"),
         ("slip,load,pull\n0.1,-20,1\n", {}, "load = -20: above 0"),
-        ("slip,load,pull,fx\n0.1,20,1,1\n", {}, "'pull' and 'fx' both mean pull"),
         ("slip,load,sinkage\n0.1,20,15\n", {}, "sinkage_mm"),
         ("slip,load,pull,radius\n0.1,20,1,150\n", {"wheel": {"width": 0.1}}, "radius_mm"),
         ("quantity,slip,load,value\nsoup,0.1,20,1\n", {}, "quantity 'soup' is not known"),

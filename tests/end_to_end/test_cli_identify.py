@@ -1,0 +1,146 @@
+"""`marsyard identify` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_cli_ground import MAIN, marsyard
+
+from marsyard.ground.soil import load_soil
+from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "reference" / "wheel-tests"
+FILES = {
+    "soil.yaml", "fit.json", "points.csv", "fit.png", "residuals.png", "correlation.png",
+    "report.html",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def wheel_file(folder, radius=True):
+    """A CSV of a Ding wheel with φ = 30° and a little noise."""
+    soil = load_soil({"name": "hit_lss1", "friction_angle": "30 deg", "exponent_slip": 0.5})
+    slip = np.linspace(0.0, 0.6, 10)
+    f = WheelModel("ding", Wheel(0.15, 0.16, Exit("angle", 0)), soil).under_load(80.0, slip)
+    rng = np.random.default_rng(1)
+    lines = ["kind,wheel_radius_mm,width_cm,load_N,slip,Fx_N,torque_Nm,sinkage_mm"]
+    for i, s in enumerate(slip):
+        noise = rng.normal(0, [0.3, 0.05, 0.2])
+        values = (
+            f.drawbar_pull[i] + noise[0],
+            f.torque[i] + noise[1],
+            1e3 * f.sinkage[i] + noise[2],
+        )
+        size = "150" if radius else ""
+        lines.append(f"a,{size},16,80,{s:.3f}," + ",".join(f"{v:.4f}" for v in values))
+    path = folder / "tests.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_fit_in_a_process(tmp_path):
+    wheel_file(tmp_path)
+    command = [sys.executable, "-c", MAIN, "identify", "tests.csv", "--model", "ding", "--soil",
+               "hit_lss1", "--free", "phi,K,k,n1", "--prior", "phi=31+-3deg", "--bootstrap", "5",
+               "--fix", "c=250Pa"]  # fmt: skip
+    env = {**os.environ, "COLUMNS": "160", "NO_COLOR": "1"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "runs" / "identify-tests-ding"
+    assert {p.name for p in folder.iterdir()} == FILES
+    for text in ("95 % interval", "rms fitted", "31 ± 3", "bootstrap", "soil.yaml", "exit rule"):
+        assert text in done.stdout
+    assert "Traceback" not in done.stderr
+    fit = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+    phi = fit["parameters"]["phi"]
+    assert phi["low"] < np.radians(30) < phi["high"] and phi["shown"]["unit"] == "deg"
+    assert fit["rms_after"]["pull"] < 0.5 and fit["bootstrap"] == 5
+    assert load_soil(str(folder / "soil.yaml")).friction_angle == phi["value"]
+    # the same folder again
+    again = marsyard(
+        ["identify", "tests.csv", "-m", "ding", "--free", "phi", "--starts", 1], tmp_path
+    )
+    assert again.returncode == 0, again.stderr
+
+
+def test_wheel_and_load_by_hand(tmp_path):
+    path = wheel_file(tmp_path, radius=False)
+    done = marsyard(["identify", path, "--free", "phi"], tmp_path)
+    assert done.returncode == 2 and "row 1: 'wheel_radius_mm' is empty" in done.stderr
+    options = [
+        "--wheel", "radius=15cm,width=16cm", "--load", "80N", "--exit", "angle:0", "--where",
+        "slip<0.4", "--error", "sinkage=1mm", "--starts", 1, "-o", "out",
+    ]  # fmt: skip
+    done = marsyard(["identify", path, "--free", "phi,k", *options], tmp_path)
+    assert done.returncode == 0, done.stderr
+    fit = json.loads((tmp_path / "out" / "fit.json").read_text(encoding="utf-8"))
+    assert fit["wheels"][0]["radius"] == 0.15 and fit["wheels"][0]["exit_rule"] == "angle"
+    assert fit["stated_errors"]["sinkage"] == 1e-3 and fit["rows"] == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--model", "dingo"], "did you mean 'ding'"),
+        (["--free", "phi,q"], "no parameter 'q'"),
+        (["--prior", "phi=35"], "NAME=MEAN±SD"),
+        (["--prior", "phi=35±2kg"], "unit of mass"),
+        (["--fix", "n"], "NAME=VALUE"),
+        (["--fix", "n=x"], "is not a number"),
+        (["--error", "puul=1N"], "did you mean 'pull'"),
+        (["--exit", "0.9"], "RULE:VALUE"),
+        (["--exit", "heigth:0.9"], "did you mean 'height'"),
+        (["--wheel", "radius=1kg"], "unit of mass"),
+        (["--load", "5m"], "unit of length"),
+        (["--where", "kind=z"], "no row has kind=z"),
+        (["--soil", "nosoil"], "unknown soil"),
+        (["--window", "0s"], "above 0"),
+        (["--slip", "sideways"], "auto, heading or travel"),
+        (["--out", "tests.csv"], "is a file"),
+        (["--out", "."], "holds other files"),
+    ],
+)
+def test_wrong_input(tmp_path, options, said):
+    wheel_file(tmp_path)
+    done = marsyard(["identify", "tests.csv", *options], tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr and done.stderr.strip().count("\n") == 0, done.stderr
+
+
+def test_no_such_file(tmp_path):
+    done = marsyard(["identify", "none.csv"], tmp_path)
+    assert done.returncode == 2 and "cannot be read" in done.stderr
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no reference data beside this checkout")
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [
+        ("ding2011_single_wheel.csv", []),
+        ("ishigami2005_smooth.csv", ["--load", "64.7N"]),
+        ("pavlov_smooth_means.csv", ["--wheel", "radius=58mm,width=50mm"]),
+    ],
+)
+def test_the_reference_files_as_they_are(tmp_path, file, options):
+    done = marsyard(["identify", SHARED / file, *options, "--starts", 1, "-o", "out"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    fit = json.loads((tmp_path / "out" / "fit.json").read_text(encoding="utf-8"))
+    assert fit["rms_after"]["pull"] < fit["rms_before"]["pull"]
+
+
+def test_help_teaches(tmp_path):
+    done = marsyard(["identify", "--help"], tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.count("marsyard identify") >= 2 and "--prior" in done.stdout
