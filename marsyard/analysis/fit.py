@@ -32,6 +32,8 @@ from marsyard.interaction.wheel_models import WheelModel
 
 COLLINEAR = 15.0
 CORRELATED = 0.95
+#: two parameters of a weak direction that are less correlated than this are told apart by others
+TRADED = 0.9
 #: part of its range that an interval may cover before it counts as undetermined
 WIDE = 0.5
 
@@ -264,8 +266,10 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
             out.append(f"the data do not depend on {f.name}; its start value is kept")
     told: set[frozenset[int]] = set()
     for group in _apart(sure.groups):
-        told |= {frozenset((i, j)) for i in group for j in group}
         pair = _strongest(sure.correlation, group)
+        if len(group) == 2 and pair is not None and abs(sure.correlation[pair]) < TRADED:
+            continue
+        told |= {frozenset((i, j)) for i in group for j in group}
         text = "the data cannot tell " + _and([names[i] for i in group]) + " apart"
         if pair is not None:
             i, j = pair

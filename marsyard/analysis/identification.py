@@ -260,6 +260,8 @@ def _problem(
     if exit is None and "strength" in MODELS[model][2] and "exit" not in fixed:
         said = ", ".join(f"{e.rule}:{e.value:g}" for e in dict.fromkeys(exits))
         notes.append(f"the exit rule is {said} (not given)")
+    if len(exits) > 1 and any(p.name == "exit" for p in chosen):
+        notes.append("one exit value is searched for, for all wheels of the data")
     values = _start_values(data, model, begin, chosen, fixed, exits, notes)
     begin = _complete(begin, model, values)
     stated = _stated(data, errors)
