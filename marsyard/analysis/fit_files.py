@@ -284,7 +284,8 @@ def draw_fit(fit: Fit) -> Canvas:
         _limit(ax, factor * fit.data.measured[name], factor * fit.computed[name])
     if len(found) > 1:
         title = "slip angle" if found[0][0].endswith("°") else None
-        panels[-1][1].legend(fontsize=FONT - 2, title=title, title_fontsize=FONT - 2, ncols=2)
+        columns = 2 if max(len(label) for label, *_ in found) < 8 else 1
+        panels[-1][1].legend(fontsize=FONT - 2, title=title, title_fontsize=FONT - 2, ncols=columns)
     canvas.suptitle(f"{fit.data.name}: {fit.model}", fontsize=FONT + 1, fontweight="bold")
     return canvas
 

@@ -236,6 +236,11 @@ def default_free(
     # these models' sinkage does not depend on slip: without its zero it says nothing
     if model in ("magic_formula", "rigid_slip") and (relative_sinkage or "sinkage" not in measured):
         gone |= {"k", "stiffness"}
+    # forces alone do not tell how deep the wheel is, nor, without torque, where the pull comes from
+    if "sinkage" not in measured:
+        gone |= {"k", "n1"}
+        if "torque" not in measured:
+            gone |= {"c_P1", "c_P2"}
     return tuple(n for n in names if n not in gone)
 
 

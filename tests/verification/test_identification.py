@@ -12,7 +12,7 @@ import pytest
 from marsyard.analysis import WheelData, identify
 from marsyard.analysis.fit import certainty
 from marsyard.analysis.fit_files import save_fit
-from marsyard.analysis.parameters import find, parameters, searchable
+from marsyard.analysis.parameters import default_free, find, parameters, searchable
 from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
@@ -270,6 +270,17 @@ def test_more_parameters_than_values():
     data = WheelData("one", 0.15, 0.16, 0, 80, np.array([0.2]), 0, {"pull": np.array([10.0])})
     with pytest.raises(InputError, match="2 free parameters, but only 1 measured"):
         identify(data, "wong_reece", free=["phi", "K"])
+
+
+def test_what_is_searched_for_by_default_suits_the_data():
+    assert default_free("ding", ("pull",)) == ("phi", "K")
+    assert default_free("wong_reece", ("pull", "side")) == ("phi", "K", "exit", "Ky")
+    assert "c_P1" in default_free("ding", ("pull", "torque"))
+    assert "torque_0" not in default_free("magic_formula", ("pull", "sinkage"))
+    assert "stiffness" not in default_free("rigid_slip", ("pull", "sinkage"), True)
+    for model in MODELS:
+        for name in default_free(model, ("pull", "side", "torque", "sinkage")):
+            searchable(model, name)
 
 
 def test_names_of_soil_files_are_understood():
