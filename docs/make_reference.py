@@ -61,6 +61,8 @@ CHAPTERS = (
     ("interaction.surfaces.NAME", "Surface"),
     ("interaction.solver", "ContactSolver"),
     ("interaction.soil", "SoilContact"),
+    ("interaction.wheel", "WheelLaw"),
+    ("interaction.wheel.exit", "ExitRule"),
     ("control: a law of torque", "TorqueLaw"),
     ("control: a law of speed", "SpeedLaw"),
     ("tethers: one tether", "Tether"),

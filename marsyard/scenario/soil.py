@@ -103,8 +103,10 @@ class WheelLaw(Part):
     Other bodies keep the soil contact model."""
 
     model: Literal["wong_reece", "ishigami", "ding", "magic_formula", "rigid_slip"]
-    exit: ExitRule = Field(
-        description="exit rule of the tread; it decides about the pull, so there is no default"
+    exit: ExitRule | None = Field(
+        None,
+        description="exit rule of the tread, which decides about the pull; default: the rover's "
+        "own, and where it has none there is no default",
     )
     coefficients: dict[str, Number] = Field(
         {}, description="of the model, by name; what the soil has under extra need not be given"

@@ -375,12 +375,17 @@ def _wheel_laws(
     """Fill in the wheel model of every wheel; wheels are the first bodies."""
     law = interaction.wheel
     assert law is not None
-    for b, w in enumerate(robot.wheels.values()):
+    for b, (name, w) in enumerate(robot.wheels.items()):
         lugs = 0.0 if w.grousers is None else w.grousers.height
+        rule = law.exit or w.exit
+        if rule is None:
+            raise InputError(
+                f"interaction.wheel.exit: wheel {name} of the robot has no exit rule of its own; "
+                "give one, e.g. {rule: height, value: 0.9}"
+            )
         wheel = Wheel(
-            w.radius, w.width, Exit(law.exit.rule, law.exit.value), lugs,
-            law.shear_share, law.lug_share,
-        )  # fmt: skip
+            w.radius, w.width, Exit(rule.rule, rule.value), lugs, law.shear_share, law.lug_share
+        )
         laws.model[b] = MODELS[law.model][0]
         laws.wheel[b] = wheel.numbers()
         for s, soil in enumerate(soils):

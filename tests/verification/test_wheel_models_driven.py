@@ -163,9 +163,11 @@ def test_rough_terrain_is_crossed_and_the_state_can_be_saved():
 # --- wrong input
 
 
-def test_an_exit_rule_must_be_given():
+def test_an_exit_rule_must_come_from_the_scenario_or_the_rover():
+    # exomars has one; the rig's wheel has none
+    Simulation(rover(soil=SAND, interaction={"wheel": {"model": "ding"}}))
     with pytest.raises(InputError, match="exit"):
-        rover(soil=SAND, interaction={"wheel": {"model": "ding"}})
+        Simulation(rig(**{"ground.0.soil": SAND, "interaction": {"wheel": {"model": "ding"}}}))
 
 
 def test_missing_coefficients_are_named():
