@@ -93,8 +93,8 @@ def test_quadrature_against_a_fine_rule(name, seed):
     own = np.array([got.drawbar_pull, got.side_force, got.load, got.overturning, -got.torque,
                     got.steering])  # fmt: skip
     forces, moments = np.abs(fine[:3]).max(), np.abs(fine[3:]).max()
-    assert np.abs(own - fine)[:3].max() < 5e-5 * forces
-    assert np.abs(own - fine)[3:].max() < 5e-5 * moments
+    assert np.abs(own - fine)[:3].max() < 1e-4 * forces
+    assert np.abs(own - fine)[3:].max() < 1e-4 * moments
 
 
 @pytest.mark.parametrize("slip", [-0.5, 0.0, 0.3, 0.9])
