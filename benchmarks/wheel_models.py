@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from marsyard.ground.soil import load_soil
 from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
 from marsyard.scenario import load_scenario
 from marsyard.simulation import Simulation
+from marsyard.simulation.timing import beside_mj_step
 
 PEAK = {"peak_0": 0.4, "peak_1": 0.15}
 OWN: dict[str, dict[str, float]] = {"ding": {"mean_load": 192.0}, "wong_reece": PEAK}
@@ -66,22 +66,8 @@ def _drive(name: str, own: dict[str, float]) -> tuple[float, float, float]:
     settings = {"interaction.wheel": law, "ground.0.spacing": "2 cm", "run.record_period": 0.5}
     rover = Simulation(load_scenario("exomars/rough", settings))
     rover.step(3000)
-    bare = rover.model
-    data = mujoco.MjData(bare)
-    data.qpos[:] = rover.qpos
-    flags = bare.opt.disableflags
-    ours = theirs = float("inf")
-    for _ in range(ROUNDS):
-        bare.opt.disableflags = flags
-        began = time.perf_counter()
-        rover.step(STEPS)
-        ours = min(ours, time.perf_counter() - began)
-        bare.opt.disableflags = flags | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-        began = time.perf_counter()
-        mujoco.mj_step(bare, data, STEPS)
-        theirs = min(theirs, time.perf_counter() - began)
-        mujoco.mj_resetData(bare, data)
-    return ours / theirs, 1e6 * ours / STEPS, 1e6 * theirs / STEPS
+    ours, theirs = beside_mj_step(rover, STEPS, ROUNDS)
+    return ours / theirs, 1e6 * ours, 1e6 * theirs
 
 
 if __name__ == "__main__":
