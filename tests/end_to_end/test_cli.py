@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-
-MAIN = "import sys; sys.argv[0] = 'marsyard'; from marsyard.cli import main; main()"
+from command import MAIN, run_here
 
 
 def marsyard(*arguments, cwd, timeout=240):
@@ -242,29 +241,6 @@ def assert_one_sentence(done, says):
     assert lines[0].startswith("error: ")
     assert says in lines[0]
     assert "Traceback" not in done.stderr + done.stdout
-
-
-def run_here(arguments, cwd):
-    """As `marsyard`, in this process: the heavy imports are paid once."""
-    import contextlib
-    import io
-
-    from marsyard.cli import main
-
-    out, err = io.StringIO(), io.StringIO()
-    argv, old = sys.argv, Path.cwd()
-    os.chdir(cwd)
-    sys.argv = ["marsyard", *map(str, arguments)]
-    code = 0
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
-    except SystemExit as error:
-        code = error.code or 0
-    finally:
-        sys.argv = argv
-        os.chdir(old)
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @pytest.mark.parametrize("case", BAD_FILES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 import subprocess
@@ -12,32 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command import MAIN
+from command import run_here as marsyard
 
-MAIN = "import sys; sys.argv[0] = 'marsyard'; from marsyard.cli import main; main()"
 FILES = {
     "heights.npz", "index.html", "map.png", "profile.png", "relief.png", "roughness.png",
     "slope.png",
 }  # fmt: skip
-
-
-def marsyard(arguments, cwd):
-    """The command in this process: exit code, output, errors."""
-    from marsyard.cli import main
-
-    out, err = io.StringIO(), io.StringIO()
-    argv, old = sys.argv, Path.cwd()
-    os.chdir(cwd)
-    sys.argv = ["marsyard", *map(str, arguments)]
-    code = 0
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
-    except SystemExit as error:
-        code = error.code or 0
-    finally:
-        sys.argv = argv
-        os.chdir(old)
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def names_in(folder):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli_ground import MAIN, marsyard
+from command import MAIN
+from command import run_here as marsyard
 
 from marsyard.ground.soil import load_soil
 from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from command import run_here
 
 FIGURES = {"pull.png", "resistances.png", "limits.png", "report.json"}
 
 
 def marsyard(*arguments, cwd):
-    """The command in this process: exit code, output, errors."""
-    from marsyard.cli import main
-
-    out, err = io.StringIO(), io.StringIO()
-    argv, old = sys.argv, Path.cwd()
-    os.chdir(cwd)
-    sys.argv = ["marsyard", "analyze", "mobility", *map(str, arguments)]
-    code = 0
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
-    except SystemExit as error:
-        code = error.code or 0
-    finally:
-        sys.argv = argv
-        os.chdir(old)
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+    return run_here(["analyze", "mobility", *arguments], cwd)
 
 
 @pytest.fixture(autouse=True)

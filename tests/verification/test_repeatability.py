@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 
 import numpy as np
 import pytest
+from worlds import digest
 
 from marsyard.errors import InputError
 from marsyard.scenario import load_scenario
@@ -21,14 +21,6 @@ SETTINGS = {
 
 def new(**settings):
     return Simulation(load_scenario("rt0448/test-1-restitution", {**SETTINGS, **settings}))
-
-
-def digest(sim):
-    """Hash of the state and of all records."""
-    out = hashlib.sha256(sim.state().hash().encode())
-    for array in sim.records:
-        out.update(np.ascontiguousarray(array).tobytes())
-    return out.hexdigest()
 
 
 @pytest.fixture(scope="module")

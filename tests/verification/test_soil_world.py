@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import warnings
 
 import numpy as np
 import pytest
 from soil_rig import Sand, Wheel
-from worlds import order
+from worlds import digest, order
 
 from marsyard.errors import InputError
 from marsyard.scenario import load_scenario, validate
@@ -191,13 +190,6 @@ def test_a_spinning_wheel_buries_itself():
 
 def new(**parts):
     return Simulation(rover("krenn2008", control=driving(1.0), run={"duration": 1.2}, **parts))
-
-
-def digest(sim):
-    out = hashlib.sha256(sim.state().hash().encode())
-    for array in sim.records:
-        out.update(np.ascontiguousarray(array).tobytes())
-    return out.hexdigest()
 
 
 @pytest.fixture(scope="module")

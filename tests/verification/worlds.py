@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,11 @@ def order(errors: list[float], ratio: float = 2.0) -> float:
     """Measured order of convergence of errors at steps h, h/ratio, h/ratio², …"""
     e = np.log(errors)
     return float(np.polyfit(-np.log(ratio) * np.arange(len(e)), e, 1)[0])
+
+
+def digest(sim: Simulation) -> str:
+    """Hash of the state and of all records."""
+    out = hashlib.sha256(sim.state().hash().encode())
+    for array in sim.records:
+        out.update(np.ascontiguousarray(array).tobytes())
+    return out.hexdigest()
