@@ -31,6 +31,9 @@ from marsyard.control.planner import DrivingLimits, plan
 from marsyard.control.steering import MODES, Twist, WheelCommand, WheelLayout, mode_twist
 from marsyard.errors import InputError, suggest
 
+#: what a driver may be doing
+STATES = ("idle", "starting", "turning", "driving", "motors", "arrived")
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -90,11 +93,11 @@ class Driver:
         mode: of steering along a path.
         limits: of the ground a goal's path may cross.
         compensate: whether slip is compensated.
-        law: of path following.
+        law, gain_track, gain_heading, look_ahead, compensation_time: of path following.
         turn_first, turn_rate, align: see the module [rad], [rad/s], [rad].
 
     Attributes:
-        state: "idle", "starting", "turning", "driving", "motors" or "arrived".
+        state: one of `STATES`.
         follower: that of the present path, or none.
     """
 
@@ -108,6 +111,10 @@ class Driver:
         limits: DrivingLimits | None = None,
         compensate: bool = True,
         law: str = "feedback",
+        gain_track: float = 1.0,
+        gain_heading: float = 2.0,
+        look_ahead: float = 0.8,
+        compensation_time: float = 1.0,
         turn_first: float = np.radians(20),
         turn_rate: float = 0.05,
         align: float = np.radians(10),
@@ -116,7 +123,12 @@ class Driver:
         if mode not in modes:
             raise InputError(f"mode: unknown mode '{mode}' along a path; {suggest(mode, modes)}")
         self.layout, self.period, self.ground, self.mode = layout, period, ground, mode
-        self.limits, self.compensate, self.law = limits, compensate, law
+        self.limits, self.compensate = limits, compensate
+        self._following = {
+            "law": law, "gain_track": gain_track, "gain_heading": gain_heading,
+            "look_ahead": look_ahead,
+        }  # fmt: skip
+        self._compensation_time = compensation_time
         self.turn_first, self.turn_rate, self.align = turn_first, turn_rate, align
         self.state = "idle"
         turning, _ = mode_twist(layout, mode, turn=1.0)
@@ -124,6 +136,7 @@ class Driver:
         self.reference = -turning.left
         self.follower: PathFollower | None = None
         self._command: Command | None = None
+        self._planned_from = (0.0, 0.0)
 
     def command(self, command: Command) -> None:
         """Take a new command, instead of any before."""
@@ -154,7 +167,8 @@ class Driver:
             return self.layout.command(Twist(), now.angle)
         now = self._at_reference(now)
         if self.follower is None:
-            self.follower = self._follower(self._command, now)
+            self._planned_from = (now.x, now.y)
+            self.follower = self._follower(self._command)
         follower = self.follower
         if self.state == "starting":
             self.state = "turning" if self._must_turn(now, self.turn_first) else "driving"
@@ -169,20 +183,39 @@ class Driver:
             return self.layout.command(Twist(), now.angle)
         return self._aligned(self._wheels(twist, now), now)
 
-    def _follower(self, command: Goal | Route, now: Measurement) -> PathFollower:
+    def memory(self) -> np.ndarray:
+        """What `recall` needs to go on from here: eight numbers."""
+        follower = self.follower
+        if follower is None:
+            return np.array([STATES.index(self.state), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        slip = np.zeros(3) if follower.compensation is None else follower.compensation.slip
+        return np.array([STATES.index(self.state), 1.0, *self._planned_from, follower.s, *slip])
+
+    def recall(self, command: Command | None, memory: np.ndarray) -> None:
+        """Go on with a command as the driver did that gave `memory`."""
+        self._command, self.follower = command, None
+        self.state = STATES[int(memory[0])]
+        if memory[1] and isinstance(command, Goal | Route):
+            self._planned_from = (float(memory[2]), float(memory[3]))
+            self.follower = self._follower(command)
+            self.follower.s = float(memory[4])
+            if self.follower.compensation is not None:
+                self.follower.compensation.slip = np.array(memory[5:8])
+
+    def _follower(self, command: Goal | Route) -> PathFollower:
         if isinstance(command, Goal):
             assert self.ground is not None
-            start, goal = (now.x, now.y), (command.x, command.y)
-            path = plan(self.ground, start, goal, limits=self.limits)
+            goal = (command.x, command.y)
+            path = plan(self.ground, self._planned_from, goal, limits=self.limits)
         else:
             path = command.path
         return PathFollower(
             path,
             command.speed,
-            law=self.law,
             tolerance=command.tolerance / 2,
-            compensation=SlipCompensation() if self.compensate else None,
+            compensation=SlipCompensation(self._compensation_time) if self.compensate else None,
             crab=self.mode == "free",
+            **self._following,  # type: ignore[arg-type]
         )
 
     def _near_end(self, follower: PathFollower, now: Measurement) -> bool:

@@ -246,6 +246,7 @@ REDUCTIONS: dict[str, Callable[[xr.DataArray, list[Any]], xr.DataArray]] = {
     "sum": lambda array, dims: array.sum(dims, min_count=1),
     "min": lambda array, dims: array.min(dims),
     "max": lambda array, dims: array.max(dims),
+    "spread": lambda array, dims: array.std(dims),
 }
 
 

@@ -26,7 +26,7 @@ from marsyard.results._page import quantity
 from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, legend, plain, sheet, wrap
 from marsyard.results.dataset import attitude
 from marsyard.results.ground_file import Ground
-from marsyard.results.plots import wheel_colour
+from marsyard.results.plots import GIVEN_PATH, followed_paths, wheel_colour
 from marsyard.results.terrain_figures import INK, SOFT, TINTS, _length, _nice
 from marsyard.scenario.report_schema import GroundFigures, Section
 
@@ -224,6 +224,8 @@ def _paths(ds: xr.Dataset) -> list[tuple[str, int, np.ndarray]]:
 
 
 def _draw_paths(ax: Axes, ds: xr.Dataset) -> None:
+    for given in followed_paths(ds):
+        ax.plot(given[:, 0], given[:, 1], **GIVEN_PATH)
     for wheel, k, path in _paths(ds):
         look: dict[str, Any] = {"color": wheel_colour(wheel, k), "linewidth": 1.0}
         ax.plot(path[:, 0], path[:, 1], alpha=0.9, **look)
@@ -346,6 +348,8 @@ def _map_legend(canvas: Canvas, ax: Axes, ds: xr.Dataset) -> None:
     handles = [
         Line2D([], [], color=wheel_colour(w, k), linewidth=1.6, label=w) for w, k, _ in _paths(ds)
     ]
+    if followed_paths(ds):
+        handles.append(Line2D([], [], label="path", **GIVEN_PATH))
     if _pose(ds, 0):
         look: dict[str, Any] = {"color": "white", "markeredgecolor": INK, "linestyle": "none"}
         handles += [

@@ -46,6 +46,7 @@ WHEELS = {
     "RR": "#56b4e9",
 }
 AXES = {"x": "#c03a2b", "y": "#2f8f4e", "z": "#2b5fc0"}
+GIVEN_PATH: dict[str, Any] = {"color": "#8e5bb5", "linewidth": 3.5, "alpha": 0.45}
 OTHERS = ("#2b5fc0", "#d55e00", "#2f8f4e", "#8e5bb5", "#b8860b", "#c2568a", "#4aa3b5", "#6b6b6b")
 _SMALL = ("solver_residual", "penetration")  # small by nature; elsewhere 1e-9 is rounding
 _NOISE = {"slip_angle": 1e-4, "side_force": 1e-2, "slip_ratio": 1e-6}  # below it lies nothing
@@ -104,6 +105,10 @@ def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
         ),
         ("Attitude and speed", [["roll", "pitch", "yaw"], ["speed"]]),
         (
+            "The drive",
+            [["path_distance"], ["path_offset"], ["rate_commanded"], ["angle_commanded"]],
+        ),
+        (
             "Contact impulses per wheel",
             [["impulse_normal"], ["impulse_tangent.forward"], ["impulse_tangent.left"]],
         ),
@@ -116,6 +121,10 @@ def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
         (
             "Motor torque and power",
             [[f"{n}.{j}" for j in driven] for n in ("motor_torque", "motor_power")],
+        ),
+        (
+            "Electrical power of the motors",
+            [["electrical_power"], ["motor_current"], ["motor_voltage"], ["energy_electrical"]],
         ),
         ("Slip and sinkage on soil", [["slip_ratio"], ["slip_angle"], ["sinkage"]]),
         ("Forces of the soil", [["drawbar_pull"], ["wheel_load"], ["side_force"]]),
@@ -421,6 +430,7 @@ def draw_track(ds: xr.Dataset) -> Canvas:
             if wheel.endswith("R"):
                 style["linestyle"] = (0, (4, 1.6))
             paths.append((f"wheel {wheel}", points[:, i], style))
+    given = followed_paths(ds)
     # the same scale along x and y, neither a sliver nor a tower
     low = np.nanmin([np.nanmin(p[1], axis=0) for p in paths if np.isfinite(p[1]).any()], axis=0)
     high = np.nanmax([np.nanmax(p[1], axis=0) for p in paths if np.isfinite(p[1]).any()], axis=0)
@@ -428,6 +438,9 @@ def draw_track(ds: xr.Dataset) -> Canvas:
     width = max(span[0], span[1] / 0.75)
     depth = max(span[1], 0.25 * width)
     canvas, panels = sheet("Track", [SPAN * depth / width, 1.4])
+    for number, path in enumerate(given):
+        label = "" if number else "path to follow"
+        panels[0].plot(path[:, 0], path[:, 1], label=label, **GIVEN_PATH)
     for ax, across in zip(panels, (1, 2), strict=True):
         for label, path, style in paths:
             ax.plot(path[:, 0], path[:, across], label=label, **style)
@@ -439,6 +452,14 @@ def draw_track(ds: xr.Dataset) -> Canvas:
     panels[-1].set_xlabel("x [m]", fontsize=FONT)
     legend(panels[0])
     return canvas
+
+
+def followed_paths(ds: xr.Dataset) -> list[np.ndarray]:
+    """The paths that the drive followed, each of shape [point, 2]."""
+    if "path" not in ds:
+        return []
+    points, number = ds["path"].values, ds["path_command"].values
+    return [points[number == k] for k in np.unique(number)]
 
 
 def wheel_colour(wheel: str, index: int) -> str:

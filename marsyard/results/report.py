@@ -262,6 +262,10 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     blocks = [("Robot and start", start), ("Contact", law), ("Time", time), ("Ground", ground)]
     if control:
         blocks.append(("Control", control))
+    if scenario.motors:
+        blocks.append(("Motors", [(k, _differences(m)) for k, m in scenario.motors.items()]))
+    if scenario.drive is not None:
+        blocks.append(("Drive", _drive(scenario.drive)))
     if scenario.tethers:
         blocks.append(("Tethers", [(t.name, _tether(t)) for t in scenario.tethers]))
     if scenario.parameters:
@@ -323,6 +327,36 @@ def _tether(tether: Any) -> str:
 
 def _joints(joints: str | tuple[str, ...]) -> str:
     return joints if isinstance(joints, str) else ", ".join(joints)
+
+
+_SHARES = {
+    "rates": "rates of plane kinematics",
+    "slip": "rates that make slips agree",
+}
+
+
+def _drive(drive: Any) -> list[tuple[str, str]]:
+    """The commands of a drive, and how they are carried out."""
+    rows = [(f"command {k}", _command(c)) for k, c in enumerate(drive.commands)]
+    follow = drive.following
+    rows += [
+        ("control period", quantity(drive.period, "s")),
+        ("steering", drive.mode.replace("_", " ")),
+        ("path following", follow.law.replace("_", " ")),
+        ("slip compensation", "yes" if follow.compensate else "no"),
+        ("wheels", _SHARES[drive.share]),
+        ("knows its pose by", drive.sense.by.replace("_", " ")),
+    ]
+    return rows
+
+
+def _command(command: Any) -> str:
+    if hasattr(command, "path"):
+        text = f"path of {len(command.path)} points to {vector(command.path[-1], 'm')}"
+        return f"{text} at {quantity(command.speed, 'm/s')}"
+    if hasattr(command, "goal"):
+        return f"goal {vector(command.goal, 'm')} at {quantity(command.speed, 'm/s')}"
+    return f"motors for {quantity(command.duration, 's')}"
 
 
 def _motor(law: Any) -> str:

@@ -17,7 +17,8 @@ class Figure(Part):
     panels: tuple[tuple[str, ...], ...] = Field(
         description="each panel a list of variables of the results, e.g. ['position_base.z']; "
         "a dot picks one component, e.g. 'impulse_normal.RL', 'position_base.x', or reduces those "
-        "left: 'gap.min', 'wheel_rate.mean', 'motor_power.sum', 'gap.max'"
+        "left: 'gap.min', 'wheel_rate.mean', 'motor_power.sum', 'gap.max', "
+        "'slip_ratio.spread' (standard deviation)"
     )
     against: str | None = Field(
         None, description="draw over this variable (one curve) instead of time, coloured by time"

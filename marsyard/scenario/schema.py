@@ -1,8 +1,8 @@
 """The shape of a scenario: what may stand in a scenario file, with units, defaults and ranges.
 
 A scenario is one YAML file of the same shape as these models: `robot`, `ground`, `gravity`,
-`interaction`, `parameters`, `control`, `run`, `report`, `study`. Numbers are SI; texts may carry a
-unit ("10 deg", "5 cm"), converted once on reading. Unknown keys are errors.
+`interaction`, `parameters`, `control`, `motors`, `drive`, `run`, `report`, `study`. Numbers are
+SI; texts may carry a unit ("10 deg", "5 cm"), converted once on reading. Unknown keys are errors.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from marsyard.control.names import BUILT_IN
+from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.part import Part, Point, Slope
 from marsyard.scenario.report_schema import Check, Figure, Report
 from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
@@ -401,6 +402,8 @@ class Scenario(Part):
     )
     interaction: Interaction = Interaction()
     control: tuple[Control, ...] = ()
+    motors: dict[str, DCMotor] = Field({}, description="by joint or role: drives, steering, …")
+    drive: Drive | None = Field(None, description="a path, goal or motor commands to carry out")
     tethers: tuple[Tether, ...] = Field((), description="springs between robot and world")
     run: Run
     report: Report = Report()
@@ -435,6 +438,8 @@ class Scenario(Part):
                     f"interaction.surfaces: no ground surface is called '{name}'; "
                     f"there is {', '.join(str(n) for n in names) or 'none'}"
                 )
+        if self.drive is not None:
+            whole_ratio("drive.period", self.drive.period, "run.step", self.run.step)
         smooth = self.run.integrator != "moreau_jean"
         if smooth and self.interaction.law == "nonsmooth":
             raise ValueError(

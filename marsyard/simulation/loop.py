@@ -24,6 +24,13 @@ from marsyard.simulation.soil import flow_soil, record_soil
 
 
 @kernel
+def motor_limit(commands, j):
+    """The torque [N·m] that a joint's motor can give at its present rate."""
+    by_voltage = commands.motor_stall[j] - commands.motor_droop[j] * abs(commands.rates[j])
+    return max(0.0, min(commands.motor_most[j], by_voltage))
+
+
+@kernel
 def command(model, data, commands, h, step_index):
     """Evaluate the torque laws for the current state and write the applied forces."""
     if model.free_base:
@@ -51,12 +58,16 @@ def command(model, data, commands, h, step_index):
             if commands.gain[k] > 0.0:
                 commands.servo_speed[j] = value
                 commands.servo_gain[j] = commands.gain[k]
-                commands.servo_limit[j] = commands.limit[k]
+                commands.servo_limit[j] = min(commands.limit[k], motor_limit(commands, j))
             else:
                 commands.given[j] += value
     for i in range(model.nv):
         data.applied[i] = commands.manual[i]
     for j in range(commands.torque.shape[0]):
+        most = motor_limit(commands, j)
+        # what is not a number stays so, for the run to stop at it
+        if abs(commands.given[j]) > most:
+            commands.given[j] = math.copysign(most, commands.given[j])
         data.applied[model.joint_dof[j]] += commands.given[j]
         commands.torque[j] = commands.given[j]
 

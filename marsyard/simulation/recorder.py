@@ -18,8 +18,10 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from marsyard.control.command import STATES
 from marsyard.interaction.soil_contact import arrays as scm
 from marsyard.simulation import soil as soil_loop
+from marsyard.simulation.commands import motors_of
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -95,6 +97,9 @@ def dataset(simulation: Simulation) -> xr.Dataset:
         _add_slip(s, ds, add)
     if s.world.soil is not None:
         ds = _add_soil(s, ds)
+    ds = _add_motors(s, ds)
+    if s.drive is not None and s.drive.log:
+        ds = _add_drive(s, ds)
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
@@ -249,6 +254,66 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     run_up("energy_compaction", soil_loop.S_PLASTIC, "J", "of it, plastic sinkage")
     run_up("energy_shear", soil_loop.S_SHEAR, "J", "of it, shearing")
     run_up("displaced_volume", soil_loop.S_VOLUME, "m³", "volume of soil displaced since the start")
+    return ds
+
+
+def _add_motors(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """Current, voltage and electrical power of the scenario's motors, from torque and rate."""
+    motors = motors_of(s.scenario, s.world)
+    if not motors:
+        return ds
+    at = [s.world.joints.index(name) for name in motors]
+    torque, rate = s.records.torque[:, at], s.records.velocities[:, s._model.joint_dof[at]]
+    states = [m.drive(torque[:, k], rate[:, k]) for k, m in enumerate(motors.values())]
+    ds = ds.assign_coords(motor=list(motors))
+    for name, field, units, text in (
+        ("motor_current", "current", "A", "current of the motor"),
+        ("motor_voltage", "voltage", "V", "voltage of the motor"),
+        ("electrical_power", "power", "W", "electrical power of the motor"),
+    ):
+        values = np.stack([getattr(state, field) for state in states], axis=-1)
+        ds[name] = (("time", "motor"), values, {"units": units, "long_name": text})
+    power = ds["electrical_power"].values.sum(axis=1)
+    step = np.diff(s.records.time)
+    energy = np.concatenate([[0.0], np.cumsum(step * (power[1:] + power[:-1]) / 2)])
+    text = "electrical energy of the motors since the start"
+    ds["energy_electrical"] = ("time", energy, {"units": "J", "long_name": text})
+    return ds
+
+
+def _add_drive(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """What the drive commanded and saw, as it stood at the time of each record."""
+    drive = s.drive
+    assert drive is not None
+    began = np.array([e.time for e in drive.log])
+    # a record at the begin of a period still belongs to the one before
+    at = np.clip(np.searchsorted(began, s.records.time - 1e-9) - 1, 0, None)
+
+    def add(name: str, values: np.ndarray, units: str, text: str, *dims: str) -> None:
+        ds[name] = (("time", *dims), values[at], {"units": units, "long_name": text})
+
+    def of(field: str) -> np.ndarray:
+        return np.array([getattr(e, field) for e in drive.log], dtype=float)
+
+    add("command", of("command"), "1", "number of the command under way")
+    add("drive_state", of("state"), "1", "state of the driver: " + ", ".join(STATES))
+    add("path_distance", of("distance"), "m", "way along the path")
+    add("path_offset", of("offset"), "m", "distance to the left of the path")
+    seen = np.stack([of("x"), of("y")], axis=-1)
+    add("position_sensed", np.pad(seen, ((0, 0), (0, 1))), "m", "position as sensed", "axis")
+    ds["position_sensed"].values[:, 2] = np.nan
+    add("heading_sensed", of("heading"), "rad", "heading as sensed")
+    add("rate_commanded", of("rate"), "rad/s", "commanded wheel rate", "wheel")
+    add("angle_commanded", of("angle"), "rad", "commanded steering angle", "wheel")
+    add("slip_sensed", of("slip"), "1", "slip ratio along the ground, as sensed", "wheel")
+    points = [path.points for path in drive.paths.values()]
+    number = [np.full(len(p), k) for k, p in zip(drive.paths, points, strict=True)]
+    about = {"units": "m", "long_name": "paths followed, by number of the command"}
+    if points:
+        ds["path"] = (("path_point", "horizontal"), np.concatenate(points), about)
+        ds = ds.assign_coords(
+            horizontal=["x", "y"], path_command=("path_point", np.concatenate(number))
+        )
     return ds
 
 

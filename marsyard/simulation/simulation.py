@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from marsyard.control.expression import STACK, compile_expression
-from marsyard.control.names import STATE_NAMES
-from marsyard.errors import InputError, suggest
+from marsyard.errors import InputError
 from marsyard.ground import pack
 from marsyard.interaction.contact_geometry import WHEEL_KINDS
 from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
-from marsyard.scenario.schema import Scenario, SpeedLaw, whole_ratio
+from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.callables import (
@@ -25,6 +23,8 @@ from marsyard.simulation.callables import (
     ground_table,
     solver_aside,
 )
+from marsyard.simulation.commands import Speeds, Torques, build_commands
+from marsyard.simulation.drive import Drive
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.settle import place_on_ground, smallest_gap
 from marsyard.simulation.soil import STRESS_BINS, soil_aside
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
-_FOREVER = 2**62
 
 
 class Diverged(RuntimeError):
@@ -59,6 +58,7 @@ class Simulation:
     sim.step(100)              # or by hand
     sim.qpos, sim.qvel         # live views of the state (mujoco's layout)
     sim.torque["RLWheel_y"] = 0.1   # [N·m] by hand, on top of the scenario's laws
+    sim.speed["RLWheel_y"] = 0.2    # [rad/s] held from now on
     later = sim.state()        # save, restore, hash
     """
 
@@ -91,6 +91,7 @@ class Simulation:
         self._ready = False
         self._offsets = offsets()
         self._start()
+        self.drive = Drive(self) if scenario.drive is not None else None
 
     # --- what a user reads and sets
 
@@ -114,7 +115,13 @@ class Simulation:
     def torque(self) -> Torques:
         """Torques set by hand [N·m], by joint; they add to the scenario's laws and stay until
         changed."""
-        return Torques(self)
+        return Torques(self.world, self._commands)
+
+    @property
+    def speed(self) -> Speeds:
+        """Speeds held by hand [rad/s], by joint, as by an ideal motor: they replace the scenario's
+        laws of speed and stay until changed; None lets the joint go."""
+        return Speeds(self.world, self._commands)
 
     @property
     def records(self) -> arrays.Records:
@@ -127,6 +134,11 @@ class Simulation:
         """Steps done."""
         return int(self._counters[0])
 
+    @property
+    def done(self) -> bool:
+        """Whether the drive of the scenario is carried out and ends the run."""
+        return self.drive is not None and self.drive.finished and self.drive.spec.stop
+
     # --- running
 
     def run(self, progress: Callable[[float], Any] | None = None) -> Simulation:
@@ -137,18 +149,24 @@ class Simulation:
         run = self.scenario.run
         total = whole_ratio("duration", run.duration, "step", run.step)
         chunk = max(1, self._scheme.steps_per_control)
-        while self._counters[0] < total:
+        while self._counters[0] < total and not self.done:
             began = clock.perf_counter()
-            self.step(min(chunk, total - int(self._counters[0])))
+            self._step(min(chunk, total - self.steps), to_the_end=False)
             spent = clock.perf_counter() - began
             # about ten calls a second keep the bar alive and ctrl-c answered
             chunk = int(min(max(chunk * 0.1 / max(spent, 1e-4), 1), 10 * chunk, 10_000_000))
             if progress is not None:
                 progress(self.time)
+        if self.done and self.records.time[-1] < self.time - 0.5 * run.step:
+            self.record_now()
         return self
 
     def step(self, count: int = 1) -> None:
         """Advance by `count` physics steps, recording when due."""
+        self._step(count, to_the_end=True)
+
+    def _step(self, count: int, to_the_end: bool) -> None:
+        """Advance by `count` steps, or until the drive is done."""
         if count < 0:
             raise InputError(f"step: count = {count}: must be at least 0")
         if self.stopped is not None:
@@ -157,16 +175,31 @@ class Simulation:
         if count > 0:
             self._need_solver()
         began = clock.perf_counter()
-        end = int(self._counters[0]) + count
-        status = self._advance(count)
-        while status == moreau_jean.NEEDS_TILES and self._soil is not None:
-            self._soil.make_tiles()
-            status = self._advance(end - int(self._counters[0]))
+        end = self.steps + count
+        status = moreau_jean.OK
+        while self.steps < end and status == moreau_jean.OK:
+            ahead = end - self.steps
+            if self.drive is not None:
+                if self.drive.due == 0:
+                    self.drive.update()
+                    if self.done and not to_the_end:
+                        break
+                ahead = min(ahead, self.drive.due or self.drive.steps)
+            status = self._advance_on_tiles(ahead)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
         if status != moreau_jean.OK:
             self.stopped = self._explain(status)
             raise Diverged(self.stopped)
+
+    def _advance_on_tiles(self, count: int) -> int:
+        """Advance by `count` steps, with soil made where it is needed on the way."""
+        end = self.steps + count
+        status = self._advance(count)
+        while status == moreau_jean.NEEDS_TILES and self._soil is not None:
+            self._soil.make_tiles()
+            status = self._advance(end - self.steps)
+        return status
 
     def _advance(self, count: int) -> int:
         return loop.advance(
@@ -198,7 +231,9 @@ class Simulation:
     def state(self) -> State:
         """A copy of the whole state."""
         arrays = {name: np.array(array) for name, array in self._state_arrays().items()}
-        return State({**arrays, **(self._soil.state() if self._soil else {})})
+        soil = self._soil.state() if self._soil else {}
+        drive = self.drive.state() if self.drive else {}
+        return State({**arrays, **soil, **drive})
 
     def restore(self, state: State) -> None:
         """Go to a state of this world; records written later than it are dropped."""
@@ -212,6 +247,8 @@ class Simulation:
             self._soil.restore(dict(state.arrays))
         for name, array in own.items():
             array[...] = state.arrays[name]
+        if self.drive is not None:
+            self.drive.restore(dict(state.arrays))
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
         self._counters[1] -= np.count_nonzero(later)
         self.data.time = self.time
@@ -317,48 +354,7 @@ class Simulation:
                 "record_period", run.record_period, "control_period", run.control_period
             ),
         )  # fmt: skip
-        self._build_commands()
-
-    def _build_commands(self) -> None:
-        robot, joints = self.world.robot, self.world.joints
-        index = {name: i for i, name in enumerate(joints)}
-        h = self.scenario.run.step
-        ops: list[np.ndarray] = []
-        arguments: list[np.ndarray] = []
-        rows = []
-        servos: list[tuple[float, float]] = []
-        at = 0
-        for k, law in enumerate(self.scenario.control):
-            is_speed = isinstance(law, SpeedLaw)
-            field = f"control.{k}.{'speed' if is_speed else 'torque'}"
-            text = law.speed if isinstance(law, SpeedLaw) else law.torque
-            program = compile_expression(text, index, field, self.scenario.parameters)
-            gain = law.gain if isinstance(law, SpeedLaw) else 0.0
-            limit = np.inf
-            if isinstance(law, SpeedLaw) and law.limit is not None:
-                limit = law.limit
-            end = _FOREVER if law.end is None else _first_step(law.end, h)
-            members = robot.joints_of(law.joints, list(joints), f"control.{k}.joints")
-            start = _first_step(law.start, h)
-            rows += [(at, at + len(program.op), index[name], start, end) for name in members]
-            servos += [(gain, limit)] * len(members)
-            ops.append(program.op)
-            arguments.append(program.argument)
-            at += len(program.op)
-        table = np.array(rows, dtype=np.int64).reshape(-1, 5)
-        n = len(joints)
-        self._commands = arrays.Commands(
-            op=np.concatenate([*ops, np.zeros(0, np.int64)]),
-            argument=np.concatenate([*arguments, np.zeros(0)]),
-            first=table[:, 0].copy(), last=table[:, 1].copy(), joint=table[:, 2].copy(),
-            start=table[:, 3].copy(), end=table[:, 4].copy(),
-            gain=np.array([s[0] for s in servos]), limit=np.array([s[1] for s in servos]),
-            stack=np.zeros(STACK), state=np.zeros(len(STATE_NAMES)),
-            angles=np.zeros(n), rates=np.zeros(n), torque=np.zeros(n), given=np.zeros(n),
-            servo_speed=np.zeros(n), servo_gain=np.zeros(n), servo_limit=np.zeros(n),
-            servo_full=np.zeros(n), servo_lag=np.zeros(n),
-            manual=np.zeros(self.model.nv),
-        )  # fmt: skip
+        self._commands = build_commands(scenario, world)
 
     def _build_state(self) -> None:
         nv = self.model.nv
@@ -479,7 +475,8 @@ class Simulation:
             "manual": self._commands.manual, "given": self._commands.given,
             "servo_speed": self._commands.servo_speed, "servo_gain": self._commands.servo_gain,
             "servo_limit": self._commands.servo_limit, "servo_full": self._commands.servo_full,
-            "servo_lag": self._commands.servo_lag,
+            "servo_lag": self._commands.servo_lag, "law_argument": self._commands.argument,
+            "law_start": self._commands.start, "law_limit": self._commands.limit,
             "contact_key": self._contacts.old_key,
             "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
         }  # fmt: skip
@@ -514,27 +511,6 @@ class Simulation:
         return f"stopped at {at}: body '{body}' (degree of freedom {dof}): {cause}"
 
 
-class Torques:
-    """Torques set by hand, by joint name [N·m]."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-
-    def _dof(self, name: str) -> int:
-        joints = self._simulation.world.joints
-        if name not in joints:
-            raise InputError(f"torque: unknown joint '{name}'; {suggest(name, joints)}")
-        return int(self._simulation._model.joint_dof[joints.index(name)])
-
-    def __getitem__(self, name: str) -> float:
-        return float(self._simulation._commands.manual[self._dof(name)])
-
-    def __setitem__(self, name: str, value: float) -> None:
-        if not np.isfinite(value):
-            raise InputError(f"torque.{name} = {value}: must be a finite number [N·m]")
-        self._simulation._commands.manual[self._dof(name)] = value
-
-
 def _several_bodies(model: mujoco.MjModel, collides: np.ndarray) -> bool:
     """Geoms of more than one body may collide with each other."""
     return len(np.unique(model.geom_bodyid[collides])) > 1
@@ -554,8 +530,3 @@ def compile_kernels() -> None:
 
     for name in ("rt0448/test-7", "exomars/drawbar-pull"):
         Simulation(load_scenario(name)).warm_up()
-
-
-def _first_step(time: float, h: float) -> int:
-    """The first step that starts at or after `time`."""
-    return int(np.ceil(time / h - 1e-9))

@@ -121,6 +121,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     _check_roles(spec, robot)
     _set_geoms(spec, robot, scenario)
     _add_tethers(spec, robot, scenario)
+    _add_rotors(spec, robot, scenario)
     spec.option.gravity = [0.0, 0.0, -scenario.gravity]
     spec.option.timestep = scenario.run.step
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
@@ -334,6 +335,15 @@ def _compile(spec: mujoco.MjSpec, robot: Robot) -> mujoco.MjModel:
     except ValueError as error:
         text = " ".join(str(error).split())
         raise InputError(f"{robot.model.name}: MuJoCo cannot build the model ({text})") from None
+
+
+def _add_rotors(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
+    """Inertia of the motors' rotors, seen through their gears."""
+    kinds = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+    joints = {j.name: j for j in spec.joints if j.type in kinds}
+    for group, motor in scenario.motors.items():
+        for name in robot.joints_of(group, list(joints), f"motors.{group}"):
+            joints[name].armature += motor.gear**2 * motor.rotor_inertia
 
 
 def _set_springs(

@@ -1,0 +1,183 @@
+"""What acts on the joints: the scenario's laws of torque and speed, motors, and commands by hand.
+
+Each law becomes one row per joint of a table that the loop goes through once per control period.
+After them comes one row per joint for a speed held by hand, asleep until it is set; a row later in
+the table replaces an earlier speed law of the same joint.
+
+A motor (`motors` of the scenario) bounds the torque of its joint, of torque and of speed laws
+alike, by what current, gear and voltage allow at the joint's rate (`control.motor`):
+
+    |τ| ≤ min(τ_max, n k η i_max, n k η (U_max − n k |ω|)/R)                       [N·m]
+
+the bounds of driving; braking, which could be a little harder, is bounded by the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from marsyard.control.expression import CONST, STACK, compile_expression
+from marsyard.control.names import STATE_NAMES
+from marsyard.errors import InputError, suggest
+from marsyard.scenario.schema import Scenario, SpeedLaw
+from marsyard.simulation import arrays
+
+if TYPE_CHECKING:
+    from marsyard.control.motor import Motor
+    from marsyard.simulation.world import World
+
+_FOREVER = 2**62
+#: of a speed held by hand: an ideal motor [N·m·s/rad]
+_GAIN = 1e5
+
+
+class _Row(NamedTuple):
+    """A law on a joint: where its program stands, when it acts, gain and limit."""
+
+    first: int
+    last: int
+    joint: int
+    start: int
+    end: int
+    gain: float
+    limit: float
+
+
+def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
+    """The table of all laws, with the rows for speeds by hand at its end."""
+    index = {name: i for i, name in enumerate(world.joints)}
+    h = scenario.run.step
+    ops: list[np.ndarray] = []
+    arguments: list[np.ndarray] = []
+    rows: list[_Row] = []
+    at = 0
+    for k, law in enumerate(scenario.control):
+        speed = isinstance(law, SpeedLaw)
+        field = f"control.{k}.{'speed' if speed else 'torque'}"
+        text = law.speed if isinstance(law, SpeedLaw) else law.torque
+        program = compile_expression(text, index, field, scenario.parameters)
+        gain, limit = 0.0, np.inf
+        if isinstance(law, SpeedLaw):
+            gain, limit = law.gain, law.limit or np.inf
+        end = _FOREVER if law.end is None else _first_step(law.end, h)
+        members = world.robot.joints_of(law.joints, list(world.joints), f"control.{k}.joints")
+        last, start = at + len(program.op), _first_step(law.start, h)
+        rows += [_Row(at, last, index[name], start, end, gain, limit) for name in members]
+        ops.append(program.op)
+        arguments.append(program.argument)
+        at = last
+    n = len(index)
+    rows += [_Row(at + j, at + j + 1, j, _FOREVER, _FOREVER, _GAIN, np.inf) for j in range(n)]
+    ops.append(np.full(n, CONST, np.int64))
+    arguments.append(np.zeros(n))
+    whole = [np.array([row[c] for row in rows], np.int64) for c in range(5)]
+    most, stall, droop = _motor_limits(scenario, world)
+    return arrays.Commands(
+        op=np.concatenate(ops), argument=np.concatenate(arguments),
+        first=whole[0], last=whole[1], joint=whole[2], start=whole[3], end=whole[4],
+        gain=np.array([r.gain for r in rows]), limit=np.array([r.limit for r in rows]),
+        stack=np.zeros(STACK), state=np.zeros(len(STATE_NAMES)),
+        angles=np.zeros(n), rates=np.zeros(n), torque=np.zeros(n), given=np.zeros(n),
+        servo_speed=np.zeros(n), servo_gain=np.zeros(n), servo_limit=np.zeros(n),
+        servo_full=np.zeros(n), servo_lag=np.zeros(n),
+        manual=np.zeros(world.model.nv),
+        motor_most=most, motor_stall=stall, motor_droop=droop,
+    )  # fmt: skip
+
+
+def motors_of(scenario: Scenario, world: World) -> dict[str, Motor]:
+    """The motor of each joint that has one."""
+    out: dict[str, Motor] = {}
+    for group, motor in scenario.motors.items():
+        for name in world.robot.joints_of(group, list(world.joints), f"motors.{group}"):
+            out[name] = motor.motor()
+    return out
+
+
+def _motor_limits(scenario: Scenario, world: World) -> tuple[np.ndarray, ...]:
+    """Of each joint: torque of current and gear, of the voltage at rest, its loss per rate."""
+    n = len(world.joints)
+    most, stall, droop = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n)
+    for name, motor in motors_of(scenario, world).items():
+        j = world.joints.index(name)
+        per_ampere = motor.gear * motor.constant * motor.efficiency
+        most[j] = min(motor.torque_max, per_ampere * motor.current_max)
+        if np.isfinite(motor.voltage_max):
+            stall[j] = per_ampere * motor.voltage_max / motor.resistance
+            droop[j] = per_ampere * motor.gear * motor.constant / motor.resistance
+    return most, stall, droop
+
+
+class ByHand:
+    """Commands by joint name, from outside the loop."""
+
+    _what = ""
+
+    def __init__(self, world: World, commands: arrays.Commands) -> None:
+        self._world = world
+        self._commands = commands
+
+    def _index(self, name: str) -> int:
+        joints = self._world.joints
+        if name not in joints:
+            raise InputError(f"{self._what}: unknown joint '{name}'; {suggest(name, joints)}")
+        return joints.index(name)
+
+    def _finite(self, name: str, value: float, unit: str) -> float:
+        if not np.isfinite(value):
+            raise InputError(f"{self._what}.{name} = {value}: must be a finite number [{unit}]")
+        return float(value)
+
+
+class Torques(ByHand):
+    """Torques set by hand, by joint name [N·m]."""
+
+    _what = "torque"
+
+    def _dof(self, name: str) -> int:
+        model = self._world.model
+        return int(model.jnt_dofadr[model.joint(self._world.joints[self._index(name)]).id])
+
+    def __getitem__(self, name: str) -> float:
+        return float(self._commands.manual[self._dof(name)])
+
+    def __setitem__(self, name: str, value: float) -> None:
+        self._commands.manual[self._dof(name)] = self._finite(name, value, "N·m")
+
+
+class Speeds(ByHand):
+    """Speeds held by hand, by joint name [rad/s] or [m/s]; none lets the joint go."""
+
+    _what = "speed"
+
+    def _row(self, name: str) -> int:
+        return len(self._commands.joint) - len(self._world.joints) + self._index(name)
+
+    def __getitem__(self, name: str) -> float | None:
+        row = self._row(name)
+        if self._commands.start[row] == _FOREVER:
+            return None
+        return float(self._commands.argument[self._commands.first[row]])
+
+    def __setitem__(self, name: str, value: float | None) -> None:
+        row = self._row(name)
+        self._commands.start[row] = _FOREVER if value is None else 0
+        speed = 0.0 if value is None else self._finite(name, value, "rad/s or m/s")
+        self._commands.argument[self._commands.first[row]] = speed
+
+    def limit(self, name: str, torque: float) -> None:
+        """Bound the torque that holds a joint's speed [N·m]; infinite at first."""
+        if not torque >= 0:
+            raise InputError(f"speed.{name}: limit = {torque}: must be at least 0 [N·m]")
+        row = self._row(name)
+        if self._commands.limit[row] != torque:
+            # whether it is at the limit is found anew
+            self._commands.servo_full[self._index(name)] = 0.0
+        self._commands.limit[row] = torque
+
+
+def _first_step(time: float, h: float) -> int:
+    """The first step that starts at or after `time`."""
+    return int(np.ceil(time / h - 1e-9))

@@ -1,0 +1,374 @@
+"""The drive of a scenario: controllers of `marsyard.control` at work in a simulation.
+
+Once per period, in Python, the rover senses, the driver turns the command under way into wheel
+rates and steering angles, and servos of the compiled loop hold these until the next period.
+
+Senses. All are means over the last period, from poses and joint angles at its two ends. With d the
+displacement of the base in the world, ψ its heading:
+
+    truth             d, Δψ as they are
+    visual odometry   (1 + e) d + σ √|d| ν,   Δψ + σ_ψ √|d| ν     ν: independent, normal
+    wheel odometry    dead reckoning (`control.odometry`) with the true attitude; no velocity is
+                      seen, so slip is not compensated
+
+Wheels. `share` says how the driving is shared among them:
+
+    rates    those of plane kinematics
+    slip     ω_i = v_i/(r (1 − s)) with v_i the seen speed of wheel i along its ground, which
+             differs from wheel to wheel on uneven ground, and s the same for all, such that the
+             mean rim speed is that of `rates` (`control.slip`)
+
+Steering joints move to their angles at no more than `steering_rate`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from marsyard.control.command import STATES, Command, Driver, Goal, Measurement, Motors, Route
+from marsyard.control.motor import limited
+from marsyard.control.odometry import Odometry, attitude_matrix
+from marsyard.control.path_following import Path
+from marsyard.control.planner import DrivingLimits
+from marsyard.control.rover_kinematics import RoverKinematics
+from marsyard.control.slip import SlipCoordination, slip_ratio
+from marsyard.control.steering import Twist, WheelCommand, WheelLayout
+from marsyard.errors import InputError, suggest
+from marsyard.scenario.drive import GoalCommand, MotorCommand, PathCommand
+from marsyard.scenario.schema import whole_ratio
+
+if TYPE_CHECKING:
+    from marsyard.simulation.simulation import Simulation
+
+#: τ over which rates are made to agree in slip [s]
+SLIP_TIME = 0.5
+
+
+class _Seen(NamedTuple):
+    """What the rover sees at the end of a period."""
+
+    x: float
+    y: float
+    heading: float
+    twist: Twist | None
+    rate: np.ndarray
+    angle: np.ndarray
+    wheel_speed: np.ndarray  # along the ground, in the heading [m/s]
+
+
+class Entry(NamedTuple):
+    """What is kept of a period."""
+
+    time: float
+    command: int
+    state: int
+    distance: float
+    offset: float
+    x: float
+    y: float
+    heading: float
+    rate: np.ndarray
+    angle: np.ndarray
+    slip: np.ndarray
+
+
+class Drive:
+    """Carries out the commands of a scenario's `drive`.
+
+    Attributes:
+        layout, driver: of `marsyard.control`.
+        finished: whether the last command is carried out.
+        log: an entry per period.
+        paths: those followed so far, by number of the command.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        scenario = simulation.scenario
+        assert scenario.drive is not None
+        self.simulation, self.spec = simulation, scenario.drive
+        if not simulation._model.free_base:
+            raise InputError("drive: the robot's base is fixed; a drive needs one that moves")
+        soil = simulation.world.soil
+        self.kinematics = RoverKinematics(simulation.world.robot, grousers=soil is not None)
+        rate_max = self.spec.rate_max or np.inf
+        self.layout = WheelLayout.of(self.kinematics, rate_max=rate_max)
+        self.steps = whole_ratio("drive.period", self.spec.period, "run.step", scenario.run.step)
+        follow, limits = self.spec.following, self.spec.limits
+        self.driver = Driver(
+            self.layout, self.spec.period, None if soil is None else soil.grid.terrain,
+            mode=self.spec.mode, limits=DrivingLimits(**limits.model_dump()),
+            compensate=follow.compensate, law=follow.law, gain_track=follow.gain_track,
+            gain_heading=follow.gain_heading, look_ahead=follow.look_ahead,
+            compensation_time=follow.compensation_time, turn_rate=self.spec.turn_rate,
+        )  # fmt: skip
+        self._commands = [self._command(k, c) for k, c in enumerate(self.spec.commands)]
+        self._coordination = SlipCoordination(time_constant=SLIP_TIME)
+        self._wheel_joints = [simulation.world.joints.index(j) for j in self.layout.drive_joint]
+        self._steered = [
+            (k, simulation.world.joints.index(name))
+            for k, name in enumerate(self.layout.steering_joint)
+            if name
+        ]
+        n = len(self.layout.wheels)
+        self._began = -1.0  # when the command under way began [s]
+        self._now = -1  # its number
+        self._last = np.array(simulation.qpos)  # at the last period
+        self._estimate = np.zeros(3)  # x, y, heading as sensed
+        self._rate = np.zeros(n)  # last commanded
+        self._odometry: Odometry | None = None
+        self._started = False
+        self.finished = False
+        self.log: list[Entry] = []
+        self.paths: dict[int, Path] = {}
+
+    # --- once per period
+
+    @property
+    def due(self) -> int:
+        """Steps until the next period begins."""
+        return -self.simulation.steps % self.steps
+
+    def update(self) -> None:
+        """Sense, decide and set the servos for the period that begins now."""
+        if self.finished:
+            return
+        seen = self._sense()
+        self._go_on(seen)
+        if self.finished:
+            command = self.layout.command(Twist(), seen.angle)
+        else:
+            measurement = Measurement(
+                seen.x, seen.y, seen.heading, seen.rate, seen.angle, seen.twist
+            )
+            command = self.driver.update(measurement)
+            if self.driver.follower is not None:
+                self.paths[self._now] = self.driver.follower.path
+        self._steer(command.angle)
+        self._roll(command, seen)
+        self._keep(command, seen)
+        if self.driver.arrived and self._now == len(self._commands) - 1:
+            self.finished = True
+        self._last = np.array(self.simulation.qpos)
+
+    def _go_on(self, seen: _Seen) -> None:
+        """Begin the next command if the one under way is carried out."""
+        if self._now >= 0:
+            spec = self.spec.commands[self._now]
+            if isinstance(spec, MotorCommand):
+                over = self.simulation.time >= self._began + spec.duration - 1e-9
+            else:
+                over = self.driver.arrived
+            if not over:
+                return
+        self._now += 1
+        self._began = self.simulation.time
+        if self._now == len(self._commands):
+            self._now -= 1
+            self.finished = True
+            return
+        self.driver.command(self._commands[self._now])
+
+    # --- senses
+
+    def _sense(self) -> _Seen:
+        s = self.simulation
+        if not self._started:
+            self._started = True
+            self._estimate = np.array([*s.qpos[:2], _heading(attitude_matrix(s.qpos[3:7]))])
+            self._last = np.array(s.qpos)
+            if self.spec.sense.by == "wheel_odometry":
+                self._odometry = Odometry(
+                    self.kinematics, s.qpos[:3], s.qpos[3:7], self._joints(s.qpos)
+                )
+        before, now = self._last, np.array(s.qpos)
+        R0, R1 = attitude_matrix(before[3:7]), attitude_matrix(now[3:7])
+        turned = _wrapped(_heading(R1) - _heading(R0))
+        moved = now[:3] - before[:3]
+        dt = self.spec.period
+        joint0, joint1 = before[s._model.joint_qpos], now[s._model.joint_qpos]
+        rate = (joint1 - joint0)[self._wheel_joints] / dt
+        angle = np.zeros(len(self.layout.wheels))
+        for k, j in self._steered:
+            angle[k] = joint1[j]
+        twist: Twist | None
+        if self._odometry is not None:
+            self._odometry.update(now[3:7], self._joints(now))
+            self._estimate = np.array([*self._odometry.position[:2], self._odometry.heading])
+            twist = None
+        else:
+            if self.spec.sense.by == "visual_odometry":
+                moved, turned = self._noisy(moved, turned)
+            astray = _wrapped(self._estimate[2] - _heading(R0))
+            c, si = np.cos(astray), np.sin(astray)
+            dx, dy = c * moved[0] - si * moved[1], si * moved[0] + c * moved[1]
+            self._estimate = self._estimate + [dx, dy, turned]
+            self._estimate[2] = _wrapped(self._estimate[2])
+            own = ((R0 + R1) / 2).T @ moved / dt
+            twist = Twist(float(own[0]), float(own[1]), turned / dt)
+            if self.spec.sense.by == "truth":
+                # no rounding adds up
+                self._estimate = np.array([*now[:2], _heading(R1)])
+        speed = self._wheel_speeds(before, now, R0, R1, moved) / dt
+        x, y, heading = map(float, self._estimate)
+        return _Seen(x, y, heading, twist, rate, angle, speed)
+
+    def _noisy(self, moved: np.ndarray, turned: float) -> tuple[np.ndarray, float]:
+        sense = self.spec.sense
+        # the same at the same time, also after a restart
+        generator = np.random.Generator(
+            np.random.Philox(key=sense.seed, counter=self.simulation.steps)
+        )
+        spread = np.sqrt(np.linalg.norm(moved))
+        noise = generator.standard_normal(4)
+        moved = (1 + sense.scale_error) * moved + sense.noise * spread * noise[:3]
+        return moved, turned + sense.heading_noise * spread * float(noise[3])
+
+    def _joints(self, qpos: np.ndarray) -> dict[str, float]:
+        s = self.simulation
+        return dict(zip(s.world.joints, map(float, qpos[s._model.joint_qpos]), strict=True))
+
+    def _wheel_speeds(self, before, now, R0, R1, moved) -> np.ndarray:
+        """Way of each wheel's centre in its plane, positive forwards [m]."""
+        frames0 = self.kinematics.frames(self._joints(before))
+        frames1 = self.kinematics.frames(self._joints(now))
+        way = moved + frames1.centre @ R1.T - frames0.centre @ R0.T
+        axle = frames1.axle @ R1.T
+        way = way - np.sum(way * axle, axis=1, keepdims=True) * axle
+        ahead = np.cross(axle, [0.0, 0.0, 1.0])
+        return np.copysign(np.linalg.norm(way, axis=1), np.sum(way * ahead, axis=1))
+
+    # --- commands
+
+    def _command(self, k: int, spec: Any) -> Command:
+        field = f"drive.commands.{k}"
+        if isinstance(spec, PathCommand):
+            path = Path(np.array(spec.path), smooth=spec.smooth)
+            return Route(path, spec.speed, spec.tolerance)
+        if isinstance(spec, GoalCommand):
+            if self.driver.ground is None:
+                raise InputError(f"{field}.goal: planning needs ground of kind terrain; give one")
+            return Goal(*spec.goal, spec.speed, spec.tolerance)
+        rate = self._by_wheel(spec.rate, f"{field}.rate") * self.layout.sign
+        angle = self._by_wheel(spec.angle, f"{field}.angle") * self.layout.steering_sign
+        return Motors(rate, angle)
+
+    def _by_wheel(self, given: float | dict[str, float], field: str) -> np.ndarray:
+        wheels = self.layout.wheels
+        if not isinstance(given, dict):
+            return np.full(len(wheels), given)
+        for name in given:
+            if name not in wheels:
+                raise InputError(f"{field}: no wheel is called '{name}'; {suggest(name, wheels)}")
+        return np.array([given.get(name, 0.0) for name in wheels])
+
+    # --- servos
+
+    def _steer(self, wanted: np.ndarray) -> None:
+        s = self.simulation
+        angles = np.array(s.qpos)[s._model.joint_qpos]
+        for k, j in self._steered:
+            # from where the servo's reference stands
+            reference = angles[j] + s._commands.servo_lag[j]
+            _, rate = limited(reference, wanted[k], self.spec.steering_rate, self.spec.period)
+            s.speed[self.layout.steering_joint[k]] = float(rate)
+
+    def _roll(self, command: WheelCommand, seen: _Seen) -> None:
+        before, self._rate = self._rate, command.rate
+        if self.spec.share == "slip" and self.driver.state == "driving" and command.scale > 0:
+            self._rate = self._agreeing(command, seen, before)
+        for name, rate in zip(self.layout.drive_joint, self._rate, strict=True):
+            self.simulation.speed[name] = float(rate)
+
+    def _agreeing(self, command: WheelCommand, seen: _Seen, before: np.ndarray) -> np.ndarray:
+        """Rates that make slips agree, with the mean rim speed of the command."""
+        assert seen.twist is not None
+        layout = self.layout
+        rim = layout.sign * layout.radius * command.rate
+        wanted, real = float(np.sum(np.abs(rim))), float(np.sum(np.abs(seen.wheel_speed)))
+        # standing, or pushed: nothing to go by
+        if real < 0.1 * wanted or np.any(rim * seen.wheel_speed <= 0):
+            return command.rate
+        common = (wanted - real) / max(wanted, real)
+        rates = self._coordination.rates(
+            layout, seen.twist, before, self.spec.period, seen.angle, common, seen.wheel_speed
+        )
+        return np.clip(rates, *_about(command.rate, 0.5))
+
+    # --- what is kept
+
+    def _keep(self, command: WheelCommand, seen: _Seen) -> None:
+        s, follower = self.simulation, self.driver.follower
+        distance, offset = np.nan, np.nan
+        if follower is not None and not isinstance(self._commands[self._now], Motors):
+            ahead = self.driver.reference
+            heading = _heading(attitude_matrix(s.qpos[3:7]))
+            x, y = s.qpos[0] + ahead * np.cos(heading), s.qpos[1] + ahead * np.sin(heading)
+            distance = follower.path.nearest(x, y, follower.s)
+            offset = follower.path.cross_track(x, y, distance)
+        rim = self.layout.sign * self.layout.radius * seen.rate
+        slip = slip_ratio(rim, seen.wheel_speed)
+        self.log.append(
+            Entry(
+                s.time,
+                self._now,
+                STATES.index(self.driver.state),
+                distance,
+                offset,
+                seen.x,
+                seen.y,
+                seen.heading,
+                self._rate,
+                command.angle,
+                slip,
+            )  # fmt: skip
+        )
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What the next period needs of those before."""
+        reckoned = np.zeros(3 + len(self.layout.wheels))
+        if self._odometry is not None:
+            reckoned = np.concatenate([self._odometry.position, self._odometry.contact_angle])
+        return {
+            "drive_numbers": np.array([self._now, self._began, self.finished, self._started]),
+            "drive_last": self._last.copy(),
+            "drive_estimate": self._estimate.copy(),
+            "drive_rate": self._rate.copy(),
+            "drive_odometry": reckoned,
+            "drive_driver": self.driver.memory(),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what `state` gave; entries of later periods are dropped."""
+        if "drive_numbers" not in arrays:
+            raise InputError("restore: 'drive_numbers' of the saved state does not fit this world")
+        numbers = arrays["drive_numbers"]
+        self._now, self._began = int(numbers[0]), float(numbers[1])
+        self.finished, self._started = bool(numbers[2]), bool(numbers[3])
+        self._last = np.array(arrays["drive_last"])
+        self._estimate = np.array(arrays["drive_estimate"])
+        self._rate = np.array(arrays["drive_rate"])
+        command = self._commands[self._now] if self._now >= 0 else None
+        self.driver.recall(command, arrays["drive_driver"])
+        if self._started and self.spec.sense.by == "wheel_odometry":
+            reckoned = arrays["drive_odometry"]
+            self._odometry = Odometry(
+                self.kinematics, reckoned[:3], self._last[3:7], self._joints(self._last)
+            )
+            self._odometry.contact_angle = np.array(reckoned[3:])
+        self.log = [e for e in self.log if e.time < self.simulation.time - 1e-9]
+
+
+def _heading(R: np.ndarray) -> float:
+    return float(np.arctan2(R[1, 0], R[0, 0]))
+
+
+def _wrapped(angle: float) -> float:
+    return float((angle + np.pi) % (2 * np.pi) - np.pi)
+
+
+def _about(rates: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of rates by a share of each."""
+    room = share * np.abs(rates)
+    return rates - room, rates + room
