@@ -337,7 +337,11 @@ def _colour_bar(
     bar = canvas.add_axes(((LEFT + SPAN + 0.15) / WIDTH, place.y1 - size, 0.14 / WIDTH, size))
     canvas.colorbar(ScalarMappable(norm, cmap), cax=bar)
     bar.tick_params(labelsize=FONT - 1.5, color="#8a8a8a")
-    bar.set_ylabel(wrap(label, 30), fontsize=FONT - 1)
+    # beside the bar if there is room, else above it
+    if size * canvas.get_figheight() > 1.6:
+        bar.set_ylabel(wrap(label, 30), fontsize=FONT - 1)
+    else:
+        bar.set_title(wrap(label, 18), fontsize=FONT - 1, loc="left", pad=6)
     for spine in bar.spines.values():
         spine.set_visible(False)
 

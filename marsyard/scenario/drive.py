@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from marsyard.scenario.part import Part
-from marsyard.units import Angle, AngularSpeed, Length, Number, Speed, Time
+from marsyard.units import Acceleration, Angle, AngularSpeed, Length, Number, Speed, Time
 
 if TYPE_CHECKING:
     from marsyard.control.motor import Motor
@@ -145,6 +145,9 @@ class Drive(Part):
         "rates",
         description="driving among the wheels: by rates of plane kinematics, or by rates that make "
         "slip ratios agree on uneven ground, so that torque goes to wheels that slip less",
+    )
+    acceleration: Annotated[Acceleration, Field(gt=0)] = Field(
+        0.05, description="of the wheels' rims, at most [m/s²]"
     )
     steering_rate: Annotated[AngularSpeed, Field(gt=0)] = Field(
         0.2, description="greatest rate of the steering joints [rad/s]"

@@ -18,7 +18,8 @@ Wheels. `share` says how the driving is shared among them:
              differs from wheel to wheel on uneven ground, and s the same for all, such that the
              mean rim speed is that of `rates` (`control.slip`)
 
-Steering joints move to their angles at no more than `steering_rate`.
+Wheel rates change at no more than `acceleration`/r, steering joints move at no more than
+`steering_rate`.
 """
 
 from __future__ import annotations
@@ -278,6 +279,8 @@ class Drive:
         before, self._rate = self._rate, command.rate
         if self.spec.share == "slip" and self.driver.state == "driving" and command.scale > 0:
             self._rate = self._agreeing(command, seen, before)
+        sharpest = self.spec.acceleration / float(np.max(self.layout.radius))
+        self._rate, _ = limited(before, self._rate, sharpest, self.spec.period)
         for name, rate in zip(self.layout.drive_joint, self._rate, strict=True):
             self.simulation.speed[name] = float(rate)
 

@@ -1,4 +1,4 @@
-"""The page about control runs from top to bottom, and its public names exist."""
+"""The pages about control run from top to bottom, and their public names exist."""
 
 from __future__ import annotations
 
@@ -7,15 +7,27 @@ from pathlib import Path
 
 import marsyard.control as control
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "control.md"
+PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 
 
-def test_the_page_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 7
+def run(page: str, count: int) -> dict:
+    text = (PAGES / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == count
     names: dict = {}
     for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+def test_the_page_about_drives_runs(capsys):
+    sim = run("drive.md", 1)["sim"]
+    assert capsys.readouterr().out.count("driving") == 20
+    assert abs(sim.drive.log[-1].offset) < 0.03
+
+
+def test_the_page_runs():
+    names = run("control.md", 7)
     assert abs(names["odometry"].position[0] - 0.5 * 0.1425) < 1e-9
     assert names["stand"].converged and all(s.converged for s in names["stands"])
     assert abs(names["torques"].sum() - 60) < 1e-9
