@@ -209,7 +209,15 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     add("wheel_load", force[..., 2], "N", "force of the soil upwards")
     torque = -np.einsum("twk,twk->tw", moment, r.wheel_axis)
     add("driving_torque", torque, "N·m", "torque the soil takes from the wheel")
-    add("sinkage", _sinkage(s, total), "m", "depth below the undisturbed surface, across it")
+    normal = _surface_normals(s)
+    text = "depth below the undisturbed surface, across it"
+    add("sinkage", _sinkage(s, total, normal), "m", text)
+    for name, way, text in (
+        ("ground_slope_along", heading, "slope of the ground along the heading, up positive"),
+        ("ground_slope_across", left, "slope of the ground to the left, up positive"),
+    ):
+        rise = -np.sum(normal * way, axis=-1) / normal[..., 2]
+        add(name, np.arctan(rise), "rad", text)
     add("contact_area", total[..., scm.T_AREA], "m²", "area of the wheel in contact")
     text = "resistance from "
     compaction = sums[..., soil_loop.S_COMPACTION] / interval
@@ -317,11 +325,26 @@ def _add_drive(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     return ds
 
 
-def _sinkage(s: Simulation, total: np.ndarray) -> np.ndarray:
+def _surface_normals(s: Simulation) -> np.ndarray:
+    """Normals of the undisturbed ground under the wheels' centres, [time, wheel, 3]; its slope is
+    taken over the wheel's diameter."""
+    r, soil = s.records, s.world.soil
+    assert soil is not None
+    height = soil.grid.terrain.height
+    out = np.empty(r.wheel_centre.shape)
+    for w, radius in enumerate(s._contact_radius):
+        x, y = r.wheel_centre[:, w, 0], r.wheel_centre[:, w, 1]
+        rise_x = (height(x + radius, y) - height(x - radius, y)) / (2 * radius)
+        rise_y = (height(x, y + radius) - height(x, y - radius)) / (2 * radius)
+        n = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
+        out[:, w] = n / np.linalg.norm(n, axis=-1, keepdims=True)
+    return out
+
+
+def _sinkage(s: Simulation, total: np.ndarray, normal: np.ndarray) -> np.ndarray:
     """Depth of the wheels below the undisturbed surface, across it; 0 without contact [m].
 
-    The surface's slope is taken over the wheel's diameter. The wheel's deepest point is the one
-    farthest against the surface's normal n.
+    The wheel's deepest point is the one farthest against the surface's normal n.
     """
     r, soil = s.records, s.world.soil
     assert soil is not None
@@ -331,12 +354,11 @@ def _sinkage(s: Simulation, total: np.ndarray) -> np.ndarray:
         touching = total[:, w, scm.T_NODES] > 0
         if not touching.any():
             continue
-        centre, axis = r.wheel_centre[touching, w], r.wheel_axis[touching, w]
-        x, y = centre[:, 0], centre[:, 1]
-        rise_x = (height(x + radius, y) - height(x - radius, y)) / (2 * radius)
-        rise_y = (height(x, y + radius) - height(x, y - radius)) / (2 * radius)
-        n = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
-        n /= np.linalg.norm(n, axis=-1, keepdims=True)
+        centre, axis, n = (
+            r.wheel_centre[touching, w],
+            r.wheel_axis[touching, w],
+            normal[touching, w],
+        )
         along = np.sum(n * axis, axis=-1, keepdims=True)
         down = along * axis - n
         down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
