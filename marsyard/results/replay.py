@@ -28,7 +28,7 @@ from marsyard.results._soil_scene import SoilScene, soil_scene
 from marsyard.results.dataset import open_results, record_period, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import Ground, load_ground
-from marsyard.results.plots import wheel_colour
+from marsyard.results.plots import GIVEN_PATH, followed_paths, wheel_colour
 
 if TYPE_CHECKING:
     import viser
@@ -58,6 +58,7 @@ class Scene:
             NaN where a wheel is in the air.
         track: where the wheels' tracks are drawn [m], as contact_point; on soft ground its surface.
         soil: soft ground; None without.
+        paths: those that a drive followed, on the ground [m], each of shape [point, 3].
     """
 
     title: str
@@ -75,6 +76,7 @@ class Scene:
     ground: tuple[GroundMesh, ...]
     track: np.ndarray | None = None
     soil: SoilScene | None = None
+    paths: tuple[np.ndarray, ...] = ()
 
     @property
     def size(self) -> float:
@@ -132,6 +134,7 @@ def build_scene(
         ground=tuple(GroundMesh(*g) for g in ground),
         track=None if soil is None else _on_surface(point, soil),
         soil=None if soil is None else soil_scene(soil, ds),
+        paths=tuple(_on_ground(path, point, soil) for path in followed_paths(ds)),
     )
 
 
@@ -197,6 +200,16 @@ def _on_surface(point: np.ndarray, ground: Ground) -> np.ndarray:
     base, change = ground.sample(point[known][:, 0], point[known][:, 1])
     out[known, 2] = np.fmax(point[known][:, 2], base + change)
     return out
+
+
+def _on_ground(path: np.ndarray, point: np.ndarray, ground: Ground | None) -> np.ndarray:
+    """A path [n, 2] on the final surface of soft ground, or at the contacts' mean height [m]."""
+    if ground is not None:
+        base, change = ground.sample(path[:, 0], path[:, 1])
+        height = np.where(np.isfinite(base + change), base + change, np.nanmean(base))
+    else:
+        height = np.full(len(path), np.nanmean(point[..., 2]) if np.isfinite(point).any() else 0.0)
+    return np.column_stack([path, height + 0.01])
 
 
 # --- showing it
@@ -277,6 +290,10 @@ class Replay:
         self._tracks = []
         for number, (_, points, colours) in enumerate(self._pieces):
             self._tracks.append(_add_lines(view, f"/tracks/{number}", points, colours))
+        for number, path in enumerate(scene.paths):
+            pairs = np.stack([path[:-1], path[1:]], axis=1)
+            violet = np.broadcast_to(np.array(_rgb(GIVEN_PATH["color"])), pairs.shape)
+            _add_lines(view, f"/paths/{number}", pairs, violet).visible = True
         self._head = _add_lines(view, "/tracks/head", np.zeros((1, 2, 3)), np.zeros((1, 2, 3)))
 
         # first view: from behind and to the right, at the height where the robot mostly is
@@ -526,11 +543,15 @@ def _segments(scene: Scene, start: int, end: int) -> tuple[np.ndarray, np.ndarra
         # both ends on the ground and not just the noise of standing still
         length = np.linalg.norm(pairs[:, 1] - pairs[:, 0], axis=-1)
         pairs = pairs[np.isfinite(length) & (length > 1e-6)] + [0.0, 0.0, 0.004]
-        code = wheel_colour(scene.wheels[w], w).lstrip("#")
-        colour = [int(code[i : i + 2], 16) for i in (0, 2, 4)]
+        colour = _rgb(wheel_colour(scene.wheels[w], w))
         points.append(pairs)
         colours.append(np.broadcast_to(np.array(colour, dtype=np.uint8), pairs.shape))
     return np.concatenate(points), np.concatenate(colours)
+
+
+def _rgb(code: str) -> list[int]:
+    """Red, green and blue of "#rrggbb"."""
+    return [int(code[i : i + 2], 16) for i in (1, 3, 5)]
 
 
 def _add_lines(view: Any, name: str, points: np.ndarray, colours: np.ndarray) -> Any:

@@ -55,6 +55,18 @@ def test_forces_are_impulses_per_time_and_open_wheels_have_none(scene, ds):
     assert np.isnan(scene.contact_force[0]).all()
 
 
+def test_the_path_of_a_drive_lies_on_the_ground(model, ds, scene):
+    assert scene.paths == ()
+    points = np.array([[0, 0], [1, 0.5], [2, 0], [0, 3], [1, 3]], dtype=float)
+    driven = ds.assign(path=(("path_point", "horizontal"), points))
+    driven = driven.assign_coords(path_command=("path_point", [0, 0, 0, 2, 2]))
+    first, second = build_scene(model, driven).paths
+    np.testing.assert_allclose(first[:, :2], points[:3])
+    np.testing.assert_allclose(second[:, :2], points[3:])
+    height = np.nanmean(build_scene(model, driven).contact_point[..., 2])
+    np.testing.assert_allclose(first[:, 2], height + 0.01)
+
+
 def test_all_kinds_of_geoms_get_triangles(model):
     shapes = body_shapes(model)
     base = shapes[model.body("base").id]
