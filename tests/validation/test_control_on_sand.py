@@ -39,6 +39,27 @@ def test_ten_metres_of_path_on_rough_sloping_sand(compensate, least, most):
         assert speed == pytest.approx(0.05, rel=0.03)
 
 
+@pytest.mark.parametrize(
+    ("rover", "mode"),
+    [("curiosity_like", "double_ackermann"), ("sojourner", "ackermann"), ("rashid_like", "skid")],
+)
+def test_rovers_that_cannot_crab_turn_their_nose(rover, mode):
+    law = {"model": "wong_reece", "coefficients": {"peak_0": 0.4, "peak_1": 0.15}}
+    sim = drive(
+        "control/path",
+        **{"robot.name": rover, "robot.position": [0, 0, 1.5], "drive.mode": mode},
+        **{"ground.0.soil": "mars_sand_zhou2023", "interaction.wheel": law},
+        **{"drive.commands.0.path": [[0, 0], [1, 0.2], [2, 0.2], [3, 0.2]]},
+    )
+    data = sim.dataset()
+    assert sim.done and np.abs(data.path_offset).max() < 0.06
+    assert abs(float(data.path_offset[-1])) < 0.025
+    # the ground leads it downhill, its nose points uphill of where it goes
+    late = data.time.values > 40
+    drift = data.slip_angle.values[late].mean()
+    assert drift < -np.radians(1)
+
+
 def test_slips_agree_when_they_are_made_to():
     rough = {"ground.0.terrain.layers.0.roughness": "10 cm", "drive.commands.0.path.1": [4, 0]}
     spread = {}
