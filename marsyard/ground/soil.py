@@ -74,6 +74,7 @@ NUMBERS: dict[str, _Kind] = {
     "shear_layer": _from_0("length"),
     "damping": _from_0("soil_damping"),
     "exponent_slip": _Kind("number", 0.0, 2.5, allowed="from 0 to 2.5"),
+    "exponent_side": _Kind("number", 0.0, 2.5, allowed="from 0 to 2.5"),
     "reece_kc": _Kind("number"),
     "reece_kphi": _Kind("number"),
 }
@@ -94,7 +95,8 @@ class Soil:
     repose_angle: steepest slope the loose soil keeps [rad]; None: friction_angle.
     shear_layer: thickness of the layer that a smooth wheel drags along [m].
     damping: pressure per speed of sinking [Pa·s/m].
-    exponent_slip: n₁ of n = exponent + n₁ s, s the slip ratio (Ding et al. 2009).
+    exponent_slip: n₁ of n = exponent + n₁ |s|, s the slip ratio (Ding et al. 2009).
+    exponent_side: n₂, the same for motion across a wheel; wheel models only (ours).
     reece_kc, reece_kphi: Reece's k'_c and k'_φ.
     extra: numbers that belong to one law only, by name.
     """
@@ -114,6 +116,7 @@ class Soil:
     shear_layer: float = 0.0
     damping: float = 0.0
     exponent_slip: float = 0.0
+    exponent_side: float = 0.0
     reece_kc: float | None = None
     reece_kphi: float | None = None
     extra: Mapping[str, float] = field(default_factory=dict, hash=False)

@@ -40,6 +40,7 @@ _NAMES = {
     "shear_layer": "layer dragged along",
     "damping": "damping R",
     "exponent_slip": "slip exponent n₁",
+    "exponent_side": "side slip exponent n₂",
     "reece_kc": "Reece's k'_c",
     "reece_kphi": "Reece's k'_φ",
 }

@@ -7,7 +7,7 @@ the entry angle θ₁,
     A = (cos θ_m − cos θ₂)/(θ_m − θ₂) + (cos θ_m − cos θ₁)/(θ₁ − θ_m)     ∫ σ cos θ dθ = σ_m A
     B = (sin θ_m − sin θ₂)/(θ_m − θ₂) + (sin θ_m − sin θ₁)/(θ₁ − θ_m)     ∫ σ sin θ dθ = σ_m B
     C = (θ₁ − θ₂)/2                                                       ∫ σ dθ = σ_m C
-    σ_m = k rᴺ (cos θ_m − cos θ₁)ᴺ,  k = k_c/b + k_φ,  N = n₀ + n₁ |s|
+    σ_m = k rᴺ (cos θ_m − cos θ₁)ᴺ,  k = k_c/b + k_φ,  N = n₀ + n₁ |s| + n₂ |λ|
     D = 1 − exp{−r_s [(θ₁′ − θ_m) − (1 − s)(sin θ₁′ − sin θ_m)]/K}        not printed; it is the
                                                                           bracket of τ_m
     τ_m = (c + σ_m tan φ) D
@@ -18,8 +18,8 @@ the entry angle θ₁,
 
 M_R is r_s² b C τ_m with τ_m expressed by F_N, and F_DP the same for r_s b A τ_m − r b B σ_m:
 without the four corrections both are the exact integrals of the triangles. W̄ is the mean load of
-the rover's wheels. 1 − s is v_x/w here, so that braking is covered; |s| is taken in N, and the
-first correction does not fall below zero.
+the rover's wheels. 1 − s is v_x/w here, so that braking is covered; |s| is taken in N, n₂ is that of
+`arc` (0 in the source), and the first correction does not fall below zero.
 
 Side force, eqs. (17) to (20), with the same triangles and j_y as in `arc`:
 
@@ -35,13 +35,18 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.wheel_models.arc import angles, blade, mobilised, slip_ratio, speeds
+from marsyard.interaction.wheel_models.arc import (
+    angles,
+    blade,
+    exponent,
+    mobilised,
+    slip_ratio,
+    speeds,
+)
 from marsyard.interaction.wheel_models.numbers import (
     COHESION,
     ENTRY,
     EXIT,
-    EXPONENT,
-    EXPONENT_SLIP,
     F_X,
     F_Y,
     F_Z,
@@ -92,7 +97,7 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     A = (cos_top - math.cos(leave)) / (top - leave) + (cos_top - math.cos(entry)) / (entry - top)
     B = (sin_top - math.sin(leave)) / (top - leave) + (sin_top - math.sin(entry)) / (entry - top)
     C = 0.5 * (entry - leave)
-    N = soil[EXPONENT] + soil[EXPONENT_SLIP] * abs(s)
+    N = exponent(soil, v_x, v_y, w)
     sigma = soil[MODULUS] * (r * (cos_top - math.cos(entry))) ** N
     ahead, aside = speeds(v_x, v_y, w)
     way = math.sin(lug) - sin_top

@@ -16,7 +16,12 @@ With load F_z, δ = (F_z − F_z0)/F_z0, camber γ [rad], κ = slip ratio, and
 
 offset_x < 0 is the resistance of a wheel that rolls without slip. Torque: M_R = r [F_x + F_z
 (torque_0 + torque_1 κ)]. The formula knows nothing of sinkage; the load carried at a sinkage z is
-Bekker's for a rigid wheel, F_z = b k √(2r) z^(n+½) (3 − n)/3 (Bekker 1969, moderate sinkage).
+that of a rigid wheel that is not too deep, the pressure-sinkage law over the arc with x² = 2 r u:
+
+    F_z = b k √(2r) z^(N+½) G,   G = ∫₀¹ (1 − u²)ᴺ du = ½ √π Γ(N + 1)/Γ(N + 3/2)
+
+G is (3 − n)/3 in Bekker (1969), its series to the first order, exact for n = 0 and 1. N grows with
+slip and side slip as in `arc`, n₁ and n₂ of the soil.
 
 E ≤ 1 keeps the curve from turning twice. All coefficients but nominal_load are numbers without
 unit, angles in rad.
@@ -26,11 +31,10 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.wheel_models.arc import angles, slip_ratio
+from marsyard.interaction.wheel_models.arc import angles, exponent, slip_ratio
 from marsyard.interaction.wheel_models.numbers import (
     ENTRY,
     EXIT,
-    EXPONENT,
     F_X,
     F_Y,
     F_Z,
@@ -80,12 +84,11 @@ def curve(own, at, load, more, camber, slip):
 
 
 @inlined
-def bekker_load(wheel, soil, z):
+def bekker_load(wheel, soil, N, z):
     """Load of a rigid wheel at the sinkage z [N]."""
-    n = soil[EXPONENT]
     z = max(z, 0.0)
-    spread = math.sqrt(2.0 * wheel[RADIUS] * z) * z**n
-    return wheel[WIDTH] * soil[MODULUS] * spread * (3.0 - n) / 3.0
+    share = 0.5 * math.sqrt(math.pi) * math.exp(math.lgamma(N + 1.0) - math.lgamma(N + 1.5))
+    return wheel[WIDTH] * soil[MODULUS] * math.sqrt(2.0 * wheel[RADIUS] * z) * z**N * share
 
 
 @kernel
@@ -93,7 +96,7 @@ def magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out):
     """Forces on a wheel that rolls forward."""
     for i in range(out.shape[0]):
         out[i] = 0.0
-    load = bekker_load(wheel, soil, z)
+    load = bekker_load(wheel, soil, exponent(soil, v_x, v_y, w), z)
     more = (load - own[NOMINAL]) / own[NOMINAL]
     kappa = slip_ratio(v_x, w)
     size = max(abs(v_x), abs(w))

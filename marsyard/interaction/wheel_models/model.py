@@ -9,7 +9,9 @@ carries a load, and the forces there. All arguments may be arrays; they are broa
 
 Any motion is allowed: a wheel that travels backward is the mirror image of one that travels
 forward, at rest all slips count as zero. Slip ratio s = (w − v_x)/max(|w|, |v_x|) in [−1, 1], slip
-angle β = atan(v_y/|v_x|), w = r ω, as everywhere in marsyard.
+angle β = atan(v_y/|v_x|), w = r ω, as everywhere in marsyard. The two do not tell the motion of a
+wheel that travels exactly sideways: v_x = 0 there, and s is 1 for any rim that turns. β = ±90° with
+s = 1 is taken as w = |v_y|, with s < 1 as a rim that stands; `moving` takes the three speeds.
 """
 
 from __future__ import annotations
@@ -228,6 +230,7 @@ class WheelModel:
                 soil.pressure_modulus(self.wheel.width), soil.number("exponent"),
                 soil.exponent_slip,
             )  # fmt: skip
+            out[8] = soil.exponent_side
         if "strength" in needs:
             out[3:5] = soil.number("cohesion"), math.tan(soil.number("friction_angle"))
         if "shear" in needs:
@@ -247,14 +250,22 @@ class WheelModel:
         """Sinkage and forces under a load [N]; NaN where the wheel would sink to its axle."""
         return self._ask(load, slip, slip_angle, camber, loaded=True)
 
+    def moving(
+        self, load: Any, v_x: Any, v_y: Any = 0.0, rim: Any = 0.0, camber: Any = 0.0
+    ) -> WheelForces:
+        """The same for speeds along and across the wheel and of the rim r ω [m/s]."""
+        return self._answer((load, v_x, v_y, rim, camber), loaded=True)
+
     def _ask(self, first: Any, slip: Any, slip_angle: Any, camber: Any, loaded: bool) -> Any:
-        inputs = (first, slip, slip_angle, camber)
+        s, beta = np.broadcast_arrays(np.asarray(slip, float), np.asarray(slip_angle, float))
+        if np.any(np.abs(s) > 1):
+            raise InputError(f"slip = {s.flat[np.argmax(np.abs(s))]:g}: from −1 to 1")
+        return self._answer((first, *motion(s, beta), camber), loaded)
+
+    def _answer(self, inputs: tuple[Any, ...], loaded: bool) -> WheelForces:
         parts = np.broadcast_arrays(*(np.asarray(a, float) for a in inputs))
         shape = parts[0].shape
-        first, s, beta, gamma = (p.ravel() for p in parts)
-        if np.any(np.abs(s) > 1):
-            raise InputError(f"slip = {s[np.argmax(np.abs(s))]:g}: from −1 to 1")
-        v_x, v_y, w = motion(s, beta)
+        first, v_x, v_y, w, gamma = (p.ravel() for p in parts)
         given = np.ascontiguousarray(np.stack([first, v_x, v_y, w, gamma], axis=1))
         out, sinkage = np.zeros((len(first), ANSWERS)), np.zeros(len(first))
         _many(
@@ -271,11 +282,14 @@ class WheelModel:
 def motion(slip: np.ndarray, slip_angle: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """v_x, v_y and w of a wheel with these slips; the larger of rim speed and travel speed is 1."""
     v_x, v_y = np.cos(slip_angle), np.sin(slip_angle)
+    sideways = np.abs(v_x) < 1e-9
+    v_x = np.where(sideways, 0.0, v_x)
     turns = slip >= 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        w = np.where(turns, v_x / np.where(turns, 1 - slip, 1.0), v_x * (1 + slip))
     spinning = turns & (slip > 1 - 1e-12)
+    w = np.where(turns, v_x / np.where(turns & ~spinning, 1 - slip, 1.0), v_x * (1 + slip))
+    # the rim infinitely faster than the wheel, unless that only moves sideways
     w = np.where(spinning, 1.0, w)
-    v_x, v_y = np.where(spinning, 0.0, v_x), np.where(spinning, 0.0, v_y)
+    v_x = np.where(spinning, 0.0, v_x)
+    v_y = np.where(spinning & ~sideways, 0.0, v_y)
     size = np.maximum(np.maximum(np.abs(w), np.hypot(v_x, v_y)), 1e-300)
     return v_x / size, v_y / size, w / size

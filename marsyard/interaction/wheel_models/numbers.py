@@ -16,8 +16,8 @@ WHEEL_NUMBERS = 6
 BY_HEIGHT, BY_ANGLE = 0.0, 1.0
 
 # columns of the soil's numbers
-MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, WEIGHT = range(8)
-SOIL_NUMBERS = 8
+MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, WEIGHT, EXPONENT_SIDE = range(9)
+SOIL_NUMBERS = 9
 
 # columns of the answer: forces [N], moments [N·m], angles [rad]; thrust is the part of F_X from
 # shear, resistance the part from normal stress (positive against the motion); SLOPE_X = ∂F_x/∂s and

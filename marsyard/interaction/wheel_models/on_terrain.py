@@ -58,6 +58,7 @@ from marsyard.interaction.wheel_models.numbers import (
     ENTRY,
     EXIT,
     EXPONENT,
+    EXPONENT_SIDE,
     EXPONENT_SLIP,
     F_X,
     F_Y,
@@ -246,6 +247,7 @@ def wheel_contact(grid, bodies, patch, options, laws, b):
     for i in range(ground.shape[0]):
         ground[i] = laws.soil[b, place, i]
     N = ground[EXPONENT] + ground[EXPONENT_SLIP] * abs(state[KAPPA])
+    N += ground[EXPONENT_SIDE] * abs(state[LAMBDA])
     power = N
     if sunk > 1e-6 and laws.model[b] != RIGID_SLIP:
         again = ground[MODULUS] * (z + sunk) ** N
