@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from marsyard.analysis.fit import Fit
     from marsyard.analysis.identification import identify
-    from marsyard.analysis.wheel_data import WheelData, read_wheel_data
+    from marsyard.analysis.wheel_data import WheelData
+    from marsyard.analysis.wheel_files import read_wheel_data
 
 __all__ = ["Fit", "WheelData", "identify", "read_wheel_data"]
 
@@ -21,7 +22,7 @@ _HOME = {
     "Fit": "fit",
     "identify": "identification",
     "WheelData": "wheel_data",
-    "read_wheel_data": "wheel_data",
+    "read_wheel_data": "wheel_files",
 }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from marsyard.analysis.parameters import Parameter, find
-from marsyard.analysis.wheel_data import QUANTITIES, quantity_of
+from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.errors import InputError, suggest
 from marsyard.interaction.wheel_models import Exit
+from marsyard.units import to_si
 
 _DIMENSION = {"pull": "force", "side": "force", "torque": "torque", "sinkage": "length"}
 _PLUS_MINUS = re.compile(r"\s*(?:±|\+/-|\+-)\s*")
@@ -61,6 +63,11 @@ def exit_of(text: str) -> Exit:
     return Exit(rule.strip(), quantity_of(value, "number", "--exit"))
 
 
+def columns_of(texts: Sequence[str]) -> dict[str, str]:
+    """["pull=Zugkraft [N]"] by quantity."""
+    return dict(_pairs(texts, "--column", "pull=NAME"))
+
+
 def _pairs(texts: Sequence[str], option: str, example: str) -> list[tuple[str, str]]:
     out = []
     for text in texts:
@@ -76,3 +83,23 @@ def _value(parameter: Parameter, text: str, what: str) -> float:
         return float(text) / parameter.factor
     except ValueError:
         return quantity_of(text, parameter.dimension, what)
+
+
+def parse_sizes(text: str) -> dict[str, float]:
+    """ "radius=58mm,width=5cm" as numbers [m]."""
+    out: dict[str, float] = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise InputError(f"--wheel: '{part}' must be NAME=LENGTH, e.g. radius=58mm")
+        key = {"r": "radius", "b": "width", "lugs": "lug_height"}.get(key.strip(), key.strip())
+        out[key] = quantity_of(value, "length", f"--wheel: {key}")
+    return out
+
+
+def quantity_of(text: Any, dimension: str, what: str) -> float:
+    """A number with unit, or one sentence that says what is wrong with it."""
+    try:
+        return to_si(text.strip() if isinstance(text, str) else text, dimension)
+    except ValueError as error:
+        raise InputError(f"{what}: {error}") from None

@@ -43,6 +43,9 @@ def identify(
         "", help="Exit rule and value, height:0.2 or angle:0 [default: height, 0.2 smooth, 1.1 "
         "with lugs; angle:0 for ding].",
     ),
+    column: list[str] = typer.Option(
+        None, help="A column whose name is not understood: --column 'pull=Zugkraft [N]'.",
+    ),
     where: list[str] = typer.Option(
         None, help="Choose rows: --where wheel=A_smooth --where 'slip<0.5'."
     ),
@@ -69,8 +72,16 @@ def identify(
 
       marsyard identify tests.csv -m ding --wheel radius=58mm,width=5cm --load 24N --free phi,K,k,n1 --prior phi=35±2deg --bootstrap 200
     """  # noqa: E501
-    from marsyard.analysis.options import errors_of, exit_of, fixed_of, priors_of
-    from marsyard.analysis.wheel_data import parse_sizes, quantity_of, read_wheel_data
+    from marsyard.analysis.options import (
+        columns_of,
+        errors_of,
+        exit_of,
+        fixed_of,
+        parse_sizes,
+        priors_of,
+        quantity_of,
+    )
+    from marsyard.analysis.wheel_files import read_wheel_data
 
     folder = _folder(out, data, model)
     rows = read_wheel_data(
@@ -80,6 +91,7 @@ def identify(
         where=where or [],
         slip_from=slip,
         window=_window(window),
+        columns=columns_of(column or []),
     )
     fit = _fit(
         rows, model,
@@ -96,7 +108,7 @@ def identify(
 
 
 def _window(text: str) -> float:
-    from marsyard.analysis.wheel_data import quantity_of
+    from marsyard.analysis.options import quantity_of
     from marsyard.errors import InputError
 
     value = quantity_of(text, "time", "--window")

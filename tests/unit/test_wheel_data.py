@@ -7,7 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from marsyard.analysis.wheel_data import WheelData, parse_condition, parse_sizes, read_wheel_data
+from marsyard.analysis.options import parse_sizes
+from marsyard.analysis.wheel_data import WheelData
+from marsyard.analysis.wheel_files import read_wheel_data
+from marsyard.analysis.wheel_table import parse_condition
 from marsyard.errors import InputError
 
 WHEEL = {"radius": 0.1, "width": 0.05}
@@ -130,6 +133,121 @@ def test_different_wheels_are_told_apart():
     ]
 
 
+# --- files as other laboratories write them
+
+TRUE = {"slip": [0.1, 0.4], "load": [80, 80], "pull": [11, 15], "torque": [3, 5]}
+TRUE["sinkage"] = [0.0055, 0.0125]
+RIG = {"radius": 0.15, "width": 0.165}
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("slip (%),Normal load (N),drawbar pull (N),T_w [Nm],sinkage (mm)\n"
+         "10,80,11,3,5.5\n40,80,15,5,12.5\n", {"wheel": RIG}),
+        # decimal comma, single letters
+        ("i;W;DP;T;z_mm\n0,1;80;11,0;3,0;5,5\n0,4;80;15;5;12,5\n", {"wheel": RIG}),
+        # tabs, signs the other way, numbers below ground
+        ("slip_pct\tFz_N\tFx\tM_y\tz\n10\t-80\t11\t-3\t-0.0055\n40\t-80\t15\t-5\t-0.0125\n",
+         {"wheel": RIG}),
+        # a head with the wheel, a line of units
+        ("Report 12\nWheel radius [mm];150\nWheel width: 16,5 cm\nLugs;0;mm\nNormal load;80;N\n"
+         "\nSlip;F_DP;Torque;Sinkage\n-;N;N·m;mm\n0,1;11;3;5,5\n0,4;15;5;12,5\n", {}),
+        ("# wheel D=300 mm, b=165 mm, load 0.08 kN\nslip, F_{DP} / kN, torque/mN·m, sinkage [cm]\n"
+         "0.1, 0.011, 3000, 0.55\n0.4, 0.015, 5000, 1.25\n", {}),
+        # blanks, camel case, percent in the cells, rows without numbers
+        ("slipRatio normalLoad drawbarPull driveTorque wheelSinkage_mm\n"
+         "40% 80 15 5 12.5\n10% 80 11 3 5.5\n20% 80 - - -\n", {"wheel": RIG}),
+        ("Schlupf;Zugkraft;Last;Moment;Tiefe\n0,1;11;80;3;5,5\n0,4;15;80;5;12,5\n",
+         {"wheel": RIG, "columns": {"slip": "Schlupf", "pull": "Zugkraft", "load": "Last [N]",
+                                    "sinkage": "Tiefe [mm]"}}),
+        # speeds instead of slip: r ω = 0.1 m/s
+        ("omega [rad/s],carriage velocity (mm/s),Fz,Fx,torque,sinkage_mm\n"
+         "0.6666667,90,80,11,3,5.5\n0.6666667,60,80,15,5,12.5\n", {"wheel": RIG}),
+        ("wheel_surface_speed_mm_s,vx,Fz,Fx,torque,sinkage_mm\n100,0.09,80,11,3,5.5\n"
+         "-100,-0.06,80,15,5,12.5\n", {"wheel": RIG}),
+    ],
+)  # fmt: skip
+def test_one_set_of_tests_as_many_files(tmp_path, text, options):
+    data = read_wheel_data(write(tmp_path, text), **options)
+    order = np.argsort(data.slip)
+    assert (data.radius[0], data.width[0]) == pytest.approx((0.15, 0.165))
+    assert data.slip[order] == pytest.approx(TRUE["slip"], abs=1e-6)
+    assert data.load == pytest.approx(TRUE["load"])
+    for name in data.quantities:
+        assert data.measured[name][order] == pytest.approx(TRUE[name]), name
+    assert set(data.quantities) == {"pull", "torque", "sinkage"}
+
+
+def test_other_encodings(tmp_path):
+    for encoding in ("cp1252", "utf-16"):
+        path = tmp_path / "data.csv"
+        path.write_bytes("alpha (°),slip,lateral force,load\n5,.1,-3,20\n".encode(encoding))
+        assert np.degrees(read_wheel_data(path, wheel=WHEEL).slip_angle) == pytest.approx([5])
+
+
+@pytest.mark.parametrize(
+    "head", ["σ_Fx,Fx_N", "std(Fx),Fx_N", "Fx_sd_N,Fx_N", "Fx_N_std,Fx_N", "error Fx (N),Fx (N)"]
+)
+def test_standard_deviations(tmp_path, head):
+    data = read_wheel_data(write(tmp_path, f"slip,load,{head}\n.1,80,0.5,11\n"), wheel=WHEEL)
+    assert data.measured["pull"] == pytest.approx([11])
+    assert data.spread["pull"] == pytest.approx([0.5])
+
+
+def test_pull_that_falls_with_slip_has_its_sign_turned(tmp_path):
+    path = write(tmp_path, "slip,load,Fx\n0,80,6\n0.1,80,-9\n0.2,80,-12\n0.3,80,-14\n0.6,80,-13\n")
+    data = read_wheel_data(path, wheel=WHEEL)
+    assert data.measured["pull"] == pytest.approx([-6, 9, 12, 14, 13])
+    assert any("pulls are turned round" in note for note in data.notes)
+
+
+def test_lugs_in_the_comment_and_columns_not_used(tmp_path):
+    path = write(tmp_path, "# r 150 mm, 30 lugs of 15 mm\nslip,load,pull,h\n0.1,80,3,5\n")
+    data = read_wheel_data(path, wheel={"width": 0.1})
+    assert data.lug_height[0] == 0.015 and data.radius[0] == 0.15
+    assert "columns not used: h" in data.notes
+    smooth = read_wheel_data(write(tmp_path, GOOD), wheel=WHEEL)
+    assert any("taken as smooth" in note for note in smooth.notes)
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["slip_FL,slip_FR,Fz_FL_N,Fz_FR_N,torque_FL,torque_FR",
+     "FL.slip,FR.slip,FL.load [N],FR.load [N],FL.torque,FR.torque",
+     "slip front left,slip front right,load front left,load front right,"
+     "torque front left,torque front right",
+     "slip_1,slip_2,load_1,load_2,torque_1,torque_2"],
+)  # fmt: skip
+def test_wheels_side_by_side(tmp_path, head):
+    rows = "".join(f"2024-05-01 10:00:{k:02d},.1,.2,40,41,2,3\n" for k in range(4))
+    data = read_wheel_data(write(tmp_path, f"time,{head}\n{rows}"), wheel=WHEEL, window=2.0)
+    assert sorted(zip(data.slip.round(6), data.load, data.measured["torque"], strict=True)) == [
+        (0.1, 40, 2), (0.1, 40, 2), (0.2, 41, 3), (0.2, 41, 3),
+    ]  # fmt: skip
+
+
+def test_a_rig_s_log_gives_its_steady_part(tmp_path):
+    # two runs, each settling over 2 s; the second begins where time starts again
+    rng = np.random.default_rng(1)
+    lines = ["Time (s);omega [rpm];carriage velocity (mm/s);Fx (N);Fz (N);sinkage (mm)"]
+    for speed, pull in ((50, 10), (30, 14)):
+        for t in np.arange(0, 20, 0.1):
+            gone = 1 - np.exp(-t / 2)
+            noise = rng.normal(0, 1, 4)
+            cells = [t, 4 + 0.05 * noise[0], speed + noise[1], pull * gone + 0.5 * noise[2],
+                     80 + 2 * noise[3], 12 * gone]  # fmt: skip
+            lines.append(";".join(f"{c:.3f}".replace(".", ",") for c in cells))
+    data = read_wheel_data(write(tmp_path, "\n".join(lines)), wheel=RIG)
+    rim = 0.15 * 4 * math.pi / 30
+    for slip, pull in ((1 - 0.05 / rim, 10), (1 - 0.03 / rim, 14)):
+        rows = np.abs(data.slip - slip) < 0.05
+        assert 10 <= rows.sum() < 20
+        assert data.measured["pull"][rows] == pytest.approx(pull, rel=0.12)
+        assert data.measured["sinkage"][rows] == pytest.approx(0.012, rel=0.12)
+    assert any("not yet steady" in note for note in data.notes)
+
+
 GOOD = "slip,load,pull\n0.1,20,1\n"
 
 
@@ -141,18 +259,17 @@ GOOD = "slip,load,pull\n0.1,20,1\n"
         ("load,pull\n20,1\n", {}, "no column for the slip"),
         ("slip,load\n0.1,20\n", {}, "no column of a measured quantity"),
         ("slip,pull\n0.1,1\n", {}, "no column for the load.*--load"),
-        ("slip,load_lbf,pull\n0.1,20,1\n", {}, "'lbf' is no unit of load"),
-        ("slip,load,pull [lbf]\n0.1,20,1\n", {}, r"'lbf' is no unit of pull; n, kn"),
-        ("slip,load,torque_lbft\n0.1,20,1\n", {}, "'lbft' is no unit of torque"),
-        ("slip,load,pull\nnan,20,1\n", {}, "row 1: 'slip' is empty or not a number"),
-        ("slip,load,pull\n0.1,20,1\n0.2,,1\n", {}, "row 2: 'load' is empty"),
+        ("slip,load_stone,pull\n0.1,20,1\n", {}, "'stone' is no unit of load"),
+        ("slip,load,pull [stone]\n0.1,20,1\n", {}, r"'stone' is no unit of pull; n, kn"),
+        ("slip,load,torque_stone\n0.1,20,1\n", {}, "'stone' is no unit of torque"),
+        ("slip,load,pull\nnan,20,1\n", {}, "'slip' is empty in all rows"),
         ("slip,load,pull\n0.1,x,1\n", {}, "row 1: 'load' = 'x' is not a number"),
         ("slip,load,pull\n0.1,20,inf\n", {}, "'pull' is not finite"),
         ("slip,load,pull\n0.1,20,nan\n", {}, "no row has a measured value"),
         ("slip,load,pull\n0.1,20\n", {}, "row 1 has 2 cells"),
         ("slip,load,pull\n20,20,1\n", {}, "slip_percent"),
         ("slip,load,pull,beta\n0.1,20,1,15\n", {}, "slip_angle_deg"),
-        ("slip,load,pull\n0.1,-20,1\n", {}, "load = -20: above 0"),
+        ("slip,load,pull\n0.1,-20,1\n0.2,20,1\n", {}, "load = -20: above 0"),
         ("slip,load,sinkage\n0.1,20,15\n", {}, "sinkage_mm"),
         ("slip,load,pull,radius\n0.1,20,1,150\n", {"wheel": {"width": 0.1}}, "radius_mm"),
         ("quantity,slip,load,value\nsoup,0.1,20,1\n", {}, "quantity 'soup' is not known"),
@@ -165,6 +282,17 @@ GOOD = "slip,load,pull\n0.1,20,1\n"
         (GOOD, {"where": ["slip"]}, "COLUMN=VALUE"),
         (GOOD, {"where": ["slip<a"]}, "'a' is not a number"),
         (GOOD, {"slip_from": "x"}, "auto, heading or travel"),
+        (GOOD, {"columns": {"pul": "pull"}}, "no quantity 'pul'; did you mean 'pull'"),
+        (GOOD, {"columns": {"pull": "pul"}}, "no column 'pul'; did you mean 'pull'"),
+        (GOOD, {"columns": {"pull": "pull [m]"}}, "'m' is no unit of pull"),
+        ("slip,load,pull,pull\n0.1,80,1,2\n", {}, "two columns are called 'pull'"),
+        ("slip,load,pull\n0,1,80,6\n", {}, "decimal comma need semicolons"),
+        ("slip,load,pull\n0.1,0.08,6\n", {}, "load_kn"),
+        ("slip,load,sinkage\n0.1,80,5.5e-6\n", {}, "sinkage_mm"),
+        ("slip,load,pull\n0.1,80,9000\n", {}, "20 times the load"),
+        ("wheel_speed,v,Fz,Fx\n1,.1,80,4\n", {}, "'wheel_speed' is not used: say its unit"),
+        ("omega,v,Fz,Fx\n0,0,80,4\n", {}, "all speeds are 0"),
+        ("time,slip,load,pull\n,0.1,80,4\n", {}, "'time' is empty"),
     ],
 )
 def test_defects_are_said_in_one_sentence(tmp_path, text, options, said):

@@ -1,0 +1,75 @@
+"""Operating points of wheels from a run of marsyard on soil: means over windows of time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from marsyard.analysis.wheel_columns import QUANTITIES
+from marsyard.analysis.wheel_data import WheelData
+from marsyard.analysis.wheel_table import parse_condition
+from marsyard.errors import InputError
+
+
+def from_run(
+    path: Path, given: Mapping[str, float], where: Sequence[str], window: float
+) -> WheelData:
+    """Operating points of a run on soil: means over windows of time, wheel by wheel."""
+    from marsyard.results import open_results
+
+    ds = open_results(path)
+    names = {
+        "slip": "slip_ratio", "slip_angle": "slip_angle", "load": "wheel_load",
+        "pull": "drawbar_pull", "side": "side_force", "torque": "driving_torque",
+        "sinkage": "sinkage",
+    }  # fmt: skip
+    for name in ("slip_ratio", "wheel_load"):
+        if name not in ds:
+            raise InputError(f"{path}: the run has no '{name}'; a run on soil is expected")
+    for key in ("radius", "width"):
+        if key not in given:
+            raise InputError(f"{path}: a run does not tell the wheel's {key}; give --wheel {key}=…")
+    names = {k: v for k, v in names.items() if v in ds}
+    time, wheels = ds["time"].values, [str(w) for w in ds["wheel"].values]
+    chosen = [parse_condition(c) for c in where]
+    for column, _ in chosen:
+        if column not in ("wheel", "time"):
+            raise InputError(f"where: a run has no column '{column}'; valid: wheel, time.")
+    columns: dict[str, list[float]] = {k: [] for k in names}
+    bins = np.floor((time - time[0]) / window).astype(int)
+    for w, wheel in enumerate(wheels):
+        for b in np.unique(bins):
+            rows = bins == b
+            cells = {"wheel": wheel, "time": f"{time[rows].mean():g}"}
+            if not all(test(cells[column]) for column, test in chosen):
+                continue
+            means = {
+                k: _mean(ds[v].transpose("time", "wheel").values[rows, w]) for k, v in names.items()
+            }
+            if means["load"] > 0 and math.isfinite(means["slip"]):
+                for key, value in means.items():
+                    columns[key].append(value)
+    arrays = {k: np.array(v) for k, v in columns.items()}
+    if not len(arrays["slip"]):
+        raise InputError(f"{path}: no wheel is on soil in the rows chosen")
+    n = len(arrays["slip"])
+    data = WheelData(
+        str(path),
+        radius=np.full(n, given["radius"]),
+        width=np.full(n, given["width"]),
+        lug_height=np.full(n, given.get("lug_height", 0.0)),
+        load=np.full(n, given["load"]) if "load" in given else arrays["load"],
+        slip=np.clip(arrays["slip"], -1, 1),
+        slip_angle=arrays.get("slip_angle", np.zeros(n)),
+        measured={q: arrays[q] for q in QUANTITIES if q in arrays},
+        notes=(f"means over {window:g} s of a run, wheel by wheel",),
+    )
+    return data
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else math.nan
