@@ -4,22 +4,28 @@
 
 over pull, side force, torque and sinkage q, operating points i and the free parameters p. The
 error e_q of a quantity is, unless stated, its pooled standard deviation where the file has one,
-and else a twentieth of its range; priors are Gaussian, for a parameter searched by its logarithm
-in the logarithm (relative σ). What the errors do is weigh the quantities against each other; how
-large the scatter really is comes from the fit (see `fit`).
+else the scatter of rows that repeat one another where there are five or more, and else a twentieth
+of its range. Rows with a standard deviation of their own, σ_i, have e_qi² = (σ_i² + e_q²)/2: those
+of three runs or so are too rough to be taken alone. Priors are Gaussian, for a parameter searched
+by its logarithm in the logarithm (relative σ). What the errors do is weigh the quantities against
+each other; how large the scatter really is comes from the fit (see `fit`).
 
 Search: scipy's trust region with bounds (trf), from the start values and from the best of a Latin
-hypercube over the bounds (seeded). A set of parameters with which a wheel cannot carry its load is
-not refused: its forces are those at the greatest depth, and the missing part of the load counts.
-Where the zero of the sinkage is not known, `sinkage_offset` is searched for, too.
+hypercube over the bounds (seeded), until four of them agree. A set of parameters with which a wheel
+cannot carry its load is not refused: its forces are those at the greatest depth, and the missing
+part of the load counts. Where the zero of the sinkage is not known, `sinkage_offset` is searched
+for, too.
 
 Bootstrap: fitted values plus residuals drawn anew, quantity by quantity, blown up by √(n/(n − p));
 each set is fitted from the optimum, and the interval is that from 2.5 to 97.5 % of the values.
 
-Start values of what is not given, each said in the notes of the fit: soil `lunar_nominal`; exit
-rule "height" with 0.2 for a smooth wheel and 1.1 for one with lugs (middles of what Ishigami,
-Mizuuchi and Yoshida fitted in 2005), for the model ding "angle" with 0, as its source has it;
-peak_0 0.4, peak_1 0.15 (Ishigami et al. 2007).
+Start values of what is not given, each said in the notes of the fit: soil `lunar_nominal`; peak_0
+0.4, peak_1 0.15 (Ishigami et al. 2007); the exit rule. No exit value holds for a kind of wheel:
+Ishigami, Mizuuchi and Yoshida (2005) fitted "height" 0.1 to 0.3 to a smooth wheel and 1.0 to 1.2 to
+paddles, but Ding et al. (2011) let contact end at the lowest point also with lugs, and a fit to
+their wheel says the same. It is therefore searched for by default, from "height" 0.2 (smooth) or
+1.1 (lugs) on; by the model ding it is "angle" 0, as its source has it. Where it is neither given
+nor searched for, a warning says what was assumed and how much pull hangs on it.
 """
 
 from __future__ import annotations
@@ -45,6 +51,10 @@ EXIT_SMOOTH, EXIT_LUGS, EXIT_DING = Exit("height", 0.2), Exit("height", 1.1), Ex
 LOOKED_AT = 12
 #: residuals per missing part of the load
 SHORT = 50.0
+#: searches that agree in their cost within this part are enough when they are four
+AGREE, ENOUGH = 1e-3, 4
+#: exit values of the literature, rule "height"
+EXIT_RANGE = (0.0, 1.2)
 #: nearer to a bound than this part of the range counts as on it
 AT_BOUND = 1e-4
 
@@ -103,8 +113,10 @@ class _Problem:
     fixed: Mapping[str, float]
     prior: Mapping[str, tuple[float, float]]
     stated: Mapping[str, float]
+    errors: Mapping[str, np.ndarray]  # of each row, SI
     gravity: float
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     def start(self) -> np.ndarray:
         u = np.array([p.to_unit(self.values[p.name]) for p in self.free])
@@ -127,9 +139,9 @@ class _Problem:
         computed, short = self.compute(self.at(u))
         measured = measured or self.data.measured
         parts = []
-        for name, error in self.stated.items():
+        for name, error in self.errors.items():
             known = np.isfinite(measured[name])
-            off = (computed[name][known] - measured[name][known]) / error
+            off = (computed[name][known] - measured[name][known]) / error[known]
             parts.append(off + SHORT * short[known])
         return np.concatenate(parts)
 
@@ -243,7 +255,7 @@ def _problem(
         if MODELS[model][2]:
             notes.append(f"start values of the soil are those of {START_SOIL}")
     begin = soil if isinstance(soil, Soil) else load_soil(soil)
-    names = list(free) or list(default_free(model, _informative(data), data.relative_sinkage))
+    names = list(free) or list(_default_free(model, data, fix))
     chosen = [searchable(model, name) for name in names]
     if len({p.name for p in chosen}) != len(chosen):
         raise InputError("free: a parameter is named twice")
@@ -257,9 +269,12 @@ def _problem(
             notes.append("the zero of the sinkage is not known; sinkage_offset is searched for")
     _check_choice(data, model, [p.name for p in chosen], fixed)
     exits = tuple(exit or default_exit(model, size[2]) for size, _ in data.wheels())
-    if exit is None and "strength" in MODELS[model][2] and "exit" not in fixed:
-        said = ", ".join(f"{e.rule}:{e.value:g}" for e in dict.fromkeys(exits))
-        notes.append(f"the exit rule is {said} (not given)")
+    assumed = exit is None and "strength" in MODELS[model][2] and "exit" not in fixed
+    if assumed and any(p.name == "exit" for p in chosen):
+        notes.append(f"the exit value is searched for, from {_said(exits)} on")
+        assumed = False
+    if any(p.name == "n2" for p in chosen) and "n2" not in free:
+        notes.append("n2, sinkage by side slip, is searched for; --fix n2=0 leaves it out")
     if len(exits) > 1 and any(p.name == "exit" for p in chosen):
         notes.append("one exit value is searched for, for all wheels of the data")
     values = _start_values(data, model, begin, chosen, fixed, exits, notes)
@@ -273,8 +288,8 @@ def _problem(
             f"identify: {len(chosen)} free parameters, but only {count} measured values; free fewer"
         )
     problem = _Problem(
-        data, model, begin, exits, values, tuple(chosen), fixed, beliefs, stated, gravity,
-        tuple(notes),
+        data, model, begin, exits, values, tuple(chosen), fixed, beliefs, stated,
+        _row_errors(data, stated, errors), gravity, tuple(notes),
     )  # fmt: skip
     if any(p.name == "sinkage_offset" for p in chosen):
         # the best zero for the start values
@@ -283,7 +298,35 @@ def _problem(
         problem = replace(problem, values={**values, "sinkage_offset": off})
     for i in range(len(exits)):
         problem.wheel_model(values, i)
-    return problem
+    return replace(problem, warnings=(_exit_warning(problem),)) if assumed else problem
+
+
+def _default_free(model: str, data: WheelData, fix: Mapping[str, float]) -> list[str]:
+    known = np.isfinite(data.measured.get("sinkage", np.full(len(data), np.nan)))
+    aside = len(np.unique(np.round(np.degrees(np.abs(data.slip_angle[known]))))) > 1
+    names = default_free(model, _informative(data), data.relative_sinkage, aside)
+    held = {find(model, name, "fix").name for name in fix}
+    return [name for name in names if name not in held]
+
+
+def _said(exits: tuple[Exit, ...]) -> str:
+    return ", ".join(f"{e.rule}:{e.value:g}" for e in dict.fromkeys(exits))
+
+
+def _exit_warning(problem: _Problem) -> str:
+    """What was assumed about the exit, and how much pull hangs on it."""
+    data, pulls = problem.data, []
+    for value in EXIT_RANGE:
+        exits = (Exit("height", value),) * len(problem.exits)
+        computed, _ = replace(problem, exits=exits).compute(problem.values)
+        pulls.append(computed["pull"])
+    at = int(np.argmax(np.abs(pulls[1] - pulls[0])))
+    low, high = pulls[0][at], pulls[1][at]
+    return (
+        f"the exit rule is assumed, {_said(problem.exits)}; from height:{EXIT_RANGE[0]:g} to "
+        f"height:{EXIT_RANGE[1]:g} (what the literature has) the pull at slip {data.slip[at]:.2g} "
+        f"goes from {low:.3g} to {high:.3g} N with the start values; give --exit or free it"
+    )
 
 
 def default_exit(model: str, lug_height: float) -> Exit:
@@ -404,11 +447,39 @@ def _stated(data: WheelData, errors: Mapping[str, float]) -> dict[str, float]:
         known = np.isfinite(spread) & np.isfinite(values)
         if known.any():
             out[name] = float(np.sqrt(np.mean(spread[known] ** 2)))
+        elif scatter := _repeats(data, name):
+            out[name] = scatter
         else:
             span = np.nanmax(values) - np.nanmin(values)
             out[name] = 0.05 * float(span or np.nanmax(np.abs(values)) or 1.0)
     if not out:
         raise InputError("error: every quantity is left out; nothing is to be fitted")
+    return out
+
+
+def _repeats(data: WheelData, name: str) -> float:
+    """Pooled standard deviation of rows that repeat one another; 0 where there are too few."""
+    sizes = [data.radius, data.width, data.lug_height, np.round(data.load / data.load.mean(), 2)]
+    sizes += [np.round(data.slip, 2), np.round(np.degrees(data.slip_angle), 1)]
+    known = np.isfinite(data.measured[name])
+    index = np.unique(np.stack(sizes, axis=1)[known], axis=0, return_inverse=True)[1].reshape(-1)
+    values = data.measured[name][known]
+    count = np.bincount(index)
+    off = values - (np.bincount(index, values) / np.maximum(count, 1))[index]
+    freedom = int(np.sum(count - 1))
+    return math.sqrt(float(np.sum(off**2)) / freedom) if freedom >= 5 else 0.0
+
+
+def _row_errors(
+    data: WheelData, stated: Mapping[str, float], errors: Mapping[str, float]
+) -> dict[str, np.ndarray]:
+    """The error of each row, see the module's head."""
+    out = {}
+    for name, error in stated.items():
+        own = data.spread.get(name, np.full(len(data), np.nan))
+        if name in errors:
+            own = np.full(len(data), np.nan)
+        out[name] = np.sqrt(0.5 * (np.where(np.isfinite(own), own, error) ** 2 + error**2))
     return out
 
 
@@ -430,6 +501,9 @@ def _search(
     for i, point in enumerate(points):
         tell(i, len(points), "searching")
         found.append(_minimise(problem, point))
+        least = min(cost for _, cost in found)
+        if sum(cost <= (1 + AGREE) * least for _, cost in found) >= ENOUGH:
+            break
     tell(len(points), len(points), "searching")
     found.sort(key=lambda pair: pair[1])
     best, _ = _minimise(problem, found[0][0], tight=True)
@@ -479,7 +553,7 @@ def _bootstrap(
     pools = {}
     for name in problem.stated:
         known = np.isfinite(data.measured[name])
-        off = (data.measured[name] - computed[name])[known]
+        off = ((data.measured[name] - computed[name]) / problem.errors[name])[known]
         pools[name] = (known, blow_up * (off - off.mean()))
     out = []
     for i in range(count):
@@ -487,7 +561,8 @@ def _bootstrap(
         drawn = dict(data.measured)
         for name, (known, pool) in pools.items():
             values = np.full(len(data), np.nan)
-            values[known] = computed[name][known] + rng.choice(pool, known.sum())
+            noise = problem.errors[name][known] * rng.choice(pool, known.sum())
+            values[known] = computed[name][known] + noise
             drawn[name] = values
         best, _ = _minimise(problem, u, drawn, steps=25)
         out.append([p.from_unit(x) for p, x in zip(free, best, strict=True)])
@@ -529,7 +604,7 @@ def _result(
         found.append(Found(p, value, start, low, high, error, "", prior, boot))
     values = problem.at(u)
     computed, short = problem.compute(values)
-    warnings = warn(found, sure, sure.sigma, quantile)
+    warnings = [*problem.warnings, *warn(found, sure, sure.sigma, quantile)]
     if np.any(short > 0):
         warnings.insert(
             0,

@@ -4,6 +4,7 @@ Soil numbers go by their usual letters or by their names in a soil file:
 
     c cohesion [Pa]             phi friction_angle [deg]       K shear_modulus [mm]
     Ky shear_modulus_lateral    n exponent                     n1 exponent_slip
+    n2 exponent_side
     k k_c/b + k_φ in one [N/m^(n+2)]: what wheels of one width can tell; k_c and k_phi apart need
       wheels of several widths                                 density [kg/m³]
 
@@ -91,6 +92,7 @@ _SOIL = (
     ),
     Parameter("n", "soil", "exponent", 0.1, 2.5),
     Parameter("n1", "soil", "exponent_slip", 0.0, 2.5),
+    Parameter("n2", "soil", "exponent_side", 0.0, 2.5),
     Parameter(
         "k", "soil", "k", 1e3, 1e10, log=True, unit="N/m^(n+2)", dimension="frictional_modulus"
     ),
@@ -103,7 +105,8 @@ _SOIL = (
 )  # fmt: skip
 _NEEDS = {
     "c": "strength", "phi": "strength", "K": "shear", "Ky": "shear", "density": "shear",
-    "n": "sinkage", "k": "sinkage", "k_c": "sinkage", "k_phi": "sinkage", "n1": "shear",
+    "n": "sinkage", "k": "sinkage", "k_c": "sinkage", "k_phi": "sinkage", "n1": "sinkage",
+    "n2": "sinkage",
 }  # fmt: skip
 _WHEEL = (
     Parameter("exit", "wheel", "exit", 0.0, 2.0),
@@ -210,7 +213,7 @@ DEFAULT_FREE: dict[str, tuple[str, ...]] = {
     "wong_reece": ("phi", "K", "k", "n1", "exit"),
     "ishigami": ("phi", "K", "k", "n1", "exit"),
     "ding": ("phi", "K", "k", "n1", "c_P1", "c_P2"),
-    "magic_formula": ("k", "peak_x", "stiff_x", "offset_x", "torque_0", "torque_1"),
+    "magic_formula": ("k", "n1", "peak_x", "stiff_x", "offset_x", "torque_0", "torque_1"),
     "rigid_slip": ("friction", "slip_stiffness", "rolling", "stiffness"),
 }
 #: added where side forces were measured
@@ -224,18 +227,26 @@ SIDE_FREE: dict[str, tuple[str, ...]] = {
 
 
 def default_free(
-    model: str, measured: tuple[str, ...], relative_sinkage: bool = False
+    model: str,
+    measured: tuple[str, ...],
+    relative_sinkage: bool = False,
+    sinkage_aside: bool = False,
 ) -> tuple[str, ...]:
-    """What is searched for where nothing is said, for these measured quantities."""
+    """What is searched for where nothing is said, for these measured quantities.
+
+    sinkage_aside: sinkages were measured at several slip angles.
+    """
     if model not in MODELS:
         raise InputError(f"model '{model}'; {suggest(model, MODELS)}")
     names = DEFAULT_FREE[model] + (SIDE_FREE[model] if "side" in measured else ())
+    if sinkage_aside and "sinkage" in MODELS[model][2]:
+        names += ("n2",)
     gone = set()
     if "torque" not in measured:
         gone |= {"torque_0", "torque_1"}
-    # these models' sinkage does not depend on slip: without its zero it says nothing
-    if model in ("magic_formula", "rigid_slip") and (relative_sinkage or "sinkage" not in measured):
-        gone |= {"k", "stiffness"}
+    # this model's sinkage does not depend on slip: without its zero it says nothing
+    if model == "rigid_slip" and (relative_sinkage or "sinkage" not in measured):
+        gone |= {"stiffness"}
     # forces alone do not tell how deep the wheel is, nor, without torque, where the pull comes from
     if "sinkage" not in measured:
         gone |= {"k", "n1"}

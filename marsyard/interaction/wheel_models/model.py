@@ -100,42 +100,40 @@ def wheel_forces(model, wheel, soil, own, z, v_x, v_y, w, camber, out):
 def sinkage_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
     """Sinkage [m] at which the wheel carries `load` [N], its forces in `out`; NaN if it cannot.
 
-    Regula falsi with the Illinois weights between the surface and DEEPEST radii.
+    The first crossing between the surface and DEEPEST radii, bracketed by sinkages that grow four
+    times; then regula falsi with the Illinois weights on ln F_z over ln z, nearly a straight line.
     """
     if load <= 0.0:
         wheel_forces(model, wheel, soil, own, 0.0, v_x, v_y, w, camber, out)
         return 0.0
-    low, high = 0.0, 1e-4 * wheel[RADIUS]
-    f_low = -load
-    f_high = f_low
-    # a first bracket: sinkages grow fast enough
+    least, deepest = 1e-12 * load, DEEPEST * wheel[RADIUS]
+    low, high = TOUCH * wheel[RADIUS], 1e-3 * wheel[RADIUS]
+    g_low = math.log(least / load)
     while True:
         wheel_forces(model, wheel, soil, own, high, v_x, v_y, w, camber, out)
-        f_high = out[F_Z] - load
-        if f_high >= 0.0:
+        g_high = math.log(max(out[F_Z], least) / load)
+        if g_high >= 0.0:
             break
-        if high >= DEEPEST * wheel[RADIUS]:
+        if high >= deepest:
             return math.nan
-        low, f_low = high, f_high
-        high = min(2.0 * high, DEEPEST * wheel[RADIUS])
-    side = 0
-    for _ in range(60):
-        if f_high == 0.0:
-            return high
-        z = (low * f_high - high * f_low) / (f_high - f_low)
+        low, g_low = high, g_high
+        high = min(4.0 * high, deepest)
+    side, z = 0, high
+    for _ in range(80):
+        z = low * (high / low) ** (g_low / (g_low - g_high))
         wheel_forces(model, wheel, soil, own, z, v_x, v_y, w, camber, out)
-        f = out[F_Z] - load
-        if abs(f) <= 1e-12 * load or high - low < 1e-13 * wheel[RADIUS]:
+        if abs(out[F_Z] - load) <= 1e-12 * load or high - low < 1e-13 * wheel[RADIUS]:
             return z
-        if f > 0.0:
-            high, f_high = z, f
+        g = math.log(max(out[F_Z], least) / load)
+        if g > 0.0:
+            high, g_high = z, g
             if side == 1:
-                f_low *= 0.5
+                g_low *= 0.5
             side = 1
         else:
-            low, f_low = z, f
+            low, g_low = z, g
             if side == -1:
-                f_high *= 0.5
+                g_high *= 0.5
             side = -1
     return z
 
