@@ -78,7 +78,25 @@ def _description(fit: Fit) -> str:
         for q, value in fit.after.items()
     )
     text = f"Root mean square misfit: {after}. Valid for the wheels, loads and slips of the data."
+    text += f" Use it with {use(fit)}."
     return " ".join([text, *(w[0].upper() + w[1:] + "." for w in fit.warnings)])
+
+
+def use(fit: Fit) -> str:
+    """What stands beside the soil in a scenario: the model and the tread it was found with."""
+    wheel = fit.models[0].wheel
+    text = f"interaction.wheel: {{model: {fit.model}"
+    if "strength" in MODELS[fit.model][2]:
+        text += f", exit: {{rule: {wheel.exit.rule}, value: {wheel.exit.value:.4g}}}"
+        others = {
+            m.wheel.lug_height: m.wheel.exit for m in fit.models if m.wheel.exit != wheel.exit
+        }
+        for height, leave in others.items():
+            text += f" (with lugs of {height * 1e3:g} mm {leave.rule}, {leave.value:.4g})"
+    for name in ("shear_share", "lug_share"):
+        if any(f.name == name for f in fit.found) or name in fit.fixed:
+            text += f", {name}: {getattr(wheel, name):.4g}"
+    return text + "}"
 
 
 def _numbers(fit: Fit) -> dict[str, Any]:
@@ -105,7 +123,7 @@ def _numbers(fit: Fit) -> dict[str, Any]:
             old = known[name]
             entry["provenance"] = old.get("provenance", "published")
             entry["source"] = f"not identified; that of {fit.start_soil.name}: {old.get('source')}"
-        elif name == "exponent_slip" and value == 0:
+        elif name in ("exponent_slip", "exponent_side") and value == 0:
             continue
         else:
             source = f"not identified; that of the soil {fit.start_soil.name}"
@@ -205,28 +223,46 @@ def save_figures(fit: Fit, folder: Path) -> list[FigureFile]:
     ]
 
 
+def over_angle(fit: Fit) -> bool:
+    """Whether the data go over slip angles at a few slips, rather than the other way round."""
+    angles = np.unique(np.round(np.degrees(np.abs(fit.data.slip_angle))))
+    slips = np.unique(np.round(fit.data.slip / 0.02))
+    return len(angles) > max(len(slips), 3)
+
+
+def load_groups(load: np.ndarray) -> np.ndarray:
+    """Loads that belong together, int[n]: a new group begins where the next is a tenth more."""
+    order = np.argsort(load)
+    jumps = np.diff(load[order]) > 0.1 * load[order][:-1]
+    out = np.zeros(len(load), dtype=int)
+    out[order] = np.concatenate([[0], np.cumsum(jumps)])
+    return out
+
+
 def groups(fit: Fit) -> list[tuple[str, int, np.ndarray]]:
-    """Points that belong to one curve: label, number of the wheel, rows; slip angle by degree."""
+    """Points that belong to one curve: label, number of the wheel, rows.
+
+    One of a wheel, a load and a slip angle (to the degree); of a slip where the curves go over it.
+    """
     data, out = fit.data, []
     wheels = data.wheels()
     degrees = np.round(np.degrees(np.abs(data.slip_angle))).astype(int)
-    loads = np.unique(np.round(data.load))
-    by_load = len(loads) <= 6
+    across = over_angle(fit)
+    keys = np.round(data.slip / 0.02) * 0.02 if across else degrees
+    heavy = load_groups(data.load)
     for i, (size, rows) in enumerate(wheels):
-        for angle in np.unique(degrees[rows]):
-            for load in loads if by_load else [None]:
-                some = rows & (degrees == angle)
-                if load is not None:
-                    some = some & (np.round(data.load) == load)
-                if not some.any():
-                    continue
+        for key in np.unique(keys[rows]):
+            for load in np.unique(heavy[rows & (keys == key)]):
+                some = rows & (keys == key) & (heavy == load)
                 words = []
                 if len(wheels) > 1:
                     words.append(f"r {size[0] * 1e3:g} mm, lugs {size[2] * 1e3:g} mm")
-                if degrees.any():
-                    words.append(f"{angle}°")
-                if by_load and len(loads) > 1:
-                    words.append(f"{load:g} N")
+                if across:
+                    words.append(f"slip {key:.2g}")
+                elif degrees.any():
+                    words.append(f"{key}°")
+                if heavy.max() > 0:
+                    words.append(f"{data.load[heavy == load].mean():.3g} N")
                 out.append((", ".join(words), i, some))
     return out
 
@@ -243,11 +279,12 @@ def _canvas(width: float, height: float) -> Canvas:
 def _panels(fit: Fit) -> tuple[Canvas, list[tuple[str, Axes]]]:
     names = fit.data.quantities
     canvas = _canvas(max(3.4 * len(names), 5.0), 3.5)
+    over = "slip angle [°]" if over_angle(fit) else "slip"
     axes = canvas.subplots(1, len(names), squeeze=False)[0]
     for ax, name in zip(axes, names, strict=True):
         plain(ax)
         ax.yaxis.set_label_coords(-0.15, 0.5)
-        ax.set_xlabel("slip", fontsize=FONT)
+        ax.set_xlabel(over, fontsize=FONT)
         ax.set_ylabel(f"{QUANTITIES[name][3]} [{QUANTITIES[name][2]}]", fontsize=FONT)
     return canvas, list(zip(names, axes, strict=True))
 
@@ -266,12 +303,12 @@ def draw_fit(fit: Fit) -> Canvas:
     for name, ax in panels:
         factor = QUANTITIES[name][1]
         for (label, wheel, rows), colour in zip(found, colours, strict=False):
-            slip, y = fit.data.slip[rows], factor * fit.data.measured[name][rows]
-            ax.plot(slip, y, ".", color=colour, ms=6, label=label)
+            at, y = _abscissa(fit)[rows], factor * fit.data.measured[name][rows]
+            ax.plot(at, y, ".", color=colour, ms=6, label=label)
             if not np.isfinite(y).any():
                 continue
             if len(found) > CURVES:
-                ax.plot(slip, factor * fit.computed[name][rows], "x", color=colour, ms=4)
+                ax.plot(at, factor * fit.computed[name][rows], "x", color=colour, ms=4)
                 continue
             for models, line, offset in (
                 (fit.start_models, "--", fit.start_offset),
@@ -284,21 +321,34 @@ def draw_fit(fit: Fit) -> Canvas:
         _limit(ax, factor * fit.data.measured[name], factor * fit.computed[name])
     if len(found) > 1:
         title = "slip angle" if found[0][0].endswith("°") else None
-        columns = 2 if max(len(label) for label, *_ in found) < 8 else 1
-        panels[-1][1].legend(fontsize=FONT - 2, title=title, title_fontsize=FONT - 2, ncols=columns)
+        columns = max(1, min(len(found), 60 // max(len(label) for label, *_ in found)))
+        marks, labels = panels[0][1].get_legend_handles_labels()
+        canvas.legend(marks, labels, loc="outside lower center", fontsize=FONT - 2, title=title,
+                      title_fontsize=FONT - 2, ncols=columns)  # fmt: skip
     canvas.suptitle(f"{fit.data.name}: {fit.model}", fontsize=FONT + 1, fontweight="bold")
     return canvas
+
+
+def _abscissa(fit: Fit) -> np.ndarray:
+    """What the figures go over: slip, or the size of the slip angle [deg]."""
+    return np.degrees(np.abs(fit.data.slip_angle)) if over_angle(fit) else fit.data.slip
 
 
 def _curve(
     fit: Fit, model: WheelModel, rows: np.ndarray, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A quantity over slip for a group of points, its load between those of the points."""
-    data = fit.data
-    order = np.argsort(data.slip[rows])
-    slips, loads = data.slip[rows][order], data.load[rows][order]
-    x = np.linspace(slips[0], slips[-1], 60) if len(slips) > 1 else slips
-    forces = model.under_load(np.interp(x, slips, loads), x, float(np.mean(data.slip_angle[rows])))
+    """A quantity over slip (or slip angle) for a group of points, its load between theirs."""
+    data, at = fit.data, _abscissa(fit)[rows]
+    order = np.argsort(at)
+    at, loads = at[order], data.load[rows][order]
+    x = np.linspace(at[0], at[-1], 60) if len(at) > 1 else at
+    angle = data.slip_angle[rows]
+    slip: Any = x
+    aside: Any = float(np.mean(angle))
+    if over_angle(fit):
+        slip = np.interp(x, at, data.slip[rows][order])
+        aside = np.radians(x) * (1.0 if np.sum(angle) >= 0 else -1.0)
+    forces = model.under_load(np.interp(x, at, loads), slip, aside)
     columns = {"pull": "drawbar_pull", "side": "side_force"}
     return x, np.asarray(getattr(forces, columns.get(name, name)))
 
@@ -319,7 +369,7 @@ def draw_residuals(fit: Fit) -> Canvas:
         factor = QUANTITIES[name][1]
         measured = fit.data.measured[name]
         for (_, _, rows), colour in zip(found, _colours(len(found)), strict=False):
-            x = fit.data.slip[rows]
+            x = _abscissa(fit)[rows]
             for computed, fill in ((fit.computed_start, "none"), (fit.computed, colour)):
                 ax.plot(
                     x, factor * (computed[name] - measured)[rows], "o", ms=4, mec=colour, mfc=fill

@@ -219,7 +219,7 @@ DEFAULT_FREE: dict[str, tuple[str, ...]] = {
 #: added where side forces were measured
 SIDE_FREE: dict[str, tuple[str, ...]] = {
     "wong_reece": ("Ky",),
-    "ishigami": ("Ky",),
+    "ishigami": ("Ky", "slope_x"),
     "ding": ("Ky",),
     "magic_formula": ("peak_y", "stiff_y", "combine_x", "combine_y"),
     "rigid_slip": (),

@@ -222,7 +222,8 @@ def _wrong_unit(
     # a single letter with something else in its bracket is something else
     if bracket and len(alias) > 1:
         raise InputError(f"{file}: column '{name}': '{bracket}' is no unit of {keys[0]}; {allowed}")
-    if len(alias) < 3 or "_" in rest:
+    # grouser_count, lug_spacing
+    if len(alias) < 3 or "_" in rest or alias in ("lug", "grouser"):
         return None
     if not rest:
         return f"column '{name}' is not used: say its unit ({allowed})"

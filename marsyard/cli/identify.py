@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 def identify(
     data: str = typer.Argument(
-        help="A CSV file of wheel tests, or the folder of a run on soil (columns: "
-        "docs/how-to/identify.md)."
+        help="A CSV file of wheel tests or a log over time, or the folder of a run on soil."
     ),
     model: str = typer.Option(
         "wong_reece", "--model", "-m",
@@ -40,8 +39,8 @@ def identify(
     ),
     load: str = typer.Option("", help="Load of the wheel where the file does not say, e.g. 65N."),
     exit: str = typer.Option(
-        "", help="Exit rule and value, height:0.2 or angle:0 [default: height, 0.2 smooth, 1.1 "
-        "with lugs; angle:0 for ding].",
+        "", help="Exit rule and value, height:0.2 or angle:0 [default: searched for, rule height; "
+        "angle:0 for ding; what is assumed is said].",
     ),
     column: list[str] = typer.Option(
         None, help="A column whose name is not understood: --column 'pull=Zugkraft [N]'.",
@@ -62,6 +61,12 @@ def identify(
     ),
 ) -> None:  # fmt: skip
     """Find the parameters with which a wheel model fits measured wheels.
+
+    DATA has a row per operating point (or moment) and columns by name, in any order, with a unit:
+    slip or slip_percent (or omega and travel speed), load, at least one of drawbar_pull (Fx, DP),
+    side_force (Fy), torque, sinkage; perhaps slip_angle_deg (beta), radius, width, lug_height,
+    …_sd, time_s. So "Fx_N", "drawbar pull (kN)", "sinkage_mm"; SI where no unit is said. Commas,
+    semicolons, tabs; decimal comma; # comments. Other columns are ignored.
 
     Prints values with 95 % intervals, errors before and after, and warnings about what the data
     cannot tell; writes soil.yaml (to use at once), fit.json, points.csv, figures and report.html.
@@ -154,6 +159,7 @@ def _print(fit: Fit, folder: Path, page: Path) -> None:
         error_rows,
         parameter_heads,
         parameter_rows,
+        use,
     )
 
     console = Console()
@@ -173,6 +179,7 @@ def _print(fit: Fit, folder: Path, page: Path) -> None:
     for text in fit.warnings:
         console.print(f"warning: {text}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"soil: {folder / 'soil.yaml'}", highlight=False, soft_wrap=True)
+    console.print(f"use it with: {use(fit)}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
 
 
