@@ -62,7 +62,7 @@ CHAPTERS = (
     ("interaction.solver", "ContactSolver"),
     ("interaction.soil", "SoilContact"),
     ("interaction.wheel", "WheelLaw"),
-    ("interaction.wheel.exit", "ExitRule"),
+    ("interaction.wheel.exit", "Exit"),
     ("control: a law of torque", "TorqueLaw"),
     ("control: a law of speed", "SpeedLaw"),
     ("motors.NAME", "DCMotor"),

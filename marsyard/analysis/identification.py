@@ -27,7 +27,7 @@ Ishigami, Mizuuchi and Yoshida (2005) fitted "height" 0.1 to 0.3 to a smooth whe
 paddles, but Ding et al. (2011) let contact end at the lowest point also with lugs, and a fit to
 their wheel says the same. It is therefore searched for by default, from "height" 0.2 (smooth) or
 1.1 (lugs) on; by the model ding it is "angle" 0, as its source has it. Where it is neither given
-nor searched for, a warning says what was assumed and how much pull hangs on it.
+nor searched for, a warning (for ding a note) says what was assumed and how much pull hangs on it.
 """
 
 from __future__ import annotations
@@ -300,7 +300,12 @@ def _problem(
         problem = replace(problem, values={**values, "sinkage_offset": off})
     for i in range(len(exits)):
         problem.wheel_model(values, i)
-    return replace(problem, warnings=(_exit_warning(problem),)) if assumed else problem
+    if not assumed:
+        return problem
+    # contact to the lowest point is part of what ding's source says
+    if model == "ding":
+        return replace(problem, notes=(*problem.notes, _exit_said(problem)))
+    return replace(problem, warnings=(_exit_said(problem),))
 
 
 def _default_free(model: str, data: WheelData, fix: Mapping[str, float]) -> list[str]:
@@ -312,10 +317,10 @@ def _default_free(model: str, data: WheelData, fix: Mapping[str, float]) -> list
 
 
 def _said(exits: tuple[Exit, ...]) -> str:
-    return ", ".join(f"{e.rule}:{e.value:g}" for e in dict.fromkeys(exits))
+    return ", ".join(str(e) for e in dict.fromkeys(exits))
 
 
-def _exit_warning(problem: _Problem) -> str:
+def _exit_said(problem: _Problem) -> str:
     """What was assumed about the exit, and how much pull hangs on it."""
     data, pulls = problem.data, []
     for value in EXIT_RANGE:

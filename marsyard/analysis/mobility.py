@@ -233,7 +233,7 @@ def evaluate(robot: Robot, soils: Sequence[Soil], settings: Settings) -> RoverMo
         mass=chassis.mass,
         weight=chassis.mass * settings.gravity,
         com=(x, y, z),
-        exits=tuple(dict.fromkeys(_exit_text(e) for e in exits)),
+        exits=tuple(dict.fromkeys(str(e) for e in exits)),
         free=chassis.free,
         loads_level=_named(chassis, level),
         loads=_named(chassis, loads),
@@ -544,12 +544,8 @@ def _exits(robot: Robot, settings: Settings) -> list[Exit]:
                 f"{robot.name}: wheel {name} has no exit rule; give one, e.g. --exit height:1.0 "
                 "(paddles) or --exit height:0.2 (smooth)"
             )
-        out.append(Exit(wheel.exit.rule, wheel.exit.value))
+        out.append(wheel.exit)
     return out
-
-
-def _exit_text(leave: Exit) -> str:
-    return f"{leave.rule}:{leave.value:g}"
 
 
 def _named(chassis: Chassis, values: np.ndarray) -> dict[str, float]:

@@ -9,7 +9,6 @@ from typing import Any
 from marsyard.analysis.parameters import Parameter, find
 from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.errors import InputError, suggest
-from marsyard.interaction.wheel_models import Exit
 from marsyard.units import to_si
 
 _DIMENSION = {"pull": "force", "side": "force", "torque": "torque", "sinkage": "length"}
@@ -53,14 +52,6 @@ def errors_of(texts: Sequence[str]) -> dict[str, float]:
             raise InputError(f"--error: no quantity '{name}'; {suggest(name, QUANTITIES)}")
         out[name] = quantity_of(value, _DIMENSION[name], f"--error {name}")
     return out
-
-
-def exit_of(text: str) -> Exit:
-    """ "height:0.2" as an exit rule."""
-    rule, colon, value = text.partition(":")
-    if not colon:
-        raise InputError(f"--exit: '{text}' must be RULE:VALUE, e.g. height:0.2 or angle:0")
-    return Exit(rule.strip(), quantity_of(value, "number", "--exit"))
 
 
 def columns_of(texts: Sequence[str]) -> dict[str, str]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from marsyard.analysis.mobility import RoverMobility
+    from marsyard.exit_rule import Exit
     from marsyard.ground.soil import Soil
-    from marsyard.interaction.wheel_models import Exit
 
 analyze = typer.Typer(
     help="Analyses that need no simulation.", no_args_is_help=True, rich_markup_mode=None
@@ -317,20 +317,9 @@ def _gravity(text: str) -> float:
 
 
 def _exit(text: str) -> Exit | None:
-    from marsyard.errors import InputError
-    from marsyard.interaction.wheel_models import Exit
+    from marsyard.exit_rule import Exit
 
-    if not text:
-        return None
-    rule, colon, value = text.partition(":")
-    if not colon:
-        raise InputError(f"--exit: '{text}' must be a rule and a value, e.g. height:1.0 or angle:0")
-    try:
-        return Exit(rule.strip(), float(value))
-    except InputError as error:
-        raise InputError(f"--exit: {error}") from None
-    except ValueError:
-        raise InputError(f"--exit: '{value}' in '{text}' is not a number") from None
+    return Exit.parse(text) if text else None
 
 
 def _coefficients(text: str) -> dict[str, float]:

@@ -80,13 +80,13 @@ def identify(
     from marsyard.analysis.options import (
         columns_of,
         errors_of,
-        exit_of,
         fixed_of,
         parse_sizes,
         priors_of,
         quantity_of,
     )
     from marsyard.analysis.wheel_files import read_wheel_data
+    from marsyard.exit_rule import Exit
 
     folder = _folder(out, data, model)
     rows = read_wheel_data(
@@ -105,7 +105,7 @@ def identify(
         fix=fixed_of(model, fix or []),
         prior=priors_of(model, prior or []),
         errors=errors_of(error or []),
-        exit=exit_of(exit) if exit else None,
+        exit=Exit.parse(exit) if exit else None,
         starts=starts, bootstrap=bootstrap, seed=seed, gravity=gravity,
     )  # fmt: skip
     page = _save(fit, folder)

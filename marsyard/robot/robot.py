@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
+from marsyard.exit_rule import Exit
 from marsyard.units import Length
 
 
@@ -29,14 +30,6 @@ class Grousers(BaseModel):
     count: Annotated[int, Field(ge=1)]
     height: Annotated[Length, Field(gt=0)]
     thickness: Annotated[Length, Field(gt=0)]
-
-
-class ExitRule(BaseModel):
-    """Where soil leaves the tread, for wheel models: rule "height" or "angle" and its value."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    rule: Literal["height", "angle"]
-    value: Annotated[float, Field(ge=0, le=2)]
 
 
 class Wheel(BaseModel):
@@ -58,7 +51,7 @@ class Wheel(BaseModel):
     fillet: Annotated[Length, Field(ge=0)] = 0.0
     crown: Annotated[Length, Field(gt=0)] | None = None
     grousers: Grousers | None = None
-    exit: ExitRule | None = None
+    exit: Exit | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Wheel:

@@ -163,7 +163,7 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     context = first.get("ctx", {})
     kind = first["type"]
     value = first.get("input")
-    if kind == "extra_forbidden":
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         valid = _fields_at(model, location[:-1])
         parent = ".".join(location[:-1]) or "the file"
         return f"{where}: unknown key '{location[-1]}' in {parent}; {suggest(location[-1], valid)}"
@@ -196,6 +196,7 @@ def _quoted(text: str) -> list[str]:
 
 def _fields_at(model: Any, location: list[str]) -> list[str]:
     """Names of the keys allowed at a place of the scenario."""
+    from dataclasses import fields, is_dataclass
     from typing import get_args
 
     for part in location:
@@ -212,6 +213,9 @@ def _fields_at(model: Any, location: list[str]) -> list[str]:
                 model = inside[0] if len(inside) == 1 else annotation
     if isinstance(model, type) and issubclass(model, BaseModel):
         return list(model.model_fields)
+    for kind in (model, *get_args(model)):
+        if is_dataclass(kind):
+            return [f.name for f in fields(kind)]
     return sorted({f for m in _models_in(model) for f in m.model_fields}) if get_args(model) else []
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from marsyard.exit_rule import Exit
 from marsyard.scenario.part import Part
 from marsyard.scenario.terrain import BumpLayer, TerrainSpec
 from marsyard.units import Length, Number
@@ -86,24 +87,12 @@ class SoilContact(Part):
     )
 
 
-class ExitRule(Part):
-    """Where the soil leaves a wheel."""
-
-    rule: Literal["height", "angle"] = Field(
-        description="height: the soil rises behind the wheel to `value` times the sinkage; angle: "
-        "the exit angle is `value` times the entry angle"
-    )
-    value: Annotated[Number, Field(ge=0, le=2)] = Field(
-        description="smooth wheels 0.1 to 0.3, with paddles 1.0 to 1.2 (height, Ishigami 2005)"
-    )
-
-
 class WheelLaw(Part):
     """A wheel model in place of the soil contact model, for all wheels on ground of kind terrain.
     Other bodies keep the soil contact model."""
 
     model: Literal["wong_reece", "ishigami", "ding", "magic_formula", "rigid_slip"]
-    exit: ExitRule | None = Field(
+    exit: Exit | None = Field(
         None,
         description="exit rule of the tread, which decides about the pull; default: the rover's "
         "own, and where it has none there is no default",

@@ -36,7 +36,7 @@ from marsyard.interaction.soil_contact.arrays import (
     Soils,
     make_patch,
 )
-from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import MODELS, Wheel, WheelModel
 from marsyard.interaction.wheel_models.on_terrain import WheelLaws, make_laws
 from marsyard.robot import Robot
 from marsyard.scenario.schema import Interaction, Scenario
@@ -383,9 +383,7 @@ def _wheel_laws(
                 f"interaction.wheel.exit: wheel {name} of the robot has no exit rule of its own; "
                 "give one, e.g. {rule: height, value: 0.9}"
             )
-        wheel = Wheel(
-            w.radius, w.width, Exit(rule.rule, rule.value), lugs, law.shear_share, law.lug_share
-        )
+        wheel = Wheel(w.radius, w.width, rule, lugs, law.shear_share, law.lug_share)
         laws.model[b] = MODELS[law.model][0]
         laws.wheel[b] = wheel.numbers()
         for s, soil in enumerate(soils):

@@ -79,7 +79,7 @@ def test_a_fit_in_a_process(tmp_path):
 def test_wheel_and_load_by_hand(tmp_path):
     path = wheel_file(tmp_path, radius=False)
     done = marsyard(["identify", path, "--free", "phi"], tmp_path)
-    assert done.returncode == 2 and "row 1: 'wheel_radius_mm' is empty" in done.stderr
+    assert done.returncode == 2 and "'wheel_radius_mm' is empty in all rows" in done.stderr
     options = [
         "--wheel", "radius=15cm,width=16cm", "--load", "80N", "--exit", "angle:0", "--where",
         "slip<0.4", "--error", "sinkage=1mm", "--starts", 1, "-o", "out",

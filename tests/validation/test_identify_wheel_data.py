@@ -1,8 +1,8 @@
 """Identification on the measured wheels of the literature, the files as they are.
 
-Ding 2011, smooth wheel: 4 N in pull, 2 mm in sinkage, 0.6 N·m in torque after fitting. The models
-that integrate stresses over the arc reach it; the magic formula and the rigid wheel, whose sinkage
-does not depend on slip, reach it in forces and miss it in sinkage, which is tested, too.
+Ding 2011, smooth wheel: 4 N in pull, 2 mm in sinkage, 0.6 N·m in torque after fitting. All models
+but the rigid wheel reach it; that one, whose sinkage does not depend on slip, reaches it in forces
+and misses it in sinkage, which is tested, too.
 """
 
 from __future__ import annotations
@@ -37,9 +37,13 @@ def test_ding_within_its_bars(model, lugs, sinkage):
     assert fit["n1"].low > 0.3
 
 
-@pytest.mark.parametrize("model", ["magic_formula", "rigid_slip"])
-def test_ding_models_without_slip_sinkage(model):
-    fit = identify(ding(), model, soil="hit_lss1", starts=3)
+def test_ding_magic_formula():
+    fit = identify(ding(), "magic_formula", soil="hit_lss1", starts=3)
+    assert fit.after["pull"] < 1.0 and fit.after["torque"] < 0.2 and fit.after["sinkage"] < 6e-4
+
+
+def test_ding_a_model_without_slip_sinkage():
+    fit = identify(ding(), "rigid_slip", soil="hit_lss1", starts=3)
     assert fit.after["pull"] < 4.0 and fit.after["torque"] < 0.6
     # misfit: one sinkage for all slips, the best of which is the mean
     measured = fit.data.measured["sinkage"]
@@ -49,7 +53,7 @@ def test_ding_models_without_slip_sinkage(model):
 def test_the_issue_s_command_needs_no_more_than_names():
     fit = identify(ding(), "wong_reece", free=["c", "phi", "K"])
     assert fit.after["pull"] < fit.before["pull"]
-    assert any("exit rule" in note for note in fit.notes)
+    assert any("exit rule is assumed, height:0.2" in text for text in fit.warnings)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,9 @@ def test_ishigami_as_it_is(model, pull, side):
     fit = identify(data, model, soil="fjs_1", starts=2)
     assert fit.after["pull"] < pull and fit.after["side"] < side
     assert fit["sinkage_offset"].value < 0.02
-    assert fit.after["sinkage"] < (0.004 if model != "rigid_slip" else 0.0075)
+    # the scatter of repeated points weighs the quantities
+    assert 1.0 < fit.stated["pull"] < 2.0
+    assert fit.after["sinkage"] < {"wong_reece": 0.0045, "ding": 0.006, "rigid_slip": 0.0075}[model]
 
 
 def test_pavlov_as_it_is():
@@ -78,7 +84,11 @@ def test_pavlov_as_it_is():
     assert 15 < data.load.min() < data.load.max() < 27
     fit = identify(data, "wong_reece", soil="dry_sand", starts=2)
     assert fit.stated["pull"] < 1.0  # the file's spread, not a part of the range
-    assert fit.after["pull"] < 1.6 and fit.after["side"] < 1.3 and fit.after["sinkage"] < 4e-3
+    # sinkage grows with the slip angle: 14 mm straight on, 26 mm at 45°
+    assert fit.after["pull"] < 1.6 and fit.after["side"] < 0.8 and fit.after["sinkage"] < 1.5e-3
+    assert fit["n2"].low > 0.1
+    without = identify(data, "wong_reece", soil="dry_sand", fix={"n2": 0.0}, starts=1)
+    assert without.after["sinkage"] > 2 * fit.after["sinkage"]
     assert load_soil("dry_sand").exponent == fit.soil.exponent
 
 
@@ -88,5 +98,5 @@ def test_pavlov_sideways_is_beyond_the_models():
     )
     assert len(data) == 63
     fit = identify(data, "ding", soil="dry_sand", starts=2)
-    # misfit: the wheel ploughs sideways and sinks; no model has that
-    assert fit.after["sinkage"] > 8e-3
+    # misfit: at 90° the wheel sinks deeper than its axle; no model can
+    assert fit.after["sinkage"] > 5e-3

@@ -6,6 +6,8 @@ search must find the parameters within the intervals it states itself, as often 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,9 +21,10 @@ from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
 
 SOIL = {
     "exponent": 1.1, "k_c": 0, "k_phi": 2.5e6, "cohesion": 250, "friction_angle": "30 deg",
-    "shear_modulus": "1.1 cm", "exponent_slip": 0.4, "density": 1600,
+    "shear_modulus": "1.1 cm", "exponent_slip": 0.4, "exponent_side": 0.3, "density": 1600,
 }  # fmt: skip
 TRUE = {"phi": np.radians(30), "K": 0.011, "k": 2.5e6, "n1": 0.4}
+SIDE = {"n2": 0.3, "Ky": 0.011}
 NOISE = {"pull": 0.5, "side": 0.5, "torque": 0.1, "sinkage": 5e-4}
 EXIT = Exit("height", 0.2)
 OWN = {
@@ -69,17 +72,18 @@ def search(data, model="wong_reece", free=tuple(TRUE), starts=1, fix=None, **opt
     ("model", "free"),
     [
         ("wong_reece", ("phi", "K", "k", "n1", "exit")),
-        ("ishigami", ("phi", "K", "k", "n1", "Ky")),
+        ("ishigami", ("phi", "K", "k", "n1", "Ky", "n2")),
         ("ding", ("phi", "K", "k", "n1", "c_P1", "c_P2")),
-        ("magic_formula", ("k", "peak_x", "stiff_x", "offset_x", "peak_y", "stiff_y", "torque_0")),
+        ("magic_formula", ("k", "n1", "n2", "peak_x", "stiff_x", "offset_x", "peak_y", "stiff_y")),
         ("rigid_slip", ("friction", "slip_stiffness", "rolling", "stiffness")),
     ],
 )
 def test_parameters_put_in_are_found_again(model, free):
     data = synthetic(model, angles=(0.0, 8.0, 16.0))
     fix = {"n": 1.1} if model == "magic_formula" else {"n": 1.1, "c": 250.0, "density": 1600.0}
+    fix = {"n2": 0.3, **fix} if "n2" not in free else fix
     fit = search(data, model, free, starts=5, fix=fix if model != "rigid_slip" else {})
-    true = {**TRUE, **OWN[model], "Ky": 0.011, "exit": 0.2}
+    true = {**TRUE, **SIDE, **OWN[model], "exit": 0.2}
     for f in fit.found:
         assert f.value == pytest.approx(true[f.name], rel=2e-3, abs=1e-4), f.name
     assert all(fit.after[q] < 1e-2 * NOISE[q] for q in fit.after)
@@ -109,6 +113,72 @@ def test_the_zero_of_the_sinkage_is_found():
     fit = search(synthetic(seed=2, offset=-0.012), fix={"n": 1.1})
     assert fit["sinkage_offset"].low < -0.012 < fit["sinkage_offset"].high
     assert fit.before["sinkage"] < 0.01
+
+
+def test_a_row_with_a_large_deviation_of_its_own_weighs_less():
+    data = synthetic()
+    off = data.measured["pull"].copy()
+    off[3] += 8.0
+    spread = np.full(len(data), 0.5)
+    results = []
+    for own in (0.5, 8.0):
+        spread[3] = own
+        wrong = replace(data, measured={**data.measured, "pull": off}, spread={"pull": spread})
+        results.append(search(wrong, errors={"torque": 0.1, "sinkage": 5e-4})["phi"].value)
+    assert abs(results[1] - TRUE["phi"]) < 0.3 * abs(results[0] - TRUE["phi"])
+
+
+def test_rows_that_repeat_one_another_tell_the_error():
+    # twelve slips four times over
+    sets = [synthetic(seed=s) for s in range(4)]
+    data = WheelData(
+        "repeats", 0.15, 0.16, 0, 80, np.tile(sets[0].slip, 4), 0,
+        {q: np.concatenate([s.measured[q] for s in sets]) for q in ("pull", "torque", "sinkage")},
+    )  # fmt: skip
+    fit = search(data, errors={})
+    for name, error in fit.stated.items():
+        # 36 degrees of freedom: within three standard errors
+        assert error == pytest.approx(NOISE[name], rel=3 / np.sqrt(72))
+
+
+def test_the_exit_rule_is_given_found_or_said():
+    data = synthetic(seed=4, lugs=0.01)
+    assumed = identify(data, "wong_reece", soil="hit_lss1", free=["phi"], starts=1)
+    said = next(w for w in assumed.warnings if "exit rule is assumed" in w)
+    # the numbers in the sentence are those of the model
+    low, high = (
+        WheelModel(
+            "wong_reece", Wheel(0.15, 0.16, Exit("height", v), 0.01), load_soil("hit_lss1"),
+            OWN["wong_reece"],
+        ).under_load(80.0, data.slip).drawbar_pull
+        for v in (0.0, 1.2)
+    )  # fmt: skip
+    at = np.argmax(np.abs(high - low))
+    assert f"from {low[at]:.3g} to {high[at]:.3g} N" in said and "height:1.1" in said
+    given = identify(data, "wong_reece", soil="hit_lss1", free=["phi"], starts=1, exit=EXIT)
+    assert not any("exit" in text for text in (*given.warnings, *given.notes))
+    found = identify(data, "wong_reece", soil="hit_lss1", free=["phi", "exit"], starts=1)
+    assert any("exit value is searched for, from height:1.1 on" in n for n in found.notes)
+    ding = identify(data, "ding", soil="hit_lss1", free=["phi"], starts=1)
+    assert any("exit rule is assumed, angle:0" in n for n in ding.notes)
+
+
+def test_the_search_finds_what_differential_evolution_finds():
+    from scipy.optimize import differential_evolution
+
+    from marsyard.analysis.identification import _problem
+
+    data = synthetic(seed=6)
+    free = ("phi", "K", "k", "exit")
+    fit = search(data, free=free, starts=6, exit=EXIT)
+    problem = _problem(
+        data, "wong_reece", "hit_lss1", free, OWN["wong_reece"], {}, EXIT, NOISE, 9.81
+    )
+    other = differential_evolution(
+        lambda u: float(np.sum(problem.residuals(u) ** 2)), [(0, 1)] * 4, seed=1, popsize=8,
+        maxiter=40, tol=1e-6, polish=True,
+    )  # fmt: skip
+    assert fit.cost == pytest.approx(other.fun, rel=1e-3)
 
 
 # --- intervals
@@ -277,6 +347,8 @@ def test_what_is_searched_for_by_default_suits_the_data():
     assert default_free("wong_reece", ("pull", "side")) == ("phi", "K", "exit", "Ky")
     assert "c_P1" in default_free("ding", ("pull", "torque"))
     assert "torque_0" not in default_free("magic_formula", ("pull", "sinkage"))
+    assert "n2" not in default_free("ding", ("pull", "side", "sinkage"))
+    assert "n2" in default_free("ding", ("pull", "side", "sinkage"), sinkage_aside=True)
     assert "stiffness" not in default_free("rigid_slip", ("pull", "sinkage"), True)
     for model in MODELS:
         for name in default_free(model, ("pull", "side", "torque", "sinkage")):

@@ -221,7 +221,139 @@ def test_slip_sinkage():
     assert np.all(np.diff(got.sinkage) > 2e-3)
 
 
+def test_side_slip_sinkage():
+    # N = n + n₂ |λ| at the forces of a given sinkage: as if the exponent were that
+    wheel = replace(TOHOKU, exit=Exit("angle", 0.4))
+    for name in ("wong_reece", "ishigami", "ding", "magic_formula"):
+        soil = replace(load_soil("fjs_1"), exponent_side=0.5)
+        for slip, beta in ((0.0, 0.3), (0.4, 0.8), (-0.5, -0.2)):
+            rim = 1 / (1 - slip) if slip >= 0 else 1 + slip
+            aside = abs(math.tan(beta)) / max(1.0, rim, abs(math.tan(beta)))
+            plain = replace(soil, exponent_side=0.0, exponent=1.0 + 0.5 * aside)
+            got, want = (
+                WheelModel(name, wheel, s, OWN[name]).under_load(64.0, slip, beta)
+                for s in (soil, plain)
+            )
+            assert got.sinkage == pytest.approx(want.sinkage, rel=1e-9)
+            assert got.side_force == pytest.approx(want.side_force, rel=1e-9)
+        deeper = WheelModel(name, wheel, soil, OWN[name]).under_load(64.0, 0.0, [0.0, 0.3, 0.7])
+        assert np.all(np.diff(deeper.sinkage) > 1e-3)
+
+
+def test_magic_formula_carries_the_integral_of_the_pressure():
+    # b ∫ k (z − x²/2r)^N dx over the chord, half of it in contact; Bekker's (3 − n)/3 for n = 1
+    r, b, z = 0.15, 0.12, 0.02
+    x = np.linspace(0, math.sqrt(2 * r * z), 400_001)
+    for n, n1, slip in ((1.0, 0.0, 0.0), (0.6, 0.0, 0.3), (1.1, 0.8, 0.6)):
+        soil = Soil("probe", exponent=n, k_c=0.0, k_phi=1e6, exponent_slip=n1)
+        body = WheelModel("magic_formula", Wheel(r, b, Exit("angle", 0.0)), soil, MAGIC)
+        depth = np.maximum(z - x * x / (2 * r), 0.0)
+        load = b * 1e6 * np.trapezoid(depth ** (n + n1 * slip), x)
+        assert body.at_sinkage(z, slip).load == pytest.approx(load, rel=1e-5)
+    assert body.at_sinkage(z, 0.0).load > body.at_sinkage(z, 0.8).load
+
+
+def test_motion_straight_aside():
+    # slip and slip angle leave the rim's speed open there; the three speeds do not
+    m = model("wong_reece")
+    standing, turning = m.under_load(60.0, 0.0, math.pi / 2), m.under_load(60.0, 1.0, math.pi / 2)
+    assert standing.side_force == pytest.approx(m.moving(60.0, 0.0, 1.0, 0.0).side_force, rel=1e-6)
+    assert turning.side_force == pytest.approx(m.moving(60.0, 0.0, 1.0, 1.0).side_force, rel=1e-6)
+    assert turning.side_force < -10.0 and abs(turning.side_force) < abs(standing.side_force)
+    # a wheel that spins on the spot has no side slip, whatever the angle was
+    assert m.under_load(60.0, 1.0, 0.5).side_force == 0.0
+    for slip, beta in ((0.3, 0.2), (-0.4, 0.6)):
+        rim = 1 / (1 - slip) if slip >= 0 else 1 + slip
+        by_slips, by_speeds = (
+            m.under_load(60.0, slip, beta),
+            m.moving(60.0, 0.1, 0.1 * math.tan(beta), 0.1 * rim),
+        )
+        assert by_speeds.drawbar_pull == pytest.approx(by_slips.drawbar_pull, rel=1e-9)
+        assert by_speeds.side_force == pytest.approx(by_slips.side_force, rel=1e-9)
+
+
 # --- the whole range
+
+#: soils and wheels of the whole range of use
+RANGE = {
+    "name": st.sampled_from(sorted(MODELS)),
+    "slip": st.floats(-1, 1),
+    "beta": st.floats(-90, 90),
+    "load": st.floats(1, 2000),
+    "radius": st.floats(0.04, 0.4),
+    "lugs": st.sampled_from([0.0, 0.1]),
+    "exit_": st.tuples(st.sampled_from(["height", "angle"]), st.floats(0, 1.5)),
+    "n": st.floats(0.4, 1.5),
+    "more": st.tuples(st.floats(0, 0.8), st.floats(0, 0.8)),
+    "phi": st.floats(5, 50),
+    "c": st.floats(0, 3000),
+    "K": st.floats(2e-3, 0.05),
+}
+
+
+def any_model(name, radius, lugs, exit_, n, more, phi, c, K):
+    """A model on a soil whose stiffness at a depth of 2 cm is that of loose sand."""
+    soil = Soil("any", exponent=n, k_c=0.0, k_phi=2e4 / 0.02**n, cohesion=c, shear_modulus=K,
+                friction_angle=math.radians(phi), density=1500.0, exponent_slip=more[0],
+                exponent_side=more[1])  # fmt: skip
+    return WheelModel(name, Wheel(radius, radius, Exit(*exit_), lugs * radius), soil, OWN[name])
+
+
+@settings(max_examples=200, deadline=None)
+@given(**RANGE)
+def test_under_any_load_and_slip(name, slip, beta, load, **rest):
+    m = any_model(name, **rest)
+    angle = math.radians(beta)
+    got, mirrored = m.under_load(load, slip, [angle, -angle]), m.under_load(load, slip, -angle)
+    if math.isnan(mirrored.sinkage):
+        # cannot carry it: even to the axle, it does not
+        assert m.at_sinkage(0.95 * m.wheel.radius, slip, -angle).load < load
+        assert np.all(np.isnan(got.sinkage))
+        return
+    forces = np.array([got.drawbar_pull, got.side_force, got.torque, got.overturning, got.steering])
+    assert np.all(np.isfinite(forces)) and np.all(
+        (got.sinkage > 0) & (got.sinkage < m.wheel.radius)
+    )
+    # the load is met
+    assert got.load == pytest.approx([load, load], rel=1e-9)
+    # mirror images: pull, torque, sinkage the same, side force and its moments turned round
+    even, odd = [forces[0], forces[2], got.sinkage], forces[[1, 3, 4]]
+    for values in even:
+        assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-9 * load)
+    assert odd[:, 0] == pytest.approx(-odd[:, 1], rel=1e-9, abs=1e-9 * load)
+    # soil pushes against motion to the side, and the fitted models do so within their friction
+    assert got.side_force[0] * angle <= 1e-9 * load
+    if name in ("magic_formula", "rigid_slip"):
+        assert np.abs(forces[:2]).max() <= load * 1.0
+    else:
+        # thrust within the strength: r_s b ∫ (c + σ tan φ) cos θ dθ, with r b ∫ σ cos θ dθ the load
+        # of the same stresses without shear
+        smooth = replace(m.soil, cohesion=0.0, friction_angle=0.0)
+        normal = replace(m, soil=smooth).at_sinkage(got.sinkage[0], slip, angle).load
+        r_s, arc = m.wheel.shear_radius, got.entry_angle[0] - got.exit_angle[0]
+        most = r_s * m.wheel.width * m.soil.cohesion * arc
+        most += r_s / m.wheel.radius * math.tan(m.soil.friction_angle) * normal
+        assert abs(got.thrust[0]) <= most * (1 + 1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(**RANGE)
+def test_no_jumps_and_finite_slopes(name, slip, beta, load, **rest):
+    # over a small step forces change little, anywhere but where the wheel spins or stands aside
+    m = any_model(name, **rest)
+    slip, angle = 0.98 * slip, math.radians(0.97 * beta)
+    step = 1e-6
+    near = m.under_load(load, [slip, slip + step, slip], [angle, angle, angle + step])
+    if np.any(np.isnan(near.sinkage)):
+        return
+    size = 3 * load + np.abs(near.side_force).max() + np.abs(near.drawbar_pull).max()
+    for force in (near.drawbar_pull, near.side_force, near.torque / m.wheel.radius):
+        slopes = (force[1:] - force[0]) / step
+        assert np.all(np.isfinite(slopes))
+        # locked wheels near −1: v/w doubles over ever smaller steps
+        assert np.abs(slopes).max() < 2e4 * size
+    sinking = (near.sinkage[1:] - near.sinkage[0]) / step
+    assert np.abs(sinking).max() < 2e3 * m.wheel.radius
 
 
 @settings(max_examples=300, deadline=None)

@@ -18,8 +18,8 @@ the entry angle θ₁,
 
 M_R is r_s² b C τ_m with τ_m expressed by F_N, and F_DP the same for r_s b A τ_m − r b B σ_m:
 without the four corrections both are the exact integrals of the triangles. W̄ is the mean load of
-the rover's wheels. 1 − s is v_x/w here, so that braking is covered; |s| is taken in N, n₂ is that of
-`arc` (0 in the source), and the first correction does not fall below zero.
+the rover's wheels. 1 − s is v_x/w here, so that braking is covered; |s| is taken in N, n₂ is that
+of `arc` (0 in the source), and the first correction does not fall below zero.
 
 Side force, eqs. (17) to (20), with the same triangles and j_y as in `arc`:
 

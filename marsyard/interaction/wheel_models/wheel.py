@@ -7,30 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marsyard.errors import InputError, suggest
+from marsyard.errors import InputError
+from marsyard.exit_rule import Exit
 from marsyard.interaction.wheel_models.numbers import BY_ANGLE, BY_HEIGHT
 
 _RULES = {"height": BY_HEIGHT, "angle": BY_ANGLE}
-
-
-@dataclass(frozen=True)
-class Exit:
-    """Where the soil leaves the wheel: a property of the tread that decides about the pull.
-
-    rule "height": the soil rises behind the wheel to `value` times the sinkage,
-        θ₂ = −acos(1 − λ z/r). Fitted by Ishigami, Mizuuchi and Yoshida (2005): 0.1 to 0.3 for a
-        smooth wheel, 1.0 to 1.2 for one with paddles; 0.9 in the often copied script of 2007.
-    rule "angle": θ₂ = −value · θ₁. 0: contact ends at the lowest point (Ding et al. 2011).
-    """
-
-    rule: str
-    value: float
-
-    def __post_init__(self) -> None:
-        if self.rule not in _RULES:
-            raise InputError(f"wheel: exit rule '{self.rule}'; {suggest(self.rule, _RULES)}")
-        if not 0.0 <= self.value <= 2.0:
-            raise InputError(f"wheel: exit value = {self.value:g}: from 0 to 2")
 
 
 @dataclass(frozen=True)
