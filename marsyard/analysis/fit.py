@@ -12,9 +12,10 @@ bounds. Parameters that end at a bound have no interval and count as fixed for t
 
 Which parameters the data tell apart: singular values of J with columns of unit length. 1/σ_min is
 the collinearity index of Brun, Reichert and Künsch (Water Resources Research 37, 2001); above 15
-the parameters that make up the singular vector can be traded for each other. Two parameters with
-|correlation| above 0.95 are named, too; so is one whose interval covers half of its range, and one
-that moves no residual by a stated error over its whole range.
+the parameters that make up the singular vector can be traded for each other, unless all their
+intervals are below a tenth of their ranges. Two parameters with |correlation| above 0.95 are named,
+too; so is one whose interval covers half of its range, and one that moves no residual by a stated
+error over its whole range.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ CORRELATED = 0.95
 TRADED = 0.9
 #: part of its range that an interval may cover before it counts as undetermined
 WIDE = 0.5
+#: and below which a parameter is known, however it goes together with others
+NARROW = 0.1
 
 
 @dataclass(frozen=True)
@@ -268,6 +271,9 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
     for group in _apart(sure.groups):
         pair = _strongest(sure.correlation, group)
         if len(group) == 2 and pair is not None and abs(sure.correlation[pair]) < TRADED:
+            continue
+        # they go together, but each is known well enough
+        if all(2 * quantile * sigma_u[i] < NARROW for i in group):
             continue
         told |= {frozenset((i, j)) for i in group for j in group}
         text = "the data cannot tell " + _and([names[i] for i in group]) + " apart"

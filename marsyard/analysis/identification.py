@@ -55,6 +55,10 @@ LOOKED_AT = 12
 SHORT = 50.0
 #: searches that agree in their cost within this part are enough when they are four
 AGREE, ENOUGH = 1e-3, 4
+#: loads that differ by this factor tell k and n apart
+SEVERAL = 2.0
+#: a misfit of this many times the scatter of the measurements is the model's
+LACKS = 2.0
 #: exit values of the literature, rule "height"
 EXIT_RANGE = (0.0, 1.2)
 #: nearer to a bound than this part of the range counts as on it
@@ -118,6 +122,7 @@ class _Problem:
     errors: Mapping[str, np.ndarray]  # of each row, SI
     gravity: float
     notes: tuple[str, ...]
+    scatter_known: tuple[str, ...] = ()  # quantities whose error is a measured scatter
     warnings: tuple[str, ...] = ()
 
     def start(self) -> np.ndarray:
@@ -292,6 +297,7 @@ def _problem(
     problem = _Problem(
         data, model, begin, exits, values, tuple(chosen), fixed, beliefs, stated,
         _row_errors(data, stated, errors), gravity, tuple(notes),
+        tuple(q for q in stated if q not in errors and _scatter(data, q)),
     )  # fmt: skip
     if any(p.name == "sinkage_offset" for p in chosen):
         # the best zero for the start values
@@ -311,7 +317,9 @@ def _problem(
 def _default_free(model: str, data: WheelData, fix: Mapping[str, float]) -> list[str]:
     known = np.isfinite(data.measured.get("sinkage", np.full(len(data), np.nan)))
     aside = len(np.unique(np.round(np.degrees(np.abs(data.slip_angle[known]))))) > 1
-    names = default_free(model, _informative(data), data.relative_sinkage, aside)
+    loads = data.load[known]
+    several = known.any() and not data.relative_sinkage and loads.max() > SEVERAL * loads.min()
+    names = default_free(model, _informative(data), data.relative_sinkage, aside, bool(several))
     held = {find(model, name, "fix").name for name in fix}
     return [name for name in names if name not in held]
 
@@ -450,11 +458,7 @@ def _stated(data: WheelData, errors: Mapping[str, float]) -> dict[str, float]:
                 out[name] = errors[name]
             continue
         values = data.measured[name]
-        spread = data.spread.get(name, np.full(len(data), np.nan))
-        known = np.isfinite(spread) & np.isfinite(values)
-        if known.any():
-            out[name] = float(np.sqrt(np.mean(spread[known] ** 2)))
-        elif scatter := _repeats(data, name):
+        if scatter := _scatter(data, name):
             out[name] = scatter
         else:
             span = np.nanmax(values) - np.nanmin(values)
@@ -462,6 +466,15 @@ def _stated(data: WheelData, errors: Mapping[str, float]) -> dict[str, float]:
     if not out:
         raise InputError("error: every quantity is left out; nothing is to be fitted")
     return out
+
+
+def _scatter(data: WheelData, name: str) -> float:
+    """Pooled standard deviation of a quantity: the file's own, or of repeated rows; 0: unknown."""
+    spread = data.spread.get(name, np.full(len(data), np.nan))
+    known = np.isfinite(spread) & np.isfinite(data.measured[name])
+    if known.any():
+        return float(np.sqrt(np.mean(spread[known] ** 2)))
+    return _repeats(data, name)
 
 
 def _repeats(data: WheelData, name: str) -> float:
@@ -580,6 +593,21 @@ def _bootstrap(
 # --- the result
 
 
+def _lacking(problem: _Problem, after: Mapping[str, float]) -> list[str]:
+    """Quantities that the model misses by more than their measurements scatter."""
+    out = []
+    for name in problem.scatter_known:
+        off, error = after[name], problem.stated[name]
+        if off > LACKS * error:
+            _, factor, unit, called = QUANTITIES[name]
+            out.append(
+                f"the misfit of the {called}, {off * factor:.2g} {unit}, is {off / error:.2g} "
+                "times the scatter of the measurements; the model lacks something, and the "
+                "intervals are too small"
+            )
+    return out
+
+
 def _result(
     problem: _Problem,
     u: np.ndarray,
@@ -620,6 +648,7 @@ def _result(
             f"with the fitted parameters the wheel sinks to its axle in {int(np.sum(short > 0))} "
             "rows; the model cannot describe them",
         )
+    warnings += _lacking(problem, rms(data, computed))
     if len(costs) > 1 and costs[1] > 1.02 * costs[0]:
         warnings.append("only one of the starts reached the best fit; try more starts")
     wheels = len(problem.exits)

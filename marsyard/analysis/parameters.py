@@ -231,16 +231,19 @@ def default_free(
     measured: tuple[str, ...],
     relative_sinkage: bool = False,
     sinkage_aside: bool = False,
+    several_loads: bool = False,
 ) -> tuple[str, ...]:
     """What is searched for where nothing is said, for these measured quantities.
 
-    sinkage_aside: sinkages were measured at several slip angles.
+    sinkage_aside: sinkages were measured at several slip angles; several_loads: at several loads.
     """
     if model not in MODELS:
         raise InputError(f"model '{model}'; {suggest(model, MODELS)}")
     names = DEFAULT_FREE[model] + (SIDE_FREE[model] if "side" in measured else ())
     if sinkage_aside and "sinkage" in MODELS[model][2]:
         names += ("n2",)
+    if several_loads and "sinkage" in MODELS[model][2]:
+        names += ("n",)
     gone = set()
     if "torque" not in measured:
         gone |= {"torque_0", "torque_1"}

@@ -25,7 +25,8 @@ from marsyard.errors import InputError, suggest
 EMPTY = ("", "nan", "na", "n/a", "#n/a", "#value!", "#div/0!", "-", "--", "–", "—", "null", "none")
 #: lines looked at for the names of the columns
 _TOP = 60
-_COMMENT = ("#", "%", "//")
+#: a % before a separator is a unit
+_COMMENT = re.compile(r"^\s*(?:#|//|%(?!\s*[;,\t|]))")
 _CONDITION = re.compile(r"^\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*(.+?)\s*$")
 _COMMA = re.compile(r"^[-+]?\d*,\d+(?:[eE][-+]?\d+)?$")
 
@@ -122,8 +123,8 @@ def parse_condition(text: str) -> tuple[str, Callable[[str], bool]]:
 def read_table(path: Path, known: Sequence[str] = ()) -> Table:
     """Read a file. known: names of columns said by the user, which mark the line of names, too."""
     lines = _text(path).splitlines()
-    remarks = [line for line in lines if line.lstrip().startswith(_COMMENT)]
-    body = [line for line in lines if line.strip() and not line.lstrip().startswith(_COMMENT)]
+    remarks = [line for line in lines if _COMMENT.match(line)]
+    body = [line for line in lines if line.strip() and not _COMMENT.match(line)]
     if not body:
         raise InputError(f"{path.name}: there are no rows below a line of column names")
     at, mark = _head(body, known)

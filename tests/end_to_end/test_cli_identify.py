@@ -76,6 +76,38 @@ def test_a_fit_in_a_process(tmp_path):
     assert again.returncode == 0, again.stderr
 
 
+def test_another_laboratory_s_file(tmp_path):
+    # three loads, lugs, percent, millimetres, kilonewtons, torque the other way, decimal commas
+    soil = load_soil({"name": "fjs_1", "exponent_slip": 0.3})
+    model = WheelModel("ding", Wheel(0.15, 0.165, Exit("angle", 0.0), 0.015), soil)
+    rng = np.random.default_rng(2)
+    lines = ["Versuch 7;Rad r = 150 mm;b = 165 mm;30 lugs of 15 mm", "", "Schlupf (%);W;DP;T_w;z"]
+    lines.append("%;kN;kN;Nm;mm")
+    for load in (60.0, 100.0, 150.0):
+        for slip in (5, 15, 30, 50, 80):
+            f = model.under_load(load, slip / 100)
+            noise = rng.normal(0, [0.5, 0.1, 0.3])
+            pull, torque, sinkage = f.drawbar_pull, f.torque, 1e3 * f.sinkage
+            cells = [slip, load / 1e3, (pull + noise[0]) / 1e3, -torque + noise[1],
+                     sinkage + noise[2]]  # fmt: skip
+            lines.append(";".join(f"{c:.6f}".replace(".", ",") for c in cells))
+    (tmp_path / "lab.csv").write_text("\n".join(lines), encoding="cp1252")
+    options = ["--column", "slip=Schlupf (%)", "-m", "ding", "--soil", "fjs_1", "--starts", 2]
+    done = marsyard(["identify", "lab.csv", *options, "-o", "out"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    for text in ("torques are turned round", "lug_height = 0.015", "use it with", "rule: angle"):
+        assert text in done.stdout
+    fit = json.loads((tmp_path / "out" / "fit.json").read_text(encoding="utf-8"))
+    for name, true in (("phi", soil.friction_angle), ("K", 0.036), ("n1", 0.3), ("n", 1.0)):
+        found = fit["parameters"][name]
+        wide = found["high"] - found["low"]
+        assert found["low"] - 0.3 * wide < true < found["high"] + 0.3 * wide, name
+    assert fit["rms_after"]["pull"] < 1.0 and fit["rms_after"]["sinkage"] < 5e-4
+    # without the name of the slip's column the refusal tells how to say it
+    done = marsyard(["identify", "lab.csv"], tmp_path)
+    assert done.returncode == 2 and "--column slip=NAME" in done.stderr
+
+
 def test_wheel_and_load_by_hand(tmp_path):
     path = wheel_file(tmp_path, radius=False)
     done = marsyard(["identify", path, "--free", "phi"], tmp_path)
@@ -145,3 +177,6 @@ def test_help_teaches(tmp_path):
     done = marsyard(["identify", "--help"], tmp_path)
     assert done.returncode == 0
     assert done.stdout.count("marsyard identify") >= 2 and "--prior" in done.stdout
+    # the columns a file needs, without the docs
+    for name in ("slip_percent", "drawbar_pull", "side_force", "torque", "sinkage", "load"):
+        assert name in done.stdout

@@ -141,6 +141,25 @@ def test_rows_that_repeat_one_another_tell_the_error():
         assert error == pytest.approx(NOISE[name], rel=3 / np.sqrt(72))
 
 
+def test_loads_that_differ_tell_k_and_n_apart():
+    fit = search(synthetic(seed=8, loads=(40.0, 80.0, 160.0)), free=("phi", "K", "k", "n", "n1"))
+    assert fit["n"].low < 1.1 < fit["n"].high and fit["n"].high - fit["n"].low < 0.15
+    assert not any("cannot tell" in w for w in fit.warnings)
+    # at one load they go together
+    one = search(synthetic(seed=8), free=("phi", "K", "k", "n", "n1"))
+    assert any("k and n" in w or "k, n" in w for w in one.warnings)
+    by_itself = identify(synthetic(loads=(40.0, 160.0)), "ding", soil=load_soil(SOIL), starts=1)
+    assert by_itself["n"].value == pytest.approx(1.1, abs=0.2)
+
+
+def test_a_misfit_beyond_the_scatter_of_the_measurements_is_said():
+    # a wheel that sinks with slip, fitted without slip sinkage
+    data = replace(synthetic(seed=9), spread={"sinkage": np.full(12, 5e-4)})
+    fits = [search(data, free=free, errors={}) for free in (tuple(TRUE), ("phi", "K", "k"))]
+    said = [any("misfit of the sinkage" in w for w in fit.warnings) for fit in fits]
+    assert said == [False, True]
+
+
 def test_the_exit_rule_is_given_found_or_said():
     data = synthetic(seed=4, lugs=0.01)
     assumed = identify(data, "wong_reece", soil="hit_lss1", free=["phi"], starts=1)
