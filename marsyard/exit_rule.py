@@ -51,7 +51,9 @@ class Exit:
         """ "height:0.2" as an exit rule."""
         rule, colon, value = text.partition(":")
         if not colon:
-            raise InputError(f"{option}: '{text}' must be a rule and a value, RULE:VALUE, e.g. angle:0")
+            raise InputError(
+                f"{option}: '{text}' must be a rule and a value, RULE:VALUE, e.g. angle:0"
+            )
         try:
             return cls(rule.strip(), float(value))  # type: ignore[arg-type]
         except InputError as error:

@@ -510,11 +510,9 @@ def _search(
     problem: _Problem, starts: int, rng: np.random.Generator, tell: Progress
 ) -> tuple[np.ndarray, tuple[float, ...]]:
     """The best point found, and the costs of all starts, best first."""
-    from scipy.stats import qmc
-
     points = [problem.start()]
     if starts > 1:
-        cube = qmc.LatinHypercube(len(problem.free), rng=rng).random(LOOKED_AT * (starts - 1))
+        cube = hypercube(LOOKED_AT * (starts - 1), len(problem.free), rng)
         costs = [float(np.sum(problem.residuals(u) ** 2)) for u in cube]
         points += [cube[i] for i in np.argsort(costs, kind="stable")[: starts - 1]]
     found = []
@@ -530,6 +528,12 @@ def _search(
     # what has no influence stays where it began
     still = np.abs(_jacobian(problem, best)).max(axis=0) < 1e-9
     return np.where(still, points[0], best), tuple(cost for _, cost in found)
+
+
+def hypercube(count: int, dimensions: int, rng: np.random.Generator) -> np.ndarray:
+    """A Latin hypercube, float[count, dimensions] in [0, 1): one point in each slice each way."""
+    slices = np.tile(np.arange(count), (dimensions, 1))
+    return (rng.permuted(slices, axis=1).T + rng.random((count, dimensions))) / count
 
 
 def _minimise(
@@ -615,8 +619,7 @@ def _result(
     samples: np.ndarray | None,
     seed: int,
 ) -> Fit:
-    from scipy.stats import norm
-    from scipy.stats import t as student
+    from scipy.special import ndtr, stdtrit
 
     data, free = problem.data, problem.free
     bound = (u < AT_BOUND) | (u > 1 - AT_BOUND)
@@ -624,12 +627,12 @@ def _result(
     chi_square = float(np.sum(problem.data_residuals(u) ** 2))
     weights = problem.prior_weights()
     sure = certainty(_jacobian(problem, u), weights, chi_square, bound)
-    quantile = float(student.ppf(0.975, sure.freedom))
+    quantile = float(stdtrit(sure.freedom, 0.975))
     found = []
     for i, p in enumerate(free):
         value = p.from_unit(u[i])
         start, prior = problem.values[p.name], problem.prior.get(p.name)
-        ends = norm.cdf([-quantile, quantile])
+        ends = ndtr([-quantile, quantile])
         boot = None if samples is None else tuple(np.quantile(samples[:, i], ends))
         if bound[i]:
             end = "low" if u[i] < 0.5 else "high"

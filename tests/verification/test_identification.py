@@ -182,6 +182,15 @@ def test_the_exit_rule_is_given_found_or_said():
     assert any("exit rule is assumed, angle:0" in n for n in ding.notes)
 
 
+def test_a_hypercube_has_a_point_in_every_slice():
+    from marsyard.analysis.identification import hypercube
+
+    cube = hypercube(20, 3, np.random.default_rng(0))
+    assert cube.shape == (20, 3)
+    for column in cube.T:
+        assert sorted(np.floor(20 * column)) == list(range(20))
+
+
 def test_the_search_finds_what_differential_evolution_finds():
     from scipy.optimize import differential_evolution
 
