@@ -155,7 +155,7 @@ def hold_speeds(model, data, commands, h, v):
         if commands.servo_full[j] == 0.0:
             if abs(gain * error) / (1.0 + implicit / diagonal) > limit:
                 commands.servo_full[j] = math.copysign(1.0, error)
-        elif commands.servo_full[j] * error <= 0.0:
+        elif commands.servo_full[j] * error <= 0.0 or not math.isfinite(limit):
             commands.servo_full[j] = 0.0
         if commands.servo_full[j] != 0.0:
             commands.torque[j] += commands.servo_full[j] * limit

@@ -58,7 +58,7 @@ SUM_COLUMNS = 12
 #: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
 STRESS_BINS = 36
 #: arrays of the law
-TABLES = 65
+TABLES = 66
 #: nodes that one flow of soil may look at before the rest waits for the next
 _MOST = 1_000_000
 
@@ -187,7 +187,7 @@ def _patch(t):
 def _laws(t):
     return WheelLaws(
         _i1(t, 57), _f2(t, 58), _f3(t, 59), _f3(t, 60), _f2(t, 61), _f2(t, 62), _f1(t, 63),
-        _f2(t, 64),
+        _f1(t, 64), _f2(t, 65),
     )  # fmt: skip
 
 

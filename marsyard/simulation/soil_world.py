@@ -391,8 +391,9 @@ def _wheel_laws(
             own = made.own_numbers()
             laws.own[b, s, : len(own)] = own
             laws.soil[b, s] = made.soil_numbers()
-        unloading = soils[0].unloading_stiffness or interaction.soil.unloading_stiffness
-        laws.option[b] = law.damping_ratio, max(gravity, 0.1), float(law.rut), unloading
+        laws.option[b] = law.damping_ratio, max(gravity, 0.1), float(law.rut)
+    for s, soil in enumerate(soils):
+        laws.unloading[s] = soil.unloading_stiffness or interaction.soil.unloading_stiffness
 
 
 # --- bodies

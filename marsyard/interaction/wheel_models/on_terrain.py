@@ -85,8 +85,8 @@ Array = np.ndarray
 KAPPA, LAMBDA, DIRECTION, LENGTH, TRACK = range(5)
 STATE_COLUMNS = 5
 # columns of WheelLaws.option
-DAMPING_RATIO, GRAVITY, RUT, UNLOADING = range(4)
-OPTION_COLUMNS = 4
+DAMPING_RATIO, GRAVITY, RUT = range(3)
+OPTION_COLUMNS = 3
 #: room for a model's coefficients
 OWN_COLUMNS = 32
 #: shortest way over which slip builds up, in radii
@@ -104,6 +104,7 @@ class WheelLaws(NamedTuple):
     own: Array  # float64[b, s, OWN_COLUMNS]
     option: Array  # float64[b, OPTION_COLUMNS]
     state: Array  # float64[b, STATE_COLUMNS], slips, direction, way L [m], depth of the rut [m]
+    unloading: Array  # float64[s], k_u of the soils [Pa/m]
     ground: Array  # float64[SOIL_NUMBERS], scratch: the soil at hand
     answer: Array  # float64[2, ANSWERS], scratch
 
@@ -115,7 +116,7 @@ def make_laws(bodies: int, soils: int) -> WheelLaws:
         model=np.full(bodies, -1, dtype=np.int64), wheel=f((bodies, WHEEL_NUMBERS)),
         soil=f((bodies, soils, SOIL_NUMBERS)), own=f((bodies, soils, OWN_COLUMNS)),
         option=f((bodies, OPTION_COLUMNS)), state=f((bodies, STATE_COLUMNS)),
-        ground=f(SOIL_NUMBERS), answer=f((2, ANSWERS)),
+        unloading=f(soils), ground=f(SOIL_NUMBERS), answer=f((2, ANSWERS)),
     )  # fmt: skip
 
 
@@ -252,8 +253,8 @@ def wheel_contact(grid, bodies, patch, options, laws, b):
     if sunk > 1e-6 and laws.model[b] != RIGID_SLIP:
         again = ground[MODULUS] * (z + sunk) ** N
         power = N * z / (z + sunk)
-        if option[UNLOADING] * z < again:
-            again = option[UNLOADING] * z
+        if laws.unloading[place] * z < again:
+            again = laws.unloading[place] * z
             power = 1.0
         ground[MODULUS] = again / z**N
     own = laws.own[b, place]
