@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from marsyard.analysis.mobility import RoverMobility
     from marsyard.exit_rule import Exit
@@ -24,7 +26,7 @@ WORLDS = {"mars": 3.72, "moon": 1.62, "earth": 9.81}
 
 @analyze.command("mobility")
 def mobility(
-    rovers: str = typer.Argument(help="A rover, or several with commas: exomars,sojourner."),
+    rovers: list[str] = typer.Argument(help="One or several, with spaces or commas between."),
     soil: str = typer.Option(
         ...,
         "--soil",
@@ -63,7 +65,7 @@ def mobility(
     """Pressures, resistances, pull, slope, step, torque and power of rovers on soils.
 
     Examples:  marsyard analyze mobility exomars --soil lunar_nominal,dry_sand --slope 10deg
-               marsyard analyze mobility exomars,sojourner --soil dry_sand --gravity mars --json
+               marsyard analyze mobility exomars sojourner --soil dry_sand --gravity mars --json
     """
     from time import perf_counter
 
@@ -82,12 +84,13 @@ def mobility(
         friction=friction,
         deflection=deflection,
     )
-    robots = [load_robot(name) for name in _names(rovers, "ROVER")]
+    robots = [load_robot(name) for name in _names(",".join(rovers), "ROVER")]
     soils = [_soil(text) for text in _names(soil, "--soil")]
     folder = None if json_ and out is None else _folder(out, [r.name for r in robots])
     _warm_up()
     start = perf_counter()
-    found = compare(robots, soils, asked)
+    with _in_words_of_the_command():
+        found = compare(robots, soils, asked)
     seconds = perf_counter() - start
     if json_:
         import json
@@ -99,6 +102,18 @@ def mobility(
         typer.echo(f"evaluated in {seconds:.2f} s")
     if folder is not None:
         _save(found, folder, seconds, quiet=json_)
+
+
+@contextmanager
+def _in_words_of_the_command() -> Iterator[None]:
+    """A number that a soil lacks is given here as SOIL:NUMBER=…, not as in a scenario."""
+    from marsyard.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        text = re.sub(r"\{name: ([^,}]+), (\w+): …\}", r"--soil \1:\2=…", str(error))
+        raise InputError(text) from None
 
 
 def _warm_up() -> None:

@@ -62,12 +62,21 @@ def test_several_rovers_as_json_write_nothing(tmp_path):
 
 def test_several_rovers_are_compared(tmp_path):
     done = marsyard(
-        "exomars,exomars_rt0448", "--soil", "dry_sand", "--exit", "height:1", "--out", "here",
+        "exomars", "exomars_rt0448", "--soil", "dry_sand", "--exit", "height:1", "--out", "here",
         cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "side by side" in done.stdout
     assert {p.name for p in (tmp_path / "here").iterdir()} == FIGURES | {"comparison.png"}
+
+
+def test_a_number_that_a_soil_lacks_is_asked_for_as_this_command_takes_it(tmp_path):
+    done = marsyard("yutu2", "--soil", "moon_longji", "--gravity", "moon", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "give it with --soil moon_longji:shear_modulus=…" in done.stderr
+    given = "moon_longji:shear_modulus=1.8cm"
+    done = marsyard("yutu2", "--soil", given, "--gravity", "moon", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_number_of_a_soil_can_be_given(tmp_path):
