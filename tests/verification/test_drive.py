@@ -15,7 +15,7 @@ PATH = [[0, 0], [0.5, 0], [1.2, 0.1], [2, 0.1]]
 
 
 def scenario(commands, duration=60.0, **parts):
-    drive = {"commands": commands, "period": 0.1, **parts.pop("drive", {})}
+    drive = {"commands": commands, "period": 0.1, "acceleration": 10, **parts.pop("drive", {})}
     run = {"duration": duration, "step": 5e-3, "record_period": 0.1, "theta": 1}
     return validate(
         {
@@ -80,6 +80,15 @@ def test_a_path_is_followed_to_its_end(law):
     offset = path.cross_track(x, y, path.nearest(x, y))
     assert float(data.path_offset[at + 1]) == pytest.approx(offset, abs=1e-6)
     np.testing.assert_allclose(data.path.values[[0, -1]], [PATH[0], PATH[-1]], atol=1e-12)
+
+
+def test_wheels_speed_up_as_told():
+    # v = a t up to the speed, in steps of the period
+    sim = drive([{"rate": 0.7, "duration": 2.5}], drive={"acceleration": 0.05})
+    data = sim.dataset()
+    speed, time = data.velocity_base.sel(axis="x").values, data.time.values
+    wanted = np.minimum(0.05 * time, WheelLayout.of("exomars").radius[0] * 0.7)
+    np.testing.assert_allclose(speed[1:], wanted[1:], atol=0.0052)
 
 
 def test_steering_keeps_its_rate():
