@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from marsyard.comparison import Comparison, WheelComparison, compare, compare_wheel
     from marsyard.errors import InputError
     from marsyard.results import open_results
     from marsyard.runner import Run, run
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Comparison": "comparison",
     "Diverged": "simulation",
     "InputError": "errors",
     "Run": "runner",
@@ -31,12 +33,16 @@ _HOME = {
     "Simulation": "simulation",
     "State": "simulation",
     "StudyRun": "study",
+    "WheelComparison": "comparison",
+    "compare": "comparison",
+    "compare_wheel": "comparison",
     "load_scenario": "scenario",
     "open_results": "results",
     "run": "runner",
 }
 
 __all__ = [
+    "Comparison",
     "Diverged",
     "InputError",
     "Run",
@@ -44,6 +50,9 @@ __all__ = [
     "Simulation",
     "State",
     "StudyRun",
+    "WheelComparison",
+    "compare",
+    "compare_wheel",
     "load_scenario",
     "open_results",
     "run",

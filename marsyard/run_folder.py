@@ -15,10 +15,10 @@ from pathlib import Path
 
 from marsyard.errors import InputError
 
-#: what a run or a study writes
+#: what a run, a study or a comparison writes
 OWN = (
     "results.nc", "scenario.yaml", "model.mjb", "figures", "report.html", "ground.nc", "study.nc",
-    "study.csv", "members",
+    "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground",
 )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def _staging_folder(target: Path, made: list[Path]) -> Path:
         if target.exists():
             if not target.is_dir():
                 raise InputError(f"--out: '{target}' is a file; give a folder")
-            earlier = any((target / n).exists() for n in ("results.nc", "study.nc"))
+            earlier = any((target / n).exists() for n in ("results.nc", "study.nc", "compare.nc"))
             if any(target.iterdir()) and not earlier:
                 raise InputError(
                     f"--out: '{target}' holds other files; give a new folder or an earlier run's"

@@ -11,6 +11,8 @@ from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.errors import InputError, suggest
 from marsyard.units import to_si
 
+#: gravity by name [m/s²]
+WORLDS = {"mars": 3.72, "moon": 1.62, "earth": 9.81}
 _DIMENSION = {"pull": "force", "side": "force", "torque": "torque", "sinkage": "length"}
 _PLUS_MINUS = re.compile(r"\s*(?:±|\+/-|\+-)\s*")
 _TAIL = re.compile(r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*(.*)$")
@@ -57,6 +59,21 @@ def errors_of(texts: Sequence[str]) -> dict[str, float]:
 def columns_of(texts: Sequence[str]) -> dict[str, str]:
     """["pull=Zugkraft [N]"] by quantity."""
     return dict(_pairs(texts, "--column", "pull=NAME"))
+
+
+def gravity_of(text: str) -> float:
+    """ "mars" or "3.7 m/s²" [m/s²]."""
+    name = text.strip().lower()
+    if name in WORLDS:
+        return WORLDS[name]
+    if name.isalpha():
+        raise InputError(f"--gravity: unknown world '{text}'; {suggest(name, WORLDS)}")
+    return quantity_of(text, "acceleration", "--gravity")
+
+
+def numbers_of(text: str, dimension: str, option: str) -> list[float]:
+    """ "0deg,10deg" as numbers, SI."""
+    return [quantity_of(part, dimension, option) for part in text.split(",")]
 
 
 def _pairs(texts: Sequence[str], option: str, example: str) -> list[tuple[str, str]]:

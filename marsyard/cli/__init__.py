@@ -8,6 +8,7 @@ import typer
 
 from marsyard.cli.analyze import analyze
 from marsyard.cli.bench import bench
+from marsyard.cli.compare import compare
 from marsyard.cli.ground import ground
 from marsyard.cli.identify import identify
 from marsyard.cli.list import list_
@@ -24,6 +25,7 @@ app = typer.Typer(
     "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"
     "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
     "  marsyard view runs/rt0448-test-1   watch it in the browser\n\n"
+    "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
     "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
     "  marsyard identify tests.csv        soil parameters from measured wheels",
     no_args_is_help=True,
@@ -35,6 +37,7 @@ app = typer.Typer(
 app.command("list")(list_)
 app.command("show")(show)
 app.command("run")(run)
+app.command("compare")(compare)
 app.command("view")(view)
 app.command("ground")(ground)
 app.command("identify")(identify)

@@ -20,9 +20,6 @@ analyze = typer.Typer(
     help="Analyses that need no simulation.", no_args_is_help=True, rich_markup_mode=None
 )
 
-#: gravity by name [m/s²]
-WORLDS = {"mars": 3.72, "moon": 1.62, "earth": 9.81}
-
 
 @analyze.command("mobility")
 def mobility(
@@ -70,12 +67,13 @@ def mobility(
     from time import perf_counter
 
     from marsyard.analysis.mobility import Settings, as_data, compare
+    from marsyard.analysis.options import gravity_of
     from marsyard.robot import load_robot
 
     asked = Settings(
         model=model,
         coefficients=_coefficients(coefficients),
-        gravity=_gravity(gravity),
+        gravity=gravity_of(gravity),
         slope=_si(slope, "angle", "--slope"),
         speed=_si(speed, "speed", "--speed"),
         exit=_exit(exit_rule),
@@ -318,17 +316,6 @@ def _si(text: str, dimension: str, option: str) -> float:
         return to_si(text.strip(), dimension)
     except ValueError as error:
         raise InputError(f"{option}: {error}") from None
-
-
-def _gravity(text: str) -> float:
-    from marsyard.errors import InputError, suggest
-
-    name = text.strip().lower()
-    if name in WORLDS:
-        return WORLDS[name]
-    if name.isalpha():
-        raise InputError(f"--gravity: unknown world '{text}'; {suggest(name, WORLDS)}")
-    return _si(text, "acceleration", "--gravity")
 
 
 def _exit(text: str) -> Exit | None:

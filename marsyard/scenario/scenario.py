@@ -39,15 +39,15 @@ def validate(data: Mapping[str, Any], name: str = "scenario") -> Scenario:
         raise InputError(f"{name}: {_sentence(error)}") from None
 
 
-def parse_setting(text: str) -> tuple[str, Any]:
-    """'path.to.value=…' as (path, value); the value is read as YAML."""
+def parse_setting(text: str, what: str = "--set") -> tuple[str, Any]:
+    """'path.to.value=…' as (path, value); the value is read as YAML. `what` begins sentences."""
     key, sign, value = text.partition("=")
     if not sign or not key.strip():
-        raise InputError(f"--set: '{text}' is not of the form path.to.value=VALUE")
+        raise InputError(f"{what}: '{text}' is not of the form path.to.value=VALUE")
     try:
         return key.strip(), yaml.load(value, Loader=library._Loader)
     except yaml.YAMLError:
-        raise InputError(f"--set {key.strip()}: '{value}' is not valid YAML") from None
+        raise InputError(f"{what} {key.strip()}: '{value}' is not valid YAML") from None
 
 
 def dump(scenario: Scenario) -> str:

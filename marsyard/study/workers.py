@@ -34,6 +34,10 @@ class Task:
     outputs: tuple[Output, ...]
     folder: Path | None = None
 
+    def work(self, tell: Callable[[float], Any]) -> Outcome:
+        """Run it; `tell` hears the simulated time [s]."""
+        return work(self, tell)
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -110,15 +114,18 @@ def _start_worker(times: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _work_at(slot: int, task: Task) -> Outcome:
+def _work_at(slot: int, task: Any) -> Any:
     def tell(time: float) -> None:
         _times[slot] = time
 
-    return work(task, tell)
+    return task.work(tell)
 
 
 class Workers:
-    """Runs tasks in `jobs` processes, at most `most` at a time; in this one for a single job."""
+    """Runs tasks in `jobs` processes, at most `most` at a time; in this one for a single job.
+
+    A task has `work(tell)`, which gives an outcome with `simulated` [s].
+    """
 
     def __init__(self, jobs: int, most: int) -> None:
         self._pool: ProcessPoolExecutor | None = None
@@ -138,32 +145,32 @@ class Workers:
 
     def run(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[Any],
         tell: Callable[[float], Any],
-        done: Callable[[int, Outcome], Any],
-    ) -> list[Outcome]:
+        done: Callable[[int, Any], Any],
+    ) -> list[Any]:
         """The outcomes in the order of the tasks.
 
         `tell` hears the simulated time of all tasks together [s], `done` a task's number and
         outcome as soon as it is there.
         """
         if self._pool is None:
-            outcomes: list[Outcome] = []
+            outcomes: list[Any] = []
             for k, task in enumerate(tasks):
                 before = sum(o.simulated for o in outcomes)
-                outcome = work(task, lambda time, before=before: tell(before + time))  # type: ignore[misc]
+                outcome = task.work(lambda time, before=before: tell(before + time))
                 outcomes.append(outcome)
                 done(k, outcome)
             return outcomes
         return self._run_aside(self._pool, tasks, tell, done)
 
     def _run_aside(
-        self, pool: ProcessPoolExecutor, tasks: Sequence[Task], tell: Any, done: Any
-    ) -> list[Outcome]:
+        self, pool: ProcessPoolExecutor, tasks: Sequence[Any], tell: Any, done: Any
+    ) -> list[Any]:
         for slot in range(len(tasks)):
             self._times[slot] = 0.0
         try:
-            slots: dict[Future[Outcome], int] = {
+            slots: dict[Future[Any], int] = {
                 pool.submit(_work_at, k, task): k for k, task in enumerate(tasks)
             }
             waiting = set(slots)

@@ -1,0 +1,256 @@
+"""`marsyard compare WHAT`: several laws or settings, side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def compare(
+    what: str = typer.Argument(
+        help="A scenario (its name or YAML file), to run it under each law; or, without a "
+        "simulation, a CSV file of wheel tests, the name of a rover, or the word wheel."
+    ),
+    laws: str = typer.Option(
+        "", "--laws", "-l",
+        help="With commas: as_is, scm, wong_reece, ishigami, ding, magic_formula, rigid_slip, "
+        "nonsmooth, mujoco. For wheels the five wheel models.",
+    ),
+    variant: list[str] = typer.Option(
+        [], "--variant", "-v", metavar="'NAME: PATH=VALUE, …'",
+        help="Settings by a name, beside or instead of laws: -v 'slick: interaction.friction=0.3' "
+        "-v 'ding, firm: law=ding, ground.0.soil=grc_1'. May be given several times.",
+    ),
+    set_: list[str] = typer.Option(
+        [], "--set", "-s", metavar="PATH=VALUE", help="Change a value for all, as in run."
+    ),
+    soil: str = typer.Option("", help="Wheels: soil of the library, or a file."),
+    load: str = typer.Option(
+        "", help="Wheels: load, e.g. 65N [default: the file's; of a rover its share of the weight]."
+    ),
+    wheel: str = typer.Option(
+        "", help="Wheels: radius=9cm,width=10cm,lug_height=5mm, where file or rover do not say."
+    ),
+    exit: str = typer.Option(
+        "", help="Wheels: where soil leaves the tread, height:0.2 or angle:0 [default: the "
+        "rover's own; else it must be given].",
+    ),
+    gravity: str = typer.Option(
+        "earth", help="Wheels: mars (3.72), moon (1.62), earth (9.81), or m/s²."
+    ),
+    where: list[str] = typer.Option(
+        [], help="Wheels: choose rows of the file: --where 'slip<0.5' --where wheel=A_smooth."
+    ),
+    at_slip: str = typer.Option(
+        "0.2", help="Wheels: slips at which forces are drawn against the slip angle."
+    ),
+    at_angle: str = typer.Option(
+        "0deg", help="Wheels: slip angles at which they are drawn against slip, e.g. 0deg,10deg."
+    ),
+    jobs: int = typer.Option(1, "--jobs", "-j", min=1, metavar="N", help="Processes for the runs."),
+    no_study: bool = typer.Option(
+        False, "--no-study", help="Run the scenario itself, not the study it stands for."
+    ),
+    json_: bool = typer.Option(False, "--json", help="Print the numbers as JSON, and no table."),
+    out: Path = typer.Option(
+        None, "--out", "-o", help="Folder for the results [default: runs/compare-WHAT]."
+    ),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar, only the table."),
+) -> None:  # fmt: skip
+    """Overlay laws, or any settings, of a drive, a study or a wheel.
+
+    A scenario is run under each law, on the same ground: a table, figures with a curve per law,
+    compare.csv, compare.nc, report.html, and each law's own run under laws/. If it is a study, its
+    outputs are overlaid against its axis. A wheel takes milliseconds: drawbar pull, torque, sinkage
+    and side force against slip and slip angle, with the measured points of a CSV file and the rms
+    of each model.
+
+    Exit code 0 if all runs go through, 1 if one diverges, 2 for wrong input.
+
+    Examples:
+
+      marsyard compare eldorado2/rough --laws scm,ding,nonsmooth --jobs 2
+
+      marsyard compare eldorado2/slope --laws scm,ding
+
+      marsyard compare rt0448/test-4 -v 'μ 0.4: interaction.friction=0.4' -v 'μ 0.8: interaction.friction=0.8'
+
+      marsyard compare exomars --laws wong_reece,ding --soil dry_sand --gravity mars -s coefficients.peak_0=0.43 -s coefficients.peak_1=0.32
+
+      marsyard compare tests.csv --laws ding,ishigami --soil fjs_1 --exit height:0.2 -v 'fitted: fit=runs/identify-tests-ding'
+    """  # noqa: E501
+    of_wheels = {
+        "--soil": soil, "--load": load, "--wheel": wheel, "--exit": exit, "--where": where,
+    }  # fmt: skip
+    if _is_wheel(what):
+        given = {**of_wheels, "gravity": gravity, "at_slip": at_slip, "at_angle": at_angle}
+        _wheels(what, laws, variant, set_, given, out, json_)
+    else:
+        _no_wheel_options(what, of_wheels)
+        _runs(what, laws, variant, set_, out, jobs, not no_study, quiet, json_)
+
+
+def _is_wheel(what: str) -> bool:
+    from marsyard import library
+
+    if what == "wheel" or what in library.names("rovers"):
+        return True
+    if what in library.names("scenarios"):
+        return False
+    path = Path(what)
+    run = path.is_dir() and (path / "results.nc").exists()
+    return path.suffix.lower() in (".csv", ".nc", ".txt", ".tsv") or run
+
+
+def _no_wheel_options(what: str, options: dict[str, Any]) -> None:
+    from marsyard.errors import InputError
+
+    for option, value in options.items():
+        if value:
+            raise InputError(
+                f"{option}: is for wheels, and '{what}' is a scenario; use --set, e.g. --set "
+                "ground.0.soil=dry_sand"
+            )
+
+
+# --- runs
+
+
+def _runs(
+    what: str,
+    laws: str,
+    variants: list[str],
+    set_: list[str],
+    out: Path | None,
+    jobs: int,
+    study: bool,
+    quiet: bool,
+    json_: bool,
+) -> None:
+    from rich.console import Console
+
+    from marsyard.cli.run import _Bar
+    from marsyard.comparison import compare as run_all
+    from marsyard.scenario import parse_setting
+
+    settings = dict(parse_setting(text) for text in set_)
+    with _Bar(Console(stderr=True), quiet) as bar:
+        result = run_all(
+            what, laws, variants, settings=settings, out=out or _default(what), say=bar.say,
+            progress=bar.update, study=study, jobs=jobs,
+        )  # fmt: skip
+    if json_:
+        import json
+
+        typer.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
+    else:
+        _print_runs(result)
+    if not result.ok:
+        sys.exit(1)
+
+
+def _default(what: str) -> Path:
+    from marsyard.run_folder import default_folder
+
+    folder = default_folder(what)
+    return folder.with_name(f"compare-{folder.name}")
+
+
+def _print_runs(result: Any) -> None:
+    from rich.console import Console
+
+    from marsyard.comparison.run_files import exit_text, settings_text, tables
+
+    console = Console()
+    laws = [side.name for side in result.sides]
+    for table in tables(result):
+        _print_table(console, [table.head, *laws], table.rows, table.title)
+    for side in result.sides:
+        tread = exit_text(side)
+        text = settings_text(side.changes) + (f"; exit rule {tread}" if tread else "")
+        console.print(f"{side.name}: {text}", highlight=False, soft_wrap=True, markup=False)
+        for boundary in getattr(side.run, "boundaries", ()):
+            console.print(f"{side.name}: {boundary.words}", highlight=False, soft_wrap=True)
+        if side.run.stopped:
+            console.print(f"{side.name}: {side.run.stopped}", style="bold red", highlight=False)
+    for note in result.notes:
+        console.print(f"note: {note}", highlight=False, soft_wrap=True)
+    console.print(f"report: {result.report}", highlight=False, soft_wrap=True)
+
+
+def _print_table(console: Any, heads: Any, rows: Any, title: str = "") -> None:
+    """A table whose first column is words and the others numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )  # fmt: skip
+    for k, head in enumerate(heads):
+        table.add_column(Text(head), justify="left" if k == 0 else "right")
+    for row in rows:
+        table.add_row(*(Text(c) for c in row))
+    console.print(table, highlight=False)
+
+
+# --- wheels
+
+
+def _wheels(
+    what: str,
+    laws: str,
+    variants: list[str],
+    set_: list[str],
+    given: dict[str, Any],
+    out: Path | None,
+    json_: bool,
+) -> None:
+    from marsyard.analysis.options import gravity_of, numbers_of
+    from marsyard.analysis.wheel_data import parse_sizes, quantity_of
+    from marsyard.comparison import compare_wheel
+    from marsyard.scenario import parse_setting
+
+    load = given["--load"]
+    result = compare_wheel(
+        what, laws, variants,
+        settings=dict(parse_setting(text) for text in set_),
+        soil=given["--soil"] or None,
+        exit=given["--exit"] or None,
+        wheel=parse_sizes(given["--wheel"]),
+        load=quantity_of(load, "force", "--load") if load else None,
+        gravity=gravity_of(given["gravity"]),
+        where=given["--where"],
+        at_slip=numbers_of(given["at_slip"], "number", "--at-slip"),
+        at_angle=numbers_of(given["at_angle"], "angle", "--at-angle"),
+    )  # fmt: skip
+    folder = None if json_ and out is None else out or _default(what.removesuffix("/"))
+    page = None
+    if folder is not None:
+        from marsyard.comparison.wheel_files import save_wheels
+
+        page = save_wheels(result, folder)
+    if json_:
+        import json
+
+        typer.echo(json.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        _print_wheels(result, page)
+
+
+def _print_wheels(result: Any, page: Path | None) -> None:
+    from rich.console import Console
+
+    from marsyard.comparison.wheel_files import heads_and_rows
+
+    console = Console()
+    console.print(result.title, highlight=False, soft_wrap=True, markup=False)
+    _print_table(console, *heads_and_rows(result))
+    for note in result.notes:
+        console.print(f"note: {note}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"evaluated in {1e3 * result.seconds:.1f} ms", highlight=False)
+    console.print(f"report: {page}", highlight=False, soft_wrap=True)

@@ -1,0 +1,230 @@
+"""Laws and variants: what each of them means as settings of a scenario.
+
+`LAWS` is the one table. A law sets some paths of the scenario and, if it is one of rigid contact,
+puts rigid ground of the same shape in place of the soil (see `rigid_ground`). The order is: the
+scenario, what was set for all (`--set`), the law, what a variant sets itself.
+
+A variant is a name and settings, in text "NAME: path=value, path=value". The path `law` stands for
+a law of the table; without it the scenario stays as it is but for the settings:
+
+    "μ 0.4: interaction.friction=0.4"
+    "ding, 44 N: law=ding, interaction.wheel.coefficients.mean_load=44.1"
+
+A wheel model keeps exit rule, shares, rut and damping of the scenario's `interaction.wheel`, and of
+its coefficients those it knows: so one --set can give the coefficients of several models.
+`rigid_slip` takes `interaction.friction` where no coefficient of friction is given.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from marsyard.errors import InputError, suggest
+from marsyard.scenario import Scenario, apply_setting, parse_setting, validate
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a law is called, what it sets, and whether it needs soil or makes the ground rigid."""
+
+    title: str
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    soil: bool = False
+    rigid: bool = False
+
+
+def _model(name: str, title: str) -> Law:
+    return Law(title, {"interaction.wheel.model": name}, soil=True)
+
+
+#: law → changes of a scenario's data
+LAWS: dict[str, Law] = {
+    "as_is": Law("the scenario as it stands"),
+    "scm": Law(
+        "soil contact model: the deformable grid carries the wheels", {"interaction.wheel": None},
+        soil=True,
+    ),
+    "wong_reece": _model("wong_reece", "Wong and Reece's stresses over the wheel's arc"),
+    "ishigami": _model("ishigami", "Ishigami's stresses, shear along and across apart"),
+    "ding": _model("ding", "Ding's closed form"),
+    "magic_formula": _model("magic_formula", "Pacejka's curves"),
+    "rigid_slip": _model("rigid_slip", "friction that grows with slip, no soil"),
+    "nonsmooth": Law(
+        "rigid ground, exact Coulomb friction",
+        {
+            "interaction.law": "nonsmooth",
+            "interaction.wheel": None,
+            "run.integrator": "moreau_jean",
+        },
+        rigid=True,
+    ),
+    "mujoco": Law(
+        "rigid ground, MuJoCo's soft contact",
+        {"interaction.law": "mujoco", "interaction.wheel": None, "run.integrator": "semi_implicit"},
+        rigid=True,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One side of a comparison: its name, law, and settings by dotted path."""
+
+    name: str
+    law: str = "as_is"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+# --- reading
+
+
+def variants_of(
+    laws: str | Sequence[str] = (),
+    variants: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
+    known: Iterable[str] = LAWS,
+) -> tuple[Variant, ...]:
+    """The variants asked for: laws by name, then those with settings, as texts or mappings."""
+    names = [n.strip() for n in laws.split(",")] if isinstance(laws, str) and laws else list(laws)
+    known = list(known)
+    out = []
+    for name in names:
+        _check_law(name, "laws", known)
+        out.append(Variant(name, name))
+    if isinstance(variants, Mapping):
+        out += [_from_mapping(name, settings, known) for name, settings in variants.items()]
+    else:
+        out += [parse_variant(text, known) for text in variants]
+    if not out:
+        raise InputError(f"laws: nothing to compare; give some of {', '.join(known)}")
+    for variant in out:
+        if [v.name for v in out].count(variant.name) > 1:
+            raise InputError(f"laws: '{variant.name}' stands twice; names must differ")
+    return tuple(out)
+
+
+def parse_variant(text: str, known: Iterable[str] = LAWS) -> Variant:
+    """ "NAME: path=value, path=value" as a variant; values are read as YAML."""
+    name, colon, rest = text.partition(":")
+    if not colon or not name.strip() or not rest.strip():
+        raise InputError(
+            f"--variant: '{text}' must be NAME: PATH=VALUE, …, e.g. 'slick: "
+            "interaction.friction=0.3'"
+        )
+    parts = [p.strip() for p in _split(rest)]
+    settings = dict(parse_setting(part, f"--variant {name.strip()}") for part in parts)
+    return _from_mapping(name.strip(), settings, known)
+
+
+def _from_mapping(name: str, settings: Mapping[str, Any], known: Iterable[str]) -> Variant:
+    own = dict(settings)
+    law = str(own.pop("law", "as_is"))
+    _check_law(law, f"variant {name}: law", [*known, "as_is"])
+    return Variant(name, law, own)
+
+
+def _check_law(law: str, where: str, known: Sequence[str]) -> None:
+    if law not in known:
+        raise InputError(f"{where}: unknown law '{law}'; {suggest(law, dict.fromkeys(known))}")
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas that stand in no bracket or quotation."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in "[{(":
+            depth += 1
+        elif letter in "]})":
+            depth -= 1
+        if letter == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+# --- applying
+
+
+def scenario_under(
+    data: Mapping[str, Any], variant: Variant, name: str, files: Path | None = None
+) -> tuple[Scenario, dict[str, Any]]:
+    """The scenario that `data` describes under a variant, and what the variant changed.
+
+    `files` is a folder for the mesh that stands for rough terrain under a law of rigid contact.
+    """
+    law = LAWS[variant.law]
+    data = copy.deepcopy(dict(data))
+    try:
+        _fits(law, data)
+        changes = {k: v for k, v in law.sets.items() if _at(data, k) != v}
+        for path, value in law.sets.items():
+            _set(data, path, value)
+        if law.soil and law.sets.get("interaction.wheel.model"):
+            changes |= _coefficients(data, law.sets["interaction.wheel.model"])
+        if law.rigid:
+            from marsyard.comparison.rigid_ground import make_rigid
+
+            changes |= make_rigid(data, files)
+        for path, value in variant.settings.items():
+            _set(data, path, value)
+        return validate(data, name), {**changes, **variant.settings}
+    except InputError as error:
+        raise InputError(f"{variant.name}: {error}") from None
+
+
+def _fits(law: Law, data: Mapping[str, Any]) -> None:
+    ground = data.get("ground") or []
+    kinds = [str(g.get("kind")) for g in ground if isinstance(g, Mapping)]
+    if law.soil and "terrain" not in kinds:
+        have = ", ".join(kinds) or "no ground"
+        raise InputError(
+            f"the law needs ground of kind terrain, and the scenario has {have}; laws of hard "
+            "ground are nonsmooth and mujoco"
+        )
+
+
+def _at(data: Any, path: str) -> Any:
+    """The value at a path of a scenario's data, or its default where it is not given."""
+    model: Any = Scenario
+    default = None
+    for part in path.split("."):
+        known = getattr(model, "model_fields", {}).get(part)
+        default = None if known is None else known.default
+        model = None if known is None else known.annotation
+        data = data.get(part) if isinstance(data, Mapping) else None
+    return default if data is None and isinstance(default, str) else data
+
+
+def _set(data: dict[str, Any], path: str, value: Any) -> None:
+    # a group that was switched off begins anew
+    head = path.split(".")
+    for k in range(1, len(head)):
+        above = ".".join(head[:k])
+        if k > 1 and _at(data, above) is None and isinstance(_at(data, head[0]), dict | None):
+            apply_setting(data, above, {}, "variant")
+    apply_setting(data, path, value, "variant")
+
+
+def _coefficients(data: dict[str, Any], model: str) -> dict[str, Any]:
+    """Keep the coefficients a model knows; give rigid_slip the scenario's friction."""
+    from marsyard.interaction.wheel_models import MODELS
+
+    wheel = data["interaction"]["wheel"]
+    given = wheel.get("coefficients") or {}
+    anyone = {name for _, known, _ in MODELS.values() for name in known}
+    # a name that no model knows stays, so that the error is said
+    own = {k: v for k, v in given.items() if k in MODELS[model][1] or k not in anyone}
+    wheel["coefficients"] = own
+    if model == "rigid_slip" and "friction" not in own:
+        friction = data["interaction"].get("friction", 0.7)
+        own["friction"] = friction
+        return {"interaction.wheel.coefficients.friction": friction}
+    return {}

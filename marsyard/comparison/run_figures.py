@@ -1,0 +1,340 @@
+"""Figures of a comparison: every panel of the scenario's own figures, a curve per law.
+
+A law keeps its colour and mark from figure to figure. Where a panel of the scenario shows a curve
+per wheel, the mean of the wheels is drawn, and with up to three laws a band from the lowest to the
+highest wheel. A panel with several quantities becomes one panel for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from marsyard.errors import InputError
+from marsyard.results._sheet import (
+    FONT,
+    SPAN,
+    FigureFile,
+    legend,
+    save_png,
+    sheet,
+    slug,
+    unit_text,
+    wrap,
+)
+from marsyard.results.dataset import Line, lines
+from marsyard.results.plots import (
+    OTHERS,
+    _binned,
+    _cut,
+    _long_name,
+    _scale,
+    _thin,
+    _travelled,
+    default_figures,
+)
+from marsyard.scenario.report_schema import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "p")
+#: with more laws than this, bands would cover each other
+BANDS = 3
+#: panels on one sheet
+MOST_PANELS = 6
+#: letters of a name that fit beside a panel
+LONG = 22
+#: default figures that are of interest for several laws at once
+_WORTH = (
+    "Base position, velocity and reaction", "Attitude and speed", "Slip and sinkage on soil",
+    "Forces of the soil", "Driving torque and resistances in soil", "Motor torque and power",
+    "Pull of the tethers", "Energy",
+)  # fmt: skip
+_OF_WHEELS = ("motor_torque", "motor_power")
+
+
+@dataclass
+class Curve:
+    """One law's curve: mean of what it stands for, and the lowest and highest of it."""
+
+    law: int
+    time: np.ndarray
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass
+class Quantity:
+    """What one panel shows."""
+
+    variable: str
+    picks: tuple[str, ...]
+    name: str
+    units: str
+    count: int = 1
+    curves: list[Curve] = field(default_factory=list)
+
+
+def look(index: int) -> dict[str, Any]:
+    """Colour, dash and mark of a law."""
+    dash = ("-", (0, (5, 1.8)), (0, (1.2, 1.2)))[(index // len(OTHERS)) % 3]
+    return {
+        "color": OTHERS[index % len(OTHERS)], "linestyle": dash,
+        "marker": MARKS[index % len(MARKS)], "markersize": 4.6,
+        "markeredgecolor": "white", "markeredgewidth": 0.6,
+        # later curves are thinner: where several coincide, the others show as a rim
+        "linewidth": max(1.1, 2.0 - 0.18 * index),
+    }  # fmt: skip
+
+
+def save_run_figures(
+    names: Sequence[str],
+    datasets: Sequence[xr.Dataset],
+    figures: Sequence[Figure],
+    folder: Path,
+    dpi: int = 130,
+) -> list[FigureFile]:
+    """Draw the scenario's figures (the default ones where it has none) and the paths."""
+    saved: list[FigureFile] = []
+
+    def keep(title: str, caption: str, canvas: Canvas) -> None:
+        path = folder / f"{len(saved) + 1:02d}-{slug(title)}.png"
+        saved.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
+
+    for figure in figures or _defaults(datasets):
+        if figure.against is not None:
+            canvas = _draw_against(names, datasets, figure)
+            if canvas is not None:
+                keep(figure.title, "Medians of each law in bins.", canvas)
+            continue
+        found, missing = quantities(datasets, figure)
+        for first in range(0, len(found), MOST_PANELS):
+            part = found[first : first + MOST_PANELS]
+            title = figure.title if first == 0 else f"{figure.title}, continued"
+            keep(title, _caption(names, part, missing, figure), draw(names, part, title, figure))
+    if any(_travelled(ds) for ds in datasets):
+        caption = "Path of the base under each law, from above and from the side."
+        keep("Path", caption, draw_paths(names, datasets))
+    return saved
+
+
+def _defaults(datasets: Sequence[xr.Dataset]) -> list[Figure]:
+    out: dict[str, Figure] = {}
+    for ds in datasets:
+        for figure in default_figures(ds):
+            if figure.title in _WORTH:
+                out.setdefault(figure.title, figure)
+    return [out[t] for t in _WORTH if t in out]
+
+
+# --- what is drawn
+
+
+def quantities(
+    datasets: Sequence[xr.Dataset], figure: Figure
+) -> tuple[list[Quantity], dict[str, set[int]]]:
+    """The panels of a figure over all laws, and which quantity which laws do not have."""
+    found: dict[tuple[str, tuple[str, ...]], Quantity] = {}
+    missing: dict[str, set[int]] = {}
+    for wanted in figure.panels:
+        for k, ds in enumerate(datasets):
+            groups: dict[tuple[str, tuple[str, ...]], list[Line]] = {}
+            for name in wanted:
+                try:
+                    curves = lines(ds, name)
+                except InputError:
+                    curves = []
+                if not any(np.isfinite(c.values).any() for c in curves):
+                    missing.setdefault(name.split(".")[0], set()).add(k)
+                    continue
+                for curve in curves:
+                    cut = _cut(curve, figure.start, figure.end)
+                    groups.setdefault((cut.variable, _rest(ds, cut)), []).append(cut)
+            for key, some in groups.items():
+                _add(found, key, ds, k, some)
+    shown = {q.variable for q in found.values()}
+    return list(found.values()), {n: laws for n, laws in missing.items() if n in shown}
+
+
+def _rest(ds: xr.Dataset, curve: Line) -> tuple[str, ...]:
+    """The labels of a curve that tell quantities apart: not its wheel, nor a wheel's motor."""
+    wheels = [str(w) for w in ds["wheel"].values] if "wheel" in ds.coords else []
+    motor = curve.variable in _OF_WHEELS
+    return tuple(
+        p
+        for p in curve.picks
+        if p not in wheels and not (motor and any(p.startswith(w) for w in wheels))
+    )
+
+
+def _add(
+    found: dict[Any, Quantity], key: Any, ds: xr.Dataset, law: int, curves: Sequence[Line]
+) -> None:
+    values = np.stack([c.values for c in curves])
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    mean = np.where(
+        count > 0, np.where(known, values, 0).sum(axis=0) / np.maximum(count, 1), np.nan
+    )
+    low = np.where(count > 0, np.where(known, values, np.inf).min(axis=0), np.nan)
+    high = np.where(count > 0, np.where(known, values, -np.inf).max(axis=0), np.nan)
+    if len(curves) == 1:
+        # the very numbers that were recorded
+        mean = low = high = values[0]
+    if key not in found:
+        name = _long_name(ds, key[0])
+        if len(name) > LONG:
+            name = key[0].replace("_", " ")
+        picks = key[1]
+        if len(curves) == 1 and ds.sizes.get("wheel", 0) > 1:
+            picks = curves[0].picks
+        found[key] = Quantity(key[0], picks, name, curves[0].units)
+    quantity = found[key]
+    quantity.count = max(quantity.count, len(curves))
+    quantity.curves.append(Curve(law, curves[0].time, mean, low, high))
+
+
+# --- drawing
+
+
+def draw(names: Sequence[str], panels: Sequence[Quantity], title: str, figure: Figure) -> Canvas:
+    """Panels below each other over time, a curve per law."""
+    canvas, axes = sheet(title, [1.85] * len(panels))
+    bands = len(names) <= BANDS
+    for ax, quantity in zip(axes, panels, strict=True):
+        for curve in quantity.curves:
+            style = look(curve.law)
+            if bands and quantity.count > 1:
+                time, low = _thin(curve.time, curve.low)
+                same, high = _thin(curve.time, curve.high)
+                ax.fill_between(
+                    time, low, np.interp(time, same, high), color=style["color"], alpha=0.13,
+                    linewidth=0, zorder=1,
+                )  # fmt: skip
+            time, mean = _thin(curve.time, curve.mean)
+            ax.plot(time, mean, markevery=_every(len(time), curve.law, len(names)), **style)
+        ax.set_ylabel(_label(quantity), fontsize=FONT)
+        _scale(ax, [_line(c, quantity) for c in quantity.curves])
+    _name_laws(axes[0], names)
+    start = min((c.time[0] for q in panels for c in q.curves), default=0.0)
+    end = max((c.time[-1] for q in panels for c in q.curves), default=1.0)
+    start = start if figure.start is None else figure.start
+    end = end if figure.end is None else figure.end
+    if end > start:
+        axes[-1].set_xlim(start, end)
+    axes[-1].set_xlabel("time [s]", fontsize=FONT)
+    return canvas
+
+
+def _every(count: int, law: int, laws: int) -> Any:
+    """Seven marks along a curve, each law's at other places."""
+    step = max(count // 7, 1)
+    return (int((law + 0.5) * step / max(laws, 1)), step)
+
+
+def _line(curve: Curve, quantity: Quantity) -> Line:
+    return Line("", curve.time, curve.mean, quantity.units, quantity.variable, quantity.picks)
+
+
+def _label(quantity: Quantity) -> str:
+    unit = unit_text(quantity.units)
+    words = [quantity.name, *quantity.picks]
+    text = " ".join(words) + (", mean" if quantity.count > 1 else "")
+    return wrap(f"{text} [{unit}]" if unit else text)
+
+
+def _name_laws(ax: Axes, names: Sequence[str]) -> None:
+    for k, name in enumerate(names):
+        ax.plot([], [], label=name, **look(k))
+    legend(ax)
+
+
+def _draw_against(
+    names: Sequence[str], datasets: Sequence[xr.Dataset], figure: Figure
+) -> Canvas | None:
+    """Panels over another variable: the median of each law in bins of it."""
+    assert figure.against is not None
+    panels: dict[tuple[str, tuple[str, ...]], Quantity] = {}
+    across = None
+    for k, ds in enumerate(datasets):
+        try:
+            x = _cut(lines(ds, figure.against)[0], figure.start, figure.end)
+        except InputError:
+            continue
+        across = across or (ds, x)
+        plain = figure.model_copy(update={"against": None})
+        for quantity in quantities([ds], plain)[0]:
+            key = (quantity.variable, quantity.picks)
+            mine = panels.setdefault(
+                key, Quantity(quantity.variable, quantity.picks, quantity.name, quantity.units)
+            )
+            mine.count = max(mine.count, quantity.count)
+            bins = _binned(x.values, quantity.curves[0].mean)
+            mine.curves.append(Curve(k, *bins, *bins))
+    if across is None or not panels:
+        return None
+    canvas, axes = sheet(figure.title, [2.3] * len(panels))
+    for ax, quantity in zip(axes, panels.values(), strict=True):
+        for curve in quantity.curves:
+            ax.plot(curve.time, curve.mean, **look(curve.law))
+        ax.set_ylabel(_label(quantity), fontsize=FONT)
+        _scale(ax, [_line(c, quantity) for c in quantity.curves])
+    _name_laws(axes[0], names)
+    ds, x = across
+    unit = unit_text(x.units)
+    label = " ".join([_long_name(ds, x.variable), *x.picks])
+    axes[-1].set_xlabel(f"{label} [{unit}]" if unit else label, fontsize=FONT)
+    return canvas
+
+
+def draw_paths(names: Sequence[str], datasets: Sequence[xr.Dataset]) -> Canvas:
+    """The base's path under each law, from above (x, y) and from the side (x, z)."""
+    paths = [ds["position_base"].transpose("time", "axis").values for ds in datasets]
+    low = np.min([np.nanmin(p, axis=0) for p in paths], axis=0)
+    high = np.max([np.nanmax(p, axis=0) for p in paths], axis=0)
+    middle, span = (low + high) / 2, 1.12 * (high - low)
+    width = max(span[0], span[1] / 0.75)
+    depth = max(span[1], 0.25 * width)
+    canvas, axes = sheet("Path", [SPAN * depth / width, 1.4])
+    for ax, across in zip(axes, (1, 2), strict=True):
+        for k, path in enumerate(paths):
+            style = {**look(k), "marker": None}
+            ax.plot(path[:, 0], path[:, across], **style)
+            end = {**look(k), "markersize": 7.5, "linestyle": "none", "zorder": 5}
+            ax.plot(path[-1, 0], path[-1, across], **end)
+        ax.plot(*paths[0][0, [0, across]], "o", color="#222222", markersize=5, zorder=6)
+        ax.set_ylabel(f"{'xyz'[across]} [m]", fontsize=FONT)
+    axes[0].annotate(
+        "start", paths[0][0, :2], xytext=(0, 7), textcoords="offset points", fontsize=FONT - 1.5,
+        ha="center",
+    )  # fmt: skip
+    axes[0].set_xlim(middle[0] - width / 2, middle[0] + width / 2)
+    axes[0].set_ylim(middle[1] - depth / 2, middle[1] + depth / 2)
+    axes[-1].set_xlabel("x [m]", fontsize=FONT)
+    _name_laws(axes[0], names)
+    return canvas
+
+
+def _caption(
+    names: Sequence[str], panels: Sequence[Quantity], missing: dict[str, set[int]], figure: Figure
+) -> str:
+    parts = []
+    if any(q.count > 1 for q in panels):
+        text = "Mean of the wheels"
+        parts.append(text + ("; the band reaches from the lowest to the highest."
+                             if len(names) <= BANDS else "."))  # fmt: skip
+    for variable, laws in missing.items():
+        if any(q.variable == variable for q in panels):
+            without = ", ".join(names[k] for k in sorted(laws))
+            parts.append(f"No {variable.replace('_', ' ')} under {without}.")
+    if figure.note:
+        parts.append(figure.note.rstrip(".") + ".")
+    return " ".join(parts)
