@@ -228,7 +228,7 @@ def _wheels(
         at_slip=numbers_of(given["at_slip"], "number", "--at-slip"),
         at_angle=numbers_of(given["at_angle"], "angle", "--at-angle"),
     )  # fmt: skip
-    folder = None if json_ and out is None else out or _default(what.removesuffix("/"))
+    folder = None if json_ and out is None else out or Path("runs") / f"compare-{Path(what).stem}"
     page = None
     if folder is not None:
         from marsyard.comparison.wheel_files import save_wheels

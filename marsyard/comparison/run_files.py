@@ -45,7 +45,7 @@ def write_comparison(folder: Path, result: Comparison) -> Path:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts: what the rows are, a column per law, and a title where there are several."""
+    """A table of texts: what its rows are, a column per law, a title where there are several."""
 
     title: str
     head: str

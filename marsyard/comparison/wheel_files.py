@@ -1,0 +1,205 @@
+"""Files of wheel models side by side: compare.csv, compare.nc, figures, report.html."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from marsyard.analysis.wheel_data import QUANTITIES, WheelData
+from marsyard.comparison.wheels import WheelComparison
+from marsyard.interaction.wheel_models import MODELS
+from marsyard.results._page import escape, number, quantity, tiles
+from marsyard.run_folder import written_whole
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: slips whose numbers stand in the table of curves
+TABLE_SLIPS = (0.1, 0.2, 0.4, 0.6)
+
+
+def save_wheels(result: WheelComparison, folder: str | Path) -> Path:
+    """Write all files of a comparison into `folder`, whole or not at all; the path of its page."""
+    from marsyard.comparison.wheel_figures import save_wheel_figures
+    from marsyard.results import save
+    from marsyard.results.report import figures_section, section, write_page
+    from marsyard.results.report import versions as version_rows
+
+    target = Path(folder)
+    with written_whole(target) as staging:
+        assert staging is not None
+        save(dataset(result), staging / "compare.nc")
+        _write_table(staging / "compare.csv", result)
+        figures = save_wheel_figures(result, staging / "figures")
+        heads, rows = heads_and_rows(result)
+        title = f"{result.title}: {len(result.candidates)} wheel models compared"
+        notes = "".join(f"<li>{escape(n)}</li>" for n in result.notes)
+        sections = [
+            f'<header><p class="kicker">marsyard · compare</p><h1>{escape(title)}</h1>'
+            + tiles(_tiles(result)) + "</header>",
+            section("Side by side", _table(heads, rows) + _explained(result)),
+            section("Figures", figures_section(figures)),
+            section("What each model was given", _table(*_given(result), first=9)),
+            section("Notes", f"<ul>{notes}</ul>" if notes else ""),
+            section("Versions", _table(["package", "version"], [list(v) for v in version_rows()],
+                                       first=9)),
+        ]  # fmt: skip
+        write_page(staging, title, sections)
+    return target / "report.html"
+
+
+def heads_and_rows(result: WheelComparison) -> tuple[list[str], list[list[str]]]:
+    """The table as texts: rms by quantity where there are measured rows, else numbers by slip."""
+    heads = ["model", "soil", "exit"]
+    rows = [[c.name, c.soil or "–", c.exits or "–"] for c in result.candidates]
+    if result.data is not None:
+        for q in result.data.quantities:
+            _, factor, unit, name = QUANTITIES[q]
+            heads.append(f"rms {name} [{unit}]")
+            for row, c in zip(rows, result.candidates, strict=True):
+                row.append(number(factor * result.rms[c.name][q], 3))
+        if any(result.sunk.values()):
+            heads.append("rows sunk to the axle")
+            for row, c in zip(rows, result.candidates, strict=True):
+                row.append(str(result.sunk[c.name]))
+        return heads, rows
+    assert result.curves is not None
+    here = result.curves.isel(at_angle=0)
+    for slip in TABLE_SLIPS:
+        heads.append(f"pull at slip {slip:g} [N]")
+        for row, c in zip(rows, result.candidates, strict=True):
+            value = here["drawbar_pull"].sel(law=c.name).sel(slip=slip, method="nearest")
+            row.append(number(float(value), 3))
+    for variable, name, unit, factor in (
+        ("torque", "torque at slip 0.2", "N·m", 1.0),
+        ("sinkage", "sinkage at slip 0.2", "mm", 1e3),
+    ):
+        heads.append(f"{name} [{unit}]")
+        for row, c in zip(rows, result.candidates, strict=True):
+            value = here[variable].sel(law=c.name).sel(slip=0.2, method="nearest")
+            row.append(number(factor * float(value), 3))
+    return heads, rows
+
+
+def _tiles(result: WheelComparison) -> list[tuple[str, str]]:
+    out = [("models", str(len(result.candidates)))]
+    if result.data is not None:
+        out.append(("measured rows", str(len(result.data))))
+    return [*out, ("time of the models", quantity(1e3 * result.seconds, "ms", 3))]
+
+
+def _explained(result: WheelComparison) -> str:
+    if result.data is None:
+        return '<p class="soft">At the first slip angle; "–": the wheel sinks to its axle.</p>'
+    return (
+        '<p class="soft">Root mean square of computed less measured, over the rows at which the '
+        "wheel carries its load.</p>"
+    )
+
+
+def _table(heads: list[str], rows: list[list[str]], first: int = 3) -> str:
+    head = "".join(
+        f"<th{' class=num' if k >= first else ''}>{escape(h)}</th>" for k, h in enumerate(heads)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{' class=num' if k >= first else ''}>{escape(c)}</td>" for k, c in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table class="runs"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _given(result: WheelComparison) -> tuple[list[str], list[list[str]]]:
+    """Model, wheel, soil, exit rule, coefficients and fit of each candidate."""
+    heads = ["model", "law", "wheels", "soil", "exit rule", "coefficients", "from a fit"]
+    rows = []
+    for c in result.candidates:
+        wheels = "; ".join(
+            f"r {1e3 * m.wheel.radius:g} mm, b {1e3 * m.wheel.width:g} mm, lugs "
+            f"{1e3 * m.wheel.lug_height:g} mm" for m in c.models
+        )  # fmt: skip
+        own = zip(MODELS[c.law][1], c.models[0].own_numbers(), strict=True)
+        coefficients = ", ".join(f"{k} {number(float(v), 4)}" for k, v in own)
+        rows.append([c.name, c.law, wheels, c.soil or "–", c.exits or "–", coefficients or "–",
+                     c.fitted or "–"])  # fmt: skip
+    return heads, rows
+
+
+# --- data
+
+
+def dataset(result: WheelComparison) -> xr.Dataset:
+    """Curves, or the measured rows with what each model gives there."""
+    import xarray as xr
+
+    if result.data is None:
+        assert result.curves is not None
+        return result.curves.assign_attrs(title=result.title)
+    data = result.data
+    variables = {
+        key: ("row", getattr(data, key), {"units": unit})
+        for key, unit in (("radius", "m"), ("width", "m"), ("lug_height", "m"), ("load", "N"),
+                          ("slip", "1"), ("slip_angle", "rad"))
+    }  # fmt: skip
+    out = xr.Dataset(variables)
+    for q in data.quantities:
+        unit, _, _, name = QUANTITIES[q]
+        attrs = {"units": unit, "long_name": name}
+        out[f"measured_{q}"] = ("row", data.measured[q], attrs)
+        values = np.stack([result.computed[c.name][q] for c in result.candidates])
+        out[f"computed_{q}"] = (("law", "row"), values, attrs)
+    names = np.array([c.name for c in result.candidates], dtype=object)
+    return out.assign_coords(law=names).assign_attrs(title=result.title)
+
+
+def _write_table(path: Path, result: WheelComparison) -> None:
+    """A row per measured point, or per point of the curves, SI."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        if result.data is not None:
+            _write_points(writer, result, result.data)
+        else:
+            _write_curves(writer, result)
+
+
+def _write_points(writer: object, result: WheelComparison, data: WheelData) -> None:
+    columns: dict[str, np.ndarray] = {
+        "radius_m": data.radius, "width_m": data.width, "lug_height_m": data.lug_height,
+        "load_n": data.load, "slip": data.slip, "slip_angle_rad": data.slip_angle,
+    }  # fmt: skip
+    for q in data.quantities:
+        columns[f"{q}_measured"] = data.measured[q]
+        for c in result.candidates:
+            columns[f"{q}_{c.name}"] = np.asarray(result.computed[c.name][q])
+    writer.writerow(columns)  # type: ignore[attr-defined]
+    for row in zip(*columns.values(), strict=True):
+        cells = ["" if np.isnan(x) else repr(float(x)) for x in row]
+        writer.writerow(cells)  # type: ignore[attr-defined]
+
+
+def _write_curves(writer: object, result: WheelComparison) -> None:
+    ds = result.curves
+    assert ds is not None
+    names = ["drawbar_pull", "side_force", "torque", "sinkage"]
+    heads = ["law", "slip", "slip_angle_rad", "drawbar_pull_n", "side_force_n", "torque_nm",
+             "sinkage_m"]  # fmt: skip
+    writer.writerow(heads)  # type: ignore[attr-defined]
+    for suffix, at, along in (("", "at_angle", "slip"), ("_over_angle", "at_slip", "slip_angle")):
+        for law in ds["law"].values:
+            for here in ds[at].values:
+                part = ds.sel({"law": law, at: here})
+                for k, x in enumerate(ds[along].values):
+                    slip, angle = (x, here) if along == "slip" else (here, x)
+                    values = [float(part[n + suffix].values[k]) for n in names]
+                    cells = ["" if v != v else repr(v) for v in values]
+                    place = [law, repr(float(slip)), repr(float(angle))]
+                    writer.writerow([*place, *cells])  # type: ignore[attr-defined]
