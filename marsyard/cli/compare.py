@@ -101,6 +101,11 @@ def _is_wheel(what: str) -> bool:
     if what in library.names("scenarios"):
         return False
     path = Path(what)
+    if not path.exists() and not path.suffix:
+        from marsyard.errors import InputError, suggest
+
+        known = [*library.names("scenarios"), *library.names("rovers"), "wheel"]
+        raise InputError(f"compare: nothing is called '{what}'; {suggest(what, known)}")
     run = path.is_dir() and (path / "results.nc").exists()
     return path.suffix.lower() in (".csv", ".nc", ".txt", ".tsv") or run
 

@@ -89,8 +89,7 @@ def variants_of(
 ) -> tuple[Variant, ...]:
     """The variants asked for: laws by name, then those with settings, as texts or mappings."""
     names = [n.strip() for n in laws.split(",")] if isinstance(laws, str) and laws else list(laws)
-    known = list(known)
-    out = []
+    known, out = list(known), []
     for name in names:
         _check_law(name, "laws", known)
         out.append(Variant(name, name))
@@ -161,21 +160,21 @@ def scenario_under(
     `files` is a folder for the mesh that stands for rough terrain under a law of rigid contact.
     """
     law = LAWS[variant.law]
-    data = copy.deepcopy(dict(data))
+    own: dict[str, Any] = copy.deepcopy(dict(data))
     try:
-        _fits(law, data)
-        changes = {k: v for k, v in law.sets.items() if _at(data, k) != v}
+        _fits(law, own)
+        changes = {k: v for k, v in law.sets.items() if _at(own, k) != v}
         for path, value in law.sets.items():
-            _set(data, path, value)
+            _set(own, path, value)
         if law.soil and law.sets.get("interaction.wheel.model"):
-            changes |= _coefficients(data, law.sets["interaction.wheel.model"])
+            changes |= _coefficients(own, law.sets["interaction.wheel.model"])
         if law.rigid:
             from marsyard.comparison.rigid_ground import make_rigid
 
-            changes |= make_rigid(data, files)
+            changes |= make_rigid(own, files)
         for path, value in variant.settings.items():
-            _set(data, path, value)
-        return validate(data, name), {**changes, **variant.settings}
+            _set(own, path, value)
+        return validate(own, name), {**changes, **variant.settings}
     except InputError as error:
         raise InputError(f"{variant.name}: {error}") from None
 

@@ -162,11 +162,12 @@ def _base(
     scenario: str | Path | Scenario, settings: Mapping[str, Any], study: bool
 ) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     """Name and raw data of the scenario with the settings for all, and what was left out."""
+    data: dict[str, Any]
     if isinstance(scenario, Scenario):
         name = scenario.title or "scenario"
         data = scenario.model_dump(mode="json", exclude_unset=True)
     else:
-        name, data = str(scenario), scenario_data(scenario)
+        name, data = str(scenario), dict(scenario_data(scenario))
     for path, value in settings.items():
         apply_setting(data, path, value)
     if not study or not data.get("study"):
@@ -206,7 +207,6 @@ def _try(variant: Variant, name: str, scenario: Scenario, say: Say) -> xr.Datase
     """
     import warnings
 
-    from marsyard.results.checks import measure_unit
     from marsyard.simulation import Simulation
     from marsyard.study import Family
 
@@ -224,7 +224,11 @@ def _try(variant: Variant, name: str, scenario: Scenario, say: Say) -> xr.Datase
             simulation.warm_up()
         ds = simulation.dataset()
         for output in scenario.study.outputs if scenario.study else ():
-            measure_unit(ds, output)
+            if output.of != "impact" and not _has(ds, output.of):
+                raise InputError(
+                    f"the study's output '{output.name}' is not there: '{output.of}' is not "
+                    "recorded under this law"
+                )
         return ds
     except InputError as error:
         hint = _hint(str(error))

@@ -17,6 +17,7 @@ from marsyard.analysis.fit_files import load_groups
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData
 from marsyard.comparison.run_figures import MARKS
 from marsyard.comparison.wheels import ANGLES, FORCES, SLIPS, Candidate, WheelComparison, zero_of
+from marsyard.results._page import number
 from marsyard.results._sheet import FONT, FigureFile, plain, save_png
 from marsyard.results.plots import OTHERS
 
@@ -66,7 +67,7 @@ def _sheet(rows: Sequence[str], columns: Sequence[str], title: str) -> tuple[Can
         for j, head in enumerate(columns):
             ax = axes[i][j]
             plain(ax)
-            ax.yaxis.set_label_coords(-0.36 / wide - 0.06, 0.5)
+            ax.yaxis.set_label_coords(-0.5 / wide, 0.5)
             ax.axhline(0, color="#8a8a8a", linewidth=0.9, zorder=1)
             if i == 0 and head:
                 ax.set_title(head, fontsize=FONT, color="#333333")
@@ -191,7 +192,7 @@ def _head(label: str, data: WheelData) -> str:
     parts = [f"slip angle {p}" if p.endswith("°") else p for p in label.split(", ") if p]
     if not any(p.endswith("N") for p in parts) and np.ptp(data.load) < 1:
         parts.append(f"{float(np.mean(data.load)):.3g} N")
-    text = ", ".join(parts)
+    text = ", ".join(parts).replace("lugs 0 mm", "smooth")
     return text if len(text) < 34 else text.replace(", ", "\n", 1)
 
 
@@ -204,7 +205,7 @@ def _angle_groups(data: WheelData) -> list[tuple[str, int, np.ndarray]]:
             some = rows & (slips == slip)
             angles = np.unique(np.round(np.degrees(data.slip_angle[some])))
             if len(angles) >= 3 and np.ptp(data.slip[some]) <= SAME_SLIP:
-                found.append((f"slip {float(np.mean(data.slip[some])):.2f}", i, some))
+                found.append((f"slip {number(float(np.mean(data.slip[some])), 2)}", i, some))
     found = sorted(found, key=lambda g: -int(g[2].sum()))[:COLUMNS]
     return sorted(found, key=lambda g: float(np.mean(data.slip[g[2]])))
 
@@ -299,7 +300,7 @@ def _curves_only(result: WheelComparison) -> list[tuple[str, str, str, Canvas]]:
     out = [("slip", title, note, canvas)]
     rows = ["side", "pull", "torque", "sinkage"]
     title = "Side force and pull against the slip angle"
-    canvas, axes = _sheet(rows, [f"slip {s:g}" for s in slips], title)
+    canvas, axes = _sheet(rows, [f"slip {number(s)}" for s in slips], title)
     for j in range(len(slips)):
         for i, q in enumerate(rows):
             for k in range(len(result.candidates)):

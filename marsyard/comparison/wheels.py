@@ -318,7 +318,11 @@ def _candidate(variant: Variant, base: Mapping[str, Any], data: WheelData | None
             raise InputError(f"law: is missing; give law=… of {', '.join(MODELS)}, or fit=FOLDER")
         return _make(variant.name, law, given, own, found, data)
     except InputError as error:
-        raise InputError(f"{variant.name}: {error}") from None
+        said = str(error).removeprefix(f"{variant.law}: ")
+        if "coefficient '" in said and said.endswith("is missing"):
+            coefficient = said.split("'")[1]
+            said += f"; give it with --set coefficients.{coefficient}=…"
+        raise InputError(f"{variant.name}: {said}") from None
 
 
 def _make(
@@ -377,6 +381,10 @@ def _soil(
     if isinstance(base, Soil):
         return base
     soil = load_soil({"name": base, **numbers} if isinstance(base, str) else {**base, **numbers})
+    if found is not None and "soil" not in own:
+        soil = replace(soil, name="as fitted")
+    if numbers:
+        soil = replace(soil, name=", ".join([soil.name, *(f"{k} {v}" for k, v in numbers.items())]))
     # a soil's extra numbers may be those of other models
     return replace(soil, extra={k: v for k, v in soil.extra.items() if k in MODELS[law][1]})
 
