@@ -313,8 +313,8 @@ def draw_paths(names: Sequence[str], datasets: Sequence[xr.Dataset]) -> Canvas:
         ax.plot(*paths[0][0, [0, across]], "o", color="#222222", markersize=5, zorder=6)
         ax.set_ylabel(f"{'xyz'[across]} [m]", fontsize=FONT)
     axes[0].annotate(
-        "start", (paths[0][0, 0], paths[0][0, 1]), xytext=(0, 7), textcoords="offset points", fontsize=FONT - 1.5,
-        ha="center",
+        "start", (paths[0][0, 0], paths[0][0, 1]), xytext=(0, 7), textcoords="offset points",
+        fontsize=FONT - 1.5, ha="center",
     )  # fmt: skip
     axes[0].set_xlim(middle[0] - width / 2, middle[0] + width / 2)
     axes[0].set_ylim(middle[1] - depth / 2, middle[1] + depth / 2)

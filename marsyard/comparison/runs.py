@@ -19,6 +19,7 @@ Each run is that of `marsyard run` with the law's settings, bit for bit.
 from __future__ import annotations
 
 import copy
+import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +30,6 @@ from typing import TYPE_CHECKING, Any
 
 from marsyard.comparison.laws import LAWS, Variant, scenario_under, variants_of
 from marsyard.errors import InputError
-from marsyard.results._sheet import slug
 from marsyard.run_folder import written_whole
 from marsyard.runner import Progress, Run, Say, simulate, versions
 from marsyard.scenario import Scenario, apply_setting, scenario_data, validate
@@ -177,19 +177,21 @@ def _base(
     return name, data, note
 
 
-def _one_axis(study: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _one_axis(given: Any) -> tuple[Any, tuple[str, ...]]:
     """A study without its second axis, and the points and checks that belong to it."""
-    study = copy.deepcopy(dict(study))
-    also = study.pop("also", None)
-    if not also:
-        return study, ()
-    study["checks"] = [c for c in study.get("checks") or [] if c.get("also") is None]
+    if not isinstance(given, Mapping) or not given.get("also"):
+        return given, ()
+    study: dict[str, Any] = copy.deepcopy(dict(given))
+    paths = ", ".join(study.pop("also"))
+    study["checks"] = [c for c in study.get("checks") or [] if _of_all_curves(c)]
     for figure in study.get("figures") or []:
-        kept = [r for r in figure.get("reference") or [] if r.get("also") is None]
-        figure["reference"] = kept
-    paths = ", ".join(also)
+        figure["reference"] = [r for r in figure.get("reference") or [] if _of_all_curves(r)]
     note = f"the study's second axis ({paths}) is left out: the laws are the curves"
     return study, (note,)
+
+
+def _of_all_curves(part: Any) -> bool:
+    return not isinstance(part, Mapping) or part.get("also") is None
 
 
 def _as_it_stands(data: Mapping[str, Any], name: str, instead: Scenario) -> Scenario:
@@ -285,7 +287,7 @@ def _folders(variants: Sequence[Variant]) -> list[str]:
     """A folder's name for each variant; numbers tell equal ones apart."""
     names: list[str] = []
     for v in variants:
-        plain = slug(v.name)
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", v.name).strip("-.")[:60] or "law"
         same = sum(n == plain or n.startswith(f"{plain}--") for n in names)
         names.append(f"{plain}--{same + 1}" if same else plain)
     return names

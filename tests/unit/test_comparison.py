@@ -1,0 +1,278 @@
+"""The table of laws, variants, rigid ground in place of terrain, and wheel models side by side."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+import trimesh
+
+from marsyard import InputError, compare_wheel, load_scenario
+from marsyard.analysis import identify, read_wheel_data
+from marsyard.analysis.fit_files import write_soil
+from marsyard.comparison import LAWS, Variant, parse_variant, variants_of
+from marsyard.comparison.laws import scenario_under
+from marsyard.comparison.rigid_ground import make_rigid
+from marsyard.comparison.run_figures import quantities
+from marsyard.comparison.wheel_files import dataset
+from marsyard.ground.soil import load_soil
+from marsyard.ground.terrain import build_terrain
+from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+from marsyard.scenario import scenario_data
+from marsyard.scenario.report_schema import Figure
+from marsyard.scenario.terrain import TerrainSpec
+
+PEAKS = {"coefficients.peak_0": 0.43, "coefficients.peak_1": 0.32}
+
+
+def under(law, name="eldorado2/rough", files=None, **settings):
+    return scenario_under(scenario_data(name), Variant(law, law, settings), name, files)
+
+
+# --- laws
+
+
+def test_every_wheel_model_is_a_law():
+    assert set(MODELS) < set(LAWS)
+
+
+@pytest.mark.parametrize("law", ["ding", "rigid_slip"])
+def test_a_wheel_model_changes_the_model_and_nothing_else(law):
+    scenario, changes = under(law, "wheel/pull")
+    base = load_scenario("wheel/pull")
+    assert scenario.interaction.wheel.model == law
+    assert scenario.interaction.wheel.exit == base.interaction.wheel.exit
+    assert (scenario.ground, scenario.control, scenario.run) == (
+        base.ground, base.control, base.run,
+    )  # fmt: skip
+    # the coefficients of Wong and Reece are none of these models'
+    expected = {"friction": base.interaction.friction} if law == "rigid_slip" else {}
+    assert scenario.interaction.wheel.coefficients == expected
+    assert changes["interaction.wheel.model"] == law
+
+
+def test_scm_takes_the_wheel_model_away():
+    scenario, changes = under("scm")
+    assert scenario.interaction.wheel is None and changes == {"interaction.wheel": None}
+    assert scenario.ground == load_scenario("eldorado2/rough").ground
+
+
+def test_settings_come_after_the_law():
+    scenario, changes = under("ding", "soil/wheel", **{
+        "interaction.wheel.coefficients.mean_load": 50, "interaction.wheel.exit": {
+            "rule": "angle", "value": 0}})  # fmt: skip
+    assert scenario.interaction.wheel.coefficients == {"mean_load": 50}
+    assert changes["interaction.wheel.coefficients.mean_load"] == 50
+
+
+def test_as_is_changes_nothing():
+    scenario, changes = under("as_is")
+    assert changes == {} and scenario == load_scenario("eldorado2/rough")
+
+
+# --- variants
+
+
+def test_variants_as_text_and_as_mapping_are_the_same():
+    text = "two, slick: law=scm, robot.position=[0, 0, 1], interaction.friction=0.3"
+    settings = {"law": "scm", "robot.position": [0, 0, 1], "interaction.friction": 0.3}
+    assert parse_variant(text) == variants_of(variants={"two, slick": settings})[0]
+    assert [v.name for v in variants_of("scm, ding", [text])] == ["scm", "ding", "two, slick"]
+
+
+@pytest.mark.parametrize(
+    ("laws", "variants", "says"),
+    [
+        ("dign", [], "unknown law 'dign'; did you mean 'ding'"),
+        ("ding,ding", [], "'ding' stands twice"),
+        ("", [], "nothing to compare"),
+        ("", ["slick"], "NAME: PATH=VALUE"),
+        ("", ["slick: friction"], "--variant slick: 'friction' is not of the form"),
+        ("", ["slick: law=dingo"], "variant slick: law: unknown law 'dingo'"),
+    ],
+)
+def test_wrong_variants_are_one_sentence(laws, variants, says):
+    with pytest.raises(InputError, match=says) as error:
+        variants_of(laws, variants)
+    assert "\n" not in str(error.value)
+
+
+def test_a_law_that_cannot_run_the_scenario_is_named():
+    with pytest.raises(InputError, match=r"^ding: the law needs ground of kind terrain.*plane"):
+        under("ding", "rt0448/test-4")
+    with pytest.raises(InputError, match=r"^as_is: .*did you mean 'friction'"):
+        under("as_is", **{"interaction.fricton": 1})
+
+
+# --- rigid ground
+
+
+def test_a_terrain_of_planes_becomes_a_plane(tmp_path):
+    data = scenario_data("eldorado2/slope")
+    data["ground"][0]["terrain"] = {
+        "layers": [{"kind": "plane", "slope": "8 deg", "uphill": "30 deg"}]
+    }
+    scenario, changes = scenario_under(data, Variant("n", "nonsmooth"), "x", tmp_path)
+    plane = scenario.ground[0]
+    assert plane.kind == "plane" and plane.name == "sand"
+    assert plane.slope == pytest.approx(math.radians(8), abs=1e-12)
+    assert plane.uphill == pytest.approx(math.radians(30), abs=1e-12)
+    # smooth wheels that roll on the tips of the grousers
+    assert scenario.robot.wheel.radius == pytest.approx(0.11)
+    assert scenario.robot.wheel.grousers == "none"
+    assert "tips" in changes["robot.wheel.radius"] and list(tmp_path.iterdir()) == []
+
+
+def test_rough_terrain_becomes_a_mesh_through_its_heights(tmp_path):
+    data = scenario_data("eldorado2/rough")
+    data["run"]["duration"] = 10
+    changes = make_rigid(data, tmp_path)
+    mesh = trimesh.load(data["ground"][0]["file"])
+    terrain = build_terrain(
+        TerrainSpec.model_validate(scenario_data("eldorado2/rough")["ground"][0]["terrain"])
+    )
+    x, y, z = mesh.vertices.T
+    assert np.abs(z - terrain.height(x, y)).max() < 1e-6
+    assert (mesh.face_normals[:, 2] > 0).all()
+    # as far as the wheels roll: 1.1 · 0.04 m/s · 10 s + 1 m about the start
+    assert (x.min(), x.max()) == pytest.approx((0.5 - 1.44, 0.5 + 1.44), abs=1e-6)
+    assert f"{len(mesh.faces)} triangles" in changes["ground.0"]
+
+
+def test_rough_terrain_without_a_known_reach_is_refused(tmp_path):
+    data = scenario_data("eldorado2/rough")
+    data["control"] = [{"joints": "drives", "torque": 1.0}]
+    with pytest.raises(InputError, match="needs bounds, because nothing tells how far"):
+        make_rigid(data, tmp_path)
+
+
+# --- curves of several laws
+
+
+def test_panels_are_means_of_the_wheels_and_one_for_each_quantity():
+    import xarray as xr
+
+    time = np.arange(4.0)
+    load = np.array([[1.0, 3.0], [2.0, 4.0], [np.nan, 5.0], [0.0, 8.0]])
+    both = xr.Dataset(
+        {
+            "wheel_load": (("time", "wheel"), load, {"units": "N", "long_name": "load"}),
+            "position_base": (("time", "axis"), np.arange(12.0).reshape(4, 3), {"units": "m"}),
+        },
+        coords={"time": time, "wheel": ["L", "R"], "axis": ["x", "y", "z"]},
+    )
+    figure = Figure(title="t", panels=(("wheel_load",), ("position_base",)))
+    found, missing = quantities([both, both.drop_vars("wheel_load")], figure)
+    assert [(q.variable, q.picks, q.count) for q in found] == [
+        ("wheel_load", (), 2), ("position_base", ("x",), 1), ("position_base", ("y",), 1),
+        ("position_base", ("z",), 1),
+    ]  # fmt: skip
+    assert found[0].curves[0].mean.tolist() == [2.0, 3.0, 5.0, 4.0]
+    assert found[0].curves[0].high.tolist() == [3.0, 4.0, 5.0, 8.0]
+    assert len(found[0].curves) == 1 and len(found[1].curves) == 2
+    assert missing == {"wheel_load": {1}}
+
+
+# --- wheels
+
+
+def wheel_file(folder):
+    """Points that are no model's, of two wheels, with a column in mm and one in percent."""
+    path = folder / "tests.csv"
+    rows = [
+        "radius_mm,width_cm,lug_height_mm,load_N,slip_percent,beta_deg,Fx_N,Fx_sd,Fy_N,sinkage_mm"
+    ]
+    for lugs in (0, 5):
+        for i, slip in enumerate((0, 10, 30, 50)):
+            rows.append(f"90,10,{lugs},60,{slip},{4 * i},{2 * i - 3 + lugs},0.5,{-3 * i},{8 + i}")
+    path.write_text("\n".join(rows), encoding="utf-8")
+    return path
+
+
+def test_measured_points_are_those_of_the_file_and_numbers_those_of_the_model(tmp_path):
+    result = compare_wheel(
+        wheel_file(tmp_path), "ding,wong_reece", ["late: law=ding, exit=angle:0.3"],
+        soil="dry_sand", exit="height:0.2", settings=PEAKS,
+    )  # fmt: skip
+    ds, soil = dataset(result), load_soil("dry_sand")
+    with (tmp_path / "tests.csv").open() as file:
+        given = list(csv.DictReader(file))
+    assert ds.sizes["row"] == len(given) == 8
+    for k, row in enumerate(given):
+        here = ds.isel(row=k)
+        assert float(here.measured_pull) == float(row["Fx_N"])
+        assert float(here.measured_side) == float(row["Fy_N"])
+        assert float(here.measured_sinkage) == pytest.approx(float(row["sinkage_mm"]) / 1e3)
+        lugs = float(row["lug_height_mm"]) / 1e3
+        slip, angle = float(row["slip_percent"]) / 100, math.radians(float(row["beta_deg"]))
+        for name, law, exit, own in (
+            ("ding", "ding", Exit("height", 0.2), {"mean_load": 60.0}),
+            ("wong_reece", "wong_reece", Exit("height", 0.2), {"peak_0": 0.43, "peak_1": 0.32}),
+            ("late", "ding", Exit("angle", 0.3), {"mean_load": 60.0}),
+        ):
+            forces = WheelModel(law, Wheel(0.09, 0.1, exit, lugs), soil, own).under_load(
+                60.0, slip, angle
+            )
+            computed = here.sel(law=name)
+            assert float(computed.computed_pull) == forces.drawbar_pull
+            assert float(computed.computed_side) == pytest.approx(forces.side_force, abs=1e-12)
+            assert float(computed.computed_sinkage) == forces.sinkage
+    off = ds.computed_pull.sel(law="late") - ds.measured_pull
+    assert result.rms["late"]["pull"] == pytest.approx(math.sqrt(float((off**2).mean())))
+    assert result.candidates[2].exits == "angle:0.3" and result.candidates[0].soil == "dry_sand"
+
+
+def test_a_fit_is_taken_over_with_its_soil_and_exit(tmp_path):
+    data = read_wheel_data(wheel_file(tmp_path), where=["lug_height_mm=0"])
+    fit = identify(data, "ding", soil="dry_sand", free=["phi", "k", "exit"], starts=1)
+    write_soil(fit, tmp_path / "fit" / "soil.yaml")
+    (tmp_path / "fit" / "fit.json").write_text(json.dumps(fit.as_dict()), encoding="utf-8")
+    result = compare_wheel(data, variants={"fitted": {"fit": str(tmp_path / "fit")}})
+    for q in ("pull", "sinkage"):
+        assert result.rms["fitted"][q] == pytest.approx(fit.after[q], rel=1e-9)
+    assert result.candidates[0].exits.startswith("angle:")
+
+
+def test_curves_of_a_rovers_wheel():
+    result = compare_wheel(
+        "exomars", "ding,rigid_slip", soil="dry_sand", gravity=3.72, at_slip=(0.1, 0.3),
+        settings={"coefficients.friction": 0.6},
+    )  # fmt: skip
+    load = result.candidates[0].load
+    assert load == pytest.approx(310 * 3.72 / 6, rel=1e-3)
+    model = WheelModel("rigid_slip", Wheel(0.1425, 0.12, Exit("angle", 0), 0.008), None,
+                       {"friction": 0.6})  # fmt: skip
+    curve = result.curves.drawbar_pull.sel(law="rigid_slip", at_angle=0.0)
+    assert np.array_equal(curve.values, model.under_load(load, curve.slip.values).drawbar_pull)
+    # closed form: μ F_z (1 − e^(−C s/μ)), C = 10
+    at = float(curve.sel(slip=0.2, method="nearest"))
+    assert at == pytest.approx(0.6 * load * (1 - math.exp(-10 * 0.2 / 0.6)), rel=1e-9)
+    side = result.curves.side_force_over_angle.sel(law="ding", at_slip=0.3)
+    assert float(side[0]) == 0.0 and (np.diff(side.values) < 0).all()
+    assert result.as_dict()["laws"]["ding"]["exit"] == "height:1"
+
+
+@pytest.mark.parametrize(
+    ("what", "options", "says"),
+    [
+        ("wheel", {}, "radius: is required and missing"),
+        ("exomars", {}, "ding: soil: is required"),
+        ("wheel", {"wheel": {"radius": 0.1, "width": 0.1}, "load": 50.0, "soil": "dry_sand"},
+         "ding: exit: where soil leaves the tread decides"),
+        ("exomars", {"soil": "dry_sand", "settings": {"coeffcients.x": 1}}, "no setting of a"),
+        ("exomars", {"soil": "dry_sand", "settings": {"coefficients.peak": 1}}, "did you mean"),
+        ("exomars", {"soil": "dry_sand", "variants": ["w: law=wong_reece"]},
+         "w: coefficient 'peak_0' is missing; give it with --set coefficients.peak_0"),
+        ("exomars", {"soil": "dry_sand", "variants": ["w: fit=nowhere"]}, "no fit.json"),
+        ("exomars", {"soil": "dry_sand", "variants": ["w: law=ding, soil=mud"]}, "w: unknown soil"),
+        ("exomars", {"soil": "dry_sand", "where": ["slip=0"]}, "chooses rows of a file"),
+        ("exomars", {"soil": "dry_sand", "at_slip": (2.0,)}, "from −1 to 1"),
+    ],
+)  # fmt: skip
+def test_wrong_wheels_are_one_sentence(what, options, says):
+    with pytest.raises(InputError, match=says) as error:
+        compare_wheel(what, "ding", **options)
+    assert "\n" not in str(error.value)
