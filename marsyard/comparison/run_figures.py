@@ -2,7 +2,12 @@
 
 A law keeps its colour and mark from figure to figure. Where a panel of the scenario shows a curve
 per wheel, the mean of the wheels is drawn, and with up to three laws a band from the lowest to the
-highest wheel. A panel with several quantities becomes one panel for each.
+highest wheel; a second figure has a panel for each wheel. A panel with several quantities becomes
+one panel for each.
+
+A curve that is mostly jitter (it turns at more than a third of its records, and its distance from
+its moving mean over a fortieth of the time is as large as what that mean does) is drawn pale, with
+the moving mean over it.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from marsyard.results._sheet import (
     SPAN,
     FigureFile,
     legend,
+    plain,
     save_png,
     sheet,
     slug,
@@ -69,6 +75,7 @@ class Curve:
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    single: list[tuple[str, np.ndarray]] = field(default_factory=list)  # by wheel
 
 
 @dataclass
@@ -120,6 +127,11 @@ def save_run_figures(
             part = found[first : first + MOST_PANELS]
             title = figure.title if first == 0 else f"{figure.title}, continued"
             keep(title, _caption(names, part, missing, figure), draw(names, part, title, figure))
+        single = [q for q in found if q.count > 1]
+        if single:
+            title = f"{figure.title}: by wheel"
+            caption = _jitter_note(single)
+            keep(title, caption, draw_by_wheel(names, single[:MOST_PANELS], title, figure))
     if any(_travelled(ds) for ds in datasets):
         caption = "Path of the base under each law, from above and from the side."
         keep("Path", caption, draw_paths(names, datasets))
@@ -199,7 +211,14 @@ def _add(
         found[key] = Quantity(key[0], picks, name, curves[0].units)
     quantity = found[key]
     quantity.count = max(quantity.count, len(curves))
-    quantity.curves.append(Curve(law, curves[0].time, mean, low, high))
+    single = [(_wheel_of(ds, c), c.values) for c in curves] if len(curves) > 1 else []
+    quantity.curves.append(Curve(law, curves[0].time, mean, low, high, single))
+
+
+def _wheel_of(ds: xr.Dataset, curve: Line) -> str:
+    """The wheel a curve belongs to."""
+    wheels = [str(w) for w in ds["wheel"].values]
+    return next(w for w in wheels if any(p == w or p.startswith(w) for p in curve.picks))
 
 
 # --- drawing
@@ -213,16 +232,16 @@ def draw(names: Sequence[str], panels: Sequence[Quantity], title: str, figure: F
         for curve in quantity.curves:
             style = look(curve.law)
             if bands and quantity.count > 1:
-                time, low = _thin(curve.time, curve.low)
-                same, high = _thin(curve.time, curve.high)
+                time, low = _thin(curve.time, _begun(curve.low))
+                same, high = _thin(curve.time, _begun(curve.high))
                 ax.fill_between(
                     time, low, np.interp(time, same, high), color=style["color"], alpha=0.13,
                     linewidth=0, zorder=1,
                 )  # fmt: skip
-            time, mean = _thin(curve.time, curve.mean)
-            ax.plot(time, mean, markevery=_every(len(time), curve.law, len(names)), **style)
+            _plot(ax, curve.time, curve.mean, style, len(names), curve.law)
         ax.set_ylabel(_label(quantity), fontsize=FONT)
         _scale(ax, [_line(c, quantity) for c in quantity.curves])
+        _room(ax)
     _name_laws(axes[0], names)
     start = min((c.time[0] for q in panels for c in q.curves), default=0.0)
     end = max((c.time[-1] for q in panels for c in q.curves), default=1.0)
@@ -231,6 +250,94 @@ def draw(names: Sequence[str], panels: Sequence[Quantity], title: str, figure: F
     if end > start:
         axes[-1].set_xlim(start, end)
     axes[-1].set_xlabel("time [s]", fontsize=FONT)
+    return canvas
+
+
+def _plot(
+    ax: Axes, time: np.ndarray, values: np.ndarray, style: dict[str, Any], laws: int, law: int
+) -> None:
+    """A curve, pale below its moving mean where it is mostly jitter."""
+    values = _begun(values)
+    steady = calm(values)
+    if steady is not None:
+        pale = {"color": style["color"], "alpha": 0.22, "linewidth": 0.7, "zorder": 1.5}
+        ax.plot(*_thin(time, values), **pale)
+        values = steady
+    time, values = _thin(time, values)
+    if style.get("marker"):
+        style = {**style, "markevery": _every(len(time), law, laws)}
+    ax.plot(time, values, **style)
+
+
+def calm(values: np.ndarray) -> np.ndarray | None:
+    """The moving mean of a curve that is mostly jitter; None for one that is not."""
+    count = len(values)
+    if count < 80 or not np.isfinite(values).all():
+        return None
+    steps = np.diff(values)
+    turns = np.sum(steps[1:] * steps[:-1] < 0) / len(steps)
+    half = max(count // 80, 1)
+    padded = np.pad(values, half, mode="reflect")
+    mean = np.convolve(padded, np.full(2 * half + 1, 1 / (2 * half + 1)), mode="valid")
+    if turns < 1 / 3 or np.std(values - mean) < np.std(mean):
+        return None
+    return mean
+
+
+def _begun(values: np.ndarray) -> np.ndarray:
+    """Without a first record of zero, made before any force was there."""
+    rest = values[1:]
+    if len(values) > 3 and values[0] == 0 and (np.all(rest > 0) or np.all(rest < 0)):
+        return np.concatenate([values[1:2], rest])
+    return values
+
+
+def _room(ax: Axes) -> None:
+    """A curve that hardly changes is not blown up."""
+    low, high = ax.get_ylim()
+    middle = (low + high) / 2
+    if 0 < high - low < 0.06 * abs(middle) and ax.get_yscale() == "linear":
+        ax.set_ylim(middle - 0.05 * abs(middle), middle + 0.05 * abs(middle))
+
+
+def draw_by_wheel(
+    names: Sequence[str], rows: Sequence[Quantity], title: str, figure: Figure
+) -> Canvas:
+    """A row per quantity, a column per wheel, a curve per law."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.lines import Line2D
+
+    wheels = list(dict.fromkeys(w for q in rows for c in q.curves for w, _ in c.single))
+    size = (1.4 + min(2.1, 8.6 / len(wheels)) * len(wheels) + 1.2, 0.75 + 1.75 * len(rows))
+    canvas = Canvas(figsize=size, layout="constrained")
+    FigureCanvasAgg(canvas)
+    axes = canvas.subplots(len(rows), len(wheels), squeeze=False, sharex=True, sharey="row")
+    for i, quantity in enumerate(rows):
+        for curve in quantity.curves:
+            style = {**look(curve.law), "marker": None, "linewidth": 1.2}
+            for wheel, values in curve.single:
+                ax = axes[i][wheels.index(wheel)]
+                _plot(ax, curve.time, values, style, len(names), curve.law)
+        for j, ax in enumerate(axes[i]):
+            plain(ax)
+            ax.tick_params(labelsize=FONT - 2)
+            if i == 0:
+                ax.set_title(wheels[j], fontsize=FONT, color="#333333")
+        unit = unit_text(quantity.units)
+        words = " ".join([quantity.name, *quantity.picks])
+        axes[i][0].set_ylabel(wrap(f"{words} [{unit}]" if unit else words, 18), fontsize=FONT - 1)
+        axes[i][0].yaxis.set_label_coords(-0.29, 0.5)
+    for ax in axes[-1]:
+        ax.set_xlabel("time [s]", fontsize=FONT - 1)
+    if figure.start is not None or figure.end is not None:
+        axes[0][0].set_xlim(figure.start, figure.end)
+    handles = [Line2D([], [], label=n, **{**look(k), "marker": None}) for k, n in enumerate(names)]
+    canvas.legend(
+        handles=handles, loc="outside right upper", frameon=False, fontsize=FONT - 1.5,
+        handlelength=1.8,
+    )  # fmt: skip
+    canvas.suptitle(title, fontsize=FONT + 3, fontweight="bold", x=0.01, ha="left")
     return canvas
 
 
@@ -313,8 +420,8 @@ def draw_paths(names: Sequence[str], datasets: Sequence[xr.Dataset]) -> Canvas:
         ax.plot(*paths[0][0, [0, across]], "o", color="#222222", markersize=5, zorder=6)
         ax.set_ylabel(f"{'xyz'[across]} [m]", fontsize=FONT)
     axes[0].annotate(
-        "start", (paths[0][0, 0], paths[0][0, 1]), xytext=(0, 7), textcoords="offset points",
-        fontsize=FONT - 1.5, ha="center",
+        "start", (paths[0][0, 0], paths[0][0, 1]), xytext=(-7, 3), textcoords="offset points",
+        fontsize=FONT - 1.5, ha="right",
     )  # fmt: skip
     axes[0].set_xlim(middle[0] - width / 2, middle[0] + width / 2)
     axes[0].set_ylim(middle[1] - depth / 2, middle[1] + depth / 2)
@@ -335,6 +442,17 @@ def _caption(
         if any(q.variable == variable for q in panels):
             without = ", ".join(names[k] for k in sorted(laws))
             parts.append(f"No {variable.replace('_', ' ')} under {without}.")
+    if note := _jitter_note(panels):
+        parts.append(note)
     if figure.note:
         parts.append(figure.note.rstrip(".") + ".")
     return " ".join(parts)
+
+
+def _jitter_note(panels: Sequence[Quantity]) -> str:
+    jitter = [c for q in panels for c in q.curves if calm(c.mean) is not None]
+    if not jitter:
+        return ""
+    time = jitter[0].time
+    width = (2 * max(len(time) // 80, 1) + 1) * float(np.median(np.diff(time)))
+    return f"Pale: as recorded; the line over it is the mean over {width:.2g} s."

@@ -7,7 +7,8 @@ Means are over all wheels and the whole run; what a law does not have is missing
     slip         mean slip ratio of the wheels
     sinkage      mean sinkage [m]
     torque       mean motor torque of the wheels [N·m]
-    pull         drawbar pull, all wheels together [N]
+    pull         drawbar pull, all wheels together [N]; none where it is below a thousandth of the
+                 weight, as under a rover that drives freely
     tether       pull of the tethers, together [N]
     energy       work of the motors [J], and per metre of way [J/m]
     speed        simulated time by the time of the loop
@@ -67,6 +68,8 @@ def summary(run: Run, first: Run | None = None) -> dict[str, Any]:
         if variable in ds and dim in ds[variable].dims:
             values = ds[variable].sum(dim, skipna=True).values
             out[name] = float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
+    if abs(out.get("pull", 0.0)) < 1e-3 * abs(float(ds.attrs.get("weight", 0.0))):
+        out.pop("pull", None)
     if "energy_motors" in ds:
         work = ds["energy_motors"].values
         out["energy"] = float(work[-1] - work[0])
