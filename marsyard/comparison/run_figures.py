@@ -55,6 +55,8 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "p")
 BANDS = 3
 #: panels on one sheet
 MOST_PANELS = 6
+#: jitter below this is rounding, in any unit
+NOISE = 1e-6
 #: letters of a name that fit beside a panel
 LONG = 22
 #: default figures that are of interest for several laws at once
@@ -279,7 +281,8 @@ def calm(values: np.ndarray) -> np.ndarray | None:
     half = max(count // 80, 1)
     padded = np.pad(values, half, mode="reflect")
     mean = np.convolve(padded, np.full(2 * half + 1, 1 / (2 * half + 1)), mode="valid")
-    if turns < 1 / 3 or np.std(values - mean) < np.std(mean):
+    jitter = float(np.std(values - mean))
+    if turns < 1 / 3 or jitter < np.std(mean) or jitter < NOISE:
         return None
     return mean
 

@@ -151,12 +151,15 @@ def _study_figures(folder: Path, result: Comparison) -> list[FigureFile]:
 
 
 def _report(folder: Path, result: Comparison, figures: Sequence[FigureFile]) -> Path:
-    title = f"{result.scenario.title or result.name}: {len(result.sides)} laws compared"
+    names = ", ".join(s.name for s in result.sides)
+    title = f"{result.scenario.title or result.name}: {names}"
+    numbers, pictures = _table(result), figures_section(figures)
     sections = [
         _head(title, result),
-        section("Side by side", _table(result)),
         section("Boundary", _boundaries(result)),
-        section("Figures", figures_section(figures)),
+        # the numbers of a study are many, and its figures say the same
+        section("Figures", pictures) if result.is_study else section("Side by side", numbers),
+        section("Side by side", numbers) if result.is_study else section("Figures", pictures),
         section("Checks", _checks(result)),
         section("What each law is", _what(result)),
         section("Scenario as it stands", parameters_section(result.scenario, result.info)),
@@ -182,7 +185,7 @@ def _head(title: str, result: Comparison) -> str:
         ]
     parts += [f'<p class="text">{escape(n[:1].upper() + n[1:])}.</p>' for n in result.notes]
     rows = [
-        ("laws", str(len(result.sides))),
+        ("side by side", str(len(result.sides))),
         ("processes", str(result.info["jobs"])),
         ("elapsed", quantity(result.info["elapsed"], "s", 3)),
     ]

@@ -294,13 +294,14 @@ def _folders(variants: Sequence[Variant]) -> list[str]:
 
 
 def _point_at(staging: Path, target: Path) -> None:
-    """Scenario files name the meshes where they will lie when the folder is complete."""
+    """Scenarios and reports name the meshes where they will lie when the folder is complete."""
     if not (staging / "ground").is_dir():
         return
     old, new = str((staging / "ground").absolute()), str((target / "ground").absolute())
-    for path in staging.glob("laws/**/scenario.yaml"):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace(old, new), encoding="utf-8")
+    for name in ("scenario.yaml", "report.html"):
+        for path in staging.glob(f"laws/**/{name}"):
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 # --- the runs

@@ -70,9 +70,9 @@ def summary(run: Run, first: Run | None = None) -> dict[str, Any]:
             out[name] = float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
     if abs(out.get("pull", 0.0)) < 1e-3 * abs(float(ds.attrs.get("weight", 0.0))):
         out.pop("pull", None)
-    if "energy_motors" in ds:
-        work = ds["energy_motors"].values
-        out["energy"] = float(work[-1] - work[0])
+    energy = _energy(ds)
+    if energy is not None:
+        out["energy"] = energy
         if out["distance"] > 0.01:
             out["energy_per_metre"] = out["energy"] / out["distance"]
     return {k: v for k, v in out.items() if not (isinstance(v, float) and math.isnan(v))}
@@ -82,6 +82,17 @@ def _mean(ds: xr.Dataset, name: str) -> float:
     if name not in ds or not np.isfinite(ds[name].values).any():
         return math.nan
     return float(np.nanmean(ds[name].values))
+
+
+def _energy(ds: xr.Dataset) -> float | None:
+    """Work of the motors [J], or the integral of their power where it was not summed up."""
+    if "energy_motors" in ds and np.any(ds["energy_motors"].values):
+        work = ds["energy_motors"].values
+        return float(work[-1] - work[0])
+    if "motor_power" not in ds:
+        return None
+    power = np.nansum(ds["motor_power"].transpose("time", ...).values, axis=1)
+    return float(np.trapezoid(power, ds["time"].values))
 
 
 def _wheel_torque(run: Run) -> float:

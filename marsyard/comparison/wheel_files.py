@@ -35,7 +35,7 @@ def save_wheels(result: WheelComparison, folder: str | Path) -> Path:
         _write_table(staging / "compare.csv", result)
         figures = save_wheel_figures(result, staging / "figures")
         heads, rows = heads_and_rows(result)
-        title = f"{result.title}: {len(result.candidates)} wheel models compared"
+        title = f"{result.title}: {', '.join(c.name for c in result.candidates)}"
         notes = "".join(f"<li>{escape(n)}</li>" for n in result.notes)
         sections = [
             f'<header><p class="kicker">marsyard · compare</p><h1>{escape(title)}</h1>'
