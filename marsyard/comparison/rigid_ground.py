@@ -6,7 +6,9 @@ radius wide (finer ones change a drive by less than a millimetre and cost much),
 would be more than MOST along a side, and never finer than the soil's grid. The mesh covers the
 terrain's bounds; where it has none, a square about the start as far as the wheels can roll: with
 the largest speed v = r |ω| of the drives' speed laws and the duration T, half its side is
-1.1 v T + 1 m.
+1.1 v T + 1 m. For a `drive` it is the rectangle about the start, the points of its paths and its
+goals, and 2 m around them; around goals half their distance, for detours, and as far as commands
+to the motors can roll.
 
 Soil that was laid on the terrain (heaps) is left out: it would slide. Rigid contact knows no
 grousers: wheels that have some get the radius of their tips, on which they roll on hard ground.
@@ -128,6 +130,8 @@ def _reach(scenario: Scenario) -> tuple[float, float, float, float]:
     from marsyard.robot import load_robot
 
     robot = load_robot(scenario.robot.name)
+    if scenario.drive is not None:
+        return _drive_bounds(scenario, robot)
     speed = _rim_speed(scenario, robot)
     if speed is None:
         raise InputError(
@@ -137,6 +141,28 @@ def _reach(scenario: Scenario) -> tuple[float, float, float, float]:
     half = 1.1 * speed * scenario.run.duration + ROOM
     x, y = (scenario.robot.position or (0.0, 0.0, 0.0))[:2]
     return x - half, x + half, y - half, y + half
+
+
+def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, float]:
+    """The rectangle in which a drive's commands take place."""
+    assert scenario.drive is not None
+    places = [tuple((scenario.robot.position or (0.0, 0.0, 0.0))[:2])]
+    room = 2 * ROOM
+    for command in scenario.drive.commands:
+        if hasattr(command, "path"):
+            places += command.path
+        elif hasattr(command, "goal"):
+            room = max(room, math.dist(places[-1], command.goal) / 2)
+            places.append(command.goal)
+        else:
+            rates = command.rate.values() if isinstance(command.rate, dict) else [command.rate]
+            tip = max((_tip(w, scenario) for w in robot.wheels.values()), default=0.0)
+            room += tip * max(map(abs, rates)) * command.duration
+    x, y = np.array(places, dtype=float).T
+    return (
+        float(x.min() - room), float(x.max() + room),
+        float(y.min() - room), float(y.max() + room),
+    )  # fmt: skip
 
 
 def _rim_speed(scenario: Scenario, robot: Any) -> float | None:

@@ -43,6 +43,7 @@ from marsyard.results.plots import (
     _thin,
     _travelled,
     default_figures,
+    followed_paths,
 )
 from marsyard.scenario.report_schema import Figure
 
@@ -422,6 +423,11 @@ def draw_paths(names: Sequence[str], datasets: Sequence[xr.Dataset]) -> Canvas:
             ax.plot(path[-1, 0], path[-1, across], **end)
         ax.plot(*paths[0][0, [0, across]], "o", color="#222222", markersize=5, zorder=6)
         ax.set_ylabel(f"{'xyz'[across]} [m]", fontsize=FONT)
+    dotted: dict[str, Any] = {"color": "#222222", "linewidth": 1.0, "linestyle": (0, (1, 1.6))}
+    wanted = next((p for p in map(followed_paths, datasets) if p), [])
+    for k, points in enumerate(wanted):
+        label = "path to follow" if k == 0 else "_"
+        axes[0].plot(points[:, 0], points[:, 1], zorder=4, label=label, **dotted)
     axes[0].annotate(
         "start", (paths[0][0, 0], paths[0][0, 1]), xytext=(-7, 3), textcoords="offset points",
         fontsize=FONT - 1.5, ha="right",

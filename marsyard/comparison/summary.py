@@ -11,6 +11,8 @@ Means are over all wheels and the whole run; what a law does not have is missing
                  weight, as under a rover that drives freely
     tether       pull of the tethers, together [N]
     energy       work of the motors [J], and per metre of way [J/m]
+    electrical   electrical energy of motors that have a model [J]
+    offset       greatest distance from the path of a drive [m]
     speed        simulated time by the time of the loop
     passed       checks of the scenario that passed, of `checks`
 """
@@ -37,6 +39,8 @@ COLUMNS: tuple[tuple[str, str, str, float, int], ...] = (
     ("tether", "pull of the tethers", "N", 1.0, 3),
     ("energy", "energy of the motors", "J", 1.0, 4),
     ("energy_per_metre", "energy by way", "J/m", 1.0, 3),
+    ("electrical", "electrical energy", "J", 1.0, 4),
+    ("offset", "greatest distance from the path", "cm", 100.0, 3),
     ("speed", "speed", "× real time", 1.0, 3),
 )
 
@@ -75,6 +79,10 @@ def summary(run: Run, first: Run | None = None) -> dict[str, Any]:
         out["energy"] = energy
         if out["distance"] > 0.01:
             out["energy_per_metre"] = out["energy"] / out["distance"]
+    if "energy_electrical" in ds:
+        out["electrical"] = float(ds["energy_electrical"].values[-1].sum())
+    if "path_offset" in ds and np.isfinite(ds["path_offset"].values).any():
+        out["offset"] = float(np.nanmax(np.abs(ds["path_offset"].values)))
     return {k: v for k, v in out.items() if not (isinstance(v, float) and math.isnan(v))}
 
 

@@ -286,3 +286,12 @@ def test_a_curve_of_jitter_is_calmed_and_others_are_left_alone():
     # away from the ends, alternating signs cancel but for one of the window's 21 records
     assert np.abs(mean - slow)[20:-20].max() < 0.3 / 21 + 0.002
     assert calm(slow) is None and calm(slow + 0.1 * jitter) is None and calm(1e-9 * jitter) is None
+
+
+def test_the_ground_of_a_drive_reaches_around_its_path(tmp_path):
+    data = scenario_data("control/path")
+    make_rigid(data, tmp_path)
+    low, high = trimesh.load(data["ground"][0]["file"]).bounds
+    # the path runs from x = 0 to 10 m and y = −0.4 to 0.4 m
+    assert (low[0], high[0]) == pytest.approx((-2, 12), abs=1e-6)
+    assert (low[1], high[1]) == pytest.approx((-2.4, 2.4), abs=1e-6)
