@@ -12,7 +12,8 @@ import typer
 def compare(
     what: str = typer.Argument(
         help="A scenario (its name or YAML file), to run it under each law; or, without a "
-        "simulation, a CSV file of wheel tests, the name of a rover, or the word wheel."
+        "simulation, a CSV file of wheel tests (or a run's folder), the name of a rover, or the "
+        "word wheel."
     ),
     laws: str = typer.Option(
         "", "--laws", "-l",
@@ -26,6 +27,9 @@ def compare(
     ),
     set_: list[str] = typer.Option(
         [], "--set", "-s", metavar="PATH=VALUE", help="Change a value for all, as in run."
+    ),
+    data: str = typer.Option(
+        "", help="Studies of slip: a CSV file of wheel tests, drawn as points, with rms by law."
     ),
     soil: str = typer.Option("", help="Wheels: soil of the library, or a file."),
     load: str = typer.Option(
@@ -86,11 +90,35 @@ def compare(
         "--soil": soil, "--load": load, "--wheel": wheel, "--exit": exit, "--where": where,
     }  # fmt: skip
     if _is_wheel(what):
+        if data:
+            raise _wrong("--data: is for a study; give the file itself instead of a wheel")
         given = {**of_wheels, "gravity": gravity, "at_slip": at_slip, "at_angle": at_angle}
         _wheels(what, laws, variant, set_, given, out, json_)
     else:
-        _no_wheel_options(what, of_wheels)
-        _runs(what, laws, variant, set_, out, jobs, not no_study, quiet, json_)
+        # what a file does not say of its wheel goes with it
+        own = ("--load", "--wheel", "--where") if data else ()
+        _no_wheel_options(what, {k: v for k, v in of_wheels.items() if k not in own})
+        points = _points(data, of_wheels)
+        _runs(what, laws, variant, set_, out, jobs, not no_study, quiet, json_, points)
+
+
+def _wrong(text: str) -> Exception:
+    from marsyard.errors import InputError
+
+    return InputError(text)
+
+
+def _points(file: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Options of `compare` about measured wheels."""
+    if not file:
+        return {}
+    from marsyard.analysis.wheel_data import parse_sizes, quantity_of
+
+    load = given["--load"]
+    return {
+        "measured": file, "where": given["--where"], "wheel": parse_sizes(given["--wheel"]),
+        "load": quantity_of(load, "force", "--load") if load else None,
+    }  # fmt: skip
 
 
 def _is_wheel(what: str) -> bool:
@@ -134,6 +162,7 @@ def _runs(
     study: bool,
     quiet: bool,
     json_: bool,
+    points: dict[str, Any],
 ) -> None:
     from rich.console import Console
 
@@ -145,7 +174,7 @@ def _runs(
     with _Bar(Console(stderr=True), quiet) as bar:
         result = run_all(
             what, laws, variants, settings=settings, out=out or _default(what), say=bar.say,
-            progress=bar.update, study=study, jobs=jobs,
+            progress=bar.update, study=study, jobs=jobs, **points,
         )  # fmt: skip
     if json_:
         import json

@@ -54,7 +54,22 @@ class Table:
 
 def tables(result: Comparison) -> list[Table]:
     """Tables for the terminal and the page: numbers of the runs, and of a study its outputs."""
-    return [*_study_tables(result), _number_table(result)]
+    return [*_study_tables(result), *_misfit_table(result), _number_table(result)]
+
+
+def _misfit_table(result: Comparison) -> list[Table]:
+    """Root mean square of each law's curve less the measured points."""
+    if result.measured is None:
+        return []
+    from marsyard.results.study_checks import outputs_of
+
+    rows = []
+    for variable, name in outputs_of(result.data).items():
+        found = [result.rms[s.name].get(variable) for s in result.sides]
+        if any(v is not None for v in found):
+            unit = unit_text(str(result.data[variable].attrs["units"]))
+            rows.append((f"{name} [{unit}]" if unit else name, *(number(v, 3) for v in found)))
+    return [Table(f"rms of computed less measured, {result.measured.name}", "", tuple(rows))]
 
 
 def _number_table(result: Comparison) -> Table:
@@ -144,6 +159,10 @@ def _study_figures(folder: Path, result: Comparison) -> list[FigureFile]:
 
     study = result.sides[0].run.scenario.study
     assert study is not None
+    if result.measured is not None:
+        from marsyard.comparison.measured import with_points
+
+        study = with_points(study, result.data, result.measured)
     return save_study_figures(result.data, study, folder)
 
 

@@ -37,6 +37,8 @@ from marsyard.scenario import Scenario, apply_setting, scenario_data, validate
 if TYPE_CHECKING:
     import xarray as xr
 
+    from marsyard.analysis.wheel_data import WheelData
+
 
 @dataclass(frozen=True)
 class Side:
@@ -59,6 +61,7 @@ class Comparison:
 
     sides: a `Side` per law, in the order asked for. data: all of them along `law`.
     summary: the numbers of each law by name, SI.
+    measured: wheel tests beside a study of slip; rms: by law and output, in the output's unit.
     """
 
     name: str
@@ -69,6 +72,8 @@ class Comparison:
     folder: Path | None
     info: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    measured: WheelData | None = None
+    rms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def report(self) -> Path | None:
@@ -109,6 +114,10 @@ def compare(
     progress: Progress | None = None,
     study: bool = True,
     jobs: int = 1,
+    measured: str | Path | WheelData | None = None,
+    where: Sequence[str] = (),
+    wheel: Mapping[str, float] | None = None,
+    load: float | None = None,
 ) -> Comparison:
     """Run a scenario, or the study it stands for, under several laws or with several settings.
 
@@ -117,6 +126,8 @@ def compare(
                                                     "μ 0.8": {"interaction.friction": 0.8}})
 
     laws: names of `LAWS`. variants: settings by name, see `laws`. settings: for all of them.
+    measured: a CSV file of wheel tests beside a study of slip; `where`, `wheel` and `load` choose
+    rows and say what the file does not, as for `read_wheel_data`.
     With `out` also write a folder. `say`, `progress`, `study` and `jobs` as in `marsyard.run`.
     """
     say = say or (lambda text: None)
@@ -131,6 +142,12 @@ def compare(
         files = staging or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         made = [scenario_under(data, v, name, files / "ground") for v in asked]
         base = _as_it_stands(data, name, made[0][0])
+        points = None
+        if measured is not None:
+            from marsyard.comparison.measured import read_points
+
+            points = read_points(measured, made[0][0].study, wheel, load, where)
+            notes += points.notes
         begun = [_try(v, name, m[0], say) for v, m in zip(asked, made, strict=True)]
         made = [(_drawn(m[0], ds, begun), m[1]) for m, ds in zip(made, begun, strict=True)]
         folders = _folders(asked)
@@ -145,6 +162,10 @@ def compare(
             "jobs": jobs, "elapsed": time.perf_counter() - began, "started": started,
             "versions": versions(),
         })  # fmt: skip
+        if points is not None:
+            from marsyard.comparison.measured import misfits
+
+            result = replace(result, measured=points, rms=misfits(result.data, points))
         if staging is not None:
             say("drawing figures and writing the report …")
             from marsyard.comparison.run_files import write_comparison

@@ -15,6 +15,7 @@ from marsyard.analysis import identify, read_wheel_data
 from marsyard.analysis.fit_files import write_soil
 from marsyard.comparison import LAWS, Variant, parse_variant, variants_of
 from marsyard.comparison.laws import scenario_under
+from marsyard.comparison.measured import misfits, read_points, with_points
 from marsyard.comparison.rigid_ground import make_rigid
 from marsyard.comparison.run_figures import calm, quantities
 from marsyard.comparison.wheel_files import dataset
@@ -295,3 +296,50 @@ def test_the_ground_of_a_drive_reaches_around_its_path(tmp_path):
     # the path runs from x = 0 to 10 m and y = −0.4 to 0.4 m
     assert (low[0], high[0]) == pytest.approx((-2, 12), abs=1e-6)
     assert (low[1], high[1]) == pytest.approx((-2.4, 2.4), abs=1e-6)
+
+
+# --- measured points beside a study
+
+
+def test_measured_points_beside_a_study_of_slip(tmp_path):
+    import xarray as xr
+
+    path = tmp_path / "tests.csv"
+    rows = ["radius_m,width_m,load_N,slip,Fx_N,sinkage_m", "0.1,0.1,50,0.1,5,0.01"]
+    rows += ["0.1,0.1,50,0.3,9,0.02", "0.1,0.1,50,0.9,1,0.03"]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    study = load_scenario("wheel/pull").study
+    points = read_points(path, study)
+    attrs = {"take": "mean", "long_name": "drawbar pull", "of": "drawbar_pull.W", "units": "N"}
+    depth = {"take": "mean", "long_name": "sinkage", "of": "sinkage.W", "units": "mm"}
+    other = {
+        "take": "mean",
+        "long_name": "driving torque",
+        "of": "driving_torque.W",
+        "units": "N·m",
+    }
+    axes = ("slip", "law")
+    ds = xr.Dataset(
+        {
+            "drawbar_pull": (axes, [[2.0, 0.0], [6.0, 4.0], [10.0, 8.0]], attrs),
+            "sinkage": (axes, [[10.0, 9.0], [10.0, 9.0], [30.0, 9.0]], depth),
+            "driving_torque": (axes, np.ones((3, 2)), other),
+            "completed": (axes, np.ones((3, 2))),
+        },
+        coords={"slip": ("slip", [0.0, 0.2, 0.4], {"long_name": "slip"}), "law": ["a", "b"]},
+        attrs={"varied": "slip"},
+    )
+    # a is at 4 and 8 N where 5 and 9 N were measured; the row beyond its range does not count
+    found = misfits(ds, points)
+    assert found["a"]["drawbar_pull"] == pytest.approx(1.0)
+    assert found["b"]["drawbar_pull"] == pytest.approx(3.0)
+    # 10 and 20 mm were measured, in metres; a has 10 and 20 mm
+    assert found["a"]["sinkage"] == pytest.approx(0.0, abs=1e-12)
+    drawn = with_points(study, ds, points).figures[0].reference
+    assert [(r.panel, r.x, r.y) for r in drawn] == [
+        (0, (0.1, 0.3, 0.9), (5.0, 9.0, 1.0)), (2, (0.1, 0.3, 0.9), (10.0, 20.0, 30.0)),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="need a study of slip, and the scenario varies ground"):
+        read_points(path, load_scenario("eldorado2/slope").study)
+    with pytest.raises(InputError, match="need a study of slip, and the scenario is no study"):
+        read_points(path, None)

@@ -1,0 +1,108 @@
+"""Measured wheels beside a study of slip: points in its figures, and the misfit of each law.
+
+A study whose axis is the slip of a wheel is compared with the rows of a file that go straight on
+(slip angles below half a degree). An output is compared if it is taken of `drawbar_pull`,
+`side_force`, `driving_torque` or `sinkage`. The misfit of a law is the root mean square of its
+curve, straight between its runs, less the points within its range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from marsyard.analysis.wheel_data import QUANTITIES, WheelData, read_wheel_data
+from marsyard.errors import InputError
+from marsyard.results.study_checks import outputs_of, variable_name
+from marsyard.results.study_plots import default_study_figures
+from marsyard.scenario.study_schema import Reference, Study, StudyFigure
+from marsyard.units import in_unit
+
+#: what an output is taken of, and the measured quantity
+OF = {"drawbar_pull": "pull", "side_force": "side", "driving_torque": "torque",
+      "sinkage": "sinkage"}  # fmt: skip
+STRAIGHT = math.radians(0.5)
+
+
+def read_points(
+    file: str | Path | WheelData,
+    study: Study | None,
+    wheel: Mapping[str, float] | None = None,
+    load: float | None = None,
+    where: Sequence[str] = (),
+) -> WheelData:
+    """The rows to compare a study with, or one sentence why there are none."""
+    paths = [] if study is None else list(study.driven)
+    if not any(p.rsplit(".", 1)[-1] in ("slip", "slip_ratio") for p in paths):
+        have = f"varies {', '.join(paths)}" if paths else "is no study"
+        raise InputError(f"data: measured wheels need a study of slip, and the scenario {have}")
+    assert study is not None
+    data = file
+    if not isinstance(data, WheelData):
+        data = read_wheel_data(data, wheel=wheel, load=load, where=where)
+    straight = np.abs(data.slip_angle) < STRAIGHT
+    if not straight.any():
+        raise InputError(f"data: no row of {data.name} goes straight on, and the study does")
+    if not any(quantity_of_output(o.of) in data.quantities for o in study.outputs):
+        raise InputError(
+            f"data: {data.name} has {', '.join(data.quantities)}, and the study takes none of them"
+        )
+    rows = {k: getattr(data, k)[straight] for k in ("radius", "width", "lug_height", "load")}
+    return replace(
+        data, **rows, slip=data.slip[straight], slip_angle=data.slip_angle[straight],
+        measured={k: v[straight] for k, v in data.measured.items()},
+        spread={k: v[straight] for k, v in data.spread.items()},
+    )  # fmt: skip
+
+
+def quantity_of_output(of: str) -> str:
+    """The measured quantity an output is compared with; "" if there is none."""
+    return OF.get(of.split(".")[0], "")
+
+
+def points_of(data: WheelData, ds: xr.Dataset, variable: str) -> tuple[np.ndarray, np.ndarray]:
+    """Slips and measured values in the unit of an output."""
+    quantity = quantity_of_output(str(ds[variable].attrs["of"]))
+    if quantity not in data.quantities:
+        return np.zeros(0), np.zeros(0)
+    known = np.isfinite(data.measured[quantity])
+    own, unit = QUANTITIES[quantity][0], str(ds[variable].attrs["units"])
+    factor = 1.0 if unit == own else in_unit(f"1 {own}", unit)
+    return data.slip[known], factor * data.measured[quantity][known]
+
+
+def with_points(study: Study, ds: xr.Dataset, data: WheelData) -> Study:
+    """The study with measured points in the panels of its figures."""
+    figures = []
+    for figure in study.figures or default_study_figures(ds):
+        more = [
+            Reference(name="measured", panel=k, x=tuple(x.tolist()), y=tuple(y.tolist()),
+                      source=data.name)
+            for k, panel in enumerate(figure.panels) for name in panel
+            for x, y in [points_of(data, ds, variable_name(name))] if len(x)
+        ]  # fmt: skip
+        own = figure.model_dump() | {"reference": (*figure.reference, *more)}
+        figures.append(StudyFigure.model_validate(own))
+    return study.model_copy(update={"figures": tuple(figures)})
+
+
+def misfits(ds: xr.Dataset, data: WheelData) -> dict[str, dict[str, float]]:
+    """Root mean square by law and output, in the output's unit."""
+    slip = ds[ds.attrs["varied"]].values.astype(float)
+    order = np.argsort(slip)
+    out: dict[str, dict[str, float]] = {}
+    for law in (str(v) for v in ds["law"].values):
+        out[law] = {}
+        for variable in outputs_of(ds):
+            x, y = points_of(data, ds, variable)
+            curve = ds[variable].sel(law=law).values[order]
+            inside = (x >= slip.min() - 1e-9) & (x <= slip.max() + 1e-9)
+            if inside.any() and np.isfinite(curve).all():
+                off = np.interp(x[inside], slip[order], curve) - y[inside]
+                out[law][variable] = float(np.sqrt(np.mean(off**2)))
+    return out
