@@ -112,7 +112,7 @@ def _points(file: str, given: dict[str, Any]) -> dict[str, Any]:
     """Options of `compare` about measured wheels."""
     if not file:
         return {}
-    from marsyard.analysis.wheel_data import parse_sizes, quantity_of
+    from marsyard.analysis.options import parse_sizes, quantity_of
 
     load = given["--load"]
     return {
@@ -244,8 +244,7 @@ def _wheels(
     out: Path | None,
     json_: bool,
 ) -> None:
-    from marsyard.analysis.options import gravity_of, numbers_of
-    from marsyard.analysis.wheel_data import parse_sizes, quantity_of
+    from marsyard.analysis.options import gravity_of, numbers_of, parse_sizes, quantity_of
     from marsyard.comparison import compare_wheel
     from marsyard.scenario import parse_setting
 

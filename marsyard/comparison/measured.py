@@ -16,7 +16,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from marsyard.analysis.wheel_data import QUANTITIES, WheelData, read_wheel_data
+from marsyard.analysis.wheel_columns import QUANTITIES
+from marsyard.analysis.wheel_data import WheelData
+from marsyard.analysis.wheel_files import read_wheel_data
 from marsyard.errors import InputError
 from marsyard.results.study_checks import outputs_of, variable_name
 from marsyard.results.study_plots import default_study_figures

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.analysis.fit_files import load_groups
-from marsyard.analysis.wheel_data import QUANTITIES, WheelData
+from marsyard.analysis.wheel_columns import QUANTITIES
+from marsyard.analysis.wheel_data import WheelData
 from marsyard.comparison.run_figures import MARKS
 from marsyard.comparison.wheels import ANGLES, FORCES, SLIPS, Candidate, WheelComparison, zero_of
+from marsyard.interaction.wheel_models import WheelModel
 from marsyard.results._page import number
 from marsyard.results._sheet import FONT, FigureFile, plain, save_png
 from marsyard.results.plots import OTHERS
@@ -132,6 +134,40 @@ def _with_points(result: WheelComparison) -> list[tuple[str, str, str, Canvas]]:
     caption = "A mark per row of the file and model; on the line both are the same."
     out.append(("one-to-one", title, caption, _one_to_one(result, data, title)))
     return out
+
+
+def groups(data: WheelData) -> list[tuple[str, int, np.ndarray]]:
+    """Points that belong to one curve over slip: label, number of the wheel, rows.
+
+    One of a wheel, a load and a slip angle (to the degree).
+    """
+    out = []
+    wheels, heavy = data.wheels(), load_groups(data.load)
+    degrees = np.round(np.degrees(np.abs(data.slip_angle))).astype(int)
+    for i, (size, rows) in enumerate(wheels):
+        for angle in np.unique(degrees[rows]):
+            for load in np.unique(heavy[rows & (degrees == angle)]):
+                some = rows & (degrees == angle) & (heavy == load)
+                words = []
+                if len(wheels) > 1:
+                    words.append(f"r {size[0] * 1e3:g} mm, lugs {size[2] * 1e3:g} mm")
+                if degrees.any():
+                    words.append(f"{angle}°")
+                if heavy.any():
+                    words.append(f"{float(np.mean(data.load[some])):.3g} N")
+                out.append((", ".join(words), i, some))
+    return out
+
+
+def curve_over_slip(
+    data: WheelData, model: WheelModel, rows: np.ndarray, quantity: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """A quantity over slip for a group of points, its load between those of the points."""
+    order = np.argsort(data.slip[rows])
+    slips, loads = data.slip[rows][order], data.load[rows][order]
+    x = np.linspace(slips[0], slips[-1], 60) if len(slips) > 1 else slips
+    forces = model.under_load(np.interp(x, slips, loads), x, float(np.mean(data.slip_angle[rows])))
+    return x, np.asarray(getattr(forces, FORCES[quantity]))
 
 
 def _over_slip(result: WheelComparison, data: WheelData, part: Sequence[Any], title: str) -> Canvas:

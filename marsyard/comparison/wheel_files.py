@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marsyard.analysis.wheel_data import QUANTITIES, WheelData
+from marsyard.analysis.wheel_columns import QUANTITIES
+from marsyard.analysis.wheel_data import WheelData
 from marsyard.comparison.wheels import WheelComparison
 from marsyard.interaction.wheel_models import MODELS
 from marsyard.results._page import escape, number, quantity, tiles

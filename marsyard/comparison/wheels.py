@@ -36,8 +36,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard import library
-from marsyard.analysis.options import exit_of
-from marsyard.analysis.wheel_data import QUANTITIES, WheelData, quantity_of, read_wheel_data
+from marsyard.analysis.options import quantity_of
+from marsyard.analysis.wheel_columns import QUANTITIES
+from marsyard.analysis.wheel_data import WheelData
+from marsyard.analysis.wheel_files import read_wheel_data
 from marsyard.comparison.laws import Variant, variants_of
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import Soil, load_soil
@@ -274,7 +276,7 @@ def _wheel_of(what: str, base: dict[str, Any]) -> tuple[str, list[str]]:
         for key, value in sizes.items():
             base.setdefault(key, value)
         if own.exit is not None:
-            base.setdefault("exit", Exit(own.exit.rule, own.exit.value))
+            base.setdefault("exit", own.exit)
         if len({(w.radius, w.width) for w in robot.wheels.values()}) > 1:
             notes.append(f"the wheels differ; {name} is taken")
         if "load" not in base:
@@ -412,7 +414,7 @@ def _tread(
                 "(contact ends at the lowest point)"
             )
         rule = Exit("angle", 0.0)
-    return rule if isinstance(rule, Exit) else exit_of(str(rule)), shares
+    return rule if isinstance(rule, Exit) else Exit.parse(str(rule), "exit"), shares
 
 
 def _nearest(wheels: Sequence[Mapping[str, Any]], size: Any) -> Mapping[str, Any]:
