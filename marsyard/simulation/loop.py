@@ -12,7 +12,13 @@ from marsyard.control.expression import evaluate
 from marsyard.jit import kernel
 from marsyard.simulation.callables import surface_distance
 from marsyard.simulation.contacts import contact_jacobian, find_contacts, wheel_frame
-from marsyard.simulation.moreau_jean import NOT_FINITE_FORCE, OK, step, update_positions
+from marsyard.simulation.moreau_jean import (
+    NOT_FINITE_FORCE,
+    OK,
+    SERVO_TIME,
+    step,
+    update_positions,
+)
 from marsyard.simulation.mujoco_c import (
     call_md,
     call_mdpppi,
@@ -77,9 +83,48 @@ LARGEST = 1e10
 
 
 @kernel
-def smooth_step(F, O, m, d, model, data, h, sums, work):
+def hold_speeds_alone(model, data, commands, h):
+    """Motors with a speed law under MuJoCo's own integrators: as `moreau_jean.hold_speeds`, with
+    the torque that would be right at the end of the step if the joint moved alone, since the
+    inertia matrix cannot be touched there."""
+    for j in range(commands.torque.shape[0]):
+        i = model.joint_dof[j]
+        commands.torque[j] = commands.given[j]
+        gain = commands.servo_gain[j]
+        commands.servo_full[j] = 0.0
+        if gain == 0.0:
+            commands.servo_lag[j] = 0.0
+            continue
+        error = commands.servo_speed[j] - data.qvel[i]
+        error += (commands.servo_lag[j] + h * error) / SERVO_TIME
+        implicit = gain * (h + h * h / SERVO_TIME)
+        torque = gain * error / (1.0 + implicit / data.inertia[model.diagonal[i]])
+        if abs(torque) > commands.servo_limit[j]:
+            commands.servo_full[j] = math.copysign(1.0, torque)
+            torque = math.copysign(commands.servo_limit[j], torque)
+        commands.torque[j] += torque
+        data.applied[i] = commands.manual[i] + commands.torque[j]
+
+
+@kernel
+def account_for_speeds(model, data, commands, h, v, sums):
+    """How far the joints of speed laws are behind, and the motors' work."""
+    for j in range(commands.torque.shape[0]):
+        i = model.joint_dof[j]
+        if commands.servo_full[j] != 0.0:
+            commands.servo_lag[j] = 0.0
+        elif commands.servo_gain[j] > 0.0:
+            commands.servo_lag[j] += h * (commands.servo_speed[j] - data.qvel[i])
+        sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
+
+
+@kernel
+def smooth_step(F, O, m, d, model, data, commands, h, sums, work):
     """One step of MuJoCo's own integrator, with its soft contact if that is on."""
     work.stats[:] = 0.0
+    hold_speeds_alone(model, data, commands, h)
+    for i in range(model.nv):
+        work.v_start[i] = data.qvel[i]
     # mj_step without its own checks, which write a log file and start anew
     call_md(F.forward, m, d)
     for i in range(model.nv):
@@ -92,6 +137,7 @@ def smooth_step(F, O, m, d, model, data, h, sums, work):
         if not math.isfinite(data.qvel[i]):
             work.failure[1] = i
             return NOT_FINITE_FORCE
+    account_for_speeds(model, data, commands, h, work.v_start, sums)
     count = read_int32(d + O.ncon, 0)
     first = read_int64(d + O.contact, 0)
     forces = read_int64(d + O.efc_force, 0)
@@ -289,7 +335,7 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
         if slow == 0.0 and counters[0] % scheme.steps_per_control == 0:
             command(model, data, commands, scheme.h, counters[0])
         if model.smooth:
-            status = smooth_step(F, O, m, d, model, data, scheme.h, sums, work)
+            status = smooth_step(F, O, m, d, model, data, commands, scheme.h, sums, work)
         else:
             time = counters[0] * scheme.h if slow == 0.0 else 0.0
             status = step(

@@ -173,7 +173,7 @@ def _add_slip(s: Simulation, ds: xr.Dataset, add: Any) -> None:
     forward *= np.where(np.sum(forward * level, axis=-1, keepdims=True) < 0, -1.0, 1.0)
     across = np.sum(v * axis, axis=-1)
     along = np.sum(v * forward, axis=-1)
-    rim = r.velocities[:, s._wheels.dof] * s._contact_radius
+    rim = r.velocities[:, s._wheels.dof] * s._slip_radius
     fastest = np.maximum(np.abs(rim), np.abs(along))
     moving = fastest > REST
     slip = np.where(moving, (rim - along) / np.where(moving, fastest, 1.0), 0.0)
@@ -237,7 +237,7 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
         )
     )
     # force over the area of the whole strip, mean over the record interval
-    radius, width = s._contact_radius, 2.0 * s._wheels.width
+    radius, width = s._carrying_radius, 2.0 * s._wheels.width
     strip = (radius * width * np.pi / bins)[:, None]
     for k, (name, text) in enumerate(
         [
@@ -332,7 +332,7 @@ def _surface_normals(s: Simulation) -> np.ndarray:
     assert soil is not None
     height = soil.grid.terrain.height
     out = np.empty(r.wheel_centre.shape)
-    for w, radius in enumerate(s._contact_radius):
+    for w, radius in enumerate(s._carrying_radius):
         x, y = r.wheel_centre[:, w, 0], r.wheel_centre[:, w, 1]
         rise_x = (height(x + radius, y) - height(x - radius, y)) / (2 * radius)
         rise_y = (height(x, y + radius) - height(x, y - radius)) / (2 * radius)
@@ -350,7 +350,7 @@ def _sinkage(s: Simulation, total: np.ndarray, normal: np.ndarray) -> np.ndarray
     assert soil is not None
     height = soil.grid.terrain.height
     out = np.zeros(r.wheel_axis.shape[:-1])
-    for w, (radius, half) in enumerate(zip(s._contact_radius, s._wheels.width, strict=True)):
+    for w, (radius, half) in enumerate(zip(s._carrying_radius, s._wheels.width, strict=True)):
         touching = total[:, w, scm.T_NODES] > 0
         if not touching.any():
             continue

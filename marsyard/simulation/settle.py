@@ -124,18 +124,19 @@ def _touch(s: Simulation) -> None:
 
 
 def _sink(s: Simulation, friction: float, upright: bool) -> None:
+    soil = s.world.soil
     held = s._model.damping.copy()
     if upright:
         held[[0, 1, 5]] += _HOLD_BASE  # x, y and yaw
     roles = s.world.robot.roles
     for name in [*roles.get("drives", ()), *roles.get("steering", ())]:
         held[s._model.joint_dof[s.world.joints.index(name)]] += _HOLD
-    model = s._model._replace(damping=held, smooth=False)
+    # MuJoCo's soft contact gives way to the exact one here
+    model = s._model._replace(damping=held, smooth=False, has_rigid=s._model.has_rigid or not soil)
     law = s._law._replace(
         restitution=0 * s._law.restitution, friction=0 * s._law.friction + friction
     )
     scheme = s._scheme._replace(h=_STEP, theta=1.0, projection=True)
-    soil = s.world.soil
     steps_of_soil = s._soil_loop.numbers[:2].copy()
     s._soil_loop.numbers[:2] = _STEP
     s.data.qvel[:] = 0.0

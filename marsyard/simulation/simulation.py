@@ -218,7 +218,8 @@ class Simulation:
         if self._soil is not None:
             forces, flow = soil_aside.addresses()
             self._functions = self._functions._replace(soil_forces=forces, soil_flow=flow)
-        if self._model.has_rigid:
+        if self._model.has_rigid or self._model.smooth:
+            # under a smooth scheme a robot is still settled with exact contact
             self._functions = self._functions._replace(solve=solver_aside.addresses()[0])
         self._ready = True
 
@@ -326,10 +327,12 @@ class Simulation:
             width=np.array([w.width / 2 for w in wheels], dtype=float),
             shapes=self._shapes, meshes=ground_table(self._meshes), mesh_surface=numbers,
         )  # fmt: skip
-        # where a wheel meets soil: the tips of its grousers
-        self._contact_radius = np.array(
-            [w.radius + (w.grousers.height if w.grousers and world.soil else 0.0) for w in wheels]
-        )
+        # where a wheel shears soil, and where it carries: the soil contact model's wheels are
+        # drums through the tips of their grousers, wheel models carry with the rim
+        lugs = np.array([w.grousers.height if w.grousers and world.soil else 0.0 for w in wheels])
+        model = scenario.interaction.wheel
+        self._slip_radius = self._wheels.radius + lugs * (model.shear_share if model else 1.0)
+        self._carrying_radius = self._wheels.radius + (0.0 if model else lugs)
         names = [s.name for s in world.surfaces]
 
         def by_surface(field: str) -> np.ndarray:
