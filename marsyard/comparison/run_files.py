@@ -238,8 +238,8 @@ def _table(result: Comparison) -> str:
     note = "Each law's own report is behind its name."
     if not result.is_study:
         note = (
-            "Means over all wheels and the whole run. Sinkage is that of a wheel's lowest points, "
-            f"tips of grousers included. {note}"
+            "Means over all wheels and the whole run. Sinkage is that of the rim in wheel models, "
+            f"of the tips of grousers in the soil contact model. {note}"
         )
     return "".join(parts) + f'<p class="soft">{note}</p>'
 

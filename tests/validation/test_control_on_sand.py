@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marsyard.control import RoverKinematics, SinkageEstimator
+from marsyard.control import SinkageEstimator
 from marsyard.results.dataset import series
 from marsyard.scenario import load_scenario
 from marsyard.simulation import Simulation
@@ -76,9 +76,7 @@ def test_sinkage_from_pose_joints_and_map():
     short = {"drive.commands.0.path": [[0, 0], [0.6, 0]], "robot.attitude": [0, 0, 0]}
     sim = drive("control/path", **short)
     data = sim.dataset()
-    estimator = SinkageEstimator(
-        RoverKinematics("eldorado2_like", grousers=True), sim.world.soil.grid.terrain
-    )
+    estimator = SinkageEstimator("eldorado2_like", sim.world.soil.grid.terrain)
     for k in range(10, len(data.time), 10):
         roll, pitch, yaw = (float(series(data, name)[k]) for name in ("roll", "pitch", "yaw"))
         joints = dict(zip(sim.world.joints, data.joint_angle.values[k], strict=True))
