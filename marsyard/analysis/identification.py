@@ -598,18 +598,15 @@ def _bootstrap(
 
 
 def _lacking(problem: _Problem, after: Mapping[str, float]) -> list[str]:
-    """Quantities that the model misses by more than their measurements scatter."""
-    out = []
-    for name in problem.scatter_known:
-        off, error = after[name], problem.stated[name]
-        if off > LACKS * error:
-            _, factor, unit, called = QUANTITIES[name]
-            out.append(
-                f"the misfit of the {called}, {off * factor:.2g} {unit}, is {off / error:.2g} "
-                "times the scatter of the measurements; the model lacks something, and the "
-                "intervals are too small"
-            )
-    return out
+    """One sentence about quantities that the model misses by more than they scatter."""
+    times = {q: after[q] / problem.stated[q] for q in problem.scatter_known}
+    words = [f"{QUANTITIES[q][3]} by {t:.2g}" for q, t in times.items() if t > LACKS]
+    if not words:
+        return []
+    return [
+        f"the model misses {' and '.join(words)} times the scatter of the measurements; it lacks "
+        "something, and the intervals are too small"
+    ]
 
 
 def _result(

@@ -20,7 +20,7 @@ def identify(
         help="wong_reece, ishigami, ding, magic_formula or rigid_slip.",
     ),
     free: str = typer.Option(
-        "", help="Parameters to find: c, phi, K, Ky, n, n1, k (or k_c, k_phi), density, exit, "
+        "", help="Parameters to find: c, phi, K, Ky, n, n1, n2, k (or k_c, k_phi), density, exit, "
         "shear_share, and the model's own, with commas [default: what suits the model].",
     ),
     soil: str = typer.Option(
@@ -32,7 +32,7 @@ def identify(
     ),
     error: list[str] = typer.Option(
         None, help="Error of a quantity, its weight: --error pull=1N --error sinkage=1mm; 0 leaves "
-        "it out [default: the file's spread, else a twentieth of its range].",
+        "it out [default: the spread of the file or of repeated rows, else 1/20 of the range].",
     ),
     wheel: str = typer.Option(
         "", help="What the file does not say: radius=58mm,width=50mm,lug_height=0."
@@ -51,7 +51,7 @@ def identify(
     slip: str = typer.Option(
         "auto", help="Speed the file's slip is counted with: heading, travel, or auto."
     ),
-    window: str = typer.Option("1s", help="Time over which a rover's log is averaged."),
+    window: str = typer.Option("1s", help="Time over which a log is averaged."),
     starts: int = typer.Option(6, min=1, help="Searches, from different start values."),
     bootstrap: int = typer.Option(0, min=0, help="Sets drawn anew for bootstrap intervals."),
     seed: int = typer.Option(0, min=0, help="Seed of start values and bootstrap."),

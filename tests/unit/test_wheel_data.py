@@ -248,6 +248,33 @@ def test_a_rig_s_log_gives_its_steady_part(tmp_path):
     assert any("not yet steady" in note for note in data.notes)
 
 
+@pytest.mark.filterwarnings("error")
+def test_any_file_is_read_or_refused(tmp_path):
+    # random heads and cells: numbers within their bounds, or one sentence; nothing else
+    heads = ["slip_percent", "i", "Fx_N", "DP [kN]", "T", "t", "time_s", "z", "sinkage_mm", "W",
+             "beta_deg", "Fy", "omega", "v", "rpm", "Fx_sd", "run", "wheel", "quantity", "value",
+             "r", "D [mm]", "slip_FL", "slip_FR", "load_FL", "load_FR", "h"]  # fmt: skip
+    cells = ["0.1", "0.2", "0.3", "0.5", "0.8", "1", "nan", "", "x", "inf", "0,5", "10%", "-80"]
+    rng = np.random.default_rng(0)
+    path, read = tmp_path / "any.csv", 0
+    for _ in range(150):
+        names = ["slip", "load", "pull", *rng.choice(heads, rng.integers(0, 5), replace=False)]
+        rng.shuffle(names)
+        some = cells[:6] if rng.random() < 0.7 else cells
+        rows = [names, *rng.choice(some, (rng.integers(0, 9), len(names)))]
+        mark = rng.choice(list(",;\t| "))
+        path.write_text("\n".join(mark.join(row) for row in rows), encoding="utf-8")
+        try:
+            data = read_wheel_data(path, wheel=WHEEL, load=30.0)
+        except InputError as error:
+            assert "\n" not in str(error)
+            continue
+        read += 1
+        assert np.all(np.abs(data.slip) <= 1) and np.all(np.abs(data.slip_angle) <= np.pi / 2)
+        assert np.all(data.load > 0) and data.quantities
+    assert read > 20
+
+
 GOOD = "slip,load,pull\n0.1,20,1\n"
 
 

@@ -156,7 +156,7 @@ def test_a_misfit_beyond_the_scatter_of_the_measurements_is_said():
     # a wheel that sinks with slip, fitted without slip sinkage
     data = replace(synthetic(seed=9), spread={"sinkage": np.full(12, 5e-4)})
     fits = [search(data, free=free, errors={}) for free in (tuple(TRUE), ("phi", "K", "k"))]
-    said = [any("misfit of the sinkage" in w for w in fit.warnings) for fit in fits]
+    said = [any("the model misses sinkage by" in w for w in fit.warnings) for fit in fits]
     assert said == [False, True]
 
 

@@ -54,6 +54,30 @@ def test_steady_rolling_is_the_static_answer(model, slip):
     assert float(d.sinkage.mean()) == pytest.approx(want.sinkage, rel=5e-3, abs=2e-5)
 
 
+def test_side_slip_sinks_the_wheel_as_the_static_answer_says():
+    from marsyard import load_scenario
+
+    soil = {"name": SAND, "exponent_side": 0.4}
+    angle = math.radians(20)
+    scenario = load_scenario(
+        "wheel/side",
+        {"ground.0.soil": soil, "robot.joints.steer": angle, "parameters.slip_angle": angle},
+    )
+    d = Simulation(scenario).run().dataset().sel(time=slice(7, None))
+    own = {"peak_0": 0.43, "peak_1": 0.32}
+    wheel = Wheel(0.125, 0.1, Exit("height", 0.2))
+    load = float(d.wheel_load.mean())
+    beta = float(d.slip_angle.mean())
+    assert abs(beta) == pytest.approx(angle, abs=0.01)
+    depth = []
+    for number in (soil, SAND):
+        made = WheelModel("wong_reece", wheel, load_soil(number), own, scenario.gravity)
+        depth.append(made.under_load(load, 0.2, beta))
+    assert depth[0].sinkage > depth[1].sinkage + 2e-3
+    assert float(d.sinkage.mean()) == pytest.approx(depth[0].sinkage, rel=0.01)
+    assert float(d.side_force.mean()) == pytest.approx(depth[0].side_force, rel=0.02)
+
+
 # --- rest, starts and stops
 
 
