@@ -28,7 +28,8 @@ SPEEDS = ("rate", "rim", "travel", "ahead", "aside")
 
 _G = 9.80665
 _LENGTH = {"": 1.0, "m": 1.0, "mm": 1e-3, "cm": 1e-2, "in": 0.0254, "inch": 0.0254}
-_FORCE = {"": 1.0, "n": 1.0, "kn": 1e3, "mn": 1e-3, "kgf": _G, "lbf": 4.4482216}
+_FORCE = {"": 1.0, "n": 1.0, "kn": 1e3, "mn": 1e-3, "kgf": _G, "lbf": 4.4482216,
+          "lbs": 4.4482216, "lb": 4.4482216}  # fmt: skip
 _SPEED = {
     "": 1.0, "m_s": 1.0, "mps": 1.0, "mm_s": 1e-3, "mmps": 1e-3, "cm_s": 1e-2, "cmps": 1e-2,
     "m_min": 1 / 60, "km_h": 1 / 3.6,
@@ -81,10 +82,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "torque": (
         "torque", "driving_torque", "drive_torque", "wheel_torque", "motor_torque", "t_w", "tw",
-        "m_w", "m_r", "mr", "my", "m_y", "t_q", "moment",
+        "m_w", "m_r", "mr", "my", "m_y", "ty", "t_y", "t_q", "moment",
     ),
     "sinkage": (
-        "sinkage", "wheel_sinkage", "z_w", "sink", "sinkage_depth", "sinkage_rel",
+        "sinkage", "wheel_sinkage", "z_w", "sink", "sinkage_depth", "depth", "sinkage_rel",
         "sinkage_relative", "relative_sinkage",
     ),
     "time": ("time", "timestamp", "elapsed", "elapsed_time"),
@@ -200,7 +201,8 @@ def _read_name(name: str, plain: tuple[str, str], file: str) -> Column | str | N
     if not keys:
         return None
     given = unit_of(bracket) if bracket.strip() not in ("", "1") else unit_of(rest)
-    if bracket and rest and not is_unit(rest):
+    # "Sinkage z [mm]": a symbol after the name
+    if bracket and rest and not is_unit(rest) and len(rest) > 2 and rest not in ALIASES[keys[0]]:
         return None
     for key in keys:
         # wheel_speed is a rate or a speed, as its unit says

@@ -305,6 +305,8 @@ class _Reader:
         aside = arrays["travel"] * np.sin(beta) if "travel" in arrays else ahead * np.tan(beta)
         aside = arrays.get("aside", aside)
         names = [self.columns[k, False].name for k in SPEEDS if k in arrays]
+        if "rim" not in arrays and np.any(arrays["lug_height"] > 0):
+            names.append("radius without lugs")
         self.notes.append(f"slip is computed from {', '.join(names)}")
         if np.median(rim * ahead) < 0:
             rim = -rim

@@ -150,6 +150,9 @@ RIG = {"radius": 0.15, "width": 0.165}
         # tabs, signs the other way, numbers below ground
         ("slip_pct\tFz_N\tFx\tM_y\tz\n10\t-80\t11\t-3\t-0.0055\n40\t-80\t15\t-5\t-0.0125\n",
          {"wheel": RIG}),
+        # names with their symbols
+        ("Slip ratio s [-];Drawbar pull F_{DP} [N];Torque T_y [N m];Sinkage z [mm];Load W (N)\n"
+         "0.1;11;3;5.5;80\n0.4;15;5;12.5;80\n", {"wheel": RIG}),
         # a head with the wheel, a line of units
         ("Report 12\nWheel radius [mm];150\nWheel width: 16,5 cm\nLugs;0;mm\nNormal load;80;N\n"
          "\nSlip;F_DP;Torque;Sinkage\n-;N;N·m;mm\n0,1;11;3;5,5\n0,4;15;5;12,5\n", {}),
