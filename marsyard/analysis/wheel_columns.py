@@ -44,6 +44,7 @@ UNITS: dict[str, Mapping[str, float]] = {
         "": 1.0, "nm": 1.0, "n_m": 1.0, "mnm": 1e-3, "mn_m": 1e-3, "ncm": 1e-2, "knm": 1e3,
         "nmm": 1e-3, "ftlb": 1.3558179, "inlb": 0.1129848,
     },
+    "pull_ratio": {"": 1.0, "percent": 1e-2},
     "slip": {"": 1.0, "percent": 1e-2, "pct": 1e-2, "perc": 1e-2},
     "slip_angle": {"": 1.0, "rad": 1.0, "deg": _DEG, "degree": _DEG, "degrees": _DEG},
     "time": {"": 1.0, "s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0},
@@ -75,6 +76,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "pull": (
         "drawbar_pull", "pull", "dp", "f_dp", "fdp", "fx", "f_x", "longitudinal_force", "drawbar",
         "drawbar_force", "net_traction", "traction", "traction_force", "pull_force",
+    ),
+    "pull_ratio": (
+        "dp_w", "fx_fz", "pull_coefficient", "drawbar_pull_coefficient", "drawbar_coefficient",
+        "net_traction_coefficient", "traction_coefficient", "pull_ratio", "dp_over_w",
+        "normalized_drawbar_pull", "normalised_drawbar_pull",
     ),
     "side": (
         "side_force", "lateral_force", "side", "fy", "f_y", "cornering_force", "f_lat", "flat",
@@ -184,7 +190,7 @@ def _plain(name: str) -> tuple[str, str]:
         text, bracket = match[1], match[2]
     elif "/" in text and is_unit(text.rpartition("/")[2]):
         text, _, bracket = text.rpartition("/")
-    return re.sub(r"[\s\-.]+", "_", text).strip("_"), bracket
+    return re.sub(r"[\s\-./]+", "_", text).strip("_"), bracket
 
 
 def _read_name(name: str, plain: tuple[str, str], file: str) -> Column | str | None:

@@ -158,7 +158,7 @@ class _Reader:
         for key in ("radius", "width", "lug_height", "load"):
             arrays[key] = self._input(key, given)
         keep = self._complete(arrays, self.table.chosen(where))
-        measured, spread, relative = self._long() if self.long else self._wide()
+        measured, spread, relative = self._long() if self.long else self._wide(arrays["load"])
         known = np.any([np.isfinite(v) for v in measured.values()], axis=0)
         if np.any(keep & ~known):
             self.notes.append(_left_out(np.sum(keep & ~known), "a measured value"))
@@ -373,7 +373,7 @@ class _Reader:
 
     # --- what was measured
 
-    def _wide(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], bool]:
+    def _wide(self, load: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], bool]:
         measured, spread = {}, {}
         for name in QUANTITIES:
             values = self._numbers(name)
@@ -385,6 +385,13 @@ class _Reader:
                 factor = main.factor if sd.bare else sd.factor
                 deviations = self.table.numbers(sd.name) * factor
                 spread[name] = np.where(deviations > 0, deviations, np.nan)
+        ratio, sd = self._numbers("pull_ratio"), self.columns.get(("pull_ratio", True))
+        if ratio is not None and "pull" not in measured:
+            name = self.columns["pull_ratio", False].name
+            self.notes.append(f"drawbar pull is {name} times the load")
+            measured["pull"] = ratio * load
+            if sd is not None:
+                spread["pull"] = self.table.numbers(sd.name) * sd.factor * load
         if not measured:
             units = "drawbar_pull_n, side_force_n, torque_nm, sinkage_m"
             near = next((n for n in self.notes if n.startswith("column")), "")

@@ -153,6 +153,9 @@ RIG = {"radius": 0.15, "width": 0.165}
         # names with their symbols
         ("Slip ratio s [-];Drawbar pull F_{DP} [N];Torque T_y [N m];Sinkage z [mm];Load W (N)\n"
          "0.1;11;3;5.5;80\n0.4;15;5;12.5;80\n", {"wheel": RIG}),
+        # pull by load
+        ("slip,load,DP/W,torque,sinkage_mm\n0.1,80,0.1375,3,5.5\n0.4,80,0.1875,5,12.5\n",
+         {"wheel": RIG}),
         # a head with the wheel, a line of units
         ("Report 12\nWheel radius [mm];150\nWheel width: 16,5 cm\nLugs;0;mm\nNormal load;80;N\n"
          "\nSlip;F_DP;Torque;Sinkage\n-;N;N·m;mm\n0,1;11;3;5,5\n0,4;15;5;12,5\n", {}),
