@@ -194,12 +194,12 @@ def test_a_hypercube_has_a_point_in_every_slice():
 def test_the_search_finds_what_differential_evolution_finds():
     from scipy.optimize import differential_evolution
 
-    from marsyard.analysis.identification import _problem
+    from marsyard.analysis.fit_problem import make_problem
 
     data = synthetic(seed=6)
     free = ("phi", "K", "k", "exit")
     fit = search(data, free=free, starts=6, exit=EXIT)
-    problem = _problem(
+    problem = make_problem(
         data, "wong_reece", "hit_lss1", free, OWN["wong_reece"], {}, EXIT, NOISE, 9.81
     )
     other = differential_evolution(
