@@ -153,7 +153,8 @@ def test_play_runs_to_the_end_and_stops(page, replay):
     assert page.problems == []
 
 
-def test_ruts_appear_as_time_passes(browser):
+def test_ruts_appear_as_time_passes(browser, page):
+    page.goto("about:blank")  # the last test of that page; two scenes at once are slow to draw
     model, ds = mujoco.MjModel.from_xml_string(XML), soil_dataset()
     soil = Ground(ground_data(ds), terrain=Slope())
     replay = serve(build_scene(model, ds, (), TITLE, soil), port=0, block=False)

@@ -8,6 +8,8 @@ from worlds import mjcf, simulation
 
 from marsyard.control import Motor
 from marsyard.errors import InputError
+from marsyard.scenario import load_scenario
+from marsyard.simulation import Simulation
 
 INERTIA = 0.02  # kg·m²
 MOTOR = {
@@ -133,3 +135,32 @@ def test_a_limit_by_hand(tmp_path):
     sim.restore(later)
     sim.step(100)
     assert sim.qvel[0] == end
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit", "implicit_damping"])
+def test_a_speed_law_under_mujocos_schemes(tmp_path, integrator):
+    run = {"duration": 1.0, "step": 1e-3, "record_period": 1e-2, "integrator": integrator}
+    sim = simulation(
+        tmp_path, FLYWHEEL, ground=[], gravity=0, interaction={"law": "none"}, run=run,
+        control=[{"joints": "spin", "speed": "2*min(1, 4*t)", "limit": 0.1, "end": 0.8}],
+    )  # fmt: skip
+    data = sim.run().dataset()
+    rate, time = data.joint_rate.values[:, 0], data.time.values
+    # its limit holds it back: ω = τ t/I but for the first step, in which no speed is wanted yet;
+    # then it has the speed, and keeps it when let go
+    early = (time > 0) & (time < 0.2)
+    np.testing.assert_allclose(rate[early], 0.1 / INERTIA * (time[early] - 1e-3), rtol=1e-6)
+    np.testing.assert_allclose(rate[time > 0.6], 2.0, rtol=1e-6)
+    # and the motor's work is the energy of the wheel
+    assert float(data.energy_motors[-1]) == pytest.approx(0.5 * INERTIA * 2.0**2, rel=1e-6)
+
+
+def test_a_robot_is_settled_for_mujocos_contact_too():
+    soft = {"interaction.law": "mujoco", "run.integrator": "semi_implicit"}
+    heights = []
+    for settings in ({}, soft):
+        sim = Simulation(load_scenario("rt0448/test-4", {**settings, "run.duration": 2.0}))
+        heights.append(sim.qpos[2])
+        sim.run()
+        assert abs(sim.qpos[2] - heights[-1]) < 5e-3
+    assert heights[0] == pytest.approx(heights[1], abs=1e-6)

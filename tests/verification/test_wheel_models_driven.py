@@ -159,10 +159,9 @@ def test_later_wheels_sink_less_in_the_rut():
     front, centre, rear = (0.5 * (deep[a + "L"] + deep[a + "R"]) for a in "FCR")
     # each axle goes a little deeper than the one before, but not by as much again
     assert front < centre < rear < 1.8 * front
-    # where the centre wheel has just been the rut is as deep as its rim; sinkage counts to the
-    # tips of the grousers, 8 mm further
+    # where the centre wheel has just been the rut is as deep as its rim, to which sinkage counts
     x, y, _ = soil.bodies.centre[soil.names.index("wheel CL")]
-    assert -float(soil.grid.change(x - 0.1, y)) == pytest.approx(deep["CL"] - 0.008, rel=0.1)
+    assert -float(soil.grid.change(x - 0.1, y)) == pytest.approx(deep["CL"], rel=0.06)
     without = Simulation(
         driven(control=driving(), run={"duration": 4}, interaction=law(rut=False))
     ).run()
