@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.analysis.wheel_data import WheelData
 from marsyard.analysis.wheel_table import parse_condition
 from marsyard.errors import InputError
+
+#: sizes of a wheel, and what the results call them
+_SIZES = {"radius": "wheel_radius", "width": "wheel_width", "lug_height": "grouser_height"}
 
 
 def from_run(
@@ -29,16 +33,13 @@ def from_run(
     for name in ("slip_ratio", "wheel_load"):
         if name not in ds:
             raise InputError(f"{path}: the run has no '{name}'; a run on soil is expected")
-    for key in ("radius", "width"):
-        if key not in given:
-            raise InputError(f"{path}: a run does not tell the wheel's {key}; give --wheel {key}=…")
     names = {k: v for k, v in names.items() if v in ds}
     time, wheels = ds["time"].values, [str(w) for w in ds["wheel"].values]
     chosen = [parse_condition(c) for c in where]
     for column, _ in chosen:
         if column not in ("wheel", "time"):
             raise InputError(f"where: a run has no column '{column}'; valid: wheel, time.")
-    columns: dict[str, list[float]] = {k: [] for k in names}
+    columns: dict[str, list[float]] = {k: [] for k in [*names, *_SIZES]}
     bins = np.floor((time - time[0]) / window).astype(int)
     for w, wheel in enumerate(wheels):
         for b in np.unique(bins):
@@ -49,6 +50,7 @@ def from_run(
             means = {
                 k: _mean(ds[v].transpose("time", "wheel").values[rows, w]) for k, v in names.items()
             }
+            means |= {k: _size(ds, path, given, k, w) for k in _SIZES}
             if means["load"] > 0 and math.isfinite(means["slip"]):
                 for key, value in means.items():
                     columns[key].append(value)
@@ -58,9 +60,9 @@ def from_run(
     n = len(arrays["slip"])
     data = WheelData(
         str(path),
-        radius=np.full(n, given["radius"]),
-        width=np.full(n, given["width"]),
-        lug_height=np.full(n, given.get("lug_height", 0.0)),
+        radius=arrays["radius"],
+        width=arrays["width"],
+        lug_height=arrays["lug_height"],
         load=np.full(n, given["load"]) if "load" in given else arrays["load"],
         slip=np.clip(arrays["slip"], -1, 1),
         slip_angle=arrays.get("slip_angle", np.zeros(n)),
@@ -68,6 +70,17 @@ def from_run(
         notes=(f"means over {window:g} s of a run, wheel by wheel",),
     )
     return data
+
+
+def _size(ds: Any, path: Path, given: Mapping[str, float], key: str, wheel: int) -> float:
+    """A size of a wheel: as given, else as the run has it."""
+    if key in given:
+        return given[key]
+    if _SIZES[key] not in ds:
+        if key == "lug_height":
+            return 0.0
+        raise InputError(f"{path}: the run does not tell the wheel's {key}; give --wheel {key}=…")
+    return float(ds[_SIZES[key]].values[wheel])
 
 
 def _mean(values: np.ndarray) -> float:

@@ -133,6 +133,8 @@ class Commands(NamedTuple):
     motor_most: Array  # float64[njoint], torque that current and gear allow, infinite if no motor
     motor_stall: Array  # float64[njoint], torque that the voltage allows at rest
     motor_droop: Array  # float64[njoint], what that loses per rate [N·m·s/rad]
+    motor_back: Array  # float64[njoint], 1/η²: torque the gear adds where the load drives
+    motor_line: Array  # float64[njoint], −1, 1 while the voltage bounds the torque, else 0
 
 
 class Contacts(NamedTuple):

@@ -5,11 +5,13 @@ After them comes one row per joint for a speed held by hand, asleep until it is 
 the table replaces an earlier speed law of the same joint.
 
 A motor (`motors` of the scenario) bounds the torque of its joint, of torque and of speed laws
-alike, by what current, gear and voltage allow at the joint's rate (`control.motor`):
+alike, by what current, gear and voltage allow at the joint's rate (`control.motor`): driving,
 
     |τ| ≤ min(τ_max, n k η i_max, n k η (U_max − n k |ω|)/R)                       [N·m]
 
-the bounds of driving; braking, which could be a little harder, is bounded by the same.
+Beyond the no-load rate U_max/(n k) the last one is negative: the motor brakes, by 1/η² as much
+through its gear. At full voltage torque and rate are those of the end of a step, so that a steep
+line is stable at any step.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
     ops.append(np.full(n, CONST, np.int64))
     arguments.append(np.zeros(n))
     whole = [np.array([row[c] for row in rows], np.int64) for c in range(5)]
-    most, stall, droop = _motor_limits(scenario, world)
+    most, stall, droop, back = _motor_limits(scenario, world)
     return arrays.Commands(
         op=np.concatenate(ops), argument=np.concatenate(arguments),
         first=whole[0], last=whole[1], joint=whole[2], start=whole[3], end=whole[4],
@@ -83,7 +85,8 @@ def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
         servo_speed=np.zeros(n), servo_gain=np.zeros(n), servo_limit=np.zeros(n),
         servo_full=np.zeros(n), servo_lag=np.zeros(n),
         manual=np.zeros(world.model.nv),
-        motor_most=most, motor_stall=stall, motor_droop=droop,
+        motor_most=most, motor_stall=stall, motor_droop=droop, motor_back=back,
+        motor_line=np.zeros(n),
     )  # fmt: skip
 
 
@@ -97,17 +100,19 @@ def motors_of(scenario: Scenario, world: World) -> dict[str, Motor]:
 
 
 def _motor_limits(scenario: Scenario, world: World) -> tuple[np.ndarray, ...]:
-    """Of each joint: torque of current and gear, of the voltage at rest, its loss per rate."""
+    """Of each joint: torque of current and gear, of the voltage at rest, its loss per rate, and
+    what braking gains by the gear."""
     n = len(world.joints)
-    most, stall, droop = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n)
+    most, stall, droop, back = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n), np.ones(n)
     for name, motor in motors_of(scenario, world).items():
         j = world.joints.index(name)
         per_ampere = motor.gear * motor.constant * motor.efficiency
+        back[j] = 1 / motor.efficiency**2
         most[j] = min(motor.torque_max, per_ampere * motor.current_max)
         if np.isfinite(motor.voltage_max):
             stall[j] = per_ampere * motor.voltage_max / motor.resistance
             droop[j] = per_ampere * motor.gear * motor.constant / motor.resistance
-    return most, stall, droop
+    return most, stall, droop, back
 
 
 class ByHand:

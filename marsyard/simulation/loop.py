@@ -16,8 +16,10 @@ from marsyard.simulation.moreau_jean import (
     NOT_FINITE_FORCE,
     OK,
     SERVO_TIME,
+    line_torque,
     step,
     update_positions,
+    voltage_limit,
 )
 from marsyard.simulation.mujoco_c import (
     call_md,
@@ -27,13 +29,6 @@ from marsyard.simulation.mujoco_c import (
     read_int64,
 )
 from marsyard.simulation.soil import flow_soil, record_soil
-
-
-@kernel
-def motor_limit(commands, j):
-    """The torque [N·m] that a joint's motor can give at its present rate."""
-    by_voltage = commands.motor_stall[j] - commands.motor_droop[j] * abs(commands.rates[j])
-    return max(0.0, min(commands.motor_most[j], by_voltage))
 
 
 @kernel
@@ -64,13 +59,13 @@ def command(model, data, commands, h, step_index):
             if commands.gain[k] > 0.0:
                 commands.servo_speed[j] = value
                 commands.servo_gain[j] = commands.gain[k]
-                commands.servo_limit[j] = min(commands.limit[k], motor_limit(commands, j))
+                commands.servo_limit[j] = min(commands.limit[k], commands.motor_most[j])
             else:
                 commands.given[j] += value
     for i in range(model.nv):
         data.applied[i] = commands.manual[i]
     for j in range(commands.torque.shape[0]):
-        most = motor_limit(commands, j)
+        most = commands.motor_most[j]
         # what is not a number stays so, for the run to stop at it
         if abs(commands.given[j]) > most:
             commands.given[j] = math.copysign(most, commands.given[j])
@@ -84,26 +79,31 @@ LARGEST = 1e10
 
 @kernel
 def hold_speeds_alone(model, data, commands, h):
-    """Motors with a speed law under MuJoCo's own integrators: as `moreau_jean.hold_speeds`, with
-    the torque that would be right at the end of the step if the joint moved alone, since the
-    inertia matrix cannot be touched there."""
+    """Motors under MuJoCo's own integrators: as `moreau_jean.hold_speeds`, with the torque that
+    would be right at the end of the step if the joint moved alone, and the voltage's bound at its
+    begin, since the inertia matrix cannot be touched there."""
     for j in range(commands.torque.shape[0]):
         i = model.joint_dof[j]
-        commands.torque[j] = commands.given[j]
+        v = data.qvel[i]
+        torque = commands.given[j]
         gain = commands.servo_gain[j]
         commands.servo_full[j] = 0.0
-        if gain == 0.0:
+        if gain > 0.0:
+            error = commands.servo_speed[j] - v
+            error += (commands.servo_lag[j] + h * error) / SERVO_TIME
+            implicit = gain * (h + h * h / SERVO_TIME)
+            servo = gain * error / (1.0 + implicit / data.inertia[model.diagonal[i]])
+            if abs(servo) > commands.servo_limit[j]:
+                commands.servo_full[j] = math.copysign(1.0, servo)
+                servo = math.copysign(commands.servo_limit[j], servo)
+            torque += servo
+        else:
             commands.servo_lag[j] = 0.0
-            continue
-        error = commands.servo_speed[j] - data.qvel[i]
-        error += (commands.servo_lag[j] + h * error) / SERVO_TIME
-        implicit = gain * (h + h * h / SERVO_TIME)
-        torque = gain * error / (1.0 + implicit / data.inertia[model.diagonal[i]])
-        if abs(torque) > commands.servo_limit[j]:
+        if torque != 0.0 and abs(torque) > voltage_limit(commands, j, torque, v):
             commands.servo_full[j] = math.copysign(1.0, torque)
-            torque = math.copysign(commands.servo_limit[j], torque)
-        commands.torque[j] += torque
-        data.applied[i] = commands.manual[i] + commands.torque[j]
+            torque = line_torque(commands, j, commands.servo_full[j], v)
+        commands.torque[j] = torque
+        data.applied[i] = commands.manual[i] + torque
 
 
 @kernel

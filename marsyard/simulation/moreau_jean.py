@@ -36,7 +36,7 @@ import math
 
 from marsyard.interaction.nonsmooth.kernel import CONVERGED
 from marsyard.interaction.soil_contact import arrays as soil_status
-from marsyard.jit import kernel
+from marsyard.jit import inlined, kernel
 from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.contacts import (
     bilateral_rows,
@@ -130,38 +130,72 @@ def free_velocity(F, m, d, model, data, scheme, commands, soil, work):
     return True
 
 
+@inlined
+def voltage_limit(commands, j, torque, v):
+    """The torque that the motor's voltage allows in the direction of `torque` at the rate v."""
+    return commands.motor_stall[j] - commands.motor_droop[j] * math.copysign(v, v * torque)
+
+
+@inlined
+def line_torque(commands, j, side, v):
+    """Torque at full voltage towards `side` at the rate v; where the load drives, through the gear
+    the other way."""
+    torque = side * commands.motor_stall[j] - commands.motor_droop[j] * v
+    return torque if torque * side >= 0.0 else torque * commands.motor_back[j]
+
+
 @kernel
 def hold_speeds(model, data, commands, h, v):
-    """Motors with a speed law: torque = gain (ω_s − ω + (α_s − α)/T), α_s = ∫ ω_s dt.
+    """Motors with a speed law: torque = gain (ω_s − ω + (α_s − α)/T), α_s = ∫ ω_s dt; and what a
+    motor's voltage allows of it, and of torque laws.
 
     The torque is that at the end of the step, with gain in the inertia matrix. A motor that would
     exceed its limit gives its limit until the speed is reached, and forgets the angle it missed.
     Whether it would is guessed from the joint's own inertia: in the step in which the limit is
-    reached the torque may be a little larger.
+    reached the torque may be a little larger. At full voltage the torque falls with the rate at the
+    end of the step, likewise in the inertia matrix.
     """
     for j in range(commands.torque.shape[0]):
-        commands.torque[j] = commands.given[j]
+        i = model.joint_dof[j]
         gain = commands.servo_gain[j]
+        torque = commands.given[j]
+        wanted = torque
+        implicit = 0.0
+        commands.motor_line[j] = 0.0
         if gain == 0.0:
             commands.servo_lag[j] = 0.0
-            continue
-        i = model.joint_dof[j]
-        limit = commands.servo_limit[j]
-        error = commands.servo_speed[j] - v[i]
-        # α_s − α at the end of the step if the speed stays, per T
-        error += (commands.servo_lag[j] + h * error) / SERVO_TIME
-        diagonal = data.inertia[model.diagonal[i]]
-        implicit = gain * (h + h * h / SERVO_TIME)
-        if commands.servo_full[j] == 0.0:
-            if abs(gain * error) / (1.0 + implicit / diagonal) > limit:
-                commands.servo_full[j] = math.copysign(1.0, error)
-        elif commands.servo_full[j] * error <= 0.0 or not math.isfinite(limit):
             commands.servo_full[j] = 0.0
-        if commands.servo_full[j] != 0.0:
-            commands.torque[j] += commands.servo_full[j] * limit
         else:
-            commands.torque[j] += gain * error
-            data.inertia[model.diagonal[i]] += implicit
+            limit = commands.servo_limit[j]
+            error = commands.servo_speed[j] - v[i]
+            # α_s − α at the end of the step if the speed stays, per T
+            error += (commands.servo_lag[j] + h * error) / SERVO_TIME
+            implicit = gain * (h + h * h / SERVO_TIME)
+            guess = gain * error / (1.0 + implicit / data.inertia[model.diagonal[i]])
+            bounded = math.isfinite(limit) or math.isfinite(commands.motor_stall[j])
+            if commands.servo_full[j] == 0.0:
+                if abs(guess) > limit:
+                    commands.servo_full[j] = math.copysign(1.0, error)
+            elif commands.servo_full[j] * error <= 0.0 or not bounded:
+                commands.servo_full[j] = 0.0
+            if commands.servo_full[j] != 0.0:
+                torque += commands.servo_full[j] * limit
+                wanted = torque
+                implicit = 0.0
+            else:
+                torque += gain * error
+                wanted += guess
+        if wanted != 0.0 and abs(wanted) > voltage_limit(commands, j, wanted, v[i]):
+            side = math.copysign(1.0, wanted)
+            commands.motor_line[j] = side
+            torque = line_torque(commands, j, side, v[i])
+            implicit = h * commands.motor_droop[j]
+            if torque * side < 0.0:
+                implicit *= commands.motor_back[j]
+            if gain > 0.0:
+                commands.servo_full[j] = side
+        commands.torque[j] = torque
+        data.inertia[model.diagonal[i]] += implicit
 
 
 @kernel
@@ -169,13 +203,23 @@ def account_for_motors(model, data, commands, h, v, sums):
     """Torques as they have acted, now that the end velocity is known, and their work."""
     for j in range(commands.torque.shape[0]):
         i = model.joint_dof[j]
-        if commands.servo_gain[j] > 0.0:
+        if commands.motor_line[j] != 0.0:
+            commands.servo_lag[j] = 0.0
+            # by the branch that was taken: the inertia matrix held its slope
+            droop = commands.motor_droop[j]
+            if commands.torque[j] * commands.motor_line[j] < 0.0:
+                droop *= commands.motor_back[j]
+            commands.torque[j] -= droop * (data.qvel[i] - v[i])
+        elif commands.servo_gain[j] > 0.0:
             error = commands.servo_speed[j] - data.qvel[i]
             if commands.servo_full[j] == 0.0:
                 commands.servo_lag[j] += h * error
                 torque = commands.servo_gain[j] * (error + commands.servo_lag[j] / SERVO_TIME)
                 commands.torque[j] = commands.given[j] + torque
-                if abs(torque) > commands.servo_limit[j]:
+                most = min(
+                    commands.servo_limit[j], voltage_limit(commands, j, torque, data.qvel[i])
+                )
+                if abs(torque) > most:
                     commands.servo_full[j] = math.copysign(1.0, torque)
             else:
                 commands.servo_lag[j] = 0.0

@@ -95,6 +95,7 @@ def dataset(simulation: Simulation) -> xr.Dataset:
         add("contact_point", wx, r.point, "m", "contact point")
         add("contact_impulse_world", wx, r.world, "N·s", "contact impulse per record, in the world")
         _add_slip(s, ds, add)
+        _add_sizes(s, ds)
     if s.world.soil is not None:
         ds = _add_soil(s, ds)
     ds = _add_motors(s, ds)
@@ -182,6 +183,18 @@ def _add_slip(s: Simulation, ds: xr.Dataset, add: Any) -> None:
     add("wheel_position", ("wheel", "axis"), r.wheel_centre, "m", "position of the wheel's centre")
     add("slip_ratio", ("wheel",), slip, "1", "slip ratio")
     add("slip_angle", ("wheel",), angle, "rad", "slip angle")
+
+
+def _add_sizes(s: Simulation, ds: xr.Dataset) -> None:
+    """Sizes of the wheels, which do not change."""
+    wheels = s.world.robot.wheels.values()
+    lugs = [0.0 if w.grousers is None else w.grousers.height for w in wheels]
+    for name, values, text in (
+        ("wheel_radius", s._wheels.radius, "radius of the wheel, without grousers"),
+        ("wheel_width", 2.0 * s._wheels.width, "width of the wheel"),
+        ("grouser_height", np.array(lugs), "height of the wheel's grousers"),
+    ):
+        ds[name] = ("wheel", values.copy(), {"units": "m", "long_name": text})
 
 
 def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:

@@ -31,7 +31,7 @@ def flywheel(folder, control, motor=None, duration=2.0, step=1e-3, **more):
         interaction={"law": "none"},
         control=control,
         motors={"spin": {**MOTOR, **(motor or {})}},
-        run={"duration": duration, "step": step, "record_period": 1e-3, "theta": 1},
+        run={"duration": duration, "step": step, "record_period": max(step, 1e-3), "theta": 1},
         **more,
     )
 
@@ -71,19 +71,40 @@ def test_the_rotor_turns_with_the_joint(tmp_path):
     assert sim.qvel[0] == pytest.approx(0.5 * 0.1 / (INERTIA + 50**2 * 1e-5), rel=1e-9)
 
 
-def test_a_voltage_too_low_for_the_rate_gives_no_torque_but_no_brake(tmp_path):
+def test_beyond_its_no_load_rate_a_motor_brakes(tmp_path):
+    # I ω' = −n k (n k ω − U)/(R η): the load drives the motor through its gear
     robot = {"joint_rates": {"spin": 20.0}}
-    sim = flywheel(tmp_path, [{"joints": "spin", "torque": 1}], duration=0.1, robot=robot).run()
+    control = [{"joints": "spin", "torque": 1}]
+    sim = flywheel(tmp_path, control, duration=0.05, step=1e-4, robot=robot).run()
+    free, tau = 12.0, INERTIA * 1.5 * 0.8
+    exact = free + 8.0 * np.exp(-sim.records.time / tau)
+    np.testing.assert_allclose(sim.records.velocities[:, 0], exact, atol=0.01)
+    # without a current it turns on
+    sim = flywheel(tmp_path, [], duration=0.05, robot=robot).run()
     assert sim.qvel[0] == pytest.approx(20.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("law", [{"torque": 1e6}, {"speed": 1e3}])
+def test_a_steep_line_is_stable_at_any_step(tmp_path, law):
+    # a gear of 2000: the rate would overshoot fifty times within a step were the line explicit
+    motor = {"gear": 2000, "current_max": 1e9}
+    sim = flywheel(tmp_path, [{"joints": "spin", **law}], motor, duration=0.2, step=5e-3).run()
+    free = 12 / (2000 * 0.02)
+    rate = sim.records.velocities[:, 0]
+    assert np.all(np.diff(rate) >= -1e-12) and rate.max() <= free * (1 + 1e-9)
+    assert rate[-1] == pytest.approx(free, rel=1e-6)
 
 
 def test_the_limits_are_those_of_the_motor_alone(tmp_path):
     motor = Motor(**MOTOR)
-    for rate in (0.0, 3.0, 8.0, 11.0):
+    for rate in (0.0, 3.0, 8.0, 11.0, 15.0):
         robot = {"joint_rates": {"spin": rate}}
         sim = flywheel(tmp_path, [{"joints": "spin", "torque": 1e3}], robot=robot)
         sim.step()
-        assert sim._commands.torque[0] == pytest.approx(motor.torque_range(rate)[1], rel=1e-12)
+        # at the end of the step, as the torque is
+        assert sim._commands.torque[0] == pytest.approx(
+            motor.torque_range(sim.qvel[0])[1], rel=1e-9
+        )
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from test_soil_world import WEIGHT, driving, rig, rover
 
+from marsyard.analysis.wheel_files import read_wheel_data
 from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+from marsyard.results import save
 from marsyard.simulation import Simulation
 
 PEAK = {"peak_0": 0.4, "peak_1": 0.15}
@@ -52,6 +54,25 @@ def test_steady_rolling_is_the_static_answer(model, slip):
     assert float(d.drawbar_pull.mean()) == pytest.approx(want.drawbar_pull, abs=5e-3 * load)
     assert float(d.driving_torque.mean()) == pytest.approx(want.torque, abs=5e-3 * load * 0.125)
     assert float(d.sinkage.mean()) == pytest.approx(want.sinkage, rel=5e-3, abs=2e-5)
+
+
+def test_a_run_of_a_wheel_with_lugs_reads_back_as_its_model(tmp_path):
+    lugs = {"count": 18, "height": 0.012}
+    for slip in (0.1, 0.4):
+        scenario = rig(**{
+            "ground.0.soil": SAND, "interaction": law("ding"), "run.duration": 8,
+            "parameters.slip": slip, "robot.wheel.grousers": lugs, "parameters.radius": 0.137,
+        })  # fmt: skip
+        save(Simulation(scenario).run().dataset(), tmp_path / "results.nc")
+        data = read_wheel_data(tmp_path / "results.nc", where=["time>7"])
+        # sizes, slip of the shearing radius and sinkage of the rim are those of the model
+        assert (data.radius[0], data.width[0], data.lug_height[0]) == (0.125, 0.1, 0.012)
+        assert data.slip[-1] == pytest.approx(slip, abs=1e-3)
+        wheel = Wheel(0.125, 0.1, Exit("height", 0.3), 0.012)
+        made = WheelModel("ding", wheel, load_soil(SAND), MODELS["ding"], scenario.gravity)
+        want = made.under_load(data.load[-1], data.slip[-1])
+        assert data.measured["sinkage"][-1] == pytest.approx(want.sinkage, rel=5e-3)
+        assert data.measured["pull"][-1] == pytest.approx(want.drawbar_pull, abs=0.5)
 
 
 def test_side_slip_sinks_the_wheel_as_the_static_answer_says():
