@@ -89,16 +89,17 @@ class Path:
         So a path that crosses itself is not left at the crossing.
         """
         here = np.array([x, y])
-        start, step = self.points[:-1], np.diff(self.points, axis=0)
-        size = np.diff(self.arc)
+        first, last = 0, len(self.arc) - 1
+        if near is not None:
+            first, last = self._segment(near - reach), self._segment(near + reach) + 1
+        start, size = self.points[first:last], np.diff(self.arc[first : last + 1])
+        step = np.diff(self.points[first : last + 1], axis=0)
         along = np.clip(np.sum((here - start) * step, axis=1) / size**2, 0, 1)
-        s = self.arc[:-1] + along * size
+        s = self.arc[first:last] + along * size
         if near is not None:
             s = np.clip(s, near - reach, near + reach)
-            s = np.clip(s, self.arc[:-1], self.arc[1:])
-        away = np.linalg.norm(self.point(s) - here, axis=1)
-        if near is not None:
-            away = np.where(np.abs(s - near) <= reach + 1e-9, away, np.inf)
+            along = (s - self.arc[first:last]) / size
+        away = np.linalg.norm(start + along[:, None] * step - here, axis=1)
         return float(s[np.argmin(away)])
 
     def cross_track(self, x: float, y: float, s: float) -> float:

@@ -118,6 +118,7 @@ class Drive:
         self._last = np.array(simulation.qpos)  # at the last period
         self._estimate = np.zeros(3)  # x, y, heading as sensed
         self._rate = np.zeros(n)  # last commanded
+        self._centres: np.ndarray | None = None  # of the wheels at the last period, where known
         self._odometry: Odometry | None = None
         self._started = False
         self.finished = False
@@ -232,10 +233,12 @@ class Drive:
 
     def _wheel_speeds(self, before, now, R0, R1, moved) -> np.ndarray:
         """Way of each wheel's centre in its plane, positive forwards [m]."""
-        frames0 = self.kinematics.frames(self._joints(before))
-        frames1 = self.kinematics.frames(self._joints(now))
-        way = moved + frames1.centre @ R1.T - frames0.centre @ R0.T
-        axle = frames1.axle @ R1.T
+        if self._centres is None:
+            self._centres = self.kinematics.frames(self._joints(before)).centre
+        frames = self.kinematics.frames(self._joints(now))
+        way = moved + frames.centre @ R1.T - self._centres @ R0.T
+        self._centres = frames.centre
+        axle = frames.axle @ R1.T
         way = way - np.sum(way * axle, axis=1, keepdims=True) * axle
         ahead = np.cross(axle, [0.0, 0.0, 1.0])
         return np.copysign(np.linalg.norm(way, axis=1), np.sum(way * ahead, axis=1))
@@ -268,12 +271,12 @@ class Drive:
 
     def _steer(self, wanted: np.ndarray) -> None:
         s = self.simulation
-        angles = np.array(s.qpos)[s._model.joint_qpos]
-        for k, j in self._steered:
-            # from where the servo's reference stands
-            reference = angles[j] + s._commands.servo_lag[j]
-            _, rate = limited(reference, wanted[k], self.spec.steering_rate, self.spec.period)
-            s.speed[self.layout.steering_joint[k]] = float(rate)
+        wheels, joints = ([pair[k] for pair in self._steered] for k in (0, 1))
+        # from where the servos' references stand
+        reference = s.qpos[s._model.joint_qpos[joints]] + s._commands.servo_lag[joints]
+        _, rate = limited(reference, wanted[wheels], self.spec.steering_rate, self.spec.period)
+        for wheel, speed in zip(wheels, rate, strict=True):
+            s.speed[self.layout.steering_joint[wheel]] = float(speed)
 
     def _roll(self, command: WheelCommand, seen: _Seen) -> None:
         before, self._rate = self._rate, command.rate
@@ -352,6 +355,7 @@ class Drive:
         self._last = np.array(arrays["drive_last"])
         self._estimate = np.array(arrays["drive_estimate"])
         self._rate = np.array(arrays["drive_rate"])
+        self._centres = None
         command = self._commands[self._now] if self._now >= 0 else None
         self.driver.recall(command, arrays["drive_driver"])
         if self._started and self.spec.sense.by == "wheel_odometry":
