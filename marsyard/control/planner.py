@@ -32,6 +32,9 @@ from marsyard.control.path_following import Path
 from marsyard.control.placement import Ground
 from marsyard.errors import InputError
 
+#: cells of a map beyond which memory (some 500 bytes each) becomes a matter of luck
+_MOST_CELLS = 4_000_000
+
 
 @dataclass(frozen=True)
 class DrivingLimits:
@@ -107,6 +110,11 @@ def cost_map(
     limits = limits or DrivingLimits()
     x = _cells(bounds[0], bounds[1], cell)
     y = _cells(bounds[2], bounds[3], cell)
+    if len(x) * len(y) > _MOST_CELLS:
+        raise InputError(
+            f"bounds: a map of {np.ptp(x):.0f} by {np.ptp(y):.0f} m has {len(x) * len(y):,} cells "
+            f"of {cell:g} m, more than {_MOST_CELLS:,}; give goals that are nearer to each other"
+        )
     reach = max(int(np.ceil(limits.footprint / cell)), 1)
     grown = [np.pad(a, reach, "reflect", reflect_type="odd") for a in (x, y)]
     height = ground.height(*np.meshgrid(*grown, indexing="ij"))
@@ -319,10 +327,15 @@ def _bounds(ground: Ground, start, goal) -> tuple[float, float, float, float]:
 
 
 def _cells(low: float, high: float, cell: float) -> np.ndarray:
+    """Middles of cells [m]."""
     if not cell > 0:
         raise InputError(f"cell: {cell:g} m; it must be above 0")
     if not high - low >= 2 * cell:
         raise InputError(
             f"bounds: from {low:g} to {high:g} m; give at least two cells of {cell:g} m"
+        )
+    if (high - low) / cell > _MOST_CELLS:
+        raise InputError(
+            f"bounds: from {low:g} to {high:g} m; give at most {_MOST_CELLS:,} cells of {cell:g} m"
         )
     return low + cell * np.arange(int(np.floor((high - low) / cell + 1e-9)) + 1)

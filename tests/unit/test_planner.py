@@ -105,3 +105,10 @@ def test_refused_in_one_sentence():
 def test_start_is_goal():
     path = plan(FLAT, (0.0, 0.0), (0.02, 0.0))
     assert path.length == pytest.approx(0.02)
+
+
+def test_a_goal_too_far_for_a_map():
+    with pytest.raises(InputError, match=r"bounds: a map of 1600 by 800 m has .* cells of 0.1 m"):
+        plan(FLAT, (0.0, 0.0), (800.0, 0.0))
+    with pytest.raises(InputError, match="bounds: from .* give at most"):
+        plan(FLAT, (0.0, 0.0), (1e12, 0.0))
