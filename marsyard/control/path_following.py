@@ -15,7 +15,9 @@ robot control, 1996, section 9.3), with the speed v along the course:
     ω = v [ κ cos θ / (1 − κ e) − k_e e sin θ / θ ] − k_θ |v| θ                       [rad/s]
 
 With ė = v sin θ and θ' = ω − κ v cos θ / (1 − κ e) the function V = (k_e e² + θ²)/2 falls,
-V' = −k_θ |v| θ². k_e [1/m²], k_θ [1/m]; critically damped for k_θ = 2 √k_e.
+V' = −k_θ |v| θ². k_e [1/m²], k_θ [1/m]; critically damped for k_θ = 2 √k_e. Far from the path the
+law asks for approach angles beyond 90°, where k_e |e| sin θ/θ > k_θ |θ| at θ = π/2; so |e| counts
+in its second term as no more than π² k_θ/(4 k_e), at which the rover comes in square to the path.
 
 Pure pursuit (R. C. Coulter: Implementation of the pure pursuit path tracking algorithm,
 CMU-RI-TR-92-01, 1992): for a goal at the distance L ahead on the path, y_L to the left of the
@@ -162,7 +164,7 @@ class PathFollower:
         look_ahead: L of pure pursuit [m].
         turn_max: greatest |ω| [rad/s].
         slow_down: distance from the end over which the speed falls to a fifth [m].
-        tolerance: distance to the end that counts as arrived [m].
+        tolerance: rest of the path that counts as arrived [m], however far beside it.
         compensation: none to leave slip as it is.
         crab: whether the rover can drive sideways.
         s: how far along the path it is [m].
@@ -242,7 +244,8 @@ class PathFollower:
         theta = _wrapped(course - self.path.heading(self.s))
         bend = self.path.curvature(self.s)
         follow = bend * np.cos(theta) / max(1 - bend * e, 0.1)
-        pull = self.gain_track * e * np.sinc(theta / np.pi)
+        far = np.pi**2 * self.gain_heading / (4 * self.gain_track)
+        pull = self.gain_track * float(np.clip(e, -far, far)) * np.sinc(theta / np.pi)
         return float(v * (follow - pull) - self.gain_heading * abs(v) * theta)
 
     def _pursuit_curvature(self, x: float, y: float, course: float) -> float:

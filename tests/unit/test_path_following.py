@@ -153,3 +153,19 @@ def test_bad_input_in_one_sentence():
         PathFollower(_curve(), 0.05, law="feedbak")
     with pytest.raises(InputError, match="must be positive"):
         PathFollower(_curve(), 0.0)
+
+
+@pytest.mark.parametrize("away", [3.0, 10.0, 100.0])
+def test_from_far_away_the_path_is_approached_straight(away):
+    # no faster turning far away, and never away from the path: at most square to it
+    follower = PathFollower(Path([[0, 0], [1000, 0]]), 0.1)
+    x, y, heading, dt = 0.0, away, 0.0, 0.5
+    least = 0.0
+    for _ in range(int((away + 20) / 0.1 / dt)):
+        twist = follower.update(x, y, heading)
+        assert abs(twist.turn) < 0.1 * 7
+        x, y = x + dt * 0.1 * np.cos(heading), y + dt * 0.1 * np.sin(heading)
+        heading += dt * twist.turn
+        least = min(least, heading)
+    assert abs(y) < 0.05 and abs(heading) < 0.05
+    assert least > -np.radians(95)
