@@ -37,7 +37,7 @@ STATES = ("idle", "starting", "turning", "driving", "motors", "arrived")
 
 @dataclass(frozen=True)
 class Goal:
-    """A place x, y [m] to reach at a speed [m/s], within a tolerance [m]."""
+    """A place x, y [m] to reach at a speed [m/s], within a tolerance [m], as of a `Route`."""
 
     x: float
     y: float
@@ -47,7 +47,8 @@ class Goal:
 
 @dataclass(frozen=True)
 class Route:
-    """A path to follow at a speed [m/s] until its end is nearer than the tolerance [m]."""
+    """A path to follow at a speed [m/s] until what is left of it is less than half the tolerance
+    [m], to leave room for braking."""
 
     path: Path
     speed: float = 0.04
@@ -169,7 +170,10 @@ class Driver:
         if self.follower is None:
             self._planned_from = (now.x, now.y)
             self.follower = self._follower(self._command)
+            self.follower.s = self.follower.path.nearest(now.x, now.y, 0.0)
         follower = self.follower
+        if follower.done:
+            return self._arrive(now)
         if self.state == "starting":
             self.state = "turning" if self._must_turn(now, self.turn_first) else "driving"
         if self.state == "turning" and self._must_turn(now, 0.03):
@@ -178,9 +182,8 @@ class Driver:
         kinematic, _ = self.layout.twist(now.rate, now.angle)
         kinematic = kinematic._replace(left=kinematic.left + self.reference * kinematic.turn)
         twist = follower.update(now.x, now.y, now.heading, now.twist, kinematic, self.period)
-        if self._near_end(follower, now):
-            self.state = "arrived"
-            return self.layout.command(Twist(), now.angle)
+        if follower.done:
+            return self._arrive(now)
         return self._aligned(self._wheels(twist, now), now)
 
     def memory(self) -> np.ndarray:
@@ -218,10 +221,9 @@ class Driver:
             **self._following,  # type: ignore[arg-type]
         )
 
-    def _near_end(self, follower: PathFollower, now: Measurement) -> bool:
-        assert not isinstance(self._command, Motors | None)
-        x, y = follower.path.point(follower.path.length)
-        return follower.done or bool(np.hypot(x - now.x, y - now.y) < self._command.tolerance / 2)
+    def _arrive(self, now: Measurement) -> WheelCommand:
+        self.state = "arrived"
+        return self.layout.command(Twist(), now.angle)
 
     def _at_reference(self, now: Measurement) -> Measurement:
         """The measurement with the place and velocity of the point that follows the path."""

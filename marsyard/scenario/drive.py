@@ -49,7 +49,7 @@ class PathCommand(Part):
     smooth: bool = Field(True, description="a spline through the points instead of straight lines")
     speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="along the path [m/s]")
     tolerance: Annotated[Length, Field(gt=0)] = Field(
-        0.05, description="distance to the end that counts as arrived [m]"
+        0.05, description="where the rover comes to rest, about the end, along the path [m]"
     )
 
 
@@ -59,7 +59,7 @@ class GoalCommand(Part):
     goal: Place = Field(description="x, y in the world [m]")
     speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="along the path [m/s]")
     tolerance: Annotated[Length, Field(gt=0)] = Field(
-        0.05, description="distance to the goal that counts as arrived [m]"
+        0.05, description="where the rover comes to rest, about the goal, along the path [m]"
     )
 
 
@@ -72,7 +72,9 @@ class MotorCommand(Part):
     angle: Angle | dict[str, Angle] = Field(
         0.0, description="of all steered wheels, or by wheel [rad], positive to the left"
     )
-    duration: Annotated[Time, Field(gt=0)] = Field(description="[s]")
+    duration: Annotated[Time, Field(gt=0)] = Field(
+        description="[s]; up to the end of the drive's period"
+    )
 
 
 def _command_kind(value: Any) -> str:
@@ -136,7 +138,9 @@ class Drive(Part):
     commands: Annotated[tuple[DriveCommand, ...], Field(min_length=1)] = Field(
         description="each a path, a goal, or motor rates and angles"
     )
-    period: Annotated[Time, Field(gt=0)] = Field(0.1, description="a multiple of the step [s]")
+    period: Annotated[Time, Field(gt=0)] = Field(
+        0.1, description="a whole multiple of run.control_period [s]"
+    )
     mode: Literal["free", "double_ackermann", "ackermann", "skid"] = Field(
         "free", description="of steering; free: all wheels, crabbing against side slip"
     )

@@ -439,7 +439,8 @@ class Scenario(Part):
                     f"there is {', '.join(str(n) for n in names) or 'none'}"
                 )
         if self.drive is not None:
-            whole_ratio("drive.period", self.drive.period, "run.step", self.run.step)
+            period = self.run.control_period
+            whole_ratio("drive.period", self.drive.period, "run.control_period", period)
         smooth = self.run.integrator != "moreau_jean"
         if smooth and self.interaction.law == "nonsmooth":
             raise ValueError(

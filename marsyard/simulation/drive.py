@@ -19,7 +19,7 @@ Wheels. `share` says how the driving is shared among them:
              mean rim speed is that of `rates` (`control.slip`)
 
 Wheel rates change at no more than `acceleration`/r, steering joints move at no more than
-`steering_rate`.
+`steering_rate`. After the last command the rover brakes so, and stands.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Drive:
 
     Attributes:
         layout, driver: of `marsyard.control`.
-        finished: whether the last command is carried out.
+        finished: whether the last command is carried out; the rover brakes and stands.
         log: an entry per period.
         paths: those followed so far, by number of the command.
     """
@@ -95,6 +95,7 @@ class Drive:
         self.kinematics = RoverKinematics(simulation.world.robot, grousers=soil is not None)
         rate_max = self.spec.rate_max or np.inf
         self.layout = WheelLayout.of(self.kinematics, rate_max=rate_max)
+        #: physics steps of a period
         self.steps = whole_ratio("drive.period", self.spec.period, "run.step", scenario.run.step)
         follow, limits = self.spec.following, self.spec.limits
         self.driver = Driver(
@@ -115,6 +116,7 @@ class Drive:
         n = len(self.layout.wheels)
         self._began = -1.0  # when the command under way began [s]
         self._now = -1  # its number
+        self._at = -1  # step of the last update
         self._last = np.array(simulation.qpos)  # at the last period
         self._estimate = np.zeros(3)  # x, y, heading as sensed
         self._rate = np.zeros(n)  # last commanded
@@ -134,27 +136,21 @@ class Drive:
 
     def update(self) -> None:
         """Sense, decide and set the servos for the period that begins now."""
-        if self.finished:
-            return
+        if self._at == self.simulation.steps:
+            return  # done already when the run ended here, and is now stepped on
         seen = self._sense()
-        self._go_on(seen)
-        if self.finished:
-            command = self.layout.command(Twist(), seen.angle)
-        else:
-            measurement = Measurement(
-                seen.x, seen.y, seen.heading, seen.rate, seen.angle, seen.twist
-            )
-            command = self.driver.update(measurement)
-            if self.driver.follower is not None:
-                self.paths[self._now] = self.driver.follower.path
-        self._steer(command.angle)
+        if not self.finished:
+            self._go_on()
+        command = self._decide(seen)
+        self._steer(None if self.finished else command.angle)
         self._roll(command, seen)
         self._keep(command, seen)
         if self.driver.arrived and self._now == len(self._commands) - 1:
             self.finished = True
         self._last = np.array(self.simulation.qpos)
+        self._at = self.simulation.steps
 
-    def _go_on(self, seen: _Seen) -> None:
+    def _go_on(self) -> None:
         """Begin the next command if the one under way is carried out."""
         if self._now >= 0:
             spec = self.spec.commands[self._now]
@@ -164,13 +160,25 @@ class Drive:
                 over = self.driver.arrived
             if not over:
                 return
-        self._now += 1
-        self._began = self.simulation.time
-        if self._now == len(self._commands):
-            self._now -= 1
+        if self._now == len(self._commands) - 1:
             self.finished = True
             return
+        self._now += 1
+        self._began = self.simulation.time
         self.driver.command(self._commands[self._now])
+
+    def _decide(self, seen: _Seen) -> WheelCommand:
+        """What wheels and steering are to do over the period that begins."""
+        if self.finished:
+            return self.layout.command(Twist(), seen.angle)
+        now = Measurement(seen.x, seen.y, seen.heading, seen.rate, seen.angle, seen.twist)
+        try:
+            command = self.driver.update(now)
+        except InputError as error:
+            raise InputError(f"drive.commands.{self._now}: {error}") from None
+        if self.driver.follower is not None:
+            self.paths[self._now] = self.driver.follower.path
+        return command
 
     # --- senses
 
@@ -248,15 +256,33 @@ class Drive:
     def _command(self, k: int, spec: Any) -> Command:
         field = f"drive.commands.{k}"
         if isinstance(spec, PathCommand):
-            path = Path(np.array(spec.path), smooth=spec.smooth)
+            try:
+                path = Path(np.array(spec.path), smooth=spec.smooth)
+            except InputError as error:
+                raise InputError(f"{field}.{error}") from None
             return Route(path, spec.speed, spec.tolerance)
         if isinstance(spec, GoalCommand):
-            if self.driver.ground is None:
-                raise InputError(f"{field}.goal: planning needs ground of kind terrain; give one")
+            self._check_goal(*spec.goal, f"{field}.goal")
             return Goal(*spec.goal, spec.speed, spec.tolerance)
         rate = self._by_wheel(spec.rate, f"{field}.rate") * self.layout.sign
         angle = self._by_wheel(spec.angle, f"{field}.angle") * self.layout.steering_sign
+        for name in spec.angle if isinstance(spec.angle, dict) else ():
+            if not self.layout.steered[self.layout.wheels.index(name)]:
+                raise InputError(f"{field}.angle: wheel '{name}' is not steered; leave it out")
         return Motors(rate, angle)
+
+    def _check_goal(self, x: float, y: float, field: str) -> None:
+        if self.driver.ground is None:
+            raise InputError(f"{field}: planning needs ground of kind terrain; give one")
+        bounds = getattr(self.driver.ground, "bounds", None)
+        if bounds is None:
+            return
+        x0, x1, y0, y1 = bounds
+        if not (x0 <= x <= x1 and y0 <= y <= y1):
+            raise InputError(
+                f"{field}: ({x:g}, {y:g}) m lies outside the ground, which goes from {x0:g} to "
+                f"{x1:g} m in x and from {y0:g} to {y1:g} m in y"
+            )
 
     def _by_wheel(self, given: float | dict[str, float], field: str) -> np.ndarray:
         wheels = self.layout.wheels
@@ -269,12 +295,15 @@ class Drive:
 
     # --- servos
 
-    def _steer(self, wanted: np.ndarray) -> None:
+    def _steer(self, wanted: np.ndarray | None) -> None:
+        """Move the steering towards angles [rad]; none holds it where it is."""
         s = self.simulation
         wheels, joints = ([pair[k] for pair in self._steered] for k in (0, 1))
-        # from where the servos' references stand
-        reference = s.qpos[s._model.joint_qpos[joints]] + s._commands.servo_lag[joints]
-        _, rate = limited(reference, wanted[wheels], self.spec.steering_rate, self.spec.period)
+        rate = np.zeros(len(wheels))
+        if wanted is not None:
+            # from where the servos' references stand
+            reference = s.qpos[s._model.joint_qpos[joints]] + s._commands.servo_lag[joints]
+            _, rate = limited(reference, wanted[wheels], self.spec.steering_rate, self.spec.period)
         for wheel, speed in zip(wheels, rate, strict=True):
             s.speed[self.layout.steering_joint[wheel]] = float(speed)
 
@@ -300,7 +329,9 @@ class Drive:
         rates = self._coordination.rates(
             layout, seen.twist, before, self.spec.period, seen.angle, common, seen.wheel_speed
         )
-        return np.clip(rates, *_about(command.rate, 0.5))
+        rates = np.clip(rates, *_about(command.rate, 0.5))
+        # all slower rather than one cut off
+        return rates * min(1.0, layout.rate_max / float(np.max(np.abs(rates))))
 
     # --- what is kept
 
@@ -337,7 +368,9 @@ class Drive:
         if self._odometry is not None:
             reckoned = np.concatenate([self._odometry.position, self._odometry.contact_angle])
         return {
-            "drive_numbers": np.array([self._now, self._began, self.finished, self._started]),
+            "drive_numbers": np.array(
+                [self._now, self._began, self.finished, self._started, self._at]
+            ),
             "drive_last": self._last.copy(),
             "drive_estimate": self._estimate.copy(),
             "drive_rate": self._rate.copy(),
@@ -347,10 +380,10 @@ class Drive:
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Go on from what `state` gave; entries of later periods are dropped."""
-        if "drive_numbers" not in arrays:
+        numbers = arrays.get("drive_numbers", np.zeros(0))
+        if len(numbers) != 5 or not numbers[0] < len(self._commands):
             raise InputError("restore: 'drive_numbers' of the saved state does not fit this world")
-        numbers = arrays["drive_numbers"]
-        self._now, self._began = int(numbers[0]), float(numbers[1])
+        self._now, self._began, self._at = int(numbers[0]), float(numbers[1]), int(numbers[4])
         self.finished, self._started = bool(numbers[2]), bool(numbers[3])
         self._last = np.array(arrays["drive_last"])
         self._estimate = np.array(arrays["drive_estimate"])
@@ -364,7 +397,8 @@ class Drive:
                 self.kinematics, reckoned[:3], self._last[3:7], self._joints(self._last)
             )
             self._odometry.contact_angle = np.array(reckoned[3:])
-        self.log = [e for e in self.log if e.time < self.simulation.time - 1e-9]
+        last = self._at * self.simulation.scenario.run.step
+        self.log = [e for e in self.log if e.time <= last + 1e-9]
 
 
 def _heading(R: np.ndarray) -> float:

@@ -181,7 +181,7 @@ class Simulation:
             ahead = end - self.steps
             if self.drive is not None:
                 if self.drive.due == 0:
-                    self.drive.update()
+                    self._update_drive(self.drive)
                     if self.done and not to_the_end:
                         break
                 ahead = min(ahead, self.drive.due or self.drive.steps)
@@ -191,6 +191,16 @@ class Simulation:
         if status != moreau_jean.OK:
             self.stopped = self._explain(status)
             raise Diverged(self.stopped)
+
+    def _update_drive(self, drive: Drive) -> None:
+        """Have the drive decide; one that cannot go on ends the run, what it recorded is kept."""
+        try:
+            drive.update()
+        except InputError as error:
+            if self.steps == 0:
+                raise
+            self.stopped = f"stopped at t = {self.time:.6g} s: {error}"
+            raise Diverged(self.stopped) from None
 
     def _advance_on_tiles(self, count: int) -> int:
         """Advance by `count` steps, with soil made where it is needed on the way."""

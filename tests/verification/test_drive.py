@@ -7,6 +7,7 @@ import pytest
 from worlds import digest
 
 from marsyard.control import Path, Twist, WheelLayout
+from marsyard.control.command import STATES
 from marsyard.errors import InputError
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation, State
@@ -146,6 +147,7 @@ def test_a_goal_needs_a_terrain():
         ([{"goal": [1]}], {}, "drive.commands.0.goal: has too few values"),
         ([{"rate": {"XX": 1}, "duration": 1}], {}, "no wheel is called 'XX'"),
         ([{"path": PATH}], {"period": 0.0123}, "drive.period = 0.0123 s is not a whole multiple"),
+        ([{"path": [[1, 1], [1, 1]]}], {}, "drive.commands.0.path: give at least two different"),
         ([{"path": PATH}], {"mode": "fre"}, "drive.mode: 'fre' is not allowed; did you mean"),
         (
             [{"path": PATH}],
@@ -160,7 +162,103 @@ def test_wrong_drives(commands, more, message):
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
+def test_control_is_at_least_as_often_as_the_drive():
+    # servos take a command at the next control period only
+    run = {"control_period": 0.5, "record_period": 0.5}
+    with pytest.raises(InputError) as error:
+        scenario([{"path": PATH}], run=run)
+    assert "drive.period = 0.1 s is not a whole multiple of run.control_period = 0.5 s" in str(
+        error.value
+    )
+
+
 def test_a_fixed_base_cannot_drive():
     robot = {"name": "single_wheel_rig"}
     with pytest.raises(InputError, match="drive: the robot's base is fixed"):
         Simulation(scenario([{"rate": 1, "duration": 1}], robot=robot))
+
+
+@pytest.mark.parametrize(
+    "command", [{"rate": 0.5, "duration": 1.0}, {"path": [[0, 0], [0.3, 0]], "speed": 0.07}]
+)
+def test_after_its_last_command_the_rover_brakes_and_stands(command):
+    sim = drive([command], 8.0, drive={"acceleration": 0.05, "stop": False})
+    data = sim.dataset()
+    assert sim.done is False and sim.drive.finished
+    assert np.abs(sim.qvel).max() < 1e-6
+    np.testing.assert_array_equal(data.rate_commanded.values[-1], 0.0)
+    # v²/(2a) of braking, in steps of the period
+    if "path" in command:
+        arrived = next(e for e in sim.drive.log if STATES[e.state] == "arrived")
+        speed = data.velocity_base.sel(axis="x").values.max()
+        assert sim.qpos[0] - arrived.x == pytest.approx(speed**2 / 0.1, abs=0.006)
+
+
+def test_stepping_on_after_the_end_brakes_too():
+    sim = drive([{"rate": 0.5, "duration": 1.0}], drive={"acceleration": 0.05})
+    assert sim.done and sim.qvel[0] > 0.04
+    state = sim.state()
+    sim.step(600)
+    assert np.abs(sim.qvel).max() < 1e-6
+    end = sim.state().hash()
+    sim.restore(state)
+    sim.step(600)
+    assert sim.state().hash() == end
+
+
+def test_a_closed_path_is_driven_around():
+    # a triangle back to where it began
+    loop = [[0, 0], [1.0, 0.0], [0.5, 0.7], [0, 0]]
+    sim = drive(
+        [{"path": loop, "smooth": False, "speed": 0.2, "tolerance": 0.02}],
+        drive={"steering_rate": 2.0},
+    )
+    data = sim.dataset()
+    assert sim.done
+    assert data.position_base.values[:, 0].max() > 0.8
+    assert data.position_base.values[:, 1].max() > 0.5
+
+
+def test_a_rover_that_is_there_already_does_not_move():
+    sim = drive([{"path": [[0, 0], [-0.01, 0]], "tolerance": 0.05}])
+    assert sim.done and sim.steps == 0
+
+
+def test_rates_that_agree_in_slip_keep_the_greatest_rate():
+    sim = Simulation(
+        scenario([{"path": PATH, "speed": 0.5}], 3, drive={"share": "slip", "rate_max": 0.4})
+    )
+    seen = sim.drive._sense()
+    command = sim.drive.layout.command(Twist(0.5), seen.angle)
+    # the first wheel covers three times the way of the others, as over a step
+    speed = np.full(6, 0.05)
+    speed[0] = 0.15
+    seen = seen._replace(wheel_speed=speed)
+    rates = command.rate
+    for _ in range(50):
+        rates = sim.drive._agreeing(command, seen, rates)
+    assert np.max(np.abs(rates)) <= 0.4 * (1 + 1e-12)
+    assert rates[0] > 1.5 * rates[1]
+
+
+@pytest.mark.parametrize("speed", [0.05, -0.05])
+def test_agreeing_rates_drive_backwards_as_forwards(speed):
+    sim = Simulation(scenario([{"path": PATH}], 3, drive={"share": "slip"}))
+    seen, layout = sim.drive._sense(), sim.drive.layout
+    command = layout.command(Twist(speed), seen.angle)
+    along = 0.8 * speed * np.array([1.2, 0.9, 1.0, 1.1, 0.8, 1.0])
+    seen = seen._replace(wheel_speed=along)
+    rates = command.rate
+    for _ in range(100):
+        rates = sim.drive._agreeing(command, seen, rates)
+    rim = layout.sign * layout.radius * rates
+    np.testing.assert_allclose(rim.mean(), speed, rtol=1e-6)
+    np.testing.assert_allclose((rim - along) / rim, 0.2, rtol=1e-6)
+
+
+def test_states_of_another_drive_are_refused():
+    two = Simulation(scenario([{"rate": 0.1, "duration": 0.1}, {"rate": 0.2, "duration": 5}], 3))
+    two.step(100)
+    one = Simulation(scenario([{"rate": 0.1, "duration": 0.1}], 3))
+    with pytest.raises(InputError, match="restore: 'drive_numbers' of the saved state"):
+        one.restore(two.state())
