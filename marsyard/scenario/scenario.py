@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -150,14 +150,15 @@ _KINDS = {
 
 
 def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
-    first = error.errors()[0]
+    first = _of_its_form(error.errors())
     location = [str(p) for p in first["loc"]]
     # pydantic names the kind of a ground, layer or place between its index and the key
+    tag = ""
     for k in range(len(location) - 1, 0, -1):
         if location[k - 1].isdigit() and location[k] in _KINDS:
-            del location[k]
-    # and marks which form of a study's values was taken
-    location = [part for part in location if not part.startswith("→")]
+            tag = location.pop(k)
+    # and marks which form of a value was taken
+    location = [part for part in location if not _is_form(part)]
     where = ".".join(location)
     message = first["msg"].removeprefix("Value error, ")
     context = first.get("ctx", {})
@@ -166,6 +167,8 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         valid = _fields_at(model, location[:-1])
         parent = ".".join(location[:-1]) or "the file"
+        if tag and location[-1] in valid:
+            return f"{where}: does not belong to a {tag}"
         return f"{where}: unknown key '{location[-1]}' in {parent}; {suggest(location[-1], valid)}"
     if kind == "missing" and location[-1].isdigit():
         return f"{'.'.join(location[:-1])}: has too few values"
@@ -183,11 +186,31 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     }  # fmt: skip
     if kind in bounds:
         return f"{where} = {value}: must be {bounds[kind].format(**context)}"
+    if kind in ("model_type", "dict_type", "dataclass_type"):
+        return f"{where}: {value!r} is not a mapping; give keys and values, in curly brackets"
+    if kind == "string_type":
+        return f"{where}: {value!r} is not a text"
     if kind == "tuple_type":
         return f"{where}: {value!r} is not a list; give one, in square brackets"
     if kind == "too_short":
         return f"{where}: holds {context['actual_length']}; at least {context['min_length']} needed"
     return f"{where}: {message}" if where else message
+
+
+def _is_form(part: str) -> bool:
+    """Whether pydantic means one of several forms of a value, not a key."""
+    return part.startswith(("→", "function-", "dict[")) or part in ("str", "TerrainSpec")
+
+
+def _of_its_form(errors: Sequence[Any]) -> Any:
+    """The error to tell: of a value with several forms, a mapping among them, the mapping's."""
+    first = errors[0]
+    *place, form = first["loc"] or ("",)
+    if _is_form(str(form)) and isinstance(first.get("input"), Mapping):
+        for other in errors[1:]:
+            if list(other["loc"][: len(place)]) == place and len(other["loc"]) > len(first["loc"]):
+                return other
+    return first
 
 
 def _quoted(text: str) -> list[str]:
@@ -205,7 +228,7 @@ def _fields_at(model: Any, location: list[str]) -> list[str]:
             inside = _models_in(model)
             if part.isdigit() or not inside:
                 continue
-            model = inside[0]
+            model = next((m for m in inside if part in m.model_fields), inside[0])
         if isinstance(model, type) and issubclass(model, BaseModel):
             if part in model.model_fields:
                 annotation = model.model_fields[part].annotation

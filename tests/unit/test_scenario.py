@@ -234,3 +234,19 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.yaml").write_bytes(b"title: \xe9\n")
     with pytest.raises(InputError, match="not UTF-8"):
         load_scenario(tmp_path / "latin.yaml")
+
+
+@pytest.mark.parametrize(
+    ("terrain", "message"),
+    [
+        ({"layers": [{"kind": "plne"}]}, "ground.0.terrain.layers.0.kind: unknown or missing kind"),
+        ({"layers": [], "bounds": [1, 2]}, "ground.0.terrain.bounds.0: 1 is not a list"),
+        ({"layer": []}, "ground.0.terrain.layer: unknown key 'layer' in ground.0.terrain; did"),
+        (3, "ground.0.terrain: 3 is not a text"),
+    ],
+)
+def test_what_is_wrong_in_a_terrain_is_told(terrain, message):
+    ground = {"kind": "terrain", "name": "sand", "terrain": terrain, "soil": "dry_sand"}
+    with pytest.raises(InputError) as error:
+        validate({"robot": {"name": "exomars"}, "ground": [ground], "run": {"duration": 1}})
+    assert message in str(error.value)
