@@ -6,9 +6,9 @@ radius wide (finer ones change a drive by less than a millimetre and cost much),
 would be more than MOST along a side, and never finer than the soil's grid. The mesh covers the
 terrain's bounds; where it has none, a square about the start as far as the wheels can roll: with
 the largest speed v = r |ω| of the drives' speed laws and the duration T, half its side is
-1.1 v T + 1 m. For a `drive` it is the rectangle about the start, the points of its paths and its
-goals, and 2 m around them; around goals half their distance, for detours, and as far as commands
-to the motors can roll.
+1.1 v T + 1 m. For a `drive` it is the rectangle about the start and the points of its paths, 2 m
+around them, and as far as commands to the motors can roll. Rigid ground is no map to plan on, so a
+drive's goals become the paths that are planned to them over the terrain.
 
 Soil that was laid on the terrain (heaps) is left out: it would slide. Rigid contact knows no
 grousers: wheels that have some get the radius of their tips, on which they roll on hard ground.
@@ -27,7 +27,10 @@ from marsyard.scenario import Scenario, validate
 
 #: cells along a side of the mesh
 MOST = 400
+#: ground around where the wheels can roll [m]
 ROOM = 1.0
+#: distance of points along a planned path [m]
+_POINTS = 0.25
 
 
 def make_rigid(data: dict[str, Any], files: Path | None) -> dict[str, Any]:
@@ -40,12 +43,49 @@ def make_rigid(data: dict[str, Any], files: Path | None) -> dict[str, Any]:
     for k, part in enumerate(ground):
         if not (isinstance(part, dict) and part.get("kind") == "terrain"):
             continue
+        changes |= _plan_goals(data, k)
         rigid, words = _rigid(data, k, files)
         changes[f"ground.{k}"] = words
         ground[k] = rigid
     if changes:
         changes |= _on_tips(data)
         data["ground"] = ground
+    return changes
+
+
+def _plan_goals(data: dict[str, Any], index: int) -> dict[str, Any]:
+    """Put planned paths in place of a drive's goals."""
+    from marsyard.control.planner import DrivingLimits, plan
+    from marsyard.scenario.drive import GoalCommand, PathCommand
+    from marsyard.simulation.soil_world import terrain_of
+
+    scenario = _plain(data)
+    drive, changes = scenario.drive, {}
+    if drive is None or not any(isinstance(c, GoalCommand) for c in drive.commands):
+        return {}
+    terrain = terrain_of(scenario.ground[index])  # type: ignore[arg-type]
+    limits = DrivingLimits(**drive.limits.model_dump())
+    commands = list(data["drive"]["commands"])
+    here: tuple[float, float] | None = (scenario.robot.position or (0.0, 0.0, 0.0))[:2]
+    for k, command in enumerate(drive.commands):
+        if isinstance(command, PathCommand):
+            here = command.path[-1]
+        elif not isinstance(command, GoalCommand):
+            here = None
+        elif here is None:
+            raise InputError(
+                f"drive.commands.{k}.goal: rigid ground cannot be planned on after commands to the "
+                "motors; give a path instead"
+            )
+        else:
+            path = plan(terrain, here, command.goal, limits=limits)
+            along = np.linspace(0.0, path.length, 1 + math.ceil(path.length / _POINTS))
+            commands[k] = {"path": path.point(along).tolist(), "speed": command.speed,
+                           "tolerance": command.tolerance}  # fmt: skip
+            words = f"a path of {path.length:.3g} m, planned over the terrain"
+            changes[f"drive.commands.{k}"] = words
+            here = command.goal
+    data["drive"] = {**data["drive"], "commands": commands}
     return changes
 
 
@@ -151,9 +191,6 @@ def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, 
     for command in scenario.drive.commands:
         if hasattr(command, "path"):
             places += command.path
-        elif hasattr(command, "goal"):
-            room = max(room, math.dist(places[-1], command.goal) / 2)
-            places.append(command.goal)
         else:
             rates = command.rate.values() if isinstance(command.rate, dict) else [command.rate]
             tip = max((_tip(w, scenario) for w in robot.wheels.values()), default=0.0)

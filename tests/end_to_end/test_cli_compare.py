@@ -173,3 +173,11 @@ def test_the_reference_files_as_they_are(tmp_path):
     off = [float(r["pull_ding"]) - float(r["pull_measured"]) for r in rows]
     rms = np.sqrt(np.mean(np.square(off)))
     assert f"{rms:.3g}" in done.stdout
+
+
+def test_a_study_of_a_drive_under_two_laws():
+    # its outputs are recorded from the drive's first period on only
+    short = {"run.duration": 0.4, "run.step": "4 ms", "study.values": ["0 deg", "8 deg"]}
+    found = package.compare("control/path", "ding,scm", settings=short)
+    assert found.ok and found.is_study
+    assert np.isfinite(found.data["distance_at_the_end"].values).all()

@@ -22,7 +22,7 @@ from marsyard.comparison.wheel_files import dataset
 from marsyard.ground.soil import load_soil
 from marsyard.ground.terrain import build_terrain
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
-from marsyard.scenario import scenario_data
+from marsyard.scenario import scenario_data, validate
 from marsyard.scenario.report_schema import Figure
 from marsyard.scenario.terrain import TerrainSpec
 
@@ -343,3 +343,35 @@ def test_measured_points_beside_a_study_of_slip(tmp_path):
         read_points(path, load_scenario("eldorado2/slope").study)
     with pytest.raises(InputError, match="need a study of slip, and the scenario is no study"):
         read_points(path, None)
+
+
+DRIVE = {
+    "robot": {"name": "exomars", "position": [0, 0, 1], "settle": True},
+    "ground": [
+        {
+            "kind": "terrain",
+            "name": "sand",
+            "terrain": {"layers": [{"kind": "crater", "centre": [3, 0.1], "diameter": 2}]},
+            "soil": "mars_sand_zhou2023",
+        }
+    ],
+    "run": {"duration": 1},
+}
+
+
+def test_goals_are_planned_for_rigid_ground(tmp_path):
+    commands = [{"goal": [6, 0], "speed": 0.1}, {"path": [[6, 0], [7, 0]]}, {"goal": [8, 0]}]
+    data = {**DRIVE, "drive": {"commands": commands, "limits": {"slope": "10 deg"}}}
+    changes = make_rigid(data, tmp_path)
+    path = np.array(data["drive"]["commands"][0]["path"])
+    np.testing.assert_allclose(path[[0, -1]], [[0, 0], [6, 0]], atol=1e-9)
+    # around the crater, and a little longer than straight on
+    assert np.hypot(path[:, 0] - 3, path[:, 1] - 0.1).min() > 0.9
+    assert 6.0 < np.hypot(*np.diff(path, axis=0).T).sum() < 8.0
+    assert data["drive"]["commands"][1] == commands[1]
+    assert "planned over the terrain" in changes["drive.commands.2"]
+    assert commands[0] == {"goal": [6, 0], "speed": 0.1}
+    validate(data, "rigid")
+    after_motors = [{"rate": 1, "duration": 1}, {"goal": [6, 0]}]
+    with pytest.raises(InputError, match=r"drive.commands.1.goal: rigid ground cannot be planned"):
+        make_rigid({**DRIVE, "drive": {"commands": after_motors}}, tmp_path)
