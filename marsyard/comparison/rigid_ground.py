@@ -185,13 +185,15 @@ def _reach(scenario: Scenario) -> tuple[float, float, float, float]:
 
 def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, float]:
     """The rectangle in which a drive's commands take place."""
+    from marsyard.scenario.drive import MotorCommand, PathCommand
+
     assert scenario.drive is not None
     places = [tuple((scenario.robot.position or (0.0, 0.0, 0.0))[:2])]
     room = 2 * ROOM
     for command in scenario.drive.commands:
-        if hasattr(command, "path"):
+        if isinstance(command, PathCommand):
             places += command.path
-        else:
+        elif isinstance(command, MotorCommand):
             rates = command.rate.values() if isinstance(command.rate, dict) else [command.rate]
             tip = max((_tip(w, scenario) for w in robot.wheels.values()), default=0.0)
             room += tip * max(map(abs, rates)) * command.duration

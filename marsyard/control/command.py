@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marsyard.control.path_following import Path, PathFollower, SlipCompensation
+from marsyard.control.path_following import Path, PathFollower, SlipCompensation, wrapped
 from marsyard.control.placement import Ground
 from marsyard.control.planner import DrivingLimits, plan
 from marsyard.control.steering import MODES, Twist, WheelCommand, WheelLayout, mode_twist
@@ -235,7 +235,7 @@ class Driver:
 
     def _heading_error(self, now: Measurement) -> float:
         assert self.follower is not None
-        return _wrapped(self.follower.path.heading(self.follower.s) - now.heading)
+        return wrapped(self.follower.path.heading(self.follower.s) - now.heading)
 
     def _must_turn(self, now: Measurement, limit: float) -> bool:
         return bool(self.layout.steered.all()) and abs(self._heading_error(now)) > limit
@@ -272,7 +272,3 @@ class Driver:
             twist=command.twist.scaled(share),
             scale=command.scale * share,
         )
-
-
-def _wrapped(angle: float) -> float:
-    return float((angle + np.pi) % (2 * np.pi) - np.pi)

@@ -241,7 +241,7 @@ class PathFollower:
 
     def _feedback_turn(self, x: float, y: float, course: float, v: float) -> float:
         e = self.path.cross_track(x, y, self.s)
-        theta = _wrapped(course - self.path.heading(self.s))
+        theta = wrapped(course - self.path.heading(self.s))
         bend = self.path.curvature(self.s)
         follow = bend * np.cos(theta) / max(1 - bend * e, 0.1)
         far = np.pi**2 * self.gain_heading / (4 * self.gain_track)
@@ -259,5 +259,6 @@ class PathFollower:
         return float(2 * side / (dx**2 + dy**2))
 
 
-def _wrapped(angle: float) -> float:
+def wrapped(angle: float) -> float:
+    """The same direction from −π to below π [rad]."""
     return float((angle + np.pi) % (2 * np.pi) - np.pi)

@@ -31,7 +31,7 @@ import numpy as np
 from marsyard.control.command import STATES, Command, Driver, Goal, Measurement, Motors, Route
 from marsyard.control.motor import limited
 from marsyard.control.odometry import Odometry, attitude_matrix
-from marsyard.control.path_following import Path
+from marsyard.control.path_following import Path, wrapped
 from marsyard.control.planner import DrivingLimits
 from marsyard.control.rover_kinematics import RoverKinematics
 from marsyard.control.slip import SlipCoordination, slip_ratio
@@ -194,7 +194,7 @@ class Drive:
                 )
         before, now = self._last, np.array(s.qpos)
         R0, R1 = attitude_matrix(before[3:7]), attitude_matrix(now[3:7])
-        turned = _wrapped(_heading(R1) - _heading(R0))
+        turned = wrapped(_heading(R1) - _heading(R0))
         moved = now[:3] - before[:3]
         dt = self.spec.period
         joint0, joint1 = before[s._model.joint_qpos], now[s._model.joint_qpos]
@@ -210,11 +210,11 @@ class Drive:
         else:
             if self.spec.sense.by == "visual_odometry":
                 moved, turned = self._noisy(moved, turned)
-            astray = _wrapped(self._estimate[2] - _heading(R0))
+            astray = wrapped(self._estimate[2] - _heading(R0))
             c, si = np.cos(astray), np.sin(astray)
             dx, dy = c * moved[0] - si * moved[1], si * moved[0] + c * moved[1]
             self._estimate = self._estimate + [dx, dy, turned]
-            self._estimate[2] = _wrapped(self._estimate[2])
+            self._estimate[2] = wrapped(self._estimate[2])
             own = ((R0 + R1) / 2).T @ moved / dt
             twist = Twist(float(own[0]), float(own[1]), turned / dt)
             if self.spec.sense.by == "truth":
@@ -403,10 +403,6 @@ class Drive:
 
 def _heading(R: np.ndarray) -> float:
     return float(np.arctan2(R[1, 0], R[0, 0]))
-
-
-def _wrapped(angle: float) -> float:
-    return float((angle + np.pi) % (2 * np.pi) - np.pi)
 
 
 def _about(rates: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
