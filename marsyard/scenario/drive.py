@@ -49,7 +49,7 @@ class PathCommand(Part):
     smooth: bool = Field(True, description="a spline through the points instead of straight lines")
     speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="along the path [m/s]")
     tolerance: Annotated[Length, Field(gt=0)] = Field(
-        0.05, description="where the rover comes to rest, about the end, along the path [m]"
+        0.05, description="along the path: the rover stops when half of it is left [m]"
     )
 
 
@@ -59,7 +59,7 @@ class GoalCommand(Part):
     goal: Place = Field(description="x, y in the world [m]")
     speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="along the path [m/s]")
     tolerance: Annotated[Length, Field(gt=0)] = Field(
-        0.05, description="where the rover comes to rest, about the goal, along the path [m]"
+        0.05, description="along the path: the rover stops when half of it is left [m]"
     )
 
 

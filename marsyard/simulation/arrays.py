@@ -131,6 +131,7 @@ class Commands(NamedTuple):
     servo_lag: Array  # float64[njoint], angle by which the joint is behind [rad]
     manual: Array  # float64[nv], set by hand from Python, added to the laws
     motor_most: Array  # float64[njoint], torque that current and gear allow, infinite if no motor
+    motor_brake: Array  # float64[njoint], the same while the load drives the motor
     motor_stall: Array  # float64[njoint], torque that the voltage allows at rest
     motor_droop: Array  # float64[njoint], what that loses per rate [N·m·s/rad]
     motor_back: Array  # float64[njoint], 1/η²: torque the gear adds where the load drives

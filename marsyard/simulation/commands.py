@@ -9,8 +9,8 @@ alike, by what current, gear and voltage allow at the joint's rate (`control.mot
 
     |τ| ≤ min(τ_max, n k η i_max, n k η (U_max − n k |ω|)/R)                       [N·m]
 
-Beyond the no-load rate U_max/(n k) the last one is negative: the motor brakes, by 1/η² as much
-through its gear. At full voltage torque and rate are those of the end of a step, so that a steep
+and braking, where the gear helps, τ_max or n k i_max/η. Beyond the no-load rate U_max/(n k) the last
+one is negative: the motor brakes, by 1/η² as much through its gear. At full voltage torque and rate are those of the end of a step, so that a steep
 line is stable at any step.
 """
 
@@ -75,7 +75,7 @@ def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
     ops.append(np.full(n, CONST, np.int64))
     arguments.append(np.zeros(n))
     whole = [np.array([row[c] for row in rows], np.int64) for c in range(5)]
-    most, stall, droop, back = _motor_limits(scenario, world)
+    most, brake, stall, droop, back = _motor_limits(scenario, world)
     return arrays.Commands(
         op=np.concatenate(ops), argument=np.concatenate(arguments),
         first=whole[0], last=whole[1], joint=whole[2], start=whole[3], end=whole[4],
@@ -85,7 +85,7 @@ def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
         servo_speed=np.zeros(n), servo_gain=np.zeros(n), servo_limit=np.zeros(n),
         servo_full=np.zeros(n), servo_lag=np.zeros(n),
         manual=np.zeros(world.model.nv),
-        motor_most=most, motor_stall=stall, motor_droop=droop, motor_back=back,
+        motor_most=most, motor_brake=brake, motor_stall=stall, motor_droop=droop, motor_back=back,
         motor_line=np.zeros(n),
     )  # fmt: skip
 
@@ -95,24 +95,28 @@ def motors_of(scenario: Scenario, world: World) -> dict[str, Motor]:
     out: dict[str, Motor] = {}
     for group, motor in scenario.motors.items():
         for name in world.robot.joints_of(group, list(world.joints), f"motors.{group}"):
+            if name in out:
+                raise InputError(f"motors.{group}: joint '{name}' has a motor already; give one")
             out[name] = motor.motor()
     return out
 
 
 def _motor_limits(scenario: Scenario, world: World) -> tuple[np.ndarray, ...]:
-    """Of each joint: torque of current and gear, of the voltage at rest, its loss per rate, and
-    what braking gains by the gear."""
+    """Of each joint: torque of current and gear when driving and when braking, of the voltage at
+    rest, its loss per rate, and what braking gains by the gear."""
     n = len(world.joints)
-    most, stall, droop, back = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n), np.ones(n)
+    most, brake, stall = np.full(n, np.inf), np.full(n, np.inf), np.full(n, np.inf)
+    droop, back = np.zeros(n), np.ones(n)
     for name, motor in motors_of(scenario, world).items():
         j = world.joints.index(name)
         per_ampere = motor.gear * motor.constant * motor.efficiency
         back[j] = 1 / motor.efficiency**2
         most[j] = min(motor.torque_max, per_ampere * motor.current_max)
+        brake[j] = min(motor.torque_max, per_ampere * back[j] * motor.current_max)
         if np.isfinite(motor.voltage_max):
             stall[j] = per_ampere * motor.voltage_max / motor.resistance
             droop[j] = per_ampere * motor.gear * motor.constant / motor.resistance
-    return most, stall, droop, back
+    return most, brake, stall, droop, back
 
 
 class ByHand:

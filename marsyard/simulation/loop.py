@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from marsyard.control.expression import evaluate
-from marsyard.jit import kernel
+from marsyard.jit import inlined, kernel
 from marsyard.simulation.callables import surface_distance
 from marsyard.simulation.contacts import contact_jacobian, find_contacts, wheel_frame
 from marsyard.simulation.moreau_jean import (
@@ -29,6 +29,12 @@ from marsyard.simulation.mujoco_c import (
     read_int64,
 )
 from marsyard.simulation.soil import flow_soil, record_soil
+
+
+@inlined
+def current_limit(commands, j, way):
+    """The torque [N·m] that current and gear allow towards `way` at the joint's present rate."""
+    return commands.motor_brake[j] if way * commands.rates[j] < 0.0 else commands.motor_most[j]
 
 
 @kernel
@@ -59,13 +65,14 @@ def command(model, data, commands, h, step_index):
             if commands.gain[k] > 0.0:
                 commands.servo_speed[j] = value
                 commands.servo_gain[j] = commands.gain[k]
-                commands.servo_limit[j] = min(commands.limit[k], commands.motor_most[j])
+                most = current_limit(commands, j, value - commands.rates[j])
+                commands.servo_limit[j] = min(commands.limit[k], most)
             else:
                 commands.given[j] += value
     for i in range(model.nv):
         data.applied[i] = commands.manual[i]
     for j in range(commands.torque.shape[0]):
-        most = commands.motor_most[j]
+        most = current_limit(commands, j, commands.given[j])
         # what is not a number stays so, for the run to stop at it
         if abs(commands.given[j]) > most:
             commands.given[j] = math.copysign(most, commands.given[j])

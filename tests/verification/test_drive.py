@@ -10,7 +10,7 @@ from marsyard.control import Path, Twist, WheelLayout
 from marsyard.control.command import STATES
 from marsyard.errors import InputError
 from marsyard.scenario import validate
-from marsyard.simulation import Simulation, State
+from marsyard.simulation import Diverged, Simulation, State
 
 PATH = [[0, 0], [0.5, 0], [1.2, 0.1], [2, 0.1]]
 
@@ -266,3 +266,73 @@ def test_states_of_another_drive_are_refused():
     one = Simulation(scenario([{"rate": 0.1, "duration": 0.1}], 3))
     with pytest.raises(InputError, match="restore: 'drive_numbers' of the saved state"):
         one.restore(two.state())
+
+
+def test_a_joint_has_one_motor():
+    motor = {"constant": 0.025, "resistance": 2, "gear": 800}
+    with pytest.raises(InputError, match="motors.FLWheel_y: joint 'FLWheel_y' has a motor already"):
+        Simulation(
+            scenario([{"rate": 1, "duration": 1}], motors={"drives": motor, "FLWheel_y": motor})
+        )
+
+
+SAND = {
+    "kind": "terrain",
+    "name": "sand",
+    "terrain": {
+        "seed": 7,
+        "bounds": [[-6, 6], [-6, 6]],
+        "layers": [
+            {"kind": "fractal", "hurst": 0.8, "roughness": "3 cm", "lag": "1 m", "spacing": "10 cm",
+             "patch": "12.8 m"},
+            {"kind": "crater", "centre": [-3, 0], "diameter": 2},
+        ],
+    },
+    "soil": "mars_sand_zhou2023",
+    "spacing": "3 cm",
+}  # fmt: skip
+
+
+def on_sand(commands, duration, **more):
+    wheel = {"model": "wong_reece", "coefficients": {"peak_0": 0.43, "peak_1": 0.32}}
+    robot = {"name": "exomars", "position": [0, 0, 1], "settle": True}
+    parts = {"robot": robot, "ground": [SAND], "interaction": {"wheel": wheel}}
+    return scenario(commands, duration, **parts, run={"step": 2e-3}, drive=more)
+
+
+def test_a_goal_outside_the_ground_is_refused_before_the_run():
+    with pytest.raises(
+        InputError, match=r"drive.commands.1.goal: \(20, 0\) m lies outside the gro"
+    ):
+        Simulation(on_sand([{"rate": 0.1, "duration": 1}, {"goal": [20, 0]}], 3))
+
+
+def test_a_goal_that_cannot_be_reached_ends_the_run_and_keeps_its_records():
+    commands = [{"rate": 0.1, "duration": 0.4}, {"goal": [-3, 0.9]}]
+    sim = Simulation(on_sand(commands, 4, limits={"slope": "5 deg"}))
+    with pytest.raises(Diverged, match=r"t = 0.4 s: drive.commands.1: goal: \(-3, 0.9\) m is no "):
+        sim.run()
+    data = sim.dataset()
+    assert float(data.time[-1]) == pytest.approx(0.4) and "drive.commands.1" in data.stopped
+
+
+def test_goal_motors_and_path_with_agreeing_slips_resumed_at_odd_steps():
+    commands = [
+        {"goal": [0.5, 0.1], "speed": 0.1},
+        {"rate": -0.3, "angle": 0.1, "duration": 0.63},
+        {"path": [[0.45, 0.1], [0.6, 0.1], [0.8, 0.12]], "speed": 0.1},
+    ]
+    sense = {"by": "visual_odometry", "noise": 0.01, "heading_noise": 0.005}
+    more = {"share": "slip", "acceleration": 0.1, "stop": False, "sense": sense}
+    made = on_sand(commands, 60, **more)
+    whole, states, seen = Simulation(made), [], set()
+    for steps in (137, 1203, 2222, 999, 2000, 3333):
+        whole.step(steps)
+        states.append(whole.state())
+        seen.add(int(whole.drive._now))
+    assert {0, 2} <= seen
+    for state in states[:-1]:
+        again = Simulation(made)
+        again.restore(state)
+        again.step(whole.steps - again.steps)
+        assert again.state().hash() == whole.state().hash()
