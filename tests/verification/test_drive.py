@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from worlds import digest
 
+from marsyard import library
 from marsyard.control import Path, Twist, WheelLayout
 from marsyard.control.command import STATES
 from marsyard.errors import InputError
@@ -336,3 +337,29 @@ def test_goal_motors_and_path_with_agreeing_slips_resumed_at_odd_steps():
         again.restore(state)
         again.step(whole.steps - again.steps)
         assert again.state().hash() == whole.state().hash()
+
+
+def test_joints_that_turn_the_other_way(tmp_path):
+    # the same rover with wheel and steering joints of the right side built in the other way around
+    folder = library.path_of("rovers", "exomars").parent
+    model = (folder / "robot.xml").read_text()
+    for name in ("RR", "CR", "FR"):
+        for joint, axis in ((f"{name}Wheel_y", "0 1 0"), (f"{name}Steering_z", "0 0 1")):
+            there = f'name="{joint}" axis="{axis}"'
+            assert there in model
+            model = model.replace(there, there.replace("1", "-1"))
+    (tmp_path / "robot.xml").write_text(model)
+    (tmp_path / "robot.yaml").write_text((folder / "robot.yaml").read_text())
+    commands = [{"path": PATH, "speed": 0.1}, {"rate": -0.3, "angle": "10 deg", "duration": 1}]
+    data = []
+    for name in ("exomars", str(tmp_path / "robot.yaml")):
+        robot = {"name": name, "position": [0, 0, 1], "settle": True, "wheel_shape": "disc"}
+        data.append(drive(commands, 40, robot=robot, drive={"share": "slip"}).dataset())
+    plain, turned = data
+    assert float(plain.time[-1]) == float(turned.time[-1])
+    for name in ("position_base", "path_offset", "slip_sensed"):
+        np.testing.assert_allclose(turned[name].values, plain[name].values, atol=1e-6)
+    right = [str(w).endswith("R") for w in plain.wheel.values]
+    np.testing.assert_allclose(
+        turned.rate_commanded.values * np.where(right, -1, 1), plain.rate_commanded.values, atol=1e-6
+    )
