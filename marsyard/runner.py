@@ -142,6 +142,11 @@ def simulate(
         simulation.run(progress and (lambda t: progress(t, total, "simulating")))
     except Diverged as error:
         stopped = str(error)
+    drive = simulation.drive
+    if drive is not None and not drive.finished and stopped is None:
+        text = f"drive: run.duration ended it in command {drive.now} of 0 to {drive.last}"
+        heard = (*heard, text)
+        say(f"warning: {text}")
     data = simulation.dataset()
     data.attrs["scenario"] = name
 

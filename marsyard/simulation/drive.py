@@ -134,6 +134,16 @@ class Drive:
         """Steps until the next period begins."""
         return -self.simulation.steps % self.steps
 
+    @property
+    def now(self) -> int:
+        """Number of the command under way, −1 before the first."""
+        return self._now
+
+    @property
+    def last(self) -> int:
+        """Number of the last command."""
+        return len(self._commands) - 1
+
     def update(self) -> None:
         """Sense, decide and set the servos for the period that begins now."""
         if self._at == self.simulation.steps:
@@ -145,7 +155,7 @@ class Drive:
         self._steer(None if self.finished else command.angle)
         self._roll(command, seen)
         self._keep(command, seen)
-        if self.driver.arrived and self._now == len(self._commands) - 1:
+        if self.driver.arrived and self._now == self.last:
             self.finished = True
         self._last = np.array(self.simulation.qpos)
         self._at = self.simulation.steps
@@ -160,7 +170,7 @@ class Drive:
                 over = self.driver.arrived
             if not over:
                 return
-        if self._now == len(self._commands) - 1:
+        if self._now == self.last:
             self.finished = True
             return
         self._now += 1

@@ -8,6 +8,7 @@ Wheels meet the ground through our own exact geometry.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,8 +167,24 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
         if name.startswith("ground:"):
             geom_surface[g] = names.index(name.removeprefix("ground:"))
         geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
+    _check_axles(model, robot)
     soil = build_soil(scenario, robot, model, scenario.robot.wheel_shape)
     return World(robot, model, soil, surfaces, joints, geom_surface, geom_wheel)
+
+
+def _check_axles(model: mujoco.MjModel, robot: Robot) -> None:
+    """Results count along the axle: forwards is to its right."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    base = data.xmat[model.body(robot.base).id if robot.base else min(1, model.nbody - 1)]
+    axes = {name: data.xaxis[model.joint(w.joint).id] for name, w in robot.wheels.items()}
+    wrong = [name for name, axis in axes.items() if axis @ base.reshape(3, 3)[:, 1] < -1e-9]
+    if wrong:
+        warnings.warn(
+            f"{robot.name}: the axes of {', '.join(wrong)} point to the right, so that rates, "
+            "slip, pull and torque of these wheels count backwards in the results; turn them left",
+            stacklevel=3,
+        )
 
 
 def _with_changes(robot: Robot, scenario: Scenario) -> Robot:

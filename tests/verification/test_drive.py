@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from worlds import digest
 
-from marsyard import library
+from marsyard import library, run
 from marsyard.control import Path, Twist, WheelLayout
 from marsyard.control.command import STATES
 from marsyard.errors import InputError
@@ -354,12 +356,25 @@ def test_joints_that_turn_the_other_way(tmp_path):
     data = []
     for name in ("exomars", str(tmp_path / "robot.yaml")):
         robot = {"name": name, "position": [0, 0, 1], "settle": True, "wheel_shape": "disc"}
-        data.append(drive(commands, 40, robot=robot, drive={"share": "slip"}).dataset())
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            data.append(drive(commands, 40, robot=robot, drive={"share": "slip"}).dataset())
     plain, turned = data
+    assert "the axes of RR, CR, FR point to the right" in str(caught[0].message)
     assert float(plain.time[-1]) == float(turned.time[-1])
     for name in ("position_base", "path_offset", "slip_sensed"):
         np.testing.assert_allclose(turned[name].values, plain[name].values, atol=1e-6)
     right = [str(w).endswith("R") for w in plain.wheel.values]
     np.testing.assert_allclose(
-        turned.rate_commanded.values * np.where(right, -1, 1), plain.rate_commanded.values, atol=1e-6
+        turned.rate_commanded.values * np.where(right, -1, 1),
+        plain.rate_commanded.values,
+        atol=1e-6,
     )
+
+
+def test_a_run_too_short_for_its_drive_says_so():
+    said = []
+    settings = {"run.duration": 0.4, "run.step": "4 ms"}
+    result = run("control/goal", settings=settings, say=said.append)
+    text = "drive: run.duration ended it in command 0 of 0 to 2"
+    assert result.warnings == (text,) and f"warning: {text}" in said
