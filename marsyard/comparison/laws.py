@@ -199,7 +199,7 @@ def _at(data: Any, path: str) -> Any:
         default = None if known is None else known.default
         model = None if known is None else known.annotation
         data = data.get(part) if isinstance(data, Mapping) else None
-    return default if data is None and isinstance(default, str) else data
+    return default if data is None and isinstance(default, str | float) else data
 
 
 def _set(data: dict[str, Any], path: str, value: Any) -> None:
@@ -223,7 +223,7 @@ def _coefficients(data: dict[str, Any], model: str) -> dict[str, Any]:
     own = {k: v for k, v in given.items() if k in MODELS[model][1] or k not in anyone}
     wheel["coefficients"] = own
     if model == "rigid_slip" and "friction" not in own:
-        friction = data["interaction"].get("friction", 0.7)
+        friction = _at(data, "interaction.friction")
         own["friction"] = friction
         return {"interaction.wheel.coefficients.friction": friction}
     return {}

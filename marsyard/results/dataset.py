@@ -91,6 +91,15 @@ def record_period(ds: xr.Dataset) -> float:
     return float(np.median(np.diff(ds["time"].values)))
 
 
+def record_intervals(ds: xr.Dataset) -> xr.DataArray:
+    """Time over which each record's impulses were summed [s]: the record period, or less for the
+    last record of a drive that ended within one."""
+    period, time = record_period(ds), ds["time"].values.astype(float)
+    since = np.diff(time, prepend=time[:1] - period)
+    since = np.where((since > 1e-9 * period) & (since < period), since, period)
+    return xr.DataArray(since, coords={"time": ds["time"]}, dims="time")
+
+
 def attitude(quaternion: np.ndarray) -> np.ndarray:
     """Roll, pitch, yaw [rad], shape [time, 3], of quaternions w, x, y, z, shape [time, 4].
 
@@ -105,7 +114,8 @@ def attitude(quaternion: np.ndarray) -> np.ndarray:
 
 def _per_time(name: str, long_name: str) -> Callable[[xr.Dataset], xr.DataArray]:
     def force(ds: xr.Dataset) -> xr.DataArray:
-        return (_need(ds, name) / record_period(ds)).assign_attrs(units="N", long_name=long_name)
+        mean = _need(ds, name) / record_intervals(ds)
+        return mean.assign_attrs(units="N", long_name=long_name)
 
     return force
 
@@ -117,7 +127,7 @@ def _impulse_sum(ds: xr.Dataset) -> xr.DataArray:
 
 
 def _force_sum(ds: xr.Dataset) -> xr.DataArray:
-    total = _impulse_sum(ds) / record_period(ds)
+    total = _impulse_sum(ds) / record_intervals(ds)
     return total.assign_attrs(units="N", long_name="normal force, all wheels")
 
 

@@ -25,7 +25,7 @@ from marsyard.ground import Surface
 from marsyard.results._meshes import GroundMesh, Shape, body_shapes, ground_meshes
 from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
 from marsyard.results._soil_scene import SoilScene, soil_scene
-from marsyard.results.dataset import open_results, record_period, series
+from marsyard.results.dataset import open_results, record_intervals, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import Ground, load_ground
 from marsyard.results.plots import GIVEN_PATH, followed_paths, wheel_colour
@@ -189,7 +189,8 @@ def _contacts(ds: xr.Dataset, frames: np.ndarray) -> tuple[np.ndarray, np.ndarra
         return nothing, nothing
     order = ("time", "wheel", "axis")
     point = ds["contact_point"].transpose(*order).values[frames]
-    force = ds["contact_impulse_world"].transpose(*order).values[frames] / record_period(ds)
+    impulse = ds["contact_impulse_world"].transpose(*order).values[frames]
+    force = impulse / record_intervals(ds).values[frames, None, None]
     return point, np.where(np.isfinite(point), force, np.nan)
 
 

@@ -238,7 +238,7 @@ class Drive:
         sense = self.spec.sense
         # the same at the same time, also after a restart
         generator = np.random.Generator(
-            np.random.Philox(key=sense.seed, counter=self.simulation.steps)
+            np.random.Philox(key=sense.seed, counter=self.simulation.steps << 64)
         )
         spread = np.sqrt(np.linalg.norm(moved))
         noise = generator.standard_normal(4)

@@ -8,6 +8,10 @@ value at that time.
 Slip ratio s = (r ω − v)/max(|r ω|, |v|), v the speed of the wheel's centre along its heading, in a
 plane that is tilted as the robot is; slip angle: of the velocity against the heading, positive to
 the left. Both are zero at rest, below 0.1 mm/s.
+
+Current, voltage and electrical power of a motor follow from torque and rate at the records
+(`control.motor`); their energy is the trapezoidal rule over the records, not summed in every step
+as `energy_motors` is.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from marsyard import library, run
 from marsyard.control import Path, Twist, WheelLayout
 from marsyard.control.command import STATES
 from marsyard.errors import InputError
+from marsyard.results.dataset import series
 from marsyard.scenario import validate
 from marsyard.simulation import Diverged, Simulation, State
 
@@ -378,3 +379,13 @@ def test_a_run_too_short_for_its_drive_says_so():
     result = run("control/goal", settings=settings, say=said.append)
     text = "drive: run.duration ended it in command 0 of 0 to 2"
     assert result.warnings == (text,) and f"warning: {text}" in said
+
+
+def test_forces_of_the_last_record_of_a_drive_that_ends_within_a_record_period():
+    run = {"record_period": 0.4}
+    sim = drive([{"rate": 0.0, "duration": 0.9}], 4.0, run=run)
+    data = sim.dataset()
+    np.testing.assert_allclose(data.time.values, [0, 0.4, 0.8, 0.9], atol=1e-12)
+    # the rover stands: the ground carries its weight all the time
+    force = series(data, "force_normal").sum("wheel").values
+    np.testing.assert_allclose(force[1:], data.weight, rtol=1e-3)
