@@ -9,9 +9,9 @@ alike, by what current, gear and voltage allow at the joint's rate (`control.mot
 
     |τ| ≤ min(τ_max, n k η i_max, n k η (U_max − n k |ω|)/R)                       [N·m]
 
-and braking, where the gear helps, τ_max or n k i_max/η. Beyond the no-load rate U_max/(n k) the last
-one is negative: the motor brakes, by 1/η² as much through its gear. At full voltage torque and rate are those of the end of a step, so that a steep
-line is stable at any step.
+and braking, where the gear helps, τ_max or n k i_max/η. Beyond the no-load rate U_max/(n k) the
+last one is negative: the motor brakes, by 1/η² as much through its gear. At full voltage torque and
+rate are those of the end of a step, so that a steep line is stable at any step.
 """
 
 from __future__ import annotations
