@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from marsyard.scenario.part import Part
 from marsyard.units import Acceleration, Angle, AngularSpeed, Length, Number, Speed, Time
@@ -51,6 +51,13 @@ class PathCommand(Part):
     tolerance: Annotated[Length, Field(gt=0)] = Field(
         0.05, description="along the path: the rover stops when half of it is left [m]"
     )
+
+    @field_validator("path")
+    @classmethod
+    def _leads_somewhere(cls, path: tuple[Place, ...]) -> tuple[Place, ...]:
+        if len(set(path)) < 2:
+            raise ValueError("all points are the same; give at least two that differ")
+        return path
 
 
 class GoalCommand(Part):

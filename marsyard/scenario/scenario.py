@@ -180,6 +180,8 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     if kind.startswith("union_tag"):
         allowed = _quoted(str(context.get("expected_tags", "plane, sphere, box, mesh")))
         return f"{where}.kind: unknown or missing kind; valid: {', '.join(allowed)}"
+    if kind in ("bool_parsing", "bool_type"):
+        return f"{where}: '{value}' is not allowed; valid: true, false."
     bounds = {
         "greater_than": "above {gt}", "greater_than_equal": "at least {ge}",
         "less_than": "below {lt}", "less_than_equal": "at most {le}",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 from worlds import digest
 
-from marsyard import library, run
+import marsyard
+from marsyard import library
 from marsyard.control import Path, Twist, WheelLayout
 from marsyard.control.command import STATES
 from marsyard.errors import InputError
@@ -136,6 +138,25 @@ def test_a_bad_sense_leads_astray_by_its_error():
     assert sim.qpos[0] == pytest.approx(2 / 1.05, abs=5e-3)
 
 
+def test_a_drive_cut_short_is_said():
+    told = marsyard.run(scenario([{"path": PATH, "speed": 0.1}], duration=5.0)).warnings
+    assert len(told) == 1
+    # 0.1 m/s for 5 s, less the begin, of a path of 2.005 m
+    way = re.search(r"ended after 5 s with command 1 of 1 under way, at (.*) of 2\.0. m", told[0])
+    assert way is not None and 0.4 < float(way.group(1)) < 0.55
+    assert marsyard.run(scenario([{"rate": 0.3, "duration": 2}], duration=5.0)).warnings == ()
+
+
+def test_motors_too_weak_for_the_drive_are_seen():
+    # 310 kg on 10° need 75 N·m; six wheels of 0.01 N·m do not give them, of 50 N·m they do
+    slope = [{"kind": "plane", "slope": "10 deg", "uphill": 0}]
+    for torque, told in ((0.01, ["the drive is not finished"]), (50.0, [])):
+        motor = {"constant": torque, "resistance": 1e-3, "gear": 1, "current_max": 1}
+        asked = scenario([{"path": PATH, "speed": 0.1}], 40.0, motors={"drives": motor},
+                         ground=slope)  # fmt: skip
+        assert [text.split(":")[0] for text in marsyard.run(asked).warnings] == told
+
+
 def test_a_goal_needs_a_terrain():
     with pytest.raises(InputError, match=r"drive.commands.0.goal: planning needs ground of kind"):
         Simulation(scenario([{"goal": [3, 0]}]))
@@ -146,6 +167,8 @@ def test_a_goal_needs_a_terrain():
     [
         ([], {}, "drive.commands: holds 0; at least 1 needed"),
         ([{"path": [[0, 0]]}], {}, "drive.commands.0.path: holds 1; at least 2 needed"),
+        ([{"path": [[1, 0], [1, 0]]}], {}, "drive.commands.0.path: all points are the same"),
+        ([{"path": PATH}], {"stop": "perhaps"}, "drive.stop: 'perhaps' is not allowed; valid: tr"),
         ([{"path": PATH, "speed": -1}], {}, "drive.commands.0.speed = -1: must be above 0"),
         ([{"rate": 1}], {}, "drive.commands.0.duration: is required and missing"),
         ([{"goal": [1]}], {}, "drive.commands.0.goal: has too few values"),
@@ -376,8 +399,8 @@ def test_joints_that_turn_the_other_way(tmp_path):
 def test_a_run_too_short_for_its_drive_says_so():
     said = []
     settings = {"run.duration": 0.4, "run.step": "4 ms"}
-    result = run("control/goal", settings=settings, say=said.append)
-    text = "drive: run.duration ended it in command 0 of 0 to 2"
+    result = marsyard.run("control/goal", settings=settings, say=said.append)
+    text = "the drive is not finished: the run ended after"
     assert result.warnings == (text,) and f"warning: {text}" in said
 
 
