@@ -76,6 +76,14 @@ def test_every_public_name_is_in_the_api_page():
         assert f"marsyard.{name}" in text, name
 
 
+def test_scenarios_of_the_api_page_load():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    blocks = [b for b in re.findall(r"```python\n(.*?)```", text, re.S) if "load_scenario(" in b]
+    assert blocks
+    for block in blocks:
+        exec(block, {"marsyard": marsyard})
+
+
 def test_every_variable_of_the_results_is_in_the_conventions():
     source = (ROOT / "marsyard" / "simulation" / "recorder.py").read_text(encoding="utf-8")
     recorded = re.findall(r'add\(\s*"(\w+)"', source)
