@@ -71,7 +71,7 @@ def make_axis(paths: Mapping[str, Sequence[Any]], field: str, label: str = "") -
         if shown.count(value) > 1:
             raise InputError(f"{field}: {value} stands twice; values must differ")
     return Axis(
-        name, label or name.replace("_", " "), unit, {p: tuple(v) for p, v in paths.items()},
+        name, label or label_of(path), unit, {p: tuple(v) for p, v in paths.items()},
         shown, words,
     )  # fmt: skip
 
@@ -80,6 +80,13 @@ def _name(path: str) -> str:
     """The last part of a path that is a word: 'ground.0.slope' → 'slope'."""
     parts = [p for p in path.split(".") if not p.isdigit()] or [path]
     return re.sub(r"\W+", "_", parts[-1])
+
+
+def label_of(path: str) -> str:
+    """The name in words, with what it is of: 'interaction.wheel.exit.value' → 'exit value'."""
+    parts = [p for p in path.split(".") if not p.isdigit()] or [path]
+    own = parts[-2:] if parts[-1] in ("value", "name") else parts[-1:]
+    return re.sub(r"\W+", " ", " ".join(own)).replace("_", " ")
 
 
 def _is_number(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from marsyard.errors import InputError
 from marsyard.scenario import Scenario, apply_setting, validate
-from marsyard.study.axes import Axis, make_axis
+from marsyard.study.axes import Axis, label_of, make_axis
 from marsyard.study.workers import Outcome
 
 
@@ -69,7 +69,7 @@ class Family:
             axes = []
             for axis in (self.axis, self.also):
                 path = next(iter(axis.paths))
-                label = path if axis.label == axis.name.replace("_", " ") else axis.label
+                label = path if axis.label == label_of(path) else axis.label
                 name = re.sub(r"\W+", "_", path)
                 axes.append(Axis(name, label, axis.unit, axis.paths, axis.shown, axis.words))
             self.axis, self.also = axes

@@ -78,6 +78,8 @@ def test_bare_numbers_take_the_unit_of_their_field():
 def test_words_make_an_axis_too():
     axis = make_axis({"robot.wheel_shape": ("sphere", "disc")}, "f")
     assert axis.words and axis.shown == ("sphere", "disc")
+    assert axis.label == "wheel shape"
+    assert make_axis({"interaction.wheel.exit.value": (0.2, 1.1)}, "f").label == "exit value"
     assert make_axis({"run.projection": (True, False)}, "f").shown == ("True", "False")
 
 
