@@ -362,6 +362,15 @@ def _on_soil(
         Wheel(float(r), float(b), leave, lug_height=float(h))
         for r, b, h, leave in zip(chassis.radius, chassis.width, chassis.lug, exits, strict=True)
     ]
+    missing = [
+        key for key, default in MODELS[settings.model][1].items()
+        if default is None and key not in coefficients and key not in soil.extra
+    ]  # fmt: skip
+    if missing:
+        raise InputError(
+            f"{settings.model}: coefficients {', '.join(missing)}: missing; give them with "
+            f"--coefficients {','.join(f'{key}=…' for key in missing)}"
+        )
     models = tuple(
         WheelModel(settings.model, w, soil, coefficients, settings.gravity) for w in wheels
     )

@@ -13,6 +13,8 @@ from marsyard.units import to_si
 
 #: gravity by name [m/s²]
 WORLDS = {"mars": 3.72, "moon": 1.62, "earth": 9.81}
+#: sizes of a wheel [m]
+SIZES = ("radius", "width", "lug_height")
 _DIMENSION = {"pull": "force", "side": "force", "torque": "torque", "sinkage": "length"}
 _PLUS_MINUS = re.compile(r"\s*(?:±|\+/-|\+-)\s*")
 _TAIL = re.compile(r"^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*(.*)$")
@@ -68,7 +70,10 @@ def gravity_of(text: str) -> float:
         return WORLDS[name]
     if name.isalpha():
         raise InputError(f"--gravity: unknown world '{text}'; {suggest(name, WORLDS)}")
-    return quantity_of(text, "acceleration", "--gravity")
+    value = quantity_of(text, "acceleration", "--gravity")
+    if not value > 0:
+        raise InputError(f"--gravity = {value:g} m/s²: must be above 0")
+    return value
 
 
 def numbers_of(text: str, dimension: str, option: str) -> list[float]:
@@ -101,6 +106,8 @@ def parse_sizes(text: str) -> dict[str, float]:
         if not equals:
             raise InputError(f"--wheel: '{part}' must be NAME=LENGTH, e.g. radius=58mm")
         key = {"r": "radius", "b": "width", "lugs": "lug_height"}.get(key.strip(), key.strip())
+        if key not in SIZES:
+            raise InputError(f"--wheel: unknown '{key}'; {suggest(key, SIZES)}")
         out[key] = quantity_of(value, "length", f"--wheel: {key}")
     return out
 

@@ -225,8 +225,13 @@ def _print_table(console: Any, heads: Any, rows: Any, title: str = "") -> None:
         title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD,
         pad_edge=False,
     )  # fmt: skip
+    # names are not cut short
+    longest = max((len(row[0]) for row in rows), default=0)
     for k, head in enumerate(heads):
-        table.add_column(Text(head), justify="left" if k == 0 else "right")
+        if k == 0:
+            table.add_column(Text(head), justify="left", min_width=min(longest, 30))
+        else:
+            table.add_column(Text(head), justify="right")
     for row in rows:
         table.add_row(*(Text(c) for c in row))
     console.print(table, highlight=False)
@@ -275,14 +280,30 @@ def _wheels(
         _print_wheels(result, page)
 
 
+def _without_shared(
+    heads: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """The table without soil and exit rule where all models that have one have the same one."""
+    shared = []
+    for head in ("soil", "exit"):
+        k = heads.index(head)
+        own = {row[k] for row in rows} - {"–"}
+        if len(own) <= 1:
+            shared += [f"{head} {text}" for text in own]
+            heads = heads[:k] + heads[k + 1 :]
+            rows = [row[:k] + row[k + 1 :] for row in rows]
+    return heads, rows, shared
+
+
 def _print_wheels(result: Any, page: Path | None) -> None:
     from rich.console import Console
 
     from marsyard.comparison.wheel_files import heads_and_rows
 
     console = Console()
-    console.print(result.title, highlight=False, soft_wrap=True, markup=False)
-    _print_table(console, *heads_and_rows(result))
+    heads, rows, shared = _without_shared(*heads_and_rows(result))
+    console.print(", ".join([result.title, *shared]), highlight=False, soft_wrap=True, markup=False)
+    _print_table(console, heads, rows)
     for note in result.notes:
         console.print(f"note: {note}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"evaluated in {1e3 * result.seconds:.1f} ms", highlight=False)

@@ -55,7 +55,9 @@ def identify(
     starts: int = typer.Option(6, min=1, help="Searches, from different start values."),
     bootstrap: int = typer.Option(0, min=0, help="Sets drawn anew for bootstrap intervals."),
     seed: int = typer.Option(0, min=0, help="Seed of start values and bootstrap."),
-    gravity: float = typer.Option(9.81, help="For the weight of soil pushed aside [m/s²]."),
+    gravity: str = typer.Option(
+        "earth", help="For the weight of soil pushed aside: mars, moon, earth, or m/s²."
+    ),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/identify-DATA-MODEL]."
     ),
@@ -81,6 +83,7 @@ def identify(
         columns_of,
         errors_of,
         fixed_of,
+        gravity_of,
         parse_sizes,
         priors_of,
         quantity_of,
@@ -106,7 +109,7 @@ def identify(
         prior=priors_of(model, prior or []),
         errors=errors_of(error or []),
         exit=Exit.parse(exit) if exit else None,
-        starts=starts, bootstrap=bootstrap, seed=seed, gravity=gravity,
+        starts=starts, bootstrap=bootstrap, seed=seed, gravity=gravity_of(gravity),
     )  # fmt: skip
     page = _save(fit, folder)
     _print(fit, folder, page)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -24,6 +25,9 @@ from marsyard.results.study_checks import outputs_of, variable_name
 from marsyard.results.study_plots import default_study_figures
 from marsyard.scenario.study_schema import Reference, Study, StudyFigure
 from marsyard.units import in_unit
+
+if TYPE_CHECKING:
+    from marsyard.scenario import Scenario
 
 #: what an output is taken of, and the measured quantity
 OF = {"drawbar_pull": "pull", "side_force": "side", "driving_torque": "torque",
@@ -60,6 +64,31 @@ def read_points(
         measured={k: v[straight] for k, v in data.measured.items()},
         spread={k: v[straight] for k, v in data.spread.items()},
     )  # fmt: skip
+
+
+def other_wheel(data: WheelData, scenario: Scenario) -> list[str]:
+    """Notes about what differs by more than 2 % between the measured wheel and the scenario's."""
+    from marsyard.robot import load_robot
+
+    wheels = load_robot(scenario.robot.name).wheels
+    if not wheels:
+        return []
+    first, change = next(iter(wheels.values())), scenario.robot.wheel
+    here = {"radius": (change.radius or first.radius, "m", "robot.wheel.radius"),
+            "width": (change.width or first.width, "m", "robot.wheel.width")}  # fmt: skip
+    if isinstance(load := scenario.parameters.get("load"), int | float):
+        here["load"] = (float(load), "N", "parameters.load")
+    notes = []
+    for key, (own, unit, path) in here.items():
+        measured = np.unique(getattr(data, key))
+        if np.abs(measured - own).max() > 0.02 * abs(own):
+            values = " and ".join(f"{v:.4g}" for v in measured[:3])
+            values += " and others" if len(measured) > 3 else ""
+            notes.append(
+                f"{key} is {own:.4g} {unit} in the scenario and {values} {unit} in {data.name}; "
+                f"set {path} or choose rows"
+            )
+    return notes
 
 
 def quantity_of_output(of: str) -> str:

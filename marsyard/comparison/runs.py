@@ -144,10 +144,10 @@ def compare(
         base = _as_it_stands(data, name, made[0][0])
         points = None
         if measured is not None:
-            from marsyard.comparison.measured import read_points
+            from marsyard.comparison.measured import other_wheel, read_points
 
             points = read_points(measured, made[0][0].study, wheel, load, where)
-            notes += points.notes
+            notes += (*points.notes, *other_wheel(points, base))
         begun = [_try(v, name, m[0], say) for v, m in zip(asked, made, strict=True)]
         made = [(_drawn(m[0], ds, begun), m[1]) for m, ds in zip(made, begun, strict=True)]
         folders = _folders(asked)

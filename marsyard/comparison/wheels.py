@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard import library
-from marsyard.analysis.options import quantity_of
+from marsyard.analysis.options import SIZES, quantity_of
 from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.analysis.wheel_data import WheelData
 from marsyard.analysis.wheel_files import read_wheel_data
@@ -53,9 +53,8 @@ SLIPS = np.round(np.arange(-0.3, 0.8001, 0.02), 10)
 ANGLES = np.radians(np.arange(0.0, 40.01, 1.0))
 #: a quantity's name in `WheelForces`
 FORCES = {"pull": "drawbar_pull", "side": "side_force", "torque": "torque", "sinkage": "sinkage"}
-_SIZES = ("radius", "width", "lug_height")
 _OWN = ("soil", "exit", "shear_share", "lug_share", "gravity", "fit")
-_LENGTHS = {**dict.fromkeys(_SIZES, "length"), "load": "force"}
+_LENGTHS = {**dict.fromkeys(SIZES, "length"), "load": "force"}
 
 
 @dataclass(frozen=True)
@@ -170,6 +169,7 @@ def compare_wheel(
     base: dict[str, Any] = {"gravity": gravity, "coefficients": {}, **(settings_of(settings or {}))}
     given = {"soil": soil, "exit": exit, "load": load, **(wheel or {})}
     base |= {key: value for key, value in given.items() if value is not None}
+    _check(base)
     data, notes, title = _measured(what, base, where)
     if data is None:
         _no_rows_chosen(where, what)
@@ -186,6 +186,7 @@ def compare_wheel(
     curves = None
     if data is None:
         curves = _curves(candidates, _slips(at_slip), _angles(at_angle))
+        notes += [text for c in candidates if (text := _sunk(c, curves))]
     else:
         computed = {c.name: at_rows(c, data) for c in candidates}
     seconds = time.perf_counter() - began
@@ -214,6 +215,14 @@ def _angles(values: Sequence[float]) -> np.ndarray:
 # --- what is known of the wheel
 
 
+def _check(given: Mapping[str, Any]) -> None:
+    """Refuse a load or a gravity that no wheel can have."""
+    for key, unit in (("load", "N"), ("gravity", "m/s²")):
+        value = given.get(key)
+        if value is not None and not 0.0 < float(value) < math.inf:
+            raise InputError(f"{key} = {value:g} {unit}: must be above 0")
+
+
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings by dotted path as one mapping, checked and in SI."""
     out: dict[str, Any] = {}
@@ -236,7 +245,7 @@ def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
         elif path in _OWN:
             out[path] = value
         else:
-            valid = [*_SIZES, "load", *_OWN, "coefficients.NAME", "soil.NUMBER"]
+            valid = [*SIZES, "load", *_OWN, "coefficients.NAME", "soil.NUMBER"]
             raise InputError(f"{path}: is no setting of a wheel; {suggest(path, valid)}")
     return out
 
@@ -249,7 +258,7 @@ def _measured(
         return what, list(what.notes), what.name
     if str(what) == "wheel" or str(what) in library.names("rovers"):
         return None, [], ""
-    sizes = {k: base[k] for k in _SIZES if k in base}
+    sizes = {k: base[k] for k in SIZES if k in base}
     data = read_wheel_data(what, wheel=sizes, load=base.get("load"), where=where)
     return data, list(data.notes), data.name
 
@@ -305,6 +314,7 @@ def _candidate(variant: Variant, base: Mapping[str, Any], data: WheelData | None
     """A variant's models, one for each wheel of the data."""
     try:
         own = settings_of(variant.settings)
+        _check(own)
         if data is not None and (fixed := [k for k in _LENGTHS if k in own]):
             raise InputError(f"{fixed[0]}: is that of the measured rows; set it for all")
         law, fit = variant.law, own.pop("fit", base.get("fit"))
@@ -321,9 +331,6 @@ def _candidate(variant: Variant, base: Mapping[str, Any], data: WheelData | None
         return _make(variant.name, law, given, own, found, data)
     except InputError as error:
         said = str(error).removeprefix(f"{variant.law}: ")
-        if "coefficient '" in said and said.endswith("is missing"):
-            coefficient = said.split("'")[1]
-            said += f"; give it with --set coefficients.{coefficient}=…"
         raise InputError(f"{variant.name}: {said}") from None
 
 
@@ -349,10 +356,19 @@ def _make(
     for key in ("mean_load", "nominal_load"):
         if key in MODELS[law][1] and key not in coefficients and key not in known:
             coefficients[key] = mean
+    missing = [
+        key for key, default in MODELS[law][1].items()
+        if default is None and key not in coefficients and key not in known
+    ]  # fmt: skip
+    if missing:
+        raise InputError(
+            f"coefficients {', '.join(missing)}: missing; give them with "
+            + " ".join(f"--set coefficients.{key}=…" for key in missing)
+        )
     sizes = (
         [size for size, _ in data.wheels()]
         if data is not None
-        else [tuple(given[k] for k in _SIZES)]
+        else [tuple(given[k] for k in SIZES)]
     )
     models = []
     for size in sizes:
@@ -419,7 +435,7 @@ def _tread(
 
 def _nearest(wheels: Sequence[Mapping[str, Any]], size: Any) -> Mapping[str, Any]:
     """The wheel of a fit that is most like this one."""
-    return min(wheels, key=lambda w: sum(abs(w[k] - s) for k, s in zip(_SIZES, size, strict=True)))
+    return min(wheels, key=lambda w: sum(abs(w[k] - s) for k, s in zip(SIZES, size, strict=True)))
 
 
 def _read_fit(folder: str) -> dict[str, Any]:
@@ -478,6 +494,18 @@ def _misfits(
             rms[name][q] = float(np.sqrt(np.mean(off**2))) if off.size else math.nan
         sunk[name] = int((~np.isfinite(values["pull"])).sum())
     return rms, sunk
+
+
+def _sunk(candidate: Candidate, curves: xr.Dataset) -> str:
+    """A sentence where the wheel does not carry its load without sinking to its axle."""
+    pull = curves["drawbar_pull"].sel(law=candidate.name).isel(at_angle=0)
+    lost = curves["slip"].values[~np.isfinite(pull.values)]
+    if not lost.size:
+        return ""
+    where = (
+        "at all slips" if lost.size == pull.size else f"from slip {lost.min():g} to {lost.max():g}"
+    )
+    return f"{candidate.name}: the wheel sinks to its axle {where}"
 
 
 def _curves(

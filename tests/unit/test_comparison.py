@@ -15,7 +15,7 @@ from marsyard.analysis import identify, read_wheel_data
 from marsyard.analysis.fit_files import write_soil
 from marsyard.comparison import LAWS, Variant, parse_variant, variants_of
 from marsyard.comparison.laws import scenario_under
-from marsyard.comparison.measured import misfits, read_points, with_points
+from marsyard.comparison.measured import misfits, other_wheel, read_points, with_points
 from marsyard.comparison.rigid_ground import make_rigid
 from marsyard.comparison.run_figures import calm, quantities
 from marsyard.comparison.wheel_files import dataset
@@ -266,7 +266,11 @@ def test_curves_of_a_rovers_wheel():
         ("exomars", {"soil": "dry_sand", "settings": {"coeffcients.x": 1}}, "no setting of a"),
         ("exomars", {"soil": "dry_sand", "settings": {"coefficients.peak": 1}}, "did you mean"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: law=wong_reece"]},
-         "w: coefficient 'peak_0' is missing; give it with --set coefficients.peak_0"),
+         "w: coefficients peak_0, peak_1: missing; give them with --set coefficients.peak_0=… "),
+        ("exomars", {"soil": "dry_sand", "load": -5.0}, "load = -5 N: must be above 0"),
+        ("exomars", {"soil": "dry_sand", "load": math.nan}, "load = nan N: must be above 0"),
+        ("exomars", {"soil": "dry_sand", "gravity": 0.0}, "gravity = 0 m/s²: must be above 0"),
+        ("exomars", {"soil": "dry_sand", "variants": ["w: law=ding, load=0"]}, "w: load = 0 N"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: fit=nowhere"]}, "no fit.json"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: law=ding, soil=mud"]}, "w: unknown soil"),
         ("exomars", {"soil": "dry_sand", "where": ["slip=0"]}, "chooses rows of a file"),
@@ -277,6 +281,34 @@ def test_wrong_wheels_are_one_sentence(what, options, says):
     with pytest.raises(InputError, match=says) as error:
         compare_wheel(what, "ding", **options)
     assert "\n" not in str(error.value)
+
+
+def test_a_wheel_that_sinks_to_its_axle_is_named():
+    options = {"wheel": {"radius": 0.1, "width": 0.1}, "soil": "dry_sand", "exit": "height:0.2"}
+    # half submerged, the soil's largest pressure k r^n under the whole width carries k b r^(n+1)·2
+    k = 990.0 / 0.1 + 1528430.0
+    found = compare_wheel("wheel", "ding", load=2 * k * 0.1 * 0.1**2.1, **options)
+    assert found.notes == ("ding: the wheel sinks to its axle at all slips",)
+    assert compare_wheel("wheel", "ding", load=50.0, **options).notes == ()
+
+
+def test_names_of_a_wheels_sizes():
+    from marsyard.analysis.options import parse_sizes
+
+    assert parse_sizes("r=9cm, width=0.1,lugs=5mm") == {
+        "radius": 0.09, "width": 0.1, "lug_height": 0.005
+    }  # fmt: skip
+    with pytest.raises(InputError, match="--wheel: unknown 'lug_count'; did you mean 'lug_height'"):
+        parse_sizes("radius=9cm,lug_count=18")
+
+
+def test_gravity_is_above_zero():
+    from marsyard.analysis.options import gravity_of
+
+    assert gravity_of("Moon") == 1.62 and gravity_of("3.7 m/s²") == 3.7
+    for text in ("0", "-3"):
+        with pytest.raises(InputError, match="--gravity = .* must be above 0"):
+            gravity_of(text)
 
 
 def test_a_curve_of_jitter_is_calmed_and_others_are_left_alone():
@@ -339,6 +371,12 @@ def test_measured_points_beside_a_study_of_slip(tmp_path):
     assert [(r.panel, r.x, r.y) for r in drawn] == [
         (0, (0.1, 0.3, 0.9), (5.0, 9.0, 1.0)), (2, (0.1, 0.3, 0.9), (10.0, 20.0, 30.0)),
     ]  # fmt: skip
+    # the rig has 0.125 m, 0.1 m and 100 N
+    notes = other_wheel(points, load_scenario("wheel/pull"))
+    assert [n.split(" is ")[0] for n in notes] == ["radius", "load"]
+    assert "0.125 m in the scenario and 0.1 m in tests.csv" in notes[0]
+    same = {"robot.wheel.radius": 0.1, "parameters.load": 50}
+    assert other_wheel(points, load_scenario("wheel/pull", same)) == []
     with pytest.raises(InputError, match="need a study of slip, and the scenario varies ground"):
         read_points(path, load_scenario("eldorado2/slope").study)
     with pytest.raises(InputError, match="need a study of slip, and the scenario is no study"):
