@@ -413,3 +413,16 @@ def test_forces_of_the_last_record_of_a_drive_that_ends_within_a_record_period()
     # the rover stands: the ground carries its weight all the time
     force = series(data, "force_normal").sum("wheel").values
     np.testing.assert_allclose(force[1:], data.weight, rtol=1e-3)
+
+
+def test_a_study_of_drives_under_two_laws():
+    settings = {
+        "study.values": ["0 deg", "8 deg"], "run.duration": 2, "run.step": "2 ms",
+        "run.record_period": 0.2,
+    }  # fmt: skip
+    found = marsyard.compare("control/path", "ding,rigid_slip", settings=settings)
+    offset = found.data["greatest_distance_from_the_path"].sel(law=["ding", "rigid_slip"])
+    # across the slope soil gives way, on the level hardly
+    assert np.isfinite(offset.values).all()
+    across = offset.isel({found.data.attrs["varied"]: -1}).sel(law="ding")
+    assert float(across) > float(offset.isel({found.data.attrs["varied"]: 0}).sel(law="ding"))

@@ -13,6 +13,7 @@ from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
 from marsyard.results import save
+from marsyard.scenario import load_scenario
 from marsyard.simulation import Simulation
 
 PEAK = {"peak_0": 0.4, "peak_1": 0.15}
@@ -218,3 +219,41 @@ def test_missing_coefficients_are_named():
     bad = {"wheel": {"model": "wong_reece", "exit": {"rule": "height", "value": 0.3}}}
     with pytest.raises(InputError, match="peak_0"):
         Simulation(rover(soil=SAND, interaction=bad))
+
+
+@pytest.mark.parametrize(
+    "wheel",
+    [
+        "{model: ding, exit: {rule: height, value: 0.2}, coefficients: {mean_load: 100}}",
+        "{model: magic_formula, exit: {rule: angle, value: 0}, "
+        "coefficients: {nominal_load: 100, peak_x: 0.4, stiff_x: 4}}",
+        "{model: rigid_slip, exit: {rule: angle, value: 0}, coefficients: {friction: 0.6}}",
+    ],
+)
+def test_the_rig_takes_every_model_as_its_description_says(wheel):
+    from marsyard.scenario import parse_setting
+
+    path, value = parse_setting(f"interaction.wheel={wheel}")
+    sim = Simulation(load_scenario("wheel/pull", {path: value, "run.duration": 2}))
+    sim.run()
+    assert float(sim.dataset().drawbar_pull[-1, 0]) > 5.0
+
+
+def test_slip_counts_at_the_tips_of_the_lugs_as_in_the_model():
+    lugs = {"count": 18, "height": 0.012}
+    sim = Simulation(
+        load_scenario(
+            "wheel/pull",
+            {
+                "robot.wheel.radius": 0.13, "robot.wheel.width": 0.15, "robot.joints.lift": 0.005,
+                "robot.wheel.grousers": lugs, "parameters.radius": 0.142,
+            },
+        )
+    )  # fmt: skip
+    sim.run()
+    wheel = Wheel(0.13, 0.15, Exit("height", 0.2), 0.012)
+    model = WheelModel(
+        "wong_reece", wheel, load_soil("mars_sand_zhou2023"), {"peak_0": 0.43, "peak_1": 0.32}
+    )
+    pull = model.under_load(100.0, slip=0.2).drawbar_pull
+    assert float(sim.dataset().drawbar_pull[-1, 0]) == pytest.approx(float(pull), rel=0.01)
