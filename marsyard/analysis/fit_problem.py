@@ -61,6 +61,7 @@ class Problem:
     warnings: tuple[str, ...] = ()
 
     def start(self) -> np.ndarray:
+        """Start values in the coordinates of the search, 0 to 1, off the bounds."""
         u = np.array([p.to_unit(self.values[p.name]) for p in self.free])
         return np.clip(u, 1e-3, 1 - 1e-3)
 
@@ -78,6 +79,7 @@ class Problem:
     def data_residuals(
         self, u: np.ndarray, measured: Mapping[str, np.ndarray] | None = None
     ) -> np.ndarray:
+        """(computed − measured)/error of every value; more where the load is not carried."""
         computed, short = self.compute(self.at(u))
         measured = measured or self.data.measured
         parts = []
@@ -132,12 +134,14 @@ class Problem:
         return out, short
 
     def wheel_model(self, values: Mapping[str, float], wheel: int) -> WheelModel:
+        """The model of one of the data's wheels."""
         (radius, width, lugs), _ = self.data.wheels()[wheel]
         body = Wheel(radius, width, self.exit_at(values, wheel), lugs, **shares(values))
         own = {k: v for k, v in values.items() if k in MODELS[self.model][1]}
         return WheelModel(self.model, body, self.soil_at(values), own, self.gravity)
 
     def exit_at(self, values: Mapping[str, float], wheel: int) -> Exit:
+        """The exit rule of one of the data's wheels."""
         rule = self.exits[wheel]
         return replace(rule, value=values["exit"]) if "exit" in values else rule
 
@@ -189,6 +193,7 @@ def make_problem(
     errors: Mapping[str, float],
     gravity: float,
 ) -> Problem:
+    """The problem that arguments of `identify` describe, or one sentence what is wrong in them."""
     if model not in MODELS:
         raise InputError(f"model '{model}'; {suggest(model, MODELS)}")
     notes = list(data.notes)
@@ -197,19 +202,7 @@ def make_problem(
         if MODELS[model][2]:
             notes.append(f"start values of the soil are those of {START_SOIL}")
     begin = soil if isinstance(soil, Soil) else load_soil(soil)
-    names = list(free) or list(_default_free(model, data, fix))
-    chosen = [searchable(model, name) for name in names]
-    if len({p.name for p in chosen}) != len(chosen):
-        raise InputError("free: a parameter is named twice")
-    fixed = {find(model, name, "fix").name: value for name, value in fix.items()}
-    for p in chosen:
-        if p.name in fixed:
-            raise InputError(f"'{p.name}' is both free and fixed")
-    if data.relative_sinkage and "sinkage_offset" not in [p.name for p in chosen]:
-        if "sinkage_offset" not in fixed and errors.get("sinkage", 1.0) > 0:
-            chosen.append(find(model, "sinkage_offset"))
-            notes.append("the zero of the sinkage is not known; sinkage_offset is searched for")
-    _check_choice(data, model, [p.name for p in chosen], fixed)
+    chosen, fixed = _choose(data, model, free, fix, errors, notes)
     exits = tuple(exit or default_exit(model, size[2]) for size, _ in data.wheels())
     assumed = exit is None and "strength" in MODELS[model][2] and "exit" not in fixed
     if assumed and any(p.name == "exit" for p in chosen):
@@ -247,6 +240,31 @@ def make_problem(
     if model == "ding":
         return replace(problem, notes=(*problem.notes, _exit_said(problem)))
     return replace(problem, warnings=(_exit_said(problem),))
+
+
+def _choose(
+    data: WheelData,
+    model: str,
+    free: Sequence[str],
+    fix: Mapping[str, float],
+    errors: Mapping[str, float],
+    notes: list[str],
+) -> tuple[list[Parameter], dict[str, float]]:
+    """The free parameters, and the values of the fixed ones [SI] by name."""
+    names = list(free) or list(_default_free(model, data, fix))
+    chosen = [searchable(model, name) for name in names]
+    if len({p.name for p in chosen}) != len(chosen):
+        raise InputError("free: a parameter is named twice")
+    fixed = {find(model, name, "fix").name: value for name, value in fix.items()}
+    for p in chosen:
+        if p.name in fixed:
+            raise InputError(f"'{p.name}' is both free and fixed")
+    if data.relative_sinkage and "sinkage_offset" not in [p.name for p in chosen]:
+        if "sinkage_offset" not in fixed and errors.get("sinkage", 1.0) > 0:
+            chosen.append(find(model, "sinkage_offset"))
+            notes.append("the zero of the sinkage is not known; sinkage_offset is searched for")
+    _check_choice(data, model, [p.name for p in chosen], fixed)
+    return chosen, fixed
 
 
 def _default_free(model: str, data: WheelData, fix: Mapping[str, float]) -> list[str]:
