@@ -24,6 +24,7 @@ Wheel rates change at no more than `acceleration`/r, steering joints move at no 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -388,11 +389,17 @@ class Drive:
             "drive_driver": self.driver.memory(),
         }
 
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Go on from what `state` gave; entries of later periods are dropped."""
-        numbers = arrays.get("drive_numbers", np.zeros(0))
-        if len(numbers) != 5 or not numbers[0] < len(self._commands):
+    def check(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Whether a saved state is one of this drive; one sentence if not."""
+        for name, own in self.state().items():
+            if name not in arrays or arrays[name].shape != own.shape:
+                raise InputError(f"restore: '{name}' of the saved state does not fit this world")
+        if not arrays["drive_numbers"][0] <= self.last:
             raise InputError("restore: 'drive_numbers' of the saved state does not fit this world")
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave; entries of later periods are dropped."""
+        numbers = arrays["drive_numbers"]
         self._now, self._began, self._at = int(numbers[0]), float(numbers[1]), int(numbers[4])
         self.finished, self._started = bool(numbers[2]), bool(numbers[3])
         self._last = np.array(arrays["drive_last"])
@@ -409,6 +416,7 @@ class Drive:
             self._odometry.contact_angle = np.array(reckoned[3:])
         last = self._at * self.simulation.scenario.run.step
         self.log = [e for e in self.log if e.time <= last + 1e-9]
+        self.paths = {k: path for k, path in self.paths.items() if k <= self._now}
 
 
 def _heading(R: np.ndarray) -> float:

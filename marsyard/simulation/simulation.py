@@ -252,6 +252,8 @@ class Simulation:
         for name, array in own.items():
             if name not in state.arrays or state.arrays[name].shape != array.shape:
                 raise InputError(f"restore: '{name}' of the saved state does not fit this world")
+        if self.drive is not None:
+            self.drive.check(state.arrays)
         if self._soil is not None:
             if "soil_tile" not in state.arrays:
                 raise InputError("restore: 'soil_tile' of the saved state does not fit this world")
@@ -259,7 +261,7 @@ class Simulation:
         for name, array in own.items():
             array[...] = state.arrays[name]
         if self.drive is not None:
-            self.drive.restore(dict(state.arrays))
+            self.drive.restore(state.arrays)
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
         self._counters[1] -= np.count_nonzero(later)
         self.data.time = self.time

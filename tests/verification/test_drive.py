@@ -291,8 +291,22 @@ def test_states_of_another_drive_are_refused():
     two = Simulation(scenario([{"rate": 0.1, "duration": 0.1}, {"rate": 0.2, "duration": 5}], 3))
     two.step(100)
     one = Simulation(scenario([{"rate": 0.1, "duration": 0.1}], 3))
+    before = one.state().hash()
     with pytest.raises(InputError, match="restore: 'drive_numbers' of the saved state"):
         one.restore(two.state())
+    # and nothing of it was taken over
+    assert one.state().hash() == before
+
+
+def test_going_back_forgets_later_paths():
+    path = {"path": [[0, 0], [0.1, 0]], "speed": 0.2}
+    sim = Simulation(scenario([path, {"path": [[0.1, 0], [0.5, 0]], "speed": 0.2}], 8))
+    sim.step(20)
+    early = sim.state()
+    sim.run()
+    assert list(sim.drive.paths) == [0, 1]
+    sim.restore(early)
+    assert list(sim.drive.paths) == [0] and sim.drive.log[-1].time <= sim.time
 
 
 def test_a_joint_has_one_motor():
