@@ -19,6 +19,8 @@ def suggest(name: str, valid: Iterable[str], count: int = 3) -> str:
     """The end of an error sentence that offers the valid names nearest to `name`."""
     names = [str(v) for v in valid]
     near = difflib.get_close_matches(str(name), names, n=count, cutoff=0.5)
+    if not near and len(str(name)) > 2:
+        near = [n for n in names if n.lower().startswith(str(name).lower())][:count]
     if near:
         return "did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
     if not names:

@@ -142,9 +142,11 @@ def simulate(
         simulation.run(progress and (lambda t: progress(t, total, "simulating")))
     except Diverged as error:
         stopped = str(error)
-    if stopped is None and (text := _unfinished(simulation)):
-        heard = (*heard, text)
-        say(f"warning: {text}")
+    if simulation.drive is not None and stopped is None:
+        remarks = simulation.drive.remarks()
+        heard += tuple(remarks)
+        for text in remarks:
+            say(f"warning: {text}")
     data = simulation.dataset()
     data.attrs["scenario"] = name
 
@@ -167,21 +169,6 @@ def simulate(
         say("drawing figures and writing the report …")
         _write(folder, simulation, scenario, data, ground, checks, info)
     return Run(name, scenario, data, checks, folder, info, stopped, heard, ground=ground)
-
-
-def _unfinished(simulation: Any) -> str:
-    """One sentence about a drive that the end of the run cut short; else nothing."""
-    drive = simulation.drive
-    if drive is None or drive.finished or not drive.log:
-        return ""
-    last = drive.log[-1]
-    said = (
-        f"the drive is not finished: the run ended after {simulation.time:g} s with command "
-        f"{last.command + 1} of {len(drive.spec.commands)} under way"
-    )
-    if last.command in drive.paths and last.distance == last.distance:  # not NaN: on a path
-        said += f", at {last.distance:.2f} of {drive.paths[last.command].length:.2f} m of its path"
-    return said
 
 
 def versions() -> dict[str, str]:

@@ -8,8 +8,9 @@
 rates and steering angles. Its rules:
 
 - A path that begins further than `turn_first` off the nose is first faced by a point turn, at
-  `turn_rate`, if all wheels are steered.
-- Twists become wheel commands in the steering `mode` ("free": crabbing against side slip;
+  `turn_rate`, if all wheels are steered, or none (then by skidding).
+- Twists become wheel commands in the steering `mode` ("free": crabbing against side slip, if all
+  wheels are steered;
   "double_ackermann", "ackermann", "skid": the nose is turned instead). What follows the path is
   the base's origin in the first, in the others the point abeam of the unsteered wheels, which has
   no sideways motion of its own (a car's rear axle).
@@ -217,7 +218,7 @@ class Driver:
             command.speed,
             tolerance=command.tolerance / 2,
             compensation=SlipCompensation(self._compensation_time) if self.compensate else None,
-            crab=self.mode == "free",
+            crab=self.mode == "free" and bool(self.layout.steered.all()),
             **self._following,  # type: ignore[arg-type]
         )
 
@@ -238,7 +239,9 @@ class Driver:
         return wrapped(self.follower.path.heading(self.follower.s) - now.heading)
 
     def _must_turn(self, now: Measurement, limit: float) -> bool:
-        return bool(self.layout.steered.all()) and abs(self._heading_error(now)) > limit
+        steered = self.layout.steered
+        able = bool(steered.all()) or not bool(steered.any())
+        return able and abs(self._heading_error(now)) > limit
 
     def _turn(self, now: Measurement) -> Twist:
         """A point turn, slower over the last tenth of a radian."""

@@ -84,6 +84,7 @@ class Drive:
         finished: whether the last command is carried out; the rover brakes and stands.
         log: an entry per period.
         paths: those followed so far, by number of the command.
+        missed_by: how far from the end of its path a command ended [m], likewise.
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -127,6 +128,7 @@ class Drive:
         self.finished = False
         self.log: list[Entry] = []
         self.paths: dict[int, Path] = {}
+        self.missed_by: dict[int, float] = {}
 
     # --- once per period
 
@@ -134,11 +136,6 @@ class Drive:
     def due(self) -> int:
         """Steps until the next period begins."""
         return -self.simulation.steps % self.steps
-
-    @property
-    def now(self) -> int:
-        """Number of the command under way, −1 before the first."""
-        return self._now
 
     @property
     def last(self) -> int:
@@ -156,8 +153,9 @@ class Drive:
         self._steer(None if self.finished else command.angle)
         self._roll(command, seen)
         self._keep(command, seen)
-        if self.driver.arrived and self._now == self.last:
-            self.finished = True
+        if self.driver.arrived and not self.finished:
+            self.missed_by[self._now] = self._to_the_end()
+            self.finished = self._now == self.last
         self._last = np.array(self.simulation.qpos)
         self._at = self.simulation.steps
 
@@ -346,13 +344,39 @@ class Drive:
 
     # --- what is kept
 
+    def remarks(self) -> list[str]:
+        """What a user should know of how the commands went, a sentence each."""
+        out = []
+        for k, way in self.missed_by.items():
+            if way > getattr(self.spec.commands[k], "tolerance", np.inf):
+                out.append(f"drive: command {k} ended {way:.2g} m from the end of its path")
+        if not self.finished and self.log:
+            said = (
+                f"the drive is not finished: the run ended after {self.simulation.time:g} s with "
+                f"command {self._now + 1} of {self.last + 1} under way"
+            )
+            if self._now in self.paths and np.isfinite(self.log[-1].distance):
+                length = self.paths[self._now].length
+                said += f", at {self.log[-1].distance:.2f} of {length:.2f} m of its path"
+            out.append(said)
+        return out
+
+    def _where(self) -> tuple[float, float]:
+        """Where the point that follows paths really is [m]."""
+        qpos, ahead = self.simulation.qpos, self.driver.reference
+        heading = _heading(attitude_matrix(qpos[3:7]))
+        return qpos[0] + ahead * np.cos(heading), qpos[1] + ahead * np.sin(heading)
+
+    def _to_the_end(self) -> float:
+        """Distance from the end of the path under way [m]."""
+        path = self.paths[self._now]
+        return float(np.hypot(*(path.point(path.length) - self._where())))
+
     def _keep(self, command: WheelCommand, seen: _Seen) -> None:
         s, follower = self.simulation, self.driver.follower
         distance, offset = np.nan, np.nan
         if follower is not None and not isinstance(self._commands[self._now], Motors):
-            ahead = self.driver.reference
-            heading = _heading(attitude_matrix(s.qpos[3:7]))
-            x, y = s.qpos[0] + ahead * np.cos(heading), s.qpos[1] + ahead * np.sin(heading)
+            x, y = self._where()
             distance = follower.path.nearest(x, y, follower.s)
             offset = follower.path.cross_track(x, y, distance)
         rim = self.layout.sign * self.layout.radius * seen.rate

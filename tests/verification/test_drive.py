@@ -440,3 +440,21 @@ def test_a_study_of_drives_under_two_laws():
     assert np.isfinite(offset.values).all()
     across = offset.isel({found.data.attrs["varied"]: -1}).sel(law="ding")
     assert float(across) > float(offset.isel({found.data.attrs["varied"]: 0}).sel(law="ding"))
+
+
+@pytest.mark.parametrize("mode", ["free", "skid"])
+def test_a_rover_without_steering_turns_on_the_spot_first(mode):
+    robot = {"name": "rashid_like", "position": [0, 0, 1], "settle": True}
+    more = {"turn_rate": 0.2, "mode": mode}
+    sim = drive([{"path": [[0, 0], [-1, 0]], "speed": 0.1}], 120, robot=robot, drive=more)
+    assert sim.done and sim.drive.remarks() == []
+    assert np.hypot(sim.qpos[0] + 1, sim.qpos[1]) < 0.06
+
+
+def test_a_path_that_was_missed_is_said():
+    # a car that cannot turn on the spot passes the end of a path behind it in a wide bow
+    robot = {"name": "sojourner", "position": [0, 0, 1], "settle": True}
+    more = {"mode": "ackermann"}
+    sim = drive([{"path": [[0, 0], [-1, 0]], "speed": 0.1}], 60, robot=robot, drive=more)
+    (text,) = sim.drive.remarks()
+    assert text.startswith("drive: command 0 ended 0.") and "from the end of its path" in text
