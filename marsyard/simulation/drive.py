@@ -269,6 +269,8 @@ class Drive:
                 path = Path(np.array(spec.path), smooth=spec.smooth)
             except InputError as error:
                 raise InputError(f"{field}.{error}") from None
+            if k == 0:
+                self._check_start(path, field)
             return Route(path, spec.speed, spec.tolerance)
         if isinstance(spec, GoalCommand):
             self._check_goal(*spec.goal, f"{field}.goal")
@@ -279,6 +281,15 @@ class Drive:
             if not self.layout.steered[self.layout.wheels.index(name)]:
                 raise InputError(f"{field}.angle: wheel '{name}' is not steered; leave it out")
         return Motors(rate, angle)
+
+    def _check_start(self, path: Path, field: str) -> None:
+        x, y = map(float, self.simulation.qpos[:2])
+        away = float(np.hypot(*(path.point(path.nearest(x, y)) - [x, y])))
+        if away > max(1.0, path.length):
+            raise InputError(
+                f"{field}.path: the rover stands at ({x:.2f}, {y:.2f}) m, {away:.1f} m away from "
+                "it, farther than it is long; begin the path nearer to the rover"
+            )
 
     def _check_goal(self, x: float, y: float, field: str) -> None:
         if self.driver.ground is None:

@@ -197,17 +197,24 @@ class Simulation:
         try:
             drive.update()
         except InputError as error:
-            if self.steps == 0:
-                raise
-            self.stopped = f"stopped at t = {self.time:.6g} s: {error}"
-            raise Diverged(self.stopped) from None
+            self._stop(error)
+
+    def _stop(self, error: InputError) -> None:
+        """End the run, unless it has not begun: then the input is to blame."""
+        if self.steps == 0:
+            raise error
+        self.stopped = f"stopped at t = {self.time:.6g} s: {error}"
+        raise Diverged(self.stopped) from None
 
     def _advance_on_tiles(self, count: int) -> int:
         """Advance by `count` steps, with soil made where it is needed on the way."""
         end = self.steps + count
         status = self._advance(count)
         while status == moreau_jean.NEEDS_TILES and self._soil is not None:
-            self._soil.make_tiles()
+            try:
+                self._soil.make_tiles()
+            except InputError as error:
+                self._stop(error)
             status = self._advance(end - self.steps)
         return status
 

@@ -237,7 +237,8 @@ def _assemble(
     found = [*_wheels(robot, model, wheel_shape), *_other_bodies(robot, model)]
     laws = make_laws(len(found), len(soils))
     if scenario.interaction.wheel is not None:
-        _wheel_laws(laws, robot, scenario.interaction, soils, scenario.gravity)
+        weight = float(model.body_subtreemass[0]) * scenario.gravity
+        _wheel_laws(laws, robot, scenario.interaction, soils, scenario.gravity, weight)
         found = [replace(b, kind=MODEL) if b.kind == WHEEL else b for b in found]
     for body in found:
         _check_resolution(body, grid.spacing)
@@ -371,10 +372,15 @@ def _wheel_laws(
     interaction: Interaction,
     soils: tuple[Soil, ...],
     gravity: float,
+    weight: float,
 ) -> None:
-    """Fill in the wheel model of every wheel; wheels are the first bodies."""
+    """Fill in the wheel model of every wheel; wheels are the first bodies.
+
+    Ding's mean load W̄ is, unless law or soil give it, the robot's weight [N] by its wheels.
+    """
     law = interaction.wheel
     assert law is not None
+    mean = {"mean_load": weight / len(robot.wheels)} if law.model == "ding" and weight > 0 else {}
     for b, (name, w) in enumerate(robot.wheels.items()):
         lugs = 0.0 if w.grousers is None else w.grousers.height
         rule = law.exit or w.exit
@@ -387,7 +393,8 @@ def _wheel_laws(
         laws.model[b] = MODELS[law.model][0]
         laws.wheel[b] = wheel.numbers()
         for s, soil in enumerate(soils):
-            made = WheelModel(law.model, wheel, soil, law.coefficients, gravity)
+            own_mean = {} if "mean_load" in soil.extra else mean
+            made = WheelModel(law.model, wheel, soil, {**own_mean, **law.coefficients}, gravity)
             own = made.own_numbers()
             laws.own[b, s, : len(own)] = own
             laws.soil[b, s] = made.soil_numbers()

@@ -15,7 +15,7 @@ from marsyard.control import Path, Twist, WheelLayout
 from marsyard.control.command import STATES
 from marsyard.errors import InputError
 from marsyard.results.dataset import series
-from marsyard.scenario import validate
+from marsyard.scenario import load_scenario, validate
 from marsyard.simulation import Diverged, Simulation, State
 
 PATH = [[0, 0], [0.5, 0], [1.2, 0.1], [2, 0.1]]
@@ -174,7 +174,7 @@ def test_a_goal_needs_a_terrain():
         ([{"goal": [1]}], {}, "drive.commands.0.goal: has too few values"),
         ([{"rate": {"XX": 1}, "duration": 1}], {}, "no wheel is called 'XX'"),
         ([{"path": PATH}], {"period": 0.0123}, "drive.period = 0.0123 s is not a whole multiple"),
-        ([{"path": [[1, 1], [1, 1]]}], {}, "drive.commands.0.path: give at least two different"),
+        ([{"path": [[1, 1], [1, 1]]}], {}, "drive.commands.0.path: all points are the same"),
         ([{"path": PATH, "rate": 1}], {}, "drive.commands.0.rate: does not belong to a path"),
         ([{"rate": np.nan, "duration": 1}], {}, "drive.commands.0.rate: nan is not finite"),
         ([{"rate": {"FL": "1 m"}, "duration": 1}], {}, "drive.commands.0.rate.FL: 'm' in '1 m'"),
@@ -458,3 +458,18 @@ def test_a_path_that_was_missed_is_said():
     sim = drive([{"path": [[0, 0], [-1, 0]], "speed": 0.1}], 60, robot=robot, drive=more)
     (text,) = sim.drive.remarks()
     assert text.startswith("drive: command 0 ended 0.") and "from the end of its path" in text
+
+
+def test_a_path_far_from_the_rover_is_refused():
+    with pytest.raises(InputError, match=r"commands.0.path: the rover stands at .* 49.5 m aw"):
+        Simulation(scenario([{"path": [[35, 35], [36, 35]]}]))
+
+
+def test_a_rover_that_slides_away_keeps_its_records():
+    # a slope no soil can hold it on, and a ground that ends
+    settings = {"ground.0.terrain.layers.0.slope": "50 deg", "run.duration": 30}
+    sim = Simulation(load_scenario("control/path", {**settings, "run.step": "2 ms"}))
+    with pytest.raises(Diverged):
+        sim.run()
+    data = sim.dataset()
+    assert len(data.time) > 2 and data.stopped.startswith("stopped at t =")
