@@ -319,6 +319,7 @@ def draw_fit(fit: Fit) -> Canvas:
                 ax.plot(x, factor * (values + shift), line, color=colour, lw=1.3,
                         alpha=0.5 if line == "--" else 1.0)  # fmt: skip
         _limit(ax, factor * fit.data.measured[name], factor * fit.computed[name])
+    _say_lines(panels[0][1], len(found) > CURVES)
     if len(found) > 1:
         title = "slip angle" if found[0][0].endswith("°") else None
         columns = max(1, min(len(found), 60 // max(len(label) for label, *_ in found)))
@@ -327,6 +328,20 @@ def draw_fit(fit: Fit) -> Canvas:
                       title_fontsize=FONT - 2, ncols=columns)  # fmt: skip
     canvas.suptitle(f"{fit.data.name}: {fit.model}", fontsize=FONT + 1, fontweight="bold")
     return canvas
+
+
+def _say_lines(ax: Axes, points_only: bool) -> None:
+    """Beside the axes: which marks are measured, fitted and the start."""
+    from matplotlib.lines import Line2D
+
+    looks = [("measured", {"marker": ".", "linestyle": "none"})]
+    if points_only:
+        looks.append(("fitted", {"marker": "x", "linestyle": "none"}))
+    else:
+        looks += [("fitted", {"linestyle": "-"}), ("start", {"linestyle": "--", "alpha": 0.5})]
+    marks = [Line2D([], [], color="#444444", lw=1.3, label=text, **look) for text, look in looks]
+    # a legend of its own: that of the groups is made from the labels of the axes
+    ax.add_artist(ax.legend(handles=marks, fontsize=FONT - 2, frameon=False, loc="best"))
 
 
 def _abscissa(fit: Fit) -> np.ndarray:
