@@ -334,7 +334,7 @@ def _say_lines(ax: Axes, points_only: bool) -> None:
     """Beside the axes: which marks are measured, fitted and the start."""
     from matplotlib.lines import Line2D
 
-    looks = [("measured", {"marker": ".", "linestyle": "none"})]
+    looks: list[tuple[str, dict[str, Any]]] = [("measured", {"marker": ".", "linestyle": "none"})]
     if points_only:
         looks.append(("fitted", {"marker": "x", "linestyle": "none"}))
     else:
