@@ -45,9 +45,10 @@ beside it for comparison. Bulldozing, of the soil ahead of the wheel over the si
 z in R_b is the model's sinkage. Soils without density get γ = 0 there, and the result says so.
 
 At work: the smallest slip s* with P(s*) = W sin θ; torque M_i(s*) of the model, wheel rate
-ω = v/(r (1 − s*)), or v (1 + s*)/r for s* < 0, power Σ M_i ω: mechanical, without losses of motor
-and gear. Slip counts at the rim without lugs; as lugs reach further, s* may be below 0. Where P
-stays below W sin θ the rover cannot climb and these are NaN.
+ω = v/(r_s (1 − s*)), or v (1 + s*)/r_s for s* < 0, power Σ M_i ω: mechanical, without losses of
+motor and gear. r_s is the radius at which the soil shears, that of the lugs' tips; slip counts
+there, as in the models and in runs. With an exit rule that lets the soil push from behind s* may be
+below 0. Where P stays below W sin θ the rover cannot climb and these are NaN.
 
 Largest slope: root of max_s P(s; N(θ))/W = sin θ, the loads shifting with θ; it ends earlier where
 a wheel lifts off. The soil on the slope is as strong as on the level. Largest step: `statics`, with
@@ -440,7 +441,8 @@ def _wheels(ground: _Ground, loads: np.ndarray, slip: float) -> tuple[WheelMobil
         depth = float(bekker_sinkage(load, r, b, soil)) if sinks else math.nan
         doze = float(ground.bulldozing(k, here["sinkage"]))
         roll = settings.rolling * load
-        rate = settings.speed / r * (1 + at if at < 0 else 1 / (1 - at))
+        shear = ground.models[k].wheel.shear_radius
+        rate = settings.speed / shear * (1 + at if at < 0 else 1 / (1 - at))
         rows.append(
             WheelMobility(
                 name=chassis.names[k],
@@ -467,7 +469,7 @@ def _working_slip(ground: _Ground, loads: np.ndarray, needed: float, level: np.n
     curve = level if ground.settings.slope == 0 else ground.pull(loads, SLIPS)
     slips = SLIPS
     if np.isfinite(curve[0]) and curve[0] >= needed:
-        # slip counts at the rim; lugs reach further, so that a wheel may drive at negative slip
+        # with soil that pushes from behind a wheel may drive at negative slip
         slips = np.linspace(-0.5, 0.0, 26)
         curve = ground.pull(loads, slips)
         crossing = _first_crossing(slips, curve - needed)

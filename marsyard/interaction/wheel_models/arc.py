@@ -21,8 +21,8 @@ n₁ is slip sinkage as Ding et al. (2009) have it. n₂ carries their idea over
 wheel (ours; 0 unless a soil gives it): soil carried aside is lost under the wheel like soil carried
 back. Pavlov's wheel sinks 14 mm rolling straight and 26 mm at 45°; with n₂ the models follow.
 
-Shear displacement of the soil under the rim since it was met, with ρ = v_x/w, w = r ω the speed of
-the rim (ρ = 1 − s driving, 1/(1 + s) braking):
+Shear displacement of the soil under the wheel since it was met, with ρ = v_x/w, w = r_s ω the speed
+of its shearing surface (ρ = 1 − s driving, 1/(1 + s) braking):
 
     j_x = r_s [(θ₁′ − θ) − ρ (sin θ₁′ − sin θ)],   j_y = r_s (v_y/w) (θ₁′ − θ)
 

@@ -9,9 +9,10 @@ carries a load, and the forces there. All arguments may be arrays; they are broa
 
 Any motion is allowed: a wheel that travels backward is the mirror image of one that travels
 forward, at rest all slips count as zero. Slip ratio s = (w − v_x)/max(|w|, |v_x|) in [−1, 1], slip
-angle β = atan(v_y/|v_x|), w = r ω, as everywhere in marsyard. The two do not tell the motion of a
-wheel that travels exactly sideways: v_x = 0 there, and s is 1 for any rim that turns. β = ±90° with
-s = 1 is taken as w = |v_y|, with s < 1 as a rim that stands; `moving` takes the three speeds.
+angle β = atan(v_y/|v_x|), w = r_s ω at the radius where soil shears (the tips of lugs), as in the
+results of runs. The two do not tell the motion of a wheel that travels exactly sideways: v_x = 0
+there, and s is 1 for any rim that turns. β = ±90° with s = 1 is taken as w = |v_y|, with s < 1 as a
+rim that stands; `moving` takes the three speeds.
 """
 
 from __future__ import annotations
