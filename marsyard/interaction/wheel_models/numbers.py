@@ -3,8 +3,8 @@
 A model is called with the wheel's numbers, the soil's numbers, the model's own coefficients, and
 the motion: sinkage z [m] of the wheel's lowest point (of the rim, without lugs) below the plane of
 the ground, velocity of the centre along and across the wheel (v_x forward, v_y to the left) and
-speed w = r_s ω of the surface that shears the soil, all [m/s]. It answers with forces and moments on
-the wheel at its centre, in the frame x forward, y left, z normal to the ground.
+speed w = r_s ω of the surface that shears the soil, all [m/s]. It answers with forces and moments
+on the wheel at its centre, in the frame x forward, y left, z normal to the ground.
 """
 
 from __future__ import annotations
