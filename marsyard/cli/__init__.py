@@ -19,13 +19,16 @@ from marsyard.errors import InputError
 
 app = typer.Typer(
     name="marsyard",
-    help="A virtual Mars Yard: planetary rovers on hard ground, with physics you can trust.\n\n"
+    help="A virtual Mars Yard: planetary rovers on hard ground and soil, with physics you can "
+    "trust.\n\n"
     "First steps:\n\n"
     "  marsyard list                      what is there\n\n"
     "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"
     "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
     "  marsyard view runs/rt0448-test-1   watch it in the browser\n\n"
     "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
+    "  marsyard run control/goal          plan a way on sand and drive it\n\n"
+    "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
     "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
     "  marsyard identify tests.csv        soil parameters from measured wheels",
     no_args_is_help=True,
