@@ -36,7 +36,7 @@ from marsyard.interaction.soil_contact.arrays import (
     Soils,
     make_patch,
 )
-from marsyard.interaction.wheel_models import MODELS, Wheel, WheelModel
+from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
 from marsyard.interaction.wheel_models.on_terrain import WheelLaws, make_laws
 from marsyard.robot import Robot
 from marsyard.scenario.schema import Interaction, Scenario
@@ -384,6 +384,8 @@ def _wheel_laws(
     for b, (name, w) in enumerate(robot.wheels.items()):
         lugs = 0.0 if w.grousers is None else w.grousers.height
         rule = law.exit or w.exit
+        if rule is None and law.model == "rigid_slip":
+            rule = Exit("angle", 0.0)  # no soil: it asks for none
         if rule is None:
             raise InputError(
                 f"interaction.wheel.exit: wheel {name} of the robot has no exit rule of its own; "

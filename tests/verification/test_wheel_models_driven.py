@@ -213,6 +213,9 @@ def test_an_exit_rule_must_come_from_the_scenario_or_the_rover():
     Simulation(rover(soil=SAND, interaction={"wheel": {"model": "ding"}}))
     with pytest.raises(InputError, match="exit"):
         Simulation(rig(**{"ground.0.soil": SAND, "interaction": {"wheel": {"model": "ding"}}}))
+    # there is no soil in rigid_slip
+    hard = {"wheel": {"model": "rigid_slip", "coefficients": {"friction": 0.6}}}
+    Simulation(rig(**{"ground.0.soil": SAND, "interaction": hard}))
 
 
 def test_missing_coefficients_are_named():
