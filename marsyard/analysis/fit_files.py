@@ -183,10 +183,7 @@ def _extra(fit: Fit) -> dict[str, Any]:
 def _points(fit: Fit) -> str:
     """Operating points, measured, computed at start and fitted, SI."""
     data = fit.data
-    columns: dict[str, np.ndarray] = {
-        "radius_m": data.radius, "width_m": data.width, "lug_height_m": data.lug_height,
-        "load_n": data.load, "slip": data.slip, "slip_angle_rad": data.slip_angle,
-    }  # fmt: skip
+    columns = data.points()
     for q in data.quantities:
         columns[f"{q}_measured"] = data.measured[q]
         columns[f"{q}_start"] = fit.computed_start[q]

@@ -61,6 +61,13 @@ class WheelData:
         if n == 0:
             raise InputError(f"{self.name}: there are no rows")
 
+    def points(self) -> dict[str, np.ndarray]:
+        """The operating points as columns of a table, SI, the units in their names."""
+        return {
+            "radius_m": self.radius, "width_m": self.width, "lug_height_m": self.lug_height,
+            "load_n": self.load, "slip": self.slip, "slip_angle_rad": self.slip_angle,
+        }  # fmt: skip
+
     def __len__(self) -> int:
         return len(self.slip)
 

@@ -173,10 +173,7 @@ def _write_table(path: Path, result: WheelComparison) -> None:
 
 
 def _write_points(writer: object, result: WheelComparison, data: WheelData) -> None:
-    columns: dict[str, np.ndarray] = {
-        "radius_m": data.radius, "width_m": data.width, "lug_height_m": data.lug_height,
-        "load_n": data.load, "slip": data.slip, "slip_angle_rad": data.slip_angle,
-    }  # fmt: skip
+    columns = data.points()
     for q in data.quantities:
         columns[f"{q}_measured"] = data.measured[q]
         for c in result.candidates:

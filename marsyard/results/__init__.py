@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from marsyard.results._sheet import FigureFile
     from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
     from marsyard.results.dataset import Line, lines, names, open_results, save, series
-    from marsyard.results.ground_figures import draw_rut_map, draw_section, draw_stress
     from marsyard.results.ground_file import Ground, ground_of, load_ground, save_ground
+    from marsyard.results.ground_section import draw_section
+    from marsyard.results.ground_stress import draw_stress
     from marsyard.results.plots import default_figures, draw, draw_track, save_figures
     from marsyard.results.replay import (
         GroundMesh,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         serve,
     )
     from marsyard.results.report import check_table, write_report
+    from marsyard.results.rut_map import draw_rut_map
     from marsyard.results.soil_figures import draw_soils, soil_canvas
     from marsyard.results.soil_report import WheelMean, wheel_means, wheel_table
 
@@ -42,10 +44,10 @@ _HOME = {
     "check_table": "report",
     "default_figures": "plots",
     "draw": "plots",
-    "draw_rut_map": "ground_figures",
-    "draw_section": "ground_figures",
+    "draw_rut_map": "rut_map",
+    "draw_section": "ground_section",
     "draw_soils": "soil_figures",
-    "draw_stress": "ground_figures",
+    "draw_stress": "ground_stress",
     "draw_track": "plots",
     "evaluate": "checks",
     "evaluate_all": "checks",

@@ -210,7 +210,7 @@ def soil_colours(soil: np.ndarray) -> np.ndarray:
 
 def change_colours(change: np.ndarray, soil: np.ndarray, scale: float) -> np.ndarray:
     """Blue for lower, red for higher, the soil's own colour for unchanged, sRGB from 0 to 1."""
-    from marsyard.results.ground_figures import rut_colours
+    from marsyard.results.rut_map import rut_colours
 
     colours = rut_colours()(np.clip(0.5 + 0.5 * change / scale, 0.0, 1.0))[..., :3]
     strength = np.clip(np.abs(change) / scale / 0.15, 0.0, 1.0)[..., None]

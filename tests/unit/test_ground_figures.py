@@ -7,15 +7,10 @@ import pytest
 from synthetic import WHEELS, Slope, ground_data, soil_dataset
 
 from marsyard.results import Ground, default_figures, save_figures
-from marsyard.results.ground_figures import (
-    _crossings,
-    draw_all,
-    draw_section,
-    energy_terms,
-    find_section,
-    hillshade,
-    mean_stress,
-)
+from marsyard.results.ground_figures import draw_all, energy_terms
+from marsyard.results.ground_section import _crossings, draw_section, find_section
+from marsyard.results.ground_stress import mean_stress
+from marsyard.results.rut_map import hillshade
 from marsyard.scenario.report_schema import GroundFigures, Section
 
 
