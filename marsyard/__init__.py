@@ -10,8 +10,9 @@ Names load when first used, so that importing marsyard is quick.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.comparison import Comparison, WheelComparison, compare, compare_wheel
@@ -58,12 +59,4 @@ __all__ = [
     "run",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"marsyard.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'marsyard' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

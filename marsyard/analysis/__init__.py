@@ -7,8 +7,9 @@ fit = identify(read_wheel_data("wheel.csv"), "wong_reece", free=["phi", "K", "k"
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.analysis.fit import Fit
@@ -25,9 +26,4 @@ _HOME = {
     "read_wheel_data": "wheel_files",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        home = import_module(f"marsyard.analysis.{_HOME[name]}")
-        return getattr(home, name)
-    raise AttributeError(f"module 'marsyard.analysis' has no attribute '{name}'")
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

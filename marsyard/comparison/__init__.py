@@ -6,8 +6,9 @@ load when first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.comparison.laws import LAWS, Law, Variant, parse_variant, variants_of
@@ -40,12 +41,4 @@ __all__ = [
     "variants_of",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"marsyard.comparison.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'marsyard.comparison' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

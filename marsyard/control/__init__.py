@@ -5,8 +5,7 @@ Names load when first used; the compiled language of torque laws is `marsyard.co
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from marsyard._lazy import lazy_names
 
 _HOME = {
     "CostMap": "planner",
@@ -46,12 +45,4 @@ _HOME = {
 
 __all__ = list(_HOME)
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"marsyard.control.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'marsyard.control' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -5,8 +5,9 @@ Names load when first used, so that importing this package brings neither matplo
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.results._sheet import FigureFile
@@ -110,12 +111,4 @@ __all__ = [
     "write_report",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"marsyard.results.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'marsyard.results' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(__name__, _HOME)
