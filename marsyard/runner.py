@@ -167,7 +167,14 @@ def simulate(
     }
     if folder is not None:
         say("drawing figures and writing the report …")
-        _write(folder, simulation, scenario, data, ground, checks, info)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            _write(folder, simulation, scenario, data, ground, checks, info)
+        said = [str(w.message) for w in caught]
+        left_out = tuple(text for text in said if text.startswith("figure "))
+        for text in left_out:
+            say(f"warning: {text}")
+        heard += left_out
     return Run(name, scenario, data, checks, folder, info, stopped, heard, ground=ground)
 
 

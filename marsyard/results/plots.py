@@ -6,6 +6,7 @@ pair that does the same can still be told apart.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,15 +71,21 @@ def save_figures(
 ) -> list[FigureFile]:
     """Draw the figures (the default ones where there are none) and the track as PNG files.
 
+    What a figure asks for and the data set does not have is left out, with a warning.
+
     With a `ground` also those of the soil, as far as `ground_figures` wants them.
     """
     folder = Path(folder)
-    saved = []
-    for index, figure in enumerate(figures or default_figures(ds), 1):
-        path = folder / f"{index:02d}-{slug(figure.title)}.png"
-        saved.append(
-            FigureFile(figure.title, _caption(figure), save_png(draw(ds, figure), path, dpi))
-        )
+    saved: list[FigureFile] = []
+    for figure in figures or default_figures(ds):
+        there, missing = _drawable(ds, figure)
+        for text in missing:
+            warnings.warn(f"figure '{figure.title}': {text}", stacklevel=2)
+        if there is None:
+            continue
+        path = folder / f"{len(saved) + 1:02d}-{slug(figure.title)}.png"
+        caption = " ".join([_caption(there), *(f"Left out: {text}" for text in missing)]).strip()
+        saved.append(FigureFile(figure.title, caption, save_png(draw(ds, there), path, dpi)))
     if _travelled(ds):
         path = folder / f"{len(saved) + 1:02d}-track.png"
         caption = "Path of the base and the wheels' contact points, from above and from the side."
@@ -91,6 +98,27 @@ def save_figures(
             path = folder / f"{len(saved) + 1:02d}-{slug(title)}.png"
             saved.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
     return saved
+
+
+def _drawable(ds: xr.Dataset, figure: Figure) -> tuple[Figure | None, list[str]]:
+    """The figure with what the data set has of it, none if nothing, and what is missing."""
+    missing: list[str] = []
+
+    def there(name: str) -> bool:
+        try:
+            lines(ds, name)
+        except InputError as error:
+            missing.append(str(error))
+            return False
+        return True
+
+    if figure.against is not None and not there(figure.against):
+        return None, missing
+    panels = [tuple(name for name in wanted if there(name)) for wanted in figure.panels]
+    panels = [names for names in panels if names]
+    if missing and not panels:
+        return None, missing
+    return figure.model_copy(update={"panels": tuple(panels)}), missing
 
 
 def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:

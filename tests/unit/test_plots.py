@@ -211,3 +211,18 @@ def test_against_keeps_the_colours_of_the_wheels_and_cuts_time(ds):
 def test_against_several_curves_is_refused(ds):
     with pytest.raises(InputError, match="against 'wheel_rate' is several curves"):
         draw(ds, Figure(title="t", panels=(("speed",),), against="wheel_rate"))
+
+
+def test_what_the_data_do_not_have_is_left_out_and_said(ds, tmp_path):
+    figures = [
+        Figure(title="All", panels=(("no_such.y",), ("no_such",))),
+        Figure(title="Some", panels=(("speed", "no_such"), ("gap",), ("no_such.x",))),
+        Figure(title="Over", panels=(("speed",),), against="no_such"),
+    ]
+    with pytest.warns(UserWarning, match="no variable 'no_such'") as told:
+        saved = save_figures(ds, figures, tmp_path)
+    assert [f.title for f in saved if f.title in ("All", "Some", "Over")] == ["Some"]
+    assert "Left out: no variable 'no_such'" in saved[0].caption
+    assert {str(w.message).split("'")[1] for w in told} == {"All", "Some", "Over"}
+    # numbered without gaps
+    assert sorted(p.name[:2] for p in tmp_path.glob("*.png"))[:2] == ["01", "02"]
