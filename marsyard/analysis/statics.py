@@ -153,7 +153,7 @@ def chassis_of(robot: Robot) -> Chassis:
         centres=centres - base.xpos,
         radius=radius,
         width=np.array([w.width for w in robot.wheels.values()]),
-        lug=np.array([w.grousers.height if w.grousers else 0.0 for w in robot.wheels.values()]),
+        lug=np.array([w.lug_height for w in robot.wheels.values()]),
         mass=float(model.body_subtreemass[0]),
         com=data.subtree_com[0] - base.xpos,
         weight=_weights(model),

@@ -236,7 +236,7 @@ def _tip(wheel: Any, scenario: Scenario) -> float:
     """Radius of a wheel to the tips of its grousers [m]."""
     radius = scenario.robot.wheel.radius or wheel.radius
     change = scenario.robot.wheel.grousers
-    lugs = wheel.grousers.height if wheel.grousers else 0.0
+    lugs = wheel.lug_height
     if change is not None:
         lugs = 0.0 if change == "none" else change.height
     return float(radius + lugs)

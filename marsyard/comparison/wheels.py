@@ -281,7 +281,7 @@ def _wheel_of(what: str, base: dict[str, Any]) -> tuple[str, list[str]]:
             raise InputError(f"{what}: has no wheels")
         name, own = next(iter(robot.wheels.items()))
         sizes = {"radius": own.radius, "width": own.width,
-                 "lug_height": own.grousers.height if own.grousers else 0.0}  # fmt: skip
+                 "lug_height": own.lug_height}  # fmt: skip
         for key, value in sizes.items():
             base.setdefault(key, value)
         if own.exit is not None:

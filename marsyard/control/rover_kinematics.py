@@ -58,7 +58,7 @@ class RoverKinematics:
         self.data = mujoco.MjData(self.model)
         self.wheels = tuple(self.robot.wheels)
         specs: list[Wheel] = list(self.robot.wheels.values())
-        tips = [w.grousers.height if grousers and w.grousers else 0.0 for w in specs]
+        tips = [w.lug_height if grousers else 0.0 for w in specs]
         self.radius = np.array([w.radius for w in specs]) + tips
         self.width = np.array([w.width for w in specs])
         self.joints = tuple(

@@ -53,6 +53,11 @@ class Wheel(BaseModel):
     grousers: Grousers | None = None
     exit: Exit | None = None
 
+    @property
+    def lug_height(self) -> float:
+        """Height of the grousers [m], 0 for a smooth wheel."""
+        return 0.0 if self.grousers is None else self.grousers.height
+
     @model_validator(mode="after")
     def _fits_together(self) -> Wheel:
         half = self.width / 2

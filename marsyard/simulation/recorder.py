@@ -191,8 +191,7 @@ def _add_slip(s: Simulation, ds: xr.Dataset, add: Any) -> None:
 
 def _add_sizes(s: Simulation, ds: xr.Dataset) -> None:
     """Sizes of the wheels, which do not change."""
-    wheels = s.world.robot.wheels.values()
-    lugs = [0.0 if w.grousers is None else w.grousers.height for w in wheels]
+    lugs = [w.lug_height for w in s.world.robot.wheels.values()]
     for name, values, text in (
         ("wheel_radius", s._wheels.radius, "radius of the wheel, without grousers"),
         ("wheel_width", 2.0 * s._wheels.width, "width of the wheel"),

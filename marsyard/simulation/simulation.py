@@ -256,10 +256,9 @@ class Simulation:
     def restore(self, state: State) -> None:
         """Go to a state of this world; records written later than it are dropped."""
         own = self._state_arrays()
-        for name, array in own.items():
-            if name not in state.arrays or state.arrays[name].shape != array.shape:
-                raise InputError(f"restore: '{name}' of the saved state does not fit this world")
+        state.must_fit(own)
         if self.drive is not None:
+            state.must_fit(self.drive.state())
             self.drive.check(state.arrays)
         if self._soil is not None:
             if "soil_tile" not in state.arrays:
@@ -348,7 +347,7 @@ class Simulation:
         )  # fmt: skip
         # where a wheel shears soil, and where it carries: the soil contact model's wheels are
         # drums through the tips of their grousers, wheel models carry with the rim
-        lugs = np.array([w.grousers.height if w.grousers and world.soil else 0.0 for w in wheels])
+        lugs = np.array([w.lug_height if world.soil else 0.0 for w in wheels])
         model = scenario.interaction.wheel
         self._slip_radius = self._wheels.radius + lugs * (model.shear_share if model else 1.0)
         self._carrying_radius = self._wheels.radius + (0.0 if model else lugs)

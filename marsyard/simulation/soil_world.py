@@ -382,7 +382,6 @@ def _wheel_laws(
     assert law is not None
     mean = {"mean_load": weight / len(robot.wheels)} if law.model == "ding" and weight > 0 else {}
     for b, (name, w) in enumerate(robot.wheels.items()):
-        lugs = 0.0 if w.grousers is None else w.grousers.height
         rule = law.exit or w.exit
         if rule is None and law.model == "rigid_slip":
             rule = Exit("angle", 0.0)  # no soil: it asks for none
@@ -391,7 +390,7 @@ def _wheel_laws(
                 f"interaction.wheel.exit: wheel {name} of the robot has no exit rule of its own; "
                 "give one, e.g. {rule: height, value: 0.9}"
             )
-        wheel = Wheel(w.radius, w.width, rule, lugs, law.shear_share, law.lug_share)
+        wheel = Wheel(w.radius, w.width, rule, w.lug_height, law.shear_share, law.lug_share)
         laws.model[b] = MODELS[law.model][0]
         laws.wheel[b] = wheel.numbers()
         for s, soil in enumerate(soils):
@@ -412,8 +411,7 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[_Bod
     out = []
     for k, (name, w) in enumerate(robot.wheels.items()):
         kind = shape or w.shape
-        lugs = 0.0 if w.grousers is None else w.grousers.height
-        radius = w.radius + lugs
+        radius = w.radius + w.lug_height
         half, rounding, crown = w.width / 2, w.fillet, w.crown or 0.0
         if kind == "torus":
             rounding, half = w.width / 2, w.width / 2
@@ -431,7 +429,7 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[_Bod
                 (radius, half, rounding, crown),
                 math.hypot(radius, half),
                 2 * half,
-                lugs,
+                w.lug_height,
                 np.zeros((0, 9)),
                 f"wheel {name}",
             )  # fmt: skip

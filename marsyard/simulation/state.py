@@ -29,6 +29,12 @@ class State:
         """Steps done since the start."""
         return int(self.arrays["counters"][0])
 
+    def must_fit(self, own: Mapping[str, np.ndarray]) -> None:
+        """Refuse, in one sentence, a state without these arrays or with others of their names."""
+        for name, array in own.items():
+            if name not in self.arrays or self.arrays[name].shape != array.shape:
+                raise InputError(f"restore: '{name}' of the saved state does not fit this world")
+
     def hash(self) -> str:
         """SHA-256 of names, types, shapes and bytes of all arrays."""
         digest = hashlib.sha256()
