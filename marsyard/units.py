@@ -118,6 +118,8 @@ def _typed(dimension: str) -> Any:
 Length = _typed("length")
 Angle = _typed("angle")
 Time = _typed("time")
+Mass = _typed("mass")
+Force = _typed("force")
 Speed = _typed("speed")
 AngularSpeed = _typed("angular_speed")
 Acceleration = _typed("acceleration")

@@ -1,5 +1,20 @@
 """What moves: robots as MJCF models with roles."""
 
-from marsyard.robot.robot import Grousers, Robot, Wheel, load_robot
+from marsyard.robot.loops import BallLoop, GearLoop, HingeLoop, Loop, WeldLoop
+from marsyard.robot.organs import Foot, Grousers, Roller, Track, Wheel
+from marsyard.robot.robot import Robot, load_robot
 
-__all__ = ["Grousers", "Robot", "Wheel", "load_robot"]
+__all__ = [
+    "BallLoop",
+    "Foot",
+    "GearLoop",
+    "Grousers",
+    "HingeLoop",
+    "Loop",
+    "Robot",
+    "Roller",
+    "Track",
+    "WeldLoop",
+    "Wheel",
+    "load_robot",
+]

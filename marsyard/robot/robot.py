@@ -1,75 +1,22 @@
 """A robot: an MJCF model with roles.
 
-`robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`, `wheels`
-(body, joint, radius [m], width [m], shape; optionally fillet [m], crown [m], grousers, exit),
-`roles` (named groups of joints: drives, steering, passive, …). A bare MJCF file is a robot
-without roles.
+`robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`; the
+locomotion organs `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); and `roles`,
+named groups of joints (drives, steering, passive, …). A bare MJCF file is a robot without roles.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import mujoco
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
-from marsyard.exit_rule import Exit
-from marsyard.units import Length
-
-
-class Grousers(BaseModel):
-    """Straight bars across the tread: how many, and their height and thickness [m].
-
-    They stand out of the wheel's radius by their height and are evenly spaced.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    count: Annotated[int, Field(ge=1)]
-    height: Annotated[Length, Field(gt=0)]
-    thickness: Annotated[Length, Field(gt=0)]
-
-
-class Wheel(BaseModel):
-    """A wheel: the body that turns, its joint and its shape.
-
-    radius [m]: rolling radius. width [m]: of a cylinder; for a torus twice the tread's own radius.
-    fillet [m]: radius of the tread's rounded edges, 0 for a sharp cylinder.
-    crown [m]: radius of the tread's curvature across the wheel, none for a flat tread.
-    grousers: none for a smooth wheel.
-    exit: where soil leaves the tread; wheel models need it, all else does not.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    body: str
-    joint: str
-    radius: Annotated[Length, Field(gt=0)]
-    width: Annotated[Length, Field(gt=0)]
-    shape: Literal["sphere", "disc", "cylinder", "torus"]
-    fillet: Annotated[Length, Field(ge=0)] = 0.0
-    crown: Annotated[Length, Field(gt=0)] | None = None
-    grousers: Grousers | None = None
-    exit: Exit | None = None
-
-    @property
-    def lug_height(self) -> float:
-        """Height of the grousers [m], 0 for a smooth wheel."""
-        return 0.0 if self.grousers is None else self.grousers.height
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Wheel:
-        half = self.width / 2
-        if self.fillet > half:
-            raise ValueError(f"fillet = {self.fillet:g} m: at most half the width, {half:g} m")
-        if self.crown is not None and self.crown < half:
-            raise ValueError(f"crown = {self.crown:g} m: at least half the width, {half:g} m")
-        if self.grousers is not None and self.grousers.height >= self.radius:
-            raise ValueError(
-                f"grousers.height = {self.grousers.height:g} m: below the radius, {self.radius:g} m"
-            )
-        return self
+from marsyard.robot.loops import Loop, add_loops
+from marsyard.robot.organs import Foot, Track, Wheel
 
 
 class Robot(BaseModel):
@@ -82,17 +29,22 @@ class Robot(BaseModel):
     model: Path
     base: str | None = None
     wheels: dict[str, Wheel] = {}
+    feet: dict[str, Foot] = {}
+    tracks: dict[str, Track] = {}
+    loops: dict[str, Loop] = {}
     roles: dict[str, tuple[str, ...]] = {}
     numbers: dict[str, dict[str, Any]] = {}
     sources: tuple[str, ...] = ()
 
     def spec(self) -> mujoco.MjSpec:
-        """A fresh, editable MuJoCo specification of the model."""
+        """A fresh, editable MuJoCo specification of the model, with its loops closed."""
         try:
-            return mujoco.MjSpec.from_file(str(self.model))
+            spec = mujoco.MjSpec.from_file(str(self.model))
         except (ValueError, OSError) as error:
             first = " ".join(str(error).split())
             raise InputError(f"{self.model.name}: MuJoCo cannot read the model ({first})") from None
+        add_loops(spec, self.loops, self.name)
+        return spec
 
     def joints_of(self, group: str | tuple[str, ...], joints: list[str], field: str) -> list[str]:
         """The joints that a role, a joint's name or a list of names stands for."""

@@ -274,6 +274,11 @@ def _check_roles(spec: mujoco.MjSpec, robot: Robot) -> None:
     for key, wheel in robot.wheels.items():
         known(wheel.body, bodies, f"wheels.{key}.body")
         known(wheel.joint, joints, f"wheels.{key}.joint")
+    for key, foot in robot.feet.items():
+        known(foot.body, bodies, f"feet.{key}.body")
+    for key, track in robot.tracks.items():
+        known(track.body, bodies, f"tracks.{key}.body")
+        known(track.joint, joints, f"tracks.{key}.joint")
     for role, members in robot.roles.items():
         for joint in members:
             known(joint, joints, f"roles.{role}")
