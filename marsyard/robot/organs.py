@@ -9,10 +9,10 @@ with its own speed
 
     v_b = r_s ω_s   [m/s]
 
-r_s [m] pitch radius of the sprocket, ω_s [rad/s] the rate of its joint; a positive rate drives
-forwards (the lower run moves backwards against the frame). The pull of the ground on the belt thus
-turns the sprocket, and nothing else: the belt does not stretch and does not slip on the sprocket.
-Its `tension` [N] keeps the lower run between two road wheels from giving way: see
+r_s [m] pitch radius (sprocket and half the belt), ω_s [rad/s] the rate of its joint; a positive
+rate drives forwards (the lower run moves backwards against the frame). The pull of the ground on
+the belt thus turns the sprocket, and nothing else: the belt does not stretch and does not slip on
+the sprocket. Its `tension` [N] keeps the lower run between two road wheels from giving way: see
 `interaction.track_belt`.
 """
 
@@ -126,6 +126,11 @@ class Track(BaseModel):
     thickness: Annotated[Length, Field(ge=0)] = 0.0
     tension: Annotated[Force, Field(ge=0)] = 0.0
     mass: Annotated[Mass, Field(ge=0)] = 0.0
+
+    @property
+    def pitch_radius(self) -> float:
+        """r_s: way of the belt's middle per turn of the sprocket by one radian [m]."""
+        return self.sprocket.radius + self.thickness / 2
 
     @property
     def rollers(self) -> tuple[Roller, ...]:

@@ -43,6 +43,8 @@ class Robot(BaseModel):
         except (ValueError, OSError) as error:
             first = " ".join(str(error).split())
             raise InputError(f"{self.model.name}: MuJoCo cannot read the model ({first})") from None
+        for k, joint in enumerate(spec.joints):
+            joint.name = joint.name or f"joint{k}"
         add_loops(spec, self.loops, self.name)
         return spec
 

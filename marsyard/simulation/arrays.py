@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marsyard.simulation.body_shapes import BodyShapes
+from marsyard.simulation.inertia import Tree
 
 Array = np.ndarray
 
@@ -39,6 +40,10 @@ class Model(NamedTuple):
     joint_dof: Array  # int64[njoint]
     between: int  # number of the law for contacts between bodies
     smooth: bool  # step with mj_step instead of Moreau-Jean
+    has_loops: bool  # loop closures
+    tree: Tree
+    body_organ: Array  # int64[nbody], number of the foot, or −1
+    organ_body: Array  # int64[organ], bodies of feet, then of tracks
 
 
 class Data(NamedTuple):
@@ -78,6 +83,11 @@ class Wheels(NamedTuple):
     radius: Array  # float64 [m]
     width: Array  # float64 [m]
     shapes: BodyShapes  # colliding shapes of other bodies, for mesh grounds
+    parts: BodyShapes  # further discs of conical wheels, rollers of tracks, on every ground
+    part_wheel: Array  # int64, wheel they belong to, or −1
+    part_organ: Array  # int64, track they belong to among the organs, or −1
+    part_dof: Array  # int64, degree of freedom that moves the belt, or −1
+    part_radius: Array  # float64, belt speed per rate of it [m]
     meshes: Array  # int64, table of the mesh grounds alone
     mesh_surface: Array  # int64, their numbers among all surfaces
 
@@ -130,6 +140,10 @@ class Commands(NamedTuple):
     servo_full: Array  # float64[njoint], −1, 1 while at the limit, else 0
     servo_lag: Array  # float64[njoint], angle by which the joint is behind [rad]
     manual: Array  # float64[nv], set by hand from Python, added to the laws
+    plan: Array  # float64[rows, njoint], angles to follow, in equal steps of time
+    plan_at: Array  # int64[3], step of the first row, steps between rows, rows in use
+    plan_gain: Array  # float64[njoint], 0 = the joint has no plan
+    plan_limit: Array  # float64[njoint]
     motor_most: Array  # float64[njoint], torque that current and gear allow, infinite if no motor
     motor_brake: Array  # float64[njoint], the same while the load drives the motor
     motor_stall: Array  # float64[njoint], torque that the voltage allows at rest
@@ -145,6 +159,9 @@ class Contacts(NamedTuple):
     body1: Array
     body2: Array
     wheel: Array  # number of the wheel or -1
+    organ: Array  # number of the foot or track, or -1
+    belt: Array  # degree of freedom that moves the surface of body2 along itself, or -1
+    belt_radius: Array  # float64[c], speed of that motion per rate [m]
     surface: Array  # number of the ground surface; the last law's number between bodies
     point: Array  # float64[c, 3]
     frame: Array  # float64[c, 3, 3], rows: normal into body2, first and second tangent
@@ -162,7 +179,10 @@ class Contacts(NamedTuple):
     u: Array
     work: Array
     bilateral: Array  # float64[e], right-hand side
-    bilateral_gram: Array  # float64[e, e]
+    bilateral_gram: Array  # float64[e, e], lower triangle
+    bilateral_factor: Array  # float64[e, e]
+    bilateral_pivot: Array  # float64[e]
+    bilateral_order: Array  # int64[e]
     bilateral_impulse: Array  # float64[e]
     coupling: Array  # float64[e, 3c + 1]
     old_key: Array
@@ -204,6 +224,7 @@ class Sums(NamedTuple):
     point: Array  # float64[wheel, 3], last contact point [m], NaN if open
     reaction: Array  # float64[nv]
     other: Array  # float64[3], on bodies that are no wheels, from the ground [N·s]
+    organ: Array  # float64[organ, 3], on feet and tracks, from the ground [N·s]
     work: Array  # float64[1], of the motors [J]
     stats: Array  # float64[6], as Work.stats, largest or added up
 
@@ -234,6 +255,8 @@ class Records(NamedTuple):
     wheel_axis: Array
     wheel_velocity: Array
     tether_length: Array
+    organ: Array
+    organ_position: Array
     soil_sums: Array
     soil_total: Array
     stress: Array

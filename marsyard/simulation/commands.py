@@ -23,7 +23,7 @@ import numpy as np
 from marsyard.control.expression import CONST, STACK, compile_expression
 from marsyard.control.names import STATE_NAMES
 from marsyard.errors import InputError, suggest
-from marsyard.scenario.schema import Scenario, SpeedLaw
+from marsyard.scenario.schema import Run, Scenario, SpeedLaw, whole_ratio
 from marsyard.simulation import arrays
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from marsyard.simulation.world import World
 
 _FOREVER = 2**62
+#: rows that a plan may have
+PLAN_ROWS = 2048
 #: of a speed held by hand: an ideal motor [N·m·s/rad]
 _GAIN = 1e5
 
@@ -85,6 +87,8 @@ def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
         servo_speed=np.zeros(n), servo_gain=np.zeros(n), servo_limit=np.zeros(n),
         servo_full=np.zeros(n), servo_lag=np.zeros(n),
         manual=np.zeros(world.model.nv),
+        plan=np.zeros((PLAN_ROWS, n)), plan_at=np.array([0, 1, 0], np.int64),
+        plan_gain=np.zeros(n), plan_limit=np.full(n, np.inf),
         motor_most=most, motor_brake=brake, motor_stall=stall, motor_droop=droop, motor_back=back,
         motor_line=np.zeros(n),
     )  # fmt: skip
@@ -117,6 +121,55 @@ def _motor_limits(scenario: Scenario, world: World) -> tuple[np.ndarray, ...]:
             stall[j] = per_ampere * motor.voltage_max / motor.resistance
             droop[j] = per_ampere * motor.gear * motor.constant / motor.resistance
     return most, brake, stall, droop, back
+
+
+class Plan(NamedTuple):
+    """Angles for joints to follow: `angles`[k, j] is that of `joints`[j] at start + k · period.
+
+    Between its rows a plan is straight; before the first and after the last the joints hold. A
+    joint follows by the same implicit motor as a speed law, with the plan's own rate and the angle
+    by which it is behind. Angles are not wrapped: a wheel turns on and on. Joints of an earlier
+    plan that are not in this one are let go.
+    """
+
+    joints: tuple[str, ...]
+    period: float  # [s], a whole multiple of the step
+    angles: np.ndarray  # float64[rows, joints] [rad] or [m]
+    start: float | None = None  # [s], none: now
+
+
+def follow(
+    world: World, commands: arrays.Commands, run: Run, plan: Plan, now: int, gain: float,
+    limit: float,
+) -> None:  # fmt: skip
+    """Write a plan into the loop's arrays."""
+    angles = np.asarray(plan.angles, dtype=float)
+    if angles.ndim != 2 or angles.shape[1] != len(plan.joints) or len(angles) == 0:
+        raise InputError(
+            f"plan.angles: has the shape {angles.shape}; (rows, {len(plan.joints)}) is needed, "
+            "a column for each joint"
+        )
+    if len(angles) > PLAN_ROWS:
+        raise InputError(f"plan.angles: {len(angles)} rows; at most {PLAN_ROWS} are allowed")
+    if not np.all(np.isfinite(angles)):
+        raise InputError("plan.angles: has a value that is not a finite number")
+    if not (gain > 0 and limit > 0):
+        raise InputError(f"plan: gain = {gain}, limit = {limit}: must be above 0")
+    try:
+        apart = whole_ratio("plan.period", plan.period, "step", run.step)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    columns = []
+    for name in plan.joints:
+        if name not in world.joints:
+            raise InputError(f"plan: unknown joint '{name}'; {suggest(name, world.joints)}")
+        columns.append(world.joints.index(name))
+    start = now if plan.start is None else _first_step(plan.start, run.step)
+    commands.plan[: len(angles), columns] = angles
+    commands.plan_at[:] = start, apart, len(angles)
+    commands.plan_gain[:] = 0.0
+    commands.plan_gain[columns] = gain
+    commands.plan_limit[columns] = limit
 
 
 class ByHand:

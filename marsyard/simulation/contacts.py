@@ -46,12 +46,14 @@ def wheel_frame(normal, axis, frame):
 
 
 @kernel
-def keep_near(contacts, n, i, key, body, wheel, surface, axis):
+def keep_near(contacts, n, i, key, body, wheel, organ, surface, axis):
     """Near contact i becomes contact n; it acts on the body's surface, not on the ground's."""
     contacts.key[n] = key << 48 ^ contacts.near_feature[i]
     contacts.body1[n] = 0
     contacts.body2[n] = body
     contacts.wheel[n] = wheel
+    contacts.organ[n] = organ
+    contacts.belt[n] = -1
     contacts.surface[n] = surface
     contacts.gap[n] = contacts.near_gap[i]
     for k in range(3):
@@ -59,6 +61,20 @@ def keep_near(contacts, n, i, key, body, wheel, surface, axis):
             contacts.near_point[i, k] + contacts.near_gap[i] * contacts.near_normal[i, k]
         )
     wheel_frame(contacts.near_normal[i], axis, contacts.frame[n])
+
+
+@kernel
+def place_part(data, parts, i, place):
+    """Centre and axis of shape i of `parts` in the world, into `place`."""
+    body = parts.body[i]
+    for k in range(3):
+        centre = data.xpos[body, k]
+        axis = 0.0
+        for a in range(3):
+            centre += data.xmat[body, 3 * k + a] * parts.position[i, a]
+            axis += data.xmat[body, 3 * k + a] * parts.axis[i, a]
+        place[0, k] = centre
+        place[1, k] = axis
 
 
 @kernel
@@ -76,20 +92,31 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             return -1
         for i in range(count):
             surface = contacts.near_surface[i]
-            keep_near(contacts, n, i, w + 1, wheels.body[w], w, surface, axis)
+            keep_near(contacts, n, i, w + 1, wheels.body[w], w, -1, surface, axis)
+            n += 1
+    # the other discs of conical wheels, and tracks
+    parts = wheels.parts
+    for i in range(parts.body.shape[0]):
+        body = parts.body[i]
+        place_part(data, parts, i, contacts.place)
+        axis = contacts.place[1]
+        count = near_contacts(
+            F.contacts, parts, i, contacts.place[0], axis, ground, margin, contacts
+        )
+        if n + count > capacity:
+            return -1
+        for j in range(count):
+            surface = contacts.near_surface[j]
+            w, organ = wheels.part_wheel[i], wheels.part_organ[i]
+            keep_near(contacts, n, j, i + 8192, body, w, organ, surface, axis)
+            contacts.belt[n] = wheels.part_dof[i]
+            contacts.belt_radius[n] = wheels.part_radius[i]
             n += 1
     # other bodies on meshes
     shapes = wheels.shapes
     for i in range(shapes.body.shape[0]):
         body = shapes.body[i]
-        for k in range(3):
-            centre_k = data.xpos[body, k]
-            axis_k = 0.0
-            for a in range(3):
-                centre_k += data.xmat[body, 3 * k + a] * shapes.position[i, a]
-                axis_k += data.xmat[body, 3 * k + a] * shapes.axis[i, a]
-            contacts.place[0, k] = centre_k
-            contacts.place[1, k] = axis_k
+        place_part(data, shapes, i, contacts.place)
         axis = contacts.place[1]
         count = near_contacts(
             F.contacts, shapes, i, contacts.place[0], axis, wheels.meshes, margin, contacts
@@ -98,7 +125,8 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             return -1
         for j in range(count):
             surface = wheels.mesh_surface[contacts.near_surface[j]]
-            keep_near(contacts, n, j, i + 4096, body, -1, surface, axis)
+            organ = model.body_organ[body]
+            keep_near(contacts, n, j, i + 4096, body, -1, organ, surface, axis)
             n += 1
     # other bodies by MuJoCo's shapes
     if model.has_collisions:
@@ -127,6 +155,8 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             contacts.body1[n] = b2 if flip else b1
             contacts.body2[n] = b1 if flip else b2
             contacts.wheel[n] = -1
+            contacts.organ[n] = model.body_organ[b1 if flip else b2] if b1 == 0 or flip else -1
+            contacts.belt[n] = -1
             surface = max(model.geom_surface[g1], model.geom_surface[g2])
             contacts.surface[n] = surface if surface >= 0 else model.between
             contacts.gap[n] = read_double(at + O.contact_dist, 0)
@@ -146,7 +176,10 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
 
 @kernel
 def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
-    """rows[first:first+3] = frame · (point Jacobian of body2 − that of body1)."""
+    """rows[first:first+3] = frame · (point Jacobian of body2 − that of body1).
+
+    The surface of a belt moves along itself as well, against the heading.
+    """
     point = contacts.point[c].ctypes.data
     call_mdpppi(F.jac, m, d, jac2.ctypes.data, 0, point, contacts.body2[c])
     if contacts.body1[c] > 0:
@@ -160,6 +193,8 @@ def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
         a, b, e = frame[k, 0], frame[k, 1], frame[k, 2]
         for j in range(nv):
             rows[first + k, j] = a * jac2[0, j] + b * jac2[1, j] + e * jac2[2, j]
+    if contacts.belt[c] >= 0:
+        rows[first + 1, contacts.belt[c]] -= contacts.belt_radius[c]
 
 
 @kernel
@@ -191,6 +226,8 @@ def limit_contacts(O, d, nv, n, contacts):
         contacts.body1[n] = -1
         contacts.body2[n] = -1
         contacts.wheel[n] = -1
+        contacts.organ[n] = -1
+        contacts.belt[n] = -1
         contacts.surface[n] = -1
         contacts.gap[n] = read_double(position, first + i)
         for j in range(nv):

@@ -6,7 +6,8 @@ With rows J = [E; C] (E bilateral, C contacts, three rows each) and the inertia 
 
 where B = E M⁻¹ Eᵀ and G = C M⁻¹ Eᵀ: the bilateral impulses λ are eliminated exactly (Schur
 complement), so that the contact solver sees contacts only. Redundant bilateral rows (a loop closed
-twice) are normal: a pivot of B below 1e-10 of its largest is skipped, its impulse is zero.
+twice, a planar linkage closed in space) are normal: B is factored with the largest pivot first, and
+rows whose pivots are below 1e-10 of the largest depend on the others; their impulse is zero.
 """
 
 from __future__ import annotations
@@ -14,110 +15,132 @@ from __future__ import annotations
 import math
 
 from marsyard.jit import kernel
+from marsyard.simulation.inertia import solve_inertia
 from marsyard.simulation.mujoco_c import call_mdpppi
 
 
 @kernel
-def assemble(F, m, d, nv, bilateral, n, contacts, data, root):
+def assemble(F, m, d, model, bilateral, n, contacts, data, root):
     """Delassus matrix of n active contacts whose rows follow `bilateral` rows in contacts.rows.
 
     The inertia matrix must be factored. Fills contacts.delassus (before elimination),
     contacts.coupling[:, :3n] = B-side rows and contacts.bilateral_gram.
     """
-    for i in range(nv):
-        root[i] = math.sqrt(data.inverse_pivots[i])
+    nv = model.nv
     count = bilateral + 3 * n
-    if count > 0:
+    half = contacts.half
+    other = half
+    if model.tree.articulated:
+        # no square root there: rows times the inverse against the rows themselves
+        other = contacts.rows
+        for i in range(count):
+            solve_inertia(F, m, d, model, data, half[i], contacts.rows[i])
+    elif count > 0:
+        for i in range(nv):
+            root[i] = math.sqrt(data.inverse_pivots[i])
         call_mdpppi(
             F.solve_inertia_half, m, d, contacts.half.ctypes.data, contacts.rows.ctypes.data,
             root.ctypes.data, count,
         )  # fmt: skip
-    half = contacts.half
     for i in range(3 * n):
         for j in range(i + 1):
             total = 0.0
             for k in range(nv):
-                total += half[bilateral + i, k] * half[bilateral + j, k]
+                total += half[bilateral + i, k] * other[bilateral + j, k]
             contacts.delassus[i, j] = total
             contacts.delassus[j, i] = total
     for i in range(bilateral):
         for j in range(3 * n):
             total = 0.0
             for k in range(nv):
-                total += half[i, k] * half[bilateral + j, k]
+                total += half[i, k] * other[bilateral + j, k]
             contacts.coupling[i, j] = total
         for j in range(i + 1):
             total = 0.0
             for k in range(nv):
-                total += half[i, k] * half[j, k]
+                total += half[i, k] * other[j, k]
             contacts.bilateral_gram[i, j] = total
 
 
 @kernel
+def factor_bilateral(bilateral, contacts):
+    """B = L Lᵀ with the largest pivot first; returns the rank. Rows come in the order
+    contacts.bilateral_order, those beyond the rank depend on the others."""
+    gram, L, order = contacts.bilateral_gram, contacts.bilateral_factor, contacts.bilateral_order
+    largest = 0.0
+    for i in range(bilateral):
+        order[i] = i
+        contacts.bilateral_pivot[i] = gram[i, i]
+        largest = max(largest, gram[i, i])
+    for k in range(bilateral):
+        best = k
+        for i in range(k + 1, bilateral):
+            if contacts.bilateral_pivot[order[i]] > contacts.bilateral_pivot[order[best]]:
+                best = i
+        row = order[best]
+        order[best] = order[k]
+        order[k] = row
+        pivot = contacts.bilateral_pivot[row]
+        if not pivot > 1e-10 * largest:
+            return k
+        L[row, k] = math.sqrt(pivot)
+        for i in range(k + 1, bilateral):
+            other = order[i]
+            total = gram[max(row, other), min(row, other)]
+            for j in range(k):
+                total -= L[row, j] * L[other, j]
+            L[other, k] = total / L[row, k]
+            contacts.bilateral_pivot[other] -= L[other, k] * L[other, k]
+    return bilateral
+
+
+@kernel
 def eliminate(bilateral, n, contacts):
-    """Eliminate the bilateral rows from contacts.delassus and contacts.q.
+    """Eliminate the bilateral rows from contacts.delassus and contacts.q. Returns their rank.
 
     On entry contacts.bilateral holds E v_free − b. Afterwards contacts.coupling holds L⁻¹ of the
     coupling and, in column 3n, L⁻¹ (E v_free − b), which `bilateral_impulses` needs.
     """
-    gram = contacts.bilateral_gram
     coupling = contacts.coupling
+    L, order = contacts.bilateral_factor, contacts.bilateral_order
     columns = 3 * n + 1
-    largest = 0.0
     for i in range(bilateral):
-        largest = max(largest, gram[i, i])
         coupling[i, 3 * n] = contacts.bilateral[i]
-    # cholesky with skipped pivots, applied to the coupling on the way
-    for i in range(bilateral):
-        for j in range(i):
-            total = gram[i, j]
-            for k in range(j):
-                total -= gram[i, k] * gram[j, k]
-            gram[i, j] = total / gram[j, j] if gram[j, j] > 0.0 else 0.0
-        pivot = gram[i, i]
-        for k in range(i):
-            pivot -= gram[i, k] * gram[i, k]
-        if pivot > 1e-10 * largest:
-            gram[i, i] = math.sqrt(pivot)
-            for c in range(columns):
-                total = coupling[i, c]
-                for k in range(i):
-                    total -= gram[i, k] * coupling[k, c]
-                coupling[i, c] = total / gram[i, i]
-        else:
-            gram[i, i] = 0.0
-            for c in range(columns):
-                coupling[i, c] = 0.0
+    rank = factor_bilateral(bilateral, contacts)
+    for k in range(rank):
+        row = order[k]
+        for c in range(columns):
+            total = coupling[row, c]
+            for j in range(k):
+                total -= L[row, j] * coupling[order[j], c]
+            coupling[row, c] = total / L[row, k]
     for i in range(3 * n):
         for j in range(3 * n):
             total = 0.0
-            for k in range(bilateral):
-                total += coupling[k, i] * coupling[k, j]
+            for k in range(rank):
+                total += coupling[order[k], i] * coupling[order[k], j]
             contacts.delassus[i, j] -= total
         total = 0.0
-        for k in range(bilateral):
-            total += coupling[k, i] * coupling[k, 3 * n]
+        for k in range(rank):
+            total += coupling[order[k], i] * coupling[order[k], 3 * n]
         contacts.q[i] -= total
+    return rank
 
 
 @kernel
-def bilateral_impulses(bilateral, n, contacts):
+def bilateral_impulses(bilateral, rank, n, contacts):
     """λ = −B⁻¹ (E v_free − b + Gᵀ p), by back substitution; into contacts.bilateral_impulse."""
-    gram = contacts.bilateral_gram
-    out = contacts.bilateral_impulse
+    L, order, out = contacts.bilateral_factor, contacts.bilateral_order, contacts.bilateral_impulse
     for i in range(bilateral):
-        total = contacts.coupling[i, 3 * n]
+        out[i] = 0.0
+    for k in range(rank - 1, -1, -1):
+        row = order[k]
+        total = -contacts.coupling[row, 3 * n]
         for j in range(3 * n):
-            total += contacts.coupling[i, j] * contacts.r[j]
-        out[i] = -total
-    for i in range(bilateral - 1, -1, -1):
-        if gram[i, i] > 0.0:
-            total = out[i]
-            for k in range(i + 1, bilateral):
-                total -= gram[k, i] * out[k]
-            out[i] = total / gram[i, i]
-        else:
-            out[i] = 0.0
+            total -= contacts.coupling[row, j] * contacts.r[j]
+        for i in range(k + 1, rank):
+            total -= L[order[i], k] * out[order[i]]
+        out[row] = total / L[row, k]
 
 
 @kernel

@@ -11,7 +11,13 @@ import math
 from marsyard.control.expression import evaluate
 from marsyard.jit import inlined, kernel
 from marsyard.simulation.callables import surface_distance
-from marsyard.simulation.contacts import contact_jacobian, find_contacts, wheel_frame
+from marsyard.simulation.contacts import (
+    contact_jacobian,
+    find_contacts,
+    place_part,
+    wheel_frame,
+)
+from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_inertia
 from marsyard.simulation.moreau_jean import (
     NOT_FINITE_FORCE,
     OK,
@@ -28,6 +34,7 @@ from marsyard.simulation.mujoco_c import (
     read_int32,
     read_int64,
 )
+from marsyard.simulation.projection import close_loops
 from marsyard.simulation.soil import flow_soil, record_soil
 
 
@@ -69,6 +76,7 @@ def command(model, data, commands, h, step_index):
                 commands.servo_limit[j] = min(commands.limit[k], most)
             else:
                 commands.given[j] += value
+    follow_plan(commands, h, step_index)
     for i in range(model.nv):
         data.applied[i] = commands.manual[i]
     for j in range(commands.torque.shape[0]):
@@ -80,15 +88,47 @@ def command(model, data, commands, h, step_index):
         commands.torque[j] = commands.given[j]
 
 
+@kernel
+def follow_plan(commands, h, step_index):
+    """Have joints follow the angles of the plan: their rate, and how far they are behind."""
+    first, apart, rows = commands.plan_at[0], commands.plan_at[1], commands.plan_at[2]
+    if rows == 0:
+        return
+    since = min(max(step_index - first, 0), (rows - 1) * apart)
+    row = min(since // apart, max(rows - 2, 0))
+    part = (since - row * apart) / apart
+    moving = first <= step_index < first + (rows - 1) * apart
+    for j in range(commands.torque.shape[0]):
+        if commands.plan_gain[j] > 0.0:
+            here = commands.plan[row, j]
+            step = commands.plan[row + 1, j] - here if rows > 1 else 0.0
+            commands.servo_speed[j] = step / (apart * h) if moving else 0.0
+            commands.servo_gain[j] = commands.plan_gain[j]
+            commands.servo_lag[j] = here + part * step - commands.angles[j]
+            error = commands.servo_speed[j] - commands.rates[j]
+            error += commands.servo_lag[j] / SERVO_TIME
+            most = current_limit(commands, j, error)
+            commands.servo_limit[j] = min(commands.plan_limit[j], most)
+
+
 #: accelerations of a smooth run beyond this count as diverged [m/s², rad/s²]
 LARGEST = 1e10
 
 
 @kernel
-def hold_speeds_alone(model, data, commands, h):
+def hold_speeds_alone(F, m, d, model, data, commands, h, work):
     """Motors under MuJoCo's own integrators: as `moreau_jean.hold_speeds`, with the torque that
-    would be right at the end of the step if the joint moved alone, and the voltage's bound at its
-    begin, since the inertia matrix cannot be touched there."""
+    would be right at the end of the step if no other joint were driven, and the voltage's bound at
+    its begin, since the inertia matrix cannot be touched there. What the joint feels then is
+    1/(M⁻¹)ᵢᵢ; loops and other motors can only make it more."""
+    servos = False
+    for j in range(commands.torque.shape[0]):
+        servos = servos or commands.servo_gain[j] > 0.0
+    if servos:
+        call_md(F.kinematics, m, d)
+        call_md(F.com_pos, m, d)
+        make_inertia(F, m, d, model, data)
+        factor_inertia(F, m, d, model, data)
     for j in range(commands.torque.shape[0]):
         i = model.joint_dof[j]
         v = data.qvel[i]
@@ -99,7 +139,10 @@ def hold_speeds_alone(model, data, commands, h):
             error = commands.servo_speed[j] - v
             error += (commands.servo_lag[j] + h * error) / SERVO_TIME
             implicit = gain * (h + h * h / SERVO_TIME)
-            servo = gain * error / (1.0 + implicit / data.inertia[model.diagonal[i]])
+            for k in range(model.nv):
+                work.rhs[k] = 1.0 if k == i else 0.0
+            solve_inertia(F, m, d, model, data, work.delta, work.rhs)
+            servo = gain * error / (1.0 + implicit * work.delta[i])
             if abs(servo) > commands.servo_limit[j]:
                 commands.servo_full[j] = math.copysign(1.0, servo)
                 servo = math.copysign(commands.servo_limit[j], servo)
@@ -126,10 +169,11 @@ def account_for_speeds(model, data, commands, h, v, sums):
 
 
 @kernel
-def smooth_step(F, O, m, d, model, data, commands, h, sums, work):
+def smooth_step(F, O, m, d, model, data, scheme, commands, contacts, sums, work):
     """One step of MuJoCo's own integrator, with its soft contact if that is on."""
+    h = scheme.h
     work.stats[:] = 0.0
-    hold_speeds_alone(model, data, commands, h)
+    hold_speeds_alone(F, m, d, model, data, commands, h, work)
     for i in range(model.nv):
         work.v_start[i] = data.qvel[i]
     # mj_step without its own checks, which write a log file and start anew
@@ -161,6 +205,7 @@ def smooth_step(F, O, m, d, model, data, commands, h, sums, work):
             continue
         # elliptic cone: the rows are normal, first and second tangent of mujoco's frame
         sign = 1.0 if model.geom_surface[g1] >= 0 else -1.0
+        organ = model.body_organ[model.geom_body[g2 if sign > 0.0 else g1]]
         for k in range(3):
             world = 0.0
             for a in range(3):
@@ -170,6 +215,8 @@ def smooth_step(F, O, m, d, model, data, commands, h, sums, work):
                 sums.point[w, k] = read_double(at + O.contact_pos, k)
             else:
                 sums.other[k] += sign * h * world
+                if organ >= 0:
+                    sums.organ[organ, k] += sign * h * world
         if w >= 0:
             sums.normal[w, surface] += h * read_double(forces, row)
     return OK
@@ -222,6 +269,10 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
     for k in range(2):
         records.energy[row, k] = data.energy[k]
     records.motor_work[row] = sums.work[0]
+    for i in range(sums.organ.shape[0]):
+        for k in range(3):
+            records.organ[row, i, k] = sums.organ[i, k]
+            records.organ_position[row, i, k] = data.xpos[model.organ_body[i], k]
     for k in range(data.tendon_length.shape[0]):
         records.tether_length[row, k] = data.tendon_length[k]
     if model.has_soil:
@@ -252,6 +303,14 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         nearest_gap = math.inf
         for s in range(records.gap.shape[2]):
             gap = surface_distance(F.distance, wheels, w, centre, axis, ground, s, contacts)
+            for i in range(wheels.part_wheel.shape[0]):
+                if wheels.part_wheel[i] == w:
+                    place_part(data, wheels.parts, i, contacts.place)
+                    other = surface_distance(
+                        F.distance, wheels.parts, i, contacts.place[0], contacts.place[1], ground,
+                        s, contacts,
+                    )  # fmt: skip
+                    gap = min(gap, other)
             records.gap[row, w, s] = gap
             records.normal[row, w, s] = sums.normal[w, s]
             records.tangent[row, w, s, 0] = sums.tangent[w, s, 0]
@@ -284,6 +343,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
     sums.point[:] = math.nan
     sums.reaction[:] = 0.0
     sums.other[:] = 0.0
+    sums.organ[:] = 0.0
     sums.work[:] = 0.0
     sums.stats[:] = 0.0
 
@@ -313,6 +373,7 @@ def far_contact(address, wheels, w, centre, axis, ground, surface, slot, contact
     wheel_frame(normal, axis, contacts.frame[slot])
     contacts.body1[slot] = 0
     contacts.body2[slot] = wheels.body[w]
+    contacts.belt[slot] = -1
 
 
 @kernel
@@ -342,7 +403,11 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
         if slow == 0.0 and counters[0] % scheme.steps_per_control == 0:
             command(model, data, commands, scheme.h, counters[0])
         if model.smooth:
-            status = smooth_step(F, O, m, d, model, data, commands, scheme.h, sums, work)
+            status = smooth_step(
+                F, O, m, d, model, data, scheme, commands, contacts, sums, work
+            )  # fmt: skip
+            if status == OK and model.has_loops:
+                close_loops(F, O, m, d, model, data, scheme, contacts, work)
         else:
             time = counters[0] * scheme.h if slow == 0.0 else 0.0
             status = step(

@@ -20,6 +20,10 @@ free velocity is closed:
 contacts hold down can have a free velocity upwards.)
 u⁻ = C v is the local velocity at the start of the step. Units: SI; p, λ are impulses [N·s].
 
+Loops. A bilateral constraint c(q) = 0 holds on the way of the step, E(q_m) (θ v⁺ + (1−θ) v) = 0, so
+that its impulses do no work for θ = ½; what is left of c at the end is projected away, and so is
+E v⁺ (`projection`). A linkage keeps its energy to second order in h.
+
 Energy. For e = 0 the law never adds energy to v_free. Newton's law with e > 0 and friction at
 several contacts can (Kane's paradox); where the impulses of a step would do positive work,
 Σ p·(u⁺ + u_free)/2 > 0, the step is solved again with all its restitution coefficients halved, up
@@ -50,8 +54,15 @@ from marsyard.simulation.delassus import (
     eliminate,
     transposed_product,
 )
-from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mdppi, call_mppd
-from marsyard.simulation.projection import project
+from marsyard.simulation.inertia import (
+    add_to_diagonal,
+    diagonal_of,
+    factor_inertia,
+    make_inertia,
+    solve_inertia,
+)
+from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mppd
+from marsyard.simulation.projection import loop_displacement, project, project_velocity
 from marsyard.simulation.soil import account_for_soil, add_soil_inertia, evaluate_soil
 
 # what a step can end with
@@ -78,19 +89,21 @@ def update_positions(F, m, d, model):
 
 
 @kernel
-def free_velocity(F, m, d, model, data, scheme, commands, soil, work):
-    """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite."""
+def free_velocity(F, m, d, model, data, scheme, commands, soil, contacts, work, bilateral):
+    """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite.
+
+    `bilateral` rows of loops stand in contacts.rows; they count in the mean velocity.
+    """
     h, theta, nv = scheme.h, scheme.theta, model.nv
     v = work.v_start
-    call_md(F.make_inertia, m, d)
+    make_inertia(F, m, d, model, data)
     for i in range(nv):
-        data.inertia[model.diagonal[i]] += (
-            h * theta * model.damping[i] + h * h * theta * theta * model.stiffness[i]
-        )
+        implicit = h * theta * model.damping[i] + h * h * theta * theta * model.stiffness[i]
+        add_to_diagonal(model, data, i, implicit)
     hold_speeds(model, data, commands, h, v)
     if model.has_soil:
         add_soil_inertia(data, soil, h)
-    call_md(F.factor_inertia, m, d)
+    factor_inertia(F, m, d, model, data)
     # forces at (q_m, v); mujoco's spring is taken at q_m, the scheme wants q + θ h v
     call_md(F.com_vel, m, d)
     call_md(F.passive, m, d)
@@ -111,16 +124,25 @@ def free_velocity(F, m, d, model, data, scheme, commands, soil, work):
         work.force[model.joint_dof[j]] += commands.torque[j] - commands.given[j]
     for i in range(nv):
         work.rhs[i] = h * (work.force[i] - work.bias[i])
-    call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
+    solve_inertia(F, m, d, model, data, work.delta, work.rhs)
     # inertia forces once more, at the mean velocity; θ = 1 is of first order anyway
     if theta < 1.0:
         for i in range(nv):
             data.qvel[i] = v[i] + theta * work.delta[i]
+        if bilateral > 0 and scheme.projection:
+            for i in range(bilateral):
+                total = 0.0
+                for j in range(nv):
+                    total += contacts.rows[i, j] * data.qvel[j]
+                contacts.bilateral[i] = total
+            loop_displacement(F, m, d, model, data, contacts, work, bilateral)
+            for i in range(nv):
+                data.qvel[i] += work.delta[i]
         call_md(F.com_vel, m, d)
         call_mdip(F.rne, m, d, 0, data.bias.ctypes.data)
         for i in range(nv):
             work.rhs[i] = h * (work.force[i] - data.bias[i])
-        call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
+        solve_inertia(F, m, d, model, data, work.delta, work.rhs)
     for i in range(nv):
         data.qvel[i] = v[i]
         work.v_free[i] = v[i] + work.delta[i]
@@ -171,7 +193,7 @@ def hold_speeds(model, data, commands, h, v):
             # α_s − α at the end of the step if the speed stays, per T
             error += (commands.servo_lag[j] + h * error) / SERVO_TIME
             implicit = gain * (h + h * h / SERVO_TIME)
-            guess = gain * error / (1.0 + implicit / data.inertia[model.diagonal[i]])
+            guess = gain * error / (1.0 + implicit / diagonal_of(model, data, i))
             bounded = math.isfinite(limit) or math.isfinite(commands.motor_stall[j])
             if commands.servo_full[j] == 0.0:
                 if abs(guess) > limit:
@@ -195,7 +217,7 @@ def hold_speeds(model, data, commands, h, v):
             if gain > 0.0:
                 commands.servo_full[j] = side
         commands.torque[j] = torque
-        data.inertia[model.diagonal[i]] += implicit
+        add_to_diagonal(model, data, i, implicit)
 
 
 @kernel
@@ -293,19 +315,21 @@ def keep_for_warm_start(n, contacts):
 def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
     """Impulses of the n active contacts and the bilateral rows."""
     nv = model.nv
-    assemble(F, m, d, nv, bilateral, n, contacts, data, work.root)
-    # right-hand side of the bilateral rows: E v_free − b, with b = −c/(10 h) against drift
-    # where no projection takes care of it
-    push = 0.0 if scheme.projection else 0.1 / scheme.h
+    assemble(F, m, d, model, bilateral, n, contacts, data, work.root)
+    # right-hand side of the bilateral rows: E v_free − b. The way of the step lies in the loop,
+    # E (θ v⁺ + (1−θ) v) = 0, and `project` sees to positions and to the end velocity; without it
+    # E v⁺ = −c/(10 h) keeps the loop from drifting
+    back = (1.0 - scheme.theta) / scheme.theta if scheme.projection else 0.0
     for i in range(bilateral):
-        total = push * contacts.bilateral[i]
+        total = 0.0 if scheme.projection else 0.1 / scheme.h * contacts.bilateral[i]
         for j in range(nv):
-            total += contacts.rows[i, j] * work.v_free[j]
+            total += contacts.rows[i, j] * (work.v_free[j] + back * work.v_start[j])
         contacts.bilateral[i] = total
     warm_start(n, contacts)
     scale = 1.0
     iterations = 0
     attempt = 0
+    rank = 0
     while True:
         restitution = False
         for i in range(n):
@@ -321,8 +345,8 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
                 )
         if bilateral > 0:
             if attempt > 0:
-                assemble(F, m, d, nv, bilateral, n, contacts, data, work.root)
-            eliminate(bilateral, n, contacts)
+                assemble(F, m, d, model, bilateral, n, contacts, data, work.root)
+            rank = eliminate(bilateral, n, contacts)
         status, used, residual = solve_problem(
             F.solve, n, contacts, scheme.tolerance, scheme.max_iterations, scheme.method
         )
@@ -348,7 +372,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
         attempt += 1
         scale = 0.5 * scale if attempt < 8 else 0.0
     if bilateral > 0:
-        bilateral_impulses(bilateral, n, contacts)
+        bilateral_impulses(bilateral, rank, n, contacts)
     work.stats[1] = iterations
     work.stats[2] = residual
     work.stats[3] = 0.0 if status == CONVERGED else 1.0
@@ -391,7 +415,9 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, t
         return TOO_MANY_CONTACTS
 
     # motion without contact
-    if not free_velocity(F, m, d, model, data, scheme, commands, soil, work):
+    if not free_velocity(
+        F, m, d, model, data, scheme, commands, soil, contacts, work, bilateral
+    ):  # fmt: skip
         return NOT_FINITE_FORCE
 
     # impulses, and the motion with them
@@ -404,7 +430,7 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, t
         transposed_product(3 * n, nv, contacts.rows, bilateral, contacts.r, work.rhs)
         add_to_sums(n, contacts, work, sums)
         transposed_product(bilateral, nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs)
-        call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
+        solve_inertia(F, m, d, model, data, work.delta, work.rhs)
     else:
         for i in range(nv):
             work.delta[i] = 0.0
@@ -422,6 +448,8 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, t
     # no penetration left
     if scheme.projection and model.has_rigid:
         work.stats[5] = project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work)
+        if model.has_loops:
+            project_velocity(F, O, m, d, model, data, contacts, work)
     for i in range(model.nq):
         if not math.isfinite(data.qpos[i]):
             work.failure[1] = i
@@ -449,6 +477,8 @@ def add_to_sums(n, contacts, work, sums):
                 sums.point[w, k] = contacts.point[c, k]
             elif contacts.body1[c] == 0:
                 sums.other[k] += world
+                if contacts.organ[c] >= 0:
+                    sums.organ[contacts.organ[c], k] += world
         if w >= 0:
             sums.normal[w, s] += contacts.r[3 * i]
             sums.tangent[w, s, 0] += contacts.r[3 * i + 1]

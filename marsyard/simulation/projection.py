@@ -9,6 +9,10 @@ the nearest admissible one in the kinetic metric,
 iterated with updated geometry until the gaps are closed to the tolerance. Velocities stay. Each
 iteration is a frictionless contact problem for the same solver.
 
+Loops are closed at velocity level as well: v ← v − M⁻¹Eᵀ (E M⁻¹Eᵀ)⁻¹ E v at the configuration
+reached, the nearest velocity in the kinetic metric. MuJoCo's own schemes hold loops by stiff
+springs; after each of their steps `close_loops` does both.
+
 Source: the combined projection idea of V. Acary, Projected event-capturing time-stepping schemes
 for nonsmooth mechanical systems with unilateral contact and Coulomb's friction, Comput. Methods
 Appl. Mech. Engrg. 256 (2013) 224-250.
@@ -31,7 +35,8 @@ from marsyard.simulation.delassus import (
     eliminate,
     transposed_product,
 )
-from marsyard.simulation.mujoco_c import call_md, call_mdppi, call_mppd
+from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_inertia
+from marsyard.simulation.mujoco_c import call_md, call_mppd
 
 MAX_ITERATIONS = 20
 
@@ -72,8 +77,8 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
             return worst
         # frictionless problem for the displacement
         call_md(F.com_pos, m, d)
-        call_md(F.make_inertia, m, d)
-        call_md(F.factor_inertia, m, d)
+        make_inertia(F, m, d, model, data)
+        factor_inertia(F, m, d, model, data)
         n = 0
         for c in range(total):
             if contacts.gap[c] > 1e-3:
@@ -96,18 +101,75 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
                 contacts.q[3 * n + k] = 0.0
             contacts.q[3 * n] = contacts.gap[c]
             n += 1
-        assemble(F, m, d, nv, bilateral, n, contacts, data, work.root)
+        assemble(F, m, d, model, bilateral, n, contacts, data, work.root)
+        rank = 0
         if bilateral > 0:
-            eliminate(bilateral, n, contacts)
+            rank = eliminate(bilateral, n, contacts)
         solve_problem(F.solve, n, contacts, 1e-10, scheme.max_iterations, AUTO)
         for i in range(nv):
             work.rhs[i] = 0.0
         transposed_product(3 * n, nv, contacts.rows, bilateral, contacts.r, work.rhs)
         if bilateral > 0:
-            bilateral_impulses(bilateral, n, contacts)
+            bilateral_impulses(bilateral, rank, n, contacts)
             transposed_product(
                 bilateral, nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs
             )
-        call_mdppi(F.solve_inertia, m, d, work.delta.ctypes.data, work.rhs.ctypes.data, 1)
+        solve_inertia(F, m, d, model, data, work.delta, work.rhs)
         call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, work.delta.ctypes.data, 1.0)
+    return worst
+
+
+@kernel
+def project_velocity(F, O, m, d, model, data, contacts, work):
+    """Take the part of the velocity out that opens a loop; rows and inertia as they stand."""
+    nv = model.nv
+    bilateral = bilateral_rows(O, d, nv, contacts)
+    if bilateral <= 0:
+        return
+    for i in range(bilateral):
+        total = 0.0
+        for j in range(nv):
+            total += contacts.rows[i, j] * data.qvel[j]
+        contacts.bilateral[i] = total
+    loop_displacement(F, m, d, model, data, contacts, work, bilateral)
+    for j in range(nv):
+        data.qvel[j] += work.delta[j]
+
+
+@kernel
+def loop_displacement(F, m, d, model, data, contacts, work, bilateral):
+    """work.delta = −M⁻¹Eᵀ (E M⁻¹Eᵀ)⁻¹ c, with c in contacts.bilateral and M factored."""
+    assemble(F, m, d, model, bilateral, 0, contacts, data, work.root)
+    rank = eliminate(bilateral, 0, contacts)
+    bilateral_impulses(bilateral, rank, 0, contacts)
+    for j in range(model.nv):
+        work.rhs[j] = 0.0
+    transposed_product(bilateral, model.nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs)
+    solve_inertia(F, m, d, model, data, work.delta, work.rhs)
+
+
+@kernel
+def close_loops(F, O, m, d, model, data, scheme, contacts, work):
+    """Close all loops, positions and velocities, whatever else touches; what is left [m]."""
+    worst = 0.0
+    for iteration in range(MAX_ITERATIONS + 1):
+        call_md(F.kinematics, m, d)
+        call_md(F.com_pos, m, d)
+        if model.has_tendons:
+            call_md(F.tendon, m, d)
+        call_md(F.make_constraint, m, d)
+        bilateral = bilateral_rows(O, d, model.nv, contacts)
+        if bilateral <= 0:
+            return worst
+        worst = 0.0
+        for i in range(bilateral):
+            worst = max(worst, abs(contacts.bilateral[i]))
+        if iteration == 0 or worst > scheme.projection_tolerance:
+            make_inertia(F, m, d, model, data)
+            factor_inertia(F, m, d, model, data)
+        if worst <= scheme.projection_tolerance or iteration == MAX_ITERATIONS:
+            break
+        loop_displacement(F, m, d, model, data, contacts, work, bilateral)
+        call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, work.delta.ctypes.data, 1.0)
+    project_velocity(F, O, m, d, model, data, contacts, work)
     return worst

@@ -100,6 +100,7 @@ def dataset(simulation: Simulation) -> xr.Dataset:
         add("contact_impulse_world", wx, r.world, "N·s", "contact impulse per record, in the world")
         _add_slip(s, ds, add)
         _add_sizes(s, ds)
+    ds = _add_organs(s, ds)
     if s.world.soil is not None:
         ds = _add_soil(s, ds)
     ds = _add_motors(s, ds)
@@ -198,6 +199,36 @@ def _add_sizes(s: Simulation, ds: xr.Dataset) -> None:
         ("grouser_height", np.array(lugs), "height of the wheel's grousers"),
     ):
         ds[name] = ("wheel", values.copy(), {"units": "m", "long_name": text})
+
+
+def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """Forces on feet and tracks (means over each record interval), where they are, belt speeds."""
+    robot, r = s.world.robot, s.records
+    interval = np.diff(r.time, prepend=np.nan)[:, None, None]
+    force = np.where(interval > 0, r.organ / np.where(interval > 0, interval, 1.0), 0.0)
+    feet = len(robot.feet)
+    for kind, names, at in (
+        ("foot", list(robot.feet), slice(0, feet)),
+        ("track", list(robot.tracks), slice(feet, None)),
+    ):
+        if not names:
+            continue
+        ds = ds.assign_coords({kind: names})
+        for what, values, units, text in (
+            ("force", force, "N", f"force of the ground on the {kind}"),
+            ("position", r.organ_position, "m", f"position of the {kind}'s body"),
+        ):
+            ds[f"{kind}_{what}"] = (
+                ("time", kind, "axis"), values[:, at], {"units": units, "long_name": text}
+            )  # fmt: skip
+    if robot.tracks:
+        dofs = [int(s.model.jnt_dofadr[s.model.joint(t.joint).id]) for t in robot.tracks.values()]
+        radii = np.array([t.pitch_radius for t in robot.tracks.values()])
+        ds["belt_speed"] = (
+            ("time", "track"), r.velocities[:, dofs] * radii,
+            {"units": "m/s", "long_name": "speed of the belt along itself"},
+        )  # fmt: skip
+    return ds
 
 
 def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:

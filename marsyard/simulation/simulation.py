@@ -14,6 +14,7 @@ from marsyard.errors import InputError
 from marsyard.ground import pack
 from marsyard.interaction.contact_geometry import WHEEL_KINDS
 from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
+from marsyard.robot import Wheel
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
@@ -23,9 +24,11 @@ from marsyard.simulation.callables import (
     ground_table,
     solver_aside,
 )
-from marsyard.simulation.commands import Speeds, Torques, build_commands
+from marsyard.simulation.commands import Plan, Speeds, Torques, build_commands, follow
 from marsyard.simulation.drive import Drive
+from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.mujoco_c import functions, offsets
+from marsyard.simulation.organs import build_parts, organ_bodies
 from marsyard.simulation.settle import place_on_ground, smallest_gap
 from marsyard.simulation.soil import STRESS_BINS, soil_aside
 from marsyard.simulation.soil_world import no_soil
@@ -122,6 +125,10 @@ class Simulation:
         """Speeds held by hand [rad/s], by joint, as by an ideal motor: they replace the scenario's
         laws of speed and stay until changed; None lets the joint go."""
         return Speeds(self.world, self._commands)
+
+    def follow(self, plan: Plan, gain: float = 1e5, limit: float = np.inf) -> None:
+        """Have joints follow angles over time from now on; see `commands.Plan`."""
+        follow(self.world, self._commands, self.scenario.run, plan, self.steps, gain, limit)
 
     @property
     def records(self) -> arrays.Records:
@@ -301,6 +308,9 @@ class Simulation:
         constrained = bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any())
         self._soil = world.soil
         self._soil_loop = no_soil(nv) if world.soil is None else world.soil.loop
+        organ_body = organ_bodies(robot, m)
+        body_organ = np.full(m.nbody, -1, dtype=np.int64)
+        body_organ[organ_body] = np.arange(len(organ_body))
         robot_collides = (world.geom_surface < 0) & ((m.geom_contype | m.geom_conaffinity) != 0)
         self._model = arrays.Model(
             nq=m.nq, nv=nv, base=base, free_base=free_base,
@@ -320,6 +330,9 @@ class Simulation:
             joint_dof=np.array([m.jnt_dofadr[j] for j in joint_ids], dtype=np.int64),
             between=len(world.surfaces),
             smooth=scenario.run.integrator != "moreau_jean",
+            has_loops=m.neq > 0,
+            tree=make_tree(m, self.data, allowed=world.soil is None),
+            body_organ=body_organ, organ_body=organ_body,
         )  # fmt: skip
         d = self.data
         self._data = arrays.Data(
@@ -335,15 +348,18 @@ class Simulation:
         self._ground = ground_table(self._packed)
         self._meshes, numbers = mesh_ground(world.surfaces)
         self._shapes = body_shapes(m, world.surfaces if nonsmooth else ())
+        parts = build_parts(robot, m)
         self._wheels = arrays.Wheels(
             body=np.array([m.body(w.body).id for w in wheels], dtype=np.int64),
             joint=np.array(ids, dtype=np.int64),
             dof=np.array([m.jnt_dofadr[j] for j in ids], dtype=np.int64),
             qpos=np.array([m.jnt_qposadr[j] for j in ids], dtype=np.int64),
-            kind=np.array([WHEEL_KINDS[shape or w.shape] for w in wheels], dtype=np.int64),
+            kind=np.array([_kind(w, shape) for w in wheels], dtype=np.int64),
             radius=np.array([w.radius for w in wheels], dtype=float),
             width=np.array([w.width / 2 for w in wheels], dtype=float),
-            shapes=self._shapes, meshes=ground_table(self._meshes), mesh_surface=numbers,
+            shapes=self._shapes, parts=parts.shapes, part_wheel=parts.wheel,
+            part_organ=parts.organ, part_dof=parts.dof, part_radius=parts.radius,
+            meshes=ground_table(self._meshes), mesh_surface=numbers,
         )  # fmt: skip
         # where a wheel shears soil, and where it carries: the soil contact model's wheels are
         # drums through the tips of their grousers, wheel models carry with the rim
@@ -380,7 +396,7 @@ class Simulation:
     def _build_state(self) -> None:
         nv = self.model.nv
         n_wheels, n_surfaces = len(self._wheels.body), len(self.world.surfaces)
-        c = 8 * (n_wheels + len(self._shapes.body) + 1)
+        c = 8 * (n_wheels + len(self._shapes.body) + 1) + 4 * len(self._wheels.parts.body)
         if self._model.has_collisions:
             # room for every colliding shape to touch a few others, within reason for the memory
             colliding = np.count_nonzero(
@@ -393,12 +409,14 @@ class Simulation:
         near = 8
         f, i = np.zeros, np.int64
         self._contacts = arrays.Contacts(
-            key=f(c, i), body1=f(c, i), body2=f(c, i), wheel=f(c, i), surface=f(c, i),
+            key=f(c, i), body1=f(c, i), body2=f(c, i), wheel=f(c, i), organ=f(c, i),
+            belt=f(c, i), belt_radius=f(c), surface=f(c, i),
             point=f((c, 3)), frame=f((c, 3, 3)), gap=f(c), jacobian=f((3 * c, nv)),
             before=f(3 * c), free=f(3 * c), active=f(c, i),
             rows=f((e + 3 * c, nv)), half=f((e + 3 * c, nv)), delassus=f((3 * c, 3 * c)),
             q=f(3 * c), mu=f(c), r=f(3 * c), u=f(3 * c), work=f(work_size(c)),
-            bilateral=f(e), bilateral_gram=f((e, e)), bilateral_impulse=f(e),
+            bilateral=f(e), bilateral_gram=f((e, e)), bilateral_factor=f((e, e)),
+            bilateral_pivot=f(e), bilateral_order=f(e, i), bilateral_impulse=f(e),
             coupling=f((e, 3 * c + 1)),
             old_key=f(c, i), old_r=f(3 * c), old_count=f(1, i),
             near_point=f((near, 3)), near_normal=f((near, 3)), near_gap=f(near),
@@ -411,7 +429,8 @@ class Simulation:
         )  # fmt: skip
         self._sums = arrays.Sums(
             f((n_wheels, n_surfaces)), f((n_wheels, n_surfaces, 2)), f((n_wheels, 3)),
-            np.full((n_wheels, 3), np.nan), f(nv), f(3), f(1), f(6),
+            np.full((n_wheels, 3), np.nan), f(nv), f(3), f((len(self._model.organ_body), 3)),
+            f(1), f(6),
         )  # fmt: skip
         self._counters = np.zeros(2, np.int64)
         self._records = self._new_records(0)
@@ -419,6 +438,7 @@ class Simulation:
     def _new_records(self, n: int) -> arrays.Records:
         nv, nq = self.model.nv, self.model.nq
         w, s, j = len(self._wheels.body), len(self.world.surfaces), len(self.world.joints)
+        o = len(self._model.organ_body)
         f = np.zeros
         return arrays.Records(
             time=f(n), coordinates=f((n, nq)), velocities=f((n, nv)), base_position=f((n, 3)),
@@ -427,7 +447,8 @@ class Simulation:
             gap=f((n, w, s)), contact_velocity=f((n, w, 3)), reaction=f((n, nv)), other=f((n, 3)),
             energy=f((n, 2)), motor_work=f(n), stats=f((n, 6)), wheel_centre=f((n, w, 3)),
             wheel_axis=f((n, w, 3)), wheel_velocity=f((n, w, 3)),
-            tether_length=f((n, self.model.ntendon)),
+            tether_length=f((n, self.model.ntendon)), organ=f((n, o, 3)),
+            organ_position=f((n, o, 3)),
             soil_sums=f((n, *self._soil_loop.sums.shape)),
             soil_total=f((n, *self._soil_loop.total.shape)),
             stress=f((n if self._soil else 0, w, STRESS_BINS, 3), np.float32),
@@ -496,7 +517,9 @@ class Simulation:
             "manual": self._commands.manual, "given": self._commands.given,
             "servo_speed": self._commands.servo_speed, "servo_gain": self._commands.servo_gain,
             "servo_limit": self._commands.servo_limit, "servo_full": self._commands.servo_full,
-            "servo_lag": self._commands.servo_lag, "law_argument": self._commands.argument,
+            "servo_lag": self._commands.servo_lag, "plan_at": self._commands.plan_at,
+            "plan_gain": self._commands.plan_gain, "plan_limit": self._commands.plan_limit,
+            "plan": self._commands.plan, "law_argument": self._commands.argument,
             "law_start": self._commands.start, "law_limit": self._commands.limit,
             "contact_key": self._contacts.old_key,
             "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
@@ -530,6 +553,13 @@ class Simulation:
             joint = self.world.joints[int(np.flatnonzero(~np.isfinite(torques))[0])]
             cause = f"the torque law on joint '{joint}' gave a value that is not finite"
         return f"stopped at {at}: body '{body}' (degree of freedom {dof}): {cause}"
+
+
+def _kind(wheel: Wheel, shape: str | None) -> int:
+    """The contact kernels' number for a wheel's shape; of a cone, its middle disc."""
+    if wheel.taper != 0.0 and shape in (None, "cylinder"):
+        return WHEEL_KINDS["disc"]
+    return WHEEL_KINDS[shape or wheel.shape]
 
 
 def _several_bodies(model: mujoco.MjModel, collides: np.ndarray) -> bool:

@@ -143,6 +143,11 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
             joint.margin = LIMIT_MARGIN
         for tendon in spec.tendons:
             tendon.margin = MARGIN
+    if scenario.run.integrator != "moreau_jean":
+        # held nearly rigid by mujoco's own solver, then exactly (`projection.close_loops`)
+        for equality in spec.equalities:
+            equality.solref = [2.0 * scenario.run.step, 1.0]
+            equality.solimp = [0.9999, 0.9999, 0.001, 0.5, 2.0]
     model = _compile(spec, robot)
     if np.any(model.dof_frictionloss > 0) and scenario.interaction.law == "nonsmooth":
         raise InputError(
@@ -366,6 +371,9 @@ def _add_rotors(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
     for group, motor in scenario.motors.items():
         for name in robot.joints_of(group, list(joints), f"motors.{group}"):
             joints[name].armature += motor.gear**2 * motor.rotor_inertia
+    # a belt moves with its sprocket
+    for track in robot.tracks.values():
+        joints[track.joint].armature += track.mass * track.pitch_radius**2
 
 
 def _set_springs(
