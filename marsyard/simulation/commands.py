@@ -139,8 +139,8 @@ class Plan(NamedTuple):
 
 
 def follow(
-    world: World, commands: arrays.Commands, run: Run, plan: Plan, now: int, gain: float,
-    limit: float,
+    world: World, commands: arrays.Commands, run: Run, plan: Plan, now: int,
+    gain: float | np.ndarray, limit: float | np.ndarray,
 ) -> None:  # fmt: skip
     """Write a plan into the loop's arrays."""
     angles = np.asarray(plan.angles, dtype=float)
@@ -153,7 +153,7 @@ def follow(
         raise InputError(f"plan.angles: {len(angles)} rows; at most {PLAN_ROWS} are allowed")
     if not np.all(np.isfinite(angles)):
         raise InputError("plan.angles: has a value that is not a finite number")
-    if not (gain > 0 and limit > 0):
+    if not (np.all(np.asarray(gain) > 0) and np.all(np.asarray(limit) > 0)):
         raise InputError(f"plan: gain = {gain}, limit = {limit}: must be above 0")
     try:
         apart = whole_ratio("plan.period", plan.period, "step", run.step)

@@ -126,8 +126,14 @@ class Simulation:
         laws of speed and stay until changed; None lets the joint go."""
         return Speeds(self.world, self._commands)
 
-    def follow(self, plan: Plan, gain: float = 1e5, limit: float = np.inf) -> None:
-        """Have joints follow angles over time from now on; see `commands.Plan`."""
+    def follow(
+        self,
+        plan: Plan,
+        gain: float | np.ndarray = 1e5,
+        limit: float | np.ndarray = np.inf,
+    ) -> None:
+        """Have joints follow angles over time from now on, see `commands.Plan`; gain [N·m·s/rad]
+        and largest torque [N·m] of their motors, for all joints or for each."""
         follow(self.world, self._commands, self.scenario.run, plan, self.steps, gain, limit)
 
     @property
