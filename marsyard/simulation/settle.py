@@ -1,14 +1,16 @@
 """Placing a robot on the ground before the start.
 
 The robot is first moved straight up or down (from above a mesh) until its lowest point touches.
-Then it sinks onto the ground with its drives and steering held and its velocity damped away, by the
-same compiled step as the run itself, until it rests: first without friction and held in x, y and
-yaw, so that every wheel comes down; then free and with friction, to a pose of static equilibrium.
-Onto soil it is eased likewise, straight down and then free, so that nothing drops.
+Then it sinks onto the ground with drives, steering, legs and frame held and its velocity damped
+away, by the same compiled step as the run itself, until it rests: first without friction and held
+in x, y and yaw, so that every wheel comes down; then free and with friction, to a pose of static
+equilibrium. Onto soil it is eased likewise, straight down and then free, so that nothing drops.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import mujoco
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 #: beyond this much motion up or down nothing is found to stand on [m]
 _FAR = 1e4
 _HOLD = 1e6  # damping that holds drives and steering [N·m·s/rad]
+#: roles of joints that carry weight and are held by their servos, so that they do not creep
+_CARRYING = ("legs", "frame")
+_SERVO_GAIN = 1e5  # [N·m·s/rad, N·s/m]
 _HOLD_BASE = 1e10  # and the base [N·s/m, N·m·s/rad]
 _STEP = 2e-3  # [s]
 _MAX_STEPS = 20000
@@ -52,9 +57,28 @@ def place_on_ground(simulation: Simulation) -> None:
     s = simulation
     if not s._model.free_base or s.scenario.interaction.law == "none":
         raise InputError("robot.settle: needs a robot with a free base and a law of contact")
-    if s.world.soil is not None:
-        _ease_into_soil(s)
-        return
+    with _carrying_joints_held(s):
+        if s.world.soil is not None:
+            _ease_into_soil(s)
+        else:
+            _onto_hard_ground(s)
+
+
+@contextmanager
+def _carrying_joints_held(s: Simulation) -> Iterator[None]:
+    """Hold the joints that carry weight by their servos; commands are afterwards as before."""
+    before = [np.array(array) for array in s._commands]
+    roles = s.world.robot.roles
+    for name in [joint for role in _CARRYING for joint in roles.get(role, ())]:
+        j = s.world.joints.index(name)
+        s._commands.servo_speed[j], s._commands.servo_lag[j] = 0.0, 0.0
+        s._commands.servo_gain[j], s._commands.servo_limit[j] = _SERVO_GAIN, np.inf
+    yield
+    for array, old in zip(s._commands, before, strict=True):
+        array[...] = old
+
+
+def _onto_hard_ground(s: Simulation) -> None:
     _lift(s)
     _touch(s)
     # without friction, straight down: wheels that stick would keep others in the air; then with it
