@@ -142,8 +142,9 @@ def simulate(
         simulation.run(progress and (lambda t: progress(t, total, "simulating")))
     except Diverged as error:
         stopped = str(error)
-    if simulation.drive is not None and stopped is None:
-        remarks = simulation.drive.remarks()
+    pilot = simulation.drive or simulation.gait
+    if pilot is not None and stopped is None:
+        remarks = pilot.remarks()
         heard += tuple(remarks)
         for text in remarks:
             say(f"warning: {text}")

@@ -245,9 +245,10 @@ def _try(variant: Variant, name: str, scenario: Scenario, say: Say) -> xr.Datase
             warnings.simplefilter("ignore")
             simulation = Simulation(first, say=say)
             simulation.warm_up()
-        if simulation.drive is not None:
+        pilot = simulation.drive or simulation.gait
+        if pilot is not None:
             # what it says is recorded from its first period on
-            simulation.drive.update()
+            pilot.update()
         ds = simulation.dataset()
         for output in scenario.study.outputs if scenario.study else ():
             if output.of != "impact" and not _has(ds, output.of):

@@ -43,7 +43,7 @@ class Plan:
         lean: attitude of the base, shape [samples, 3, 3].
         rolled: way rolled by each wheel since the first sample [m], shape [samples, wheels].
         steering: angles of the steering joints [rad], shape [samples, steering].
-        support: which carry, bool, shape [samples, n].
+        support: which carry from a sample to the next, bool, shape [samples, n].
         advance: of the base, forwards, to the left [m], turned to the left [rad].
     """
 
@@ -65,18 +65,18 @@ def motion(
     least: float = -np.inf,
     name: str = "gait",
     angles: np.ndarray | None = None,
+    margin: np.ndarray | None = None,
     still_rolling: bool = False,
 ) -> Motion:
     """The motion of a plan, with samples every `period` [s], from a pose.
 
     `least` [m] is the smallest static margin allowed; `name` begins error sentences; `angles` are
-    those of `solved`, where they are known already; `still_rolling`: wheels go on at the end.
+    those of `solved`, and `margin`, where they are known already; `still_rolling`: wheels go on at
+    the end.
     """
     if angles is None:
         angles = solved(limbs, plan, begin.angles, period, name)
-    margins = np.array(
-        [_margin(limbs, plan, k, q, begin.down) for k, q in enumerate(angles)]
-    )
+    margins = _margins(limbs, plan, angles, begin.down) if margin is None else margin
     k = int(np.argmin(margins))
     if margins[k] < least:
         raise InputError(
@@ -119,9 +119,20 @@ def _targets(limbs: Limbs, plan: Plan, k: int) -> np.ndarray:
     return limbs.in_base(plan.places[k], plan.body[k], plan.lean[k])
 
 
-def _margin(limbs: Limbs, plan: Plan, k: int, q: np.ndarray, down: np.ndarray) -> float:
-    carrying = _targets(limbs, plan, k)[plan.support[k]]
-    return static_margin(carrying, limbs.centre(q), plan.lean[k].T @ down)
+def _margins(limbs: Limbs, plan: Plan, angles: np.ndarray, down: np.ndarray) -> np.ndarray:
+    """Of every sample, the lesser of its own pose and the next one's with what carries it."""
+    out = np.empty(len(angles))
+    # where they touch: below the points, along the ground's normal
+    below = [limbs.clearance[:, None] * lean[2] for lean in plan.lean]
+    touching = [_targets(limbs, plan, k) - below[k] for k in range(len(angles))]
+    centres = [limbs.centre(q) for q in angles]
+    for k in range(len(angles)):
+        both = (k, min(k + 1, len(angles) - 1))
+        out[k] = min(
+            static_margin(touching[j][plan.support[k]], centres[j], plan.lean[j].T @ down)
+            for j in dict.fromkeys(both)
+        )
+    return out
 
 
 def _wheel_angles(limbs: Limbs, plan: Plan, angles: np.ndarray, begin: Pose) -> np.ndarray:

@@ -97,7 +97,7 @@ class Motion:
     Attributes:
         schedule: begins at time 0.
         organs: names of feet and wheels, in the order of `support`.
-        support: which of them carry, bool, shape [samples, organs].
+        support: which of them carry from a sample to the next, bool, shape [samples, organs].
         margin: planned static stability margin [m], shape [samples].
         advance: displacement of the base forwards and to the left [m] and turn to the left [rad],
             seen from where it stands at the beginning.
@@ -129,8 +129,9 @@ def joined(first: Motion, second: Motion) -> Motion:
     return Motion(
         schedule=Schedule(a.joints, a.period, angles, a.start),
         organs=first.organs,
-        support=np.concatenate([first.support, second.support[1:]]),
-        margin=np.concatenate([first.margin, second.margin[1:]]),
+        # the last row of the first says nothing: no sample follows it there
+        support=np.concatenate([first.support[:-1], second.support]),
+        margin=np.concatenate([first.margin[:-1], second.margin]),
         advance=(x0 + c * x - s * y, y0 + s * x + c * y, turn0 + turn),
         end=second.end,
     )

@@ -135,7 +135,7 @@ class _Transition:
         places[:, foot] += share[:, None] * (place - self.places[foot])
         places[:, foot, 2] += lift
         support = np.ones((len(share), len(self.places)), bool)
-        support[1:, foot] = False
+        support[:, foot] = False
         # a foot that is set down carries again
         support[-1, foot] = abs(place[2] - self.limbs.home[foot, 2]) < _NEAR
         self._add(self._motion(len(share), places=places, support=support))

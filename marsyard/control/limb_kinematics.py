@@ -55,6 +55,7 @@ class Limbs:
         is_wheel: bool, shape [n].
         radius: on which wheels roll, of feet 0 [m], shape [n]: of a cone its largest one, which
             touches hard level ground, or with `soft` that of its middle.
+        clearance: of the points above the ground they stand on [m], shape [n].
         joints: names of the joints that are solved for, in the order of all arrays of angles;
         moving: which of them a gait commands (the others follow in closed loops), bool.
         wheel_joints: names, in the order of the wheels.
@@ -84,6 +85,8 @@ class Limbs:
         outside = 0.0 if soft else 0.5
         radii = [w.radius + outside * abs(w.taper) * w.width for w in robot.wheels.values()]
         self.radius = np.array([*[0.0] * len(robot.feet), *radii])
+        balls = [self._ball(b) for b in self._body[: len(robot.feet)]]
+        self.clearance = np.array([*balls, *radii])
         self.steering_joints = robot.roles.get("steering", ())
         self.wheel_joints = tuple(w.joint for w in robot.wheels.values())
         self._wheel_of = [m.joint(j).id for j in self.wheel_joints]
@@ -167,7 +170,7 @@ class Limbs:
 
     # --- inside
 
-    def _middle(self, body: int) -> np.ndarray:
+    def _geoms(self, body: int) -> list[int]:
         m = self.model
         own = [
             g
@@ -179,7 +182,16 @@ class Limbs:
             raise InputError(
                 f"feet: body '{name}' of {self.robot.name} has no geom that collides; give it one"
             )
-        return np.mean(m.geom_pos[own], axis=0)
+        return own
+
+    def _middle(self, body: int) -> np.ndarray:
+        return np.mean(self.model.geom_pos[self._geoms(body)], axis=0)
+
+    def _ball(self, body: int) -> float:
+        """Radius of a foot that is a ball, else 0 [m]."""
+        geoms = self._geoms(body)
+        ball = self.model.geom_type[geoms] == int(mujoco.mjtGeom.mjGEOM_SPHERE)
+        return float(self.model.geom_size[geoms[0], 0]) if len(geoms) == 1 and ball.all() else 0.0
 
     def _following(self, commanded: list[str]) -> list[str]:
         """Joints that loops may move: all scalar ones below the base but wheels and steering."""

@@ -74,6 +74,7 @@ class Peristaltic:
         self.groups = self._groups()
         self.fast = self._fast()
         self.samples = round(gait.period / sample)
+        self._plan = self._make_plan()
         self._solved: np.ndarray | None = None
 
     def begin(self, lean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +87,7 @@ class Peristaltic:
 
     def cycle(self, begin: Pose) -> Motion:
         """One cycle, from where the last one, or a transition to `begin`, ended."""
-        plan = self._plan()
+        plan = self._plan
         if self._solved is None:
             start = np.zeros(len(self.limbs.joints))
             self._solved = solved(self.limbs, plan, start, self.sample, self.name)
@@ -100,7 +101,7 @@ class Peristaltic:
         """Planned way of the base in a cycle, forwards, left [m], turn [rad]."""
         return self.gait.stride, 0.0, 0.0
 
-    def _plan(self) -> Plan:
+    def _make_plan(self) -> Plan:
         limbs, n = self.limbs, len(self.limbs.organs)
         times = np.arange(self.samples + 1) * (self.gait.period / self.samples)
         way = np.zeros((len(times), n))

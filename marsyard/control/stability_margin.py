@@ -147,7 +147,8 @@ def _seen(points: np.ndarray, down: np.ndarray | tuple) -> np.ndarray:
     if x @ x < 1e-6:
         x = np.array([0.0, 1.0, 0.0]) - z[1] * z
     x = x / np.linalg.norm(x)
-    return np.column_stack([points @ x, points @ np.cross(z, x)])
+    y = np.array([z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]])
+    return points @ np.array([x, y]).T
 
 
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:

@@ -54,6 +54,8 @@ _DUTY = {"tripod": 1 / 2, "ripple": 2 / 3, "crawl": 0.85}
 _LEGS = {"tripod": 6, "ripple": 6, "crawl": 4}
 #: rounding of phases
 _TINY = 1e-9
+#: change of the slope that is worth another look at the margin [rad]
+_SAME_SLOPE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Walking:
 
     Attributes:
         limbs, gait: what walks and how.
-        duty: β.
+        duty: β, rounded up to whole samples.
         phase: φ of each leg, shape [n].
         samples: of a cycle, without its last.
     """
@@ -136,12 +138,20 @@ class Walking:
             raise InputError(
                 f"walking: {limbs.robot.name} has no legs; name their joints in roles.legs"
             )
-        self.duty = duty_of(gait.pattern, len(limbs.organs), gait.duty)
         self.samples = round(gait.period / sample)
+        # whole samples: a foot lands before the next one lifts, not within the same sample
+        duty = duty_of(gait.pattern, len(limbs.organs), gait.duty)
+        self.duty = np.ceil(duty * self.samples - _TINY) / self.samples
+        if self.samples * (1 - self.duty) < 3:
+            raise InputError(
+                f"walking: feet swing for {(1 - duty) * gait.period:.3g} s, less than three samples "
+                f"of {sample:g} s; use a longer period or a smaller gait.sample"
+            )
         self.phase = self._phases()
         swings = np.exp(2j * np.pi * (self.phase[self._left] + (1 + self.duty) / 2))
         self._sway_phase = float(np.angle(np.sum(swings)) / (2 * np.pi))
-        self._solved: dict[bytes, np.ndarray] = {}
+        self._solved: dict[bytes, tuple[Plan, np.ndarray]] = {}
+        self._checked: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
     # --- what a controller asks for
 
@@ -156,15 +166,21 @@ class Walking:
     def cycle(self, begin: Pose) -> Motion:
         """One cycle, from where the last one, or a transition to `begin`, ended."""
         key = begin.lean.tobytes()
-        plan = self._plan(begin.lean)
         if key not in self._solved:
+            plan = self._plan(begin.lean)
             # from the standing pose: a cycle is the same whatever was before it
             start = np.zeros(len(self.limbs.joints))
-            self._solved[key] = solved(self.limbs, plan, start, self.sample, self.name)
-        return motion(
+            self._solved[key] = plan, solved(self.limbs, plan, start, self.sample, self.name)
+        plan, angles = self._solved[key]
+        down, margin = self._checked.get(key, (None, None))
+        if down is None or np.linalg.norm(down - begin.down) > _SAME_SLOPE:
+            down, margin = begin.down, None
+        done = motion(
             self.limbs, plan, begin, self.sample, least=self.gait.least_margin, name=self.name,
-            angles=self._solved[key],
+            angles=angles, margin=margin,
         )  # fmt: skip
+        self._checked[key] = (down, done.margin)
+        return done
 
     @property
     def advance(self) -> tuple[float, float, float]:
@@ -186,6 +202,7 @@ class Walking:
         # the wave runs along the way: backwards when walking backwards
         sign = 1.0 if np.cos(self.gait.heading) * self.gait.stride >= 0 else -1.0
         wave = wave_phases(len(right), self.duty)
+        wave = np.round(wave * self.samples - _TINY) / self.samples
         phase = np.zeros(len(home))
         for side, legs in enumerate((self._left, right)):
             order = legs[np.argsort(-sign * home[legs, 0], kind="stable")]
@@ -219,7 +236,9 @@ class Walking:
                 share = (phase - self.duty) / (1 - self.duty)
                 out[i, :2] = self._swing(i, share, half)
                 out[i, 2] += 64 * self.gait.step_height * share**3 * (1 - share) ** 3
-        return out, carrying & (own < self.duty - 2 * _TINY)
+        # to the next sample
+        stays = own + 1 / self.samples <= self.duty + 2 * _TINY
+        return out, carrying & stays
 
     def _body(self, time: float) -> np.ndarray:
         angle = 2 * np.pi * (time / self.gait.period - self._sway_phase)

@@ -145,7 +145,7 @@ def apply_setting(data: dict[str, Any], key: str, value: Any, what: str = "--set
 _KINDS = {
     "plane", "sphere", "box", "mesh", "terrain", "torque", "speed",
     "step", "bump", "sine", "fractal", "crater", "craters", "rocks", "array", "file",
-    "circle", "polygon", "path", "goal", "motors",
+    "circle", "polygon", "path", "goal", "motors", "walking", "peristaltic", "rolling",
 }  # fmt: skip
 
 

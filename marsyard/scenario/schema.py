@@ -1,8 +1,8 @@
 """The shape of a scenario: what may stand in a scenario file, with units, defaults and ranges.
 
 A scenario is one YAML file of the same shape as these models: `robot`, `ground`, `gravity`,
-`interaction`, `parameters`, `control`, `motors`, `drive`, `run`, `report`, `study`. Numbers are
-SI; texts may carry a unit ("10 deg", "5 cm"), converted once on reading. Unknown keys are errors.
+`interaction`, `parameters`, `control`, `motors`, `drive`, `gait`, `run`, `report`, `study`. Numbers
+are SI; texts may carry a unit ("10 deg", "5 cm"), converted once on reading. Unknown keys are errors.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from marsyard.control.names import BUILT_IN
 from marsyard.scenario.drive import DCMotor, Drive
+from marsyard.scenario.gait import Gait
 from marsyard.scenario.part import Part, Point, Slope
 from marsyard.scenario.report_schema import Check, Figure, Report
 from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
@@ -404,6 +405,9 @@ class Scenario(Part):
     control: tuple[Control, ...] = ()
     motors: dict[str, DCMotor] = Field({}, description="by joint or role: drives, steering, …")
     drive: Drive | None = Field(None, description="a path, goal or motor commands to carry out")
+    gait: Gait | None = Field(
+        None, description="rolling, peristaltic and walking modes, one or several in turn"
+    )
     tethers: tuple[Tether, ...] = Field((), description="springs between robot and world")
     run: Run
     report: Report = Report()
@@ -441,6 +445,11 @@ class Scenario(Part):
         if self.drive is not None:
             period = self.run.control_period
             whole_ratio("drive.period", self.drive.period, "run.control_period", period)
+        if self.gait is not None:
+            if self.drive is not None:
+                raise ValueError("gait: a scenario has either a gait or a drive; remove one")
+            period = self.run.control_period
+            whole_ratio("gait.sample", self.gait.sample, "run.control_period", period)
         smooth = self.run.integrator != "moreau_jean"
         if smooth and self.interaction.law == "nonsmooth":
             raise ValueError(

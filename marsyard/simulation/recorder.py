@@ -26,6 +26,7 @@ from marsyard.control.command import STATES
 from marsyard.interaction.soil_contact import arrays as scm
 from marsyard.simulation import soil as soil_loop
 from marsyard.simulation.commands import motors_of
+from marsyard.simulation.gait import add_gait
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -106,6 +107,8 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     ds = _add_motors(s, ds)
     if s.drive is not None and s.drive.log:
         ds = _add_drive(s, ds)
+    if s.gait is not None and s.gait.log:
+        ds = add_gait(s, ds)
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")

@@ -26,6 +26,7 @@ from marsyard.simulation.callables import (
 )
 from marsyard.simulation.commands import Plan, Speeds, Torques, build_commands, follow
 from marsyard.simulation.drive import Drive
+from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.organs import build_parts, organ_bodies
@@ -95,6 +96,7 @@ class Simulation:
         self._offsets = offsets()
         self._start()
         self.drive = Drive(self) if scenario.drive is not None else None
+        self.gait = GaitRun(self) if scenario.gait is not None else None
 
     # --- what a user reads and sets
 
@@ -149,8 +151,9 @@ class Simulation:
 
     @property
     def done(self) -> bool:
-        """Whether the drive of the scenario is carried out and ends the run."""
-        return self.drive is not None and self.drive.finished and self.drive.spec.stop
+        """Whether drive or gait of the scenario are carried out and end the run."""
+        pilots = (self.drive, self.gait)
+        return any(p is not None and p.finished and p.spec.stop for p in pilots)
 
     # --- running
 
@@ -194,10 +197,16 @@ class Simulation:
             ahead = end - self.steps
             if self.drive is not None:
                 if self.drive.due == 0:
-                    self._update_drive(self.drive)
+                    self._update(self.drive)
                     if self.done and not to_the_end:
                         break
                 ahead = min(ahead, self.drive.due or self.drive.steps)
+            if self.gait is not None:
+                if self.gait.due == 0:
+                    self._update(self.gait)
+                    if self.done and not to_the_end:
+                        break
+                ahead = min(ahead, self.gait.due or self.gait.steps)
             status = self._advance_on_tiles(ahead)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
@@ -205,10 +214,11 @@ class Simulation:
             self.stopped = self._explain(status)
             raise Diverged(self.stopped)
 
-    def _update_drive(self, drive: Drive) -> None:
-        """Have the drive decide; one that cannot go on ends the run, what it recorded is kept."""
+    def _update(self, pilot: Drive | GaitRun) -> None:
+        """Have drive or gait decide; one that cannot go on ends the run, what it recorded is
+        kept."""
         try:
-            drive.update()
+            pilot.update()
         except InputError as error:
             self._stop(error)
 
@@ -264,7 +274,8 @@ class Simulation:
         arrays = {name: np.array(array) for name, array in self._state_arrays().items()}
         soil = self._soil.state() if self._soil else {}
         drive = self.drive.state() if self.drive else {}
-        return State({**arrays, **soil, **drive})
+        gait = self.gait.state() if self.gait else {}
+        return State({**arrays, **soil, **drive, **gait})
 
     def restore(self, state: State) -> None:
         """Go to a state of this world; records written later than it are dropped."""
@@ -273,6 +284,8 @@ class Simulation:
         if self.drive is not None:
             state.must_fit(self.drive.state())
             self.drive.check(state.arrays)
+        if self.gait is not None:
+            state.must_fit(self.gait.state())
         if self._soil is not None:
             if "soil_tile" not in state.arrays:
                 raise InputError("restore: 'soil_tile' of the saved state does not fit this world")
@@ -281,6 +294,8 @@ class Simulation:
             array[...] = state.arrays[name]
         if self.drive is not None:
             self.drive.restore(state.arrays)
+        if self.gait is not None:
+            self.gait.restore(state.arrays)
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
         self._counters[1] -= np.count_nonzero(later)
         self.data.time = self.time

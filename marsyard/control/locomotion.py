@@ -1,0 +1,227 @@
+"""A sequence of gaits: which motion comes next, decided at the end of each.
+
+A `Mode` is a gait and when to leave it. Entering a mode, the robot first goes to the pose where its
+cycles begin (`gait_transition`); then cycle follows cycle. At the end of each, from what is sensed,
+
+    way       of the base in the cycle, along the direction it was to go; of a turn on the spot the
+              angle turned                                                         [m] or [rad]
+    slip      1 − way/planned way
+    pitch     of the base, positive nose down; `slope` the angle of its z axis to the vertical [rad]
+
+and the mode is left for the next one when any of its conditions holds: time in the mode, way in it,
+number of cycles, slope above, slip above, way of the cycle below a bound. After the last mode the
+wheels are braked and the robot stands; or it begins anew with the first.
+
+Nothing here knows a simulation: `next` is given what is sensed and the pose, and gives a motion.
+`memory` and `recall` let a run be saved between two motions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from marsyard.control.gait_schedule import Motion, Pose
+from marsyard.control.gait_transition import Pace, Stand, transition
+from marsyard.control.limb_kinematics import Limbs
+from marsyard.control.rolling import Rolling, braking
+
+#: what a motion is, in the order of their numbers
+STATES = ("standing", "transition", "cycle", "stop")
+
+
+class Gait(Protocol):
+    """What a mode needs of a gait."""
+
+    name: str
+
+    @property
+    def advance(self) -> tuple[float, float, float]: ...
+
+    def begin(self, lean: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def lean(self, down: np.ndarray) -> np.ndarray: ...
+
+    def cycle(self, begin: Pose) -> Motion: ...
+
+
+@dataclass(frozen=True)
+class Until:
+    """When a mode is left, at the end of a cycle; none of a condition never.
+
+    Attributes:
+        time: in the mode [s].
+        distance: way in the mode [m] (or turned [rad]).
+        cycles: number of them.
+        slope: of the base, above [rad].
+        slip: of the last cycle, above.
+        progress: way of the last cycle, below [m].
+    """
+
+    time: float | None = None
+    distance: float | None = None
+    cycles: int | None = None
+    slope: float | None = None
+    slip: float | None = None
+    progress: float | None = None
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A gait, when to leave it, and the least margin of the way to it [m]."""
+
+    gait: Gait
+    until: Until = Until()
+    least_margin: float = 0.0
+
+
+class Sensed(NamedTuple):
+    """What is known at the end of a motion: time [s], place [m] and heading [rad] of the base, and
+    the direction of gravity in its frame."""
+
+    time: float
+    x: float
+    y: float
+    heading: float
+    down: np.ndarray
+
+
+class Report(NamedTuple):
+    """How the last cycle went."""
+
+    way: float
+    slip: float
+
+
+class Locomotion:
+    """Chooses motions.
+
+    Attributes:
+        limbs, modes: what moves and how.
+        mode: number of the mode under way, -1 before the first.
+        state: of STATES, what the motion under way is.
+        cycles: done in the mode.
+        last: how the last cycle went.
+        finished: whether the last mode is left.
+    """
+
+    def __init__(
+        self,
+        limbs: Limbs,
+        modes: list[Mode],
+        sample: float,
+        pace: Pace | None = None,
+        repeat: bool = False,
+    ) -> None:
+        self.limbs, self.modes, self.sample = limbs, modes, sample
+        self.pace, self.repeat = pace or Pace(), repeat
+        self.mode = -1
+        self.state = "standing"
+        self.cycles = 0
+        self.finished = False
+        self.last = Report(0.0, 0.0)
+        self._entered = 0.0
+        self._way = 0.0
+        self._from = np.zeros(3)  # x, y, heading where the motion under way began
+        self._planned = np.zeros(3)
+
+    def next(self, sensed: Sensed, pose: Pose) -> Motion | None:
+        """The motion that begins now, or none when all is done."""
+        pose = replace(pose, down=pose.lean @ sensed.down)
+        if self.state == "cycle":
+            self._take_stock(sensed)
+        if self.mode < 0 or (self.state == "cycle" and self._over(sensed)):
+            motion = self._enter_next(sensed, pose)
+        elif self.finished:
+            self.state = "standing"
+            return None
+        else:
+            motion = self._cycle(pose)
+        self._from = np.array([sensed.x, sensed.y, sensed.heading])
+        self._planned = np.array(motion.advance if motion else (0.0, 0.0, 0.0))
+        return motion
+
+    # --- what is saved
+
+    def memory(self) -> np.ndarray:
+        """All that the next decision needs, shape [15]."""
+        numbers = [self.mode, STATES.index(self.state), self.cycles, self.finished, *self.last]
+        return np.array([*numbers, self._entered, self._way, *self._from, *self._planned, 0.0])
+
+    def recall(self, memory: np.ndarray) -> None:
+        """Go back to what `memory` gave."""
+        self.mode, self.state = int(memory[0]), STATES[int(memory[1])]
+        self.cycles, self.finished = int(memory[2]), bool(memory[3])
+        self.last = Report(float(memory[4]), float(memory[5]))
+        self._entered, self._way = float(memory[6]), float(memory[7])
+        self._from, self._planned = np.array(memory[8:11]), np.array(memory[11:14])
+
+    # --- inside
+
+    def _enter_next(self, sensed: Sensed, pose: Pose) -> Motion | None:
+        self.mode += 1
+        if self.mode == len(self.modes):
+            if not self.repeat:
+                return self._stop(pose)
+            self.mode = 0
+        self.cycles, self._way, self._entered = 0, 0.0, sensed.time
+        mode = self.modes[self.mode]
+        lean = mode.gait.lean(pose.down)
+        places, body = mode.gait.begin(lean)
+        steering = np.zeros(len(self.limbs.steering_joints))
+        if isinstance(mode.gait, Rolling):
+            steering = mode.gait.steering
+        if isinstance(mode.gait, Rolling) and np.any(pose.rates):
+            # from rolling to rolling without a stop
+            return self._cycle(pose)
+        stand = Stand(places, body, lean, steering)
+        way = transition(self.limbs, pose, stand, self.sample, mode.least_margin, self.pace)
+        if way is None:
+            return self._cycle(pose)
+        self.state = "transition"
+        return way
+
+    def _cycle(self, pose: Pose) -> Motion:
+        self.state = "cycle"
+        return self.modes[self.mode].gait.cycle(pose)
+
+    def _stop(self, pose: Pose) -> Motion | None:
+        self.mode, self.finished = len(self.modes) - 1, True
+        if not np.any(pose.rates):
+            self.state = "standing"
+            return None
+        self.state = "stop"
+        return braking(self.limbs, pose, self.pace.acceleration, self.sample)
+
+    def _take_stock(self, sensed: Sensed) -> None:
+        x, y, turn = self._planned
+        moved = np.array([sensed.x, sensed.y]) - self._from[:2]
+        c, s = np.cos(self._from[2]), np.sin(self._from[2])
+        own = np.array([c * moved[0] + s * moved[1], -s * moved[0] + c * moved[1]])
+        planned = float(np.hypot(x, y))
+        if planned > 1e-9:
+            way = float(own @ [x, y]) / planned
+        else:
+            turned = sensed.heading - self._from[2]
+            way = float(np.arctan2(np.sin(turned), np.cos(turned)) * np.sign(turn))
+            planned = abs(turn)
+        self.last = Report(way, 1 - way / planned if planned > 0 else 0.0)
+        self.cycles += 1
+        self._way += way
+
+    def _over(self, sensed: Sensed) -> bool:
+        until = self.modes[self.mode].until
+        slope = float(np.arccos(np.clip(-sensed.down[2], -1.0, 1.0)))
+        reached = (
+            (sensed.time - self._entered, until.time, 1),
+            (self._way, until.distance, 1),
+            (self.cycles, until.cycles, 1),
+            (slope, until.slope, 1),
+            (self.last.slip, until.slip, 1),
+            (self.last.way, until.progress, -1),
+        )
+        return any(
+            bound is not None and sign * (value - bound) >= -1e-9 for value, bound, sign in reached
+        )

@@ -1,0 +1,145 @@
+"""The gait of a scenario: how a robot on legs, wheels or both moves itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from marsyard.scenario.part import Part
+from marsyard.units import Acceleration, Angle, AngularSpeed, Length, Number, Speed, Time
+
+
+class Until(Part):
+    """When a mode is left for the next one, asked at the end of each of its cycles: as soon as one
+    of these holds. Without any the mode goes on to the end of the run."""
+
+    time: Annotated[Time, Field(gt=0)] | None = Field(None, description="in the mode [s]")
+    distance: Annotated[Length, Field(gt=0)] | None = Field(
+        None, description="way of the base in the mode, in its direction [m]"
+    )
+    cycles: Annotated[int, Field(ge=1)] | None = None
+    slope: Annotated[Angle, Field(gt=0)] | None = Field(
+        None, description="the base is inclined by more than this [rad]"
+    )
+    slip: Annotated[Number, Field(lt=1)] | None = Field(
+        None, description="of the last cycle, 1 − way/planned way, above this"
+    )
+    progress: Length | None = Field(None, description="way of the last cycle below this [m]")
+
+
+class _Mode(Part):
+    until: Until = Until()
+    height: Length = Field(
+        0.0, description="by which the base stands higher than with all joints at zero [m]"
+    )
+
+
+class _Cyclic(_Mode):
+    least_margin: Length = Field(
+        0.0, description="least static stability margin of the plan; less is refused [m]"
+    )
+
+
+class WalkingMode(_Cyclic):
+    """Feet (or braked wheels) are lifted and set down by turns, in a wave gait that is stable at
+    every instant."""
+
+    mode: Literal["walking"]
+    pattern: Literal["tripod", "ripple", "wave", "crawl"] = Field(
+        "wave",
+        description="tripod: six legs, three at a time; ripple: six, two at a time; wave: one at a "
+        "time; crawl: four, one at a time with all standing in between",
+    )
+    stride: Length = Field(0.08, description="way of the base per cycle, negative backwards [m]")
+    period: Annotated[Time, Field(gt=0)] = Field(4.0, description="of a cycle [s]")
+    duty: Annotated[Number, Field(ge=0.5, lt=1)] | None = Field(
+        None, description="share of the cycle in which a foot carries; default: the pattern's"
+    )
+    heading: Angle = Field(0.0, description="direction of the way, from forwards to the left [rad]")
+    turn: Angle = Field(0.0, description="of the base per cycle, to the left [rad]")
+    step_height: Annotated[Length, Field(gt=0)] = Field(0.03, description="lift of a foot [m]")
+    sway: Annotated[Length, Field(ge=0)] = Field(
+        0.0, description="of the base to the side, away from feet in the air [m]"
+    )
+    attitude: Literal["parallel", "level"] = Field(
+        "parallel", description="of the base on a slope, as it is when the mode is entered"
+    )
+
+
+class PeristalticMode(_Cyclic):
+    """Rolling-walking: one axle, or one wheel, after the other is moved against the frame and rolls
+    along, all others are braked."""
+
+    mode: Literal["peristaltic"]
+    stride: Length = Field(0.15, description="way of the base per cycle, negative backwards [m]")
+    period: Annotated[Time, Field(gt=0)] = Field(9.0, description="of a cycle [s]")
+    move: Literal["axle", "wheel"] = Field("axle", description="what is moved at a time")
+
+
+class RollingMode(_Mode):
+    """Wheels roll, legs and frame are held."""
+
+    mode: Literal["rolling"]
+    speed: Speed = Field(0.05, description="forwards [m/s]")
+    turn_rate: AngularSpeed = Field(0.0, description="to the left [rad/s]")
+    period: Annotated[Time, Field(gt=0)] = Field(
+        2.0, description="of a cycle, after which `until` is asked [s]"
+    )
+
+
+GaitMode = Annotated[WalkingMode | PeristalticMode | RollingMode, Field(discriminator="mode")]
+
+
+class Gait(Part):
+    """Modes one after the other. A single mode, or a list of them, may stand for the whole. Python
+    is entered once per cycle; servos of the compiled loop follow its table of joint angles."""
+
+    modes: Annotated[tuple[GaitMode, ...], Field(min_length=1)] = Field(
+        description="each walking, peristaltic or rolling"
+    )
+    repeat: bool = Field(False, description="begin anew with the first mode after the last")
+    stop: bool = Field(True, description="end the run when the last mode is left")
+    sample: Annotated[Time, Field(gt=0)] = Field(
+        0.02, description="between angles of the table; a whole multiple of run.control_period [s]"
+    )
+    gain: Annotated[Number, Field(gt=0)] = Field(
+        1e3,
+        description="of the servos [N·m·s/rad], of slides 100 times as much [N·s/m]; a joint gives "
+        "way by torque/(10 gain) [rad]",
+    )
+    limit: Annotated[Number, Field(gt=0)] | None = Field(
+        None, description="largest torque [N·m] or force [N] of a servo; default: none"
+    )
+    step_time: Annotated[Time, Field(gt=0)] = Field(
+        0.8, description="of one step on the way to a mode's first pose [s]"
+    )
+    transition_speed: Annotated[Speed, Field(gt=0)] = Field(
+        0.05, description="of the base and of wheels on that way, at most on average [m/s]"
+    )
+    acceleration: Annotated[Acceleration, Field(gt=0)] = Field(
+        0.1, description="of the rims of wheels that begin or end to roll [m/s²]"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, data: Any) -> Any:
+        if isinstance(data, list | tuple):
+            return {"modes": data}
+        if isinstance(data, dict) and "mode" in data and "modes" not in data:
+            own = {k: data[k] for k in data if k in cls.model_fields}
+            mode = {k: v for k, v in data.items() if k not in own}
+            return {"modes": [mode], **own}
+        return data
+
+    @model_validator(mode="after")
+    def _whole_cycles(self) -> Gait:
+        for k, mode in enumerate(self.modes):
+            ratio = mode.period / self.sample
+            if abs(ratio - round(ratio)) > 1e-9 * ratio or round(ratio) < 4:
+                near = max(4, round(ratio)) * self.sample
+                raise ValueError(
+                    f"modes.{k}.period = {mode.period:g} s is not a whole multiple, four at least, "
+                    f"of sample = {self.sample:g} s; the nearest is {near:g} s"
+                )
+        return self
