@@ -11,6 +11,7 @@ from marsyard.cli.bench import bench
 from marsyard.cli.compare import compare
 from marsyard.cli.ground import ground
 from marsyard.cli.identify import identify
+from marsyard.cli.import_robot import import_robot
 from marsyard.cli.list import list_
 from marsyard.cli.run import run
 from marsyard.cli.show import show
@@ -30,7 +31,8 @@ app = typer.Typer(
     "  marsyard run control/goal          plan a way on sand and drive it\n\n"
     "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
     "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
-    "  marsyard identify tests.csv        soil parameters from measured wheels",
+    "  marsyard identify tests.csv        soil parameters from measured wheels\n\n"
+    "  marsyard import rover.urdf         your own robot, from URDF or MJCF",
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,6 +46,7 @@ app.command("compare")(compare)
 app.command("view")(view)
 app.command("ground")(ground)
 app.command("identify")(identify)
+app.command("import")(import_robot)
 app.command("bench")(bench)
 app.add_typer(analyze, name="analyze")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -9,7 +10,7 @@ import typer
 
 def show(
     name: str = typer.Argument(
-        "", help="Name of a scenario, rover, soil or ground, or a scenario file."
+        "", help="Name of a scenario, rover, soil or ground, or the file of a scenario or robot."
     ),
     schema: bool = typer.Option(
         False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."
@@ -44,6 +45,10 @@ def show(
     if name in library.names("grounds"):
         _show_ground(name)
         return
+    robot = _robot_file(name)
+    if robot is not None:
+        _show_entry("rovers", str(robot), _robot_data(robot))
+        return
     everything = [n for kind in library.KINDS for n in library.names(kind)]
     if name not in everything and not name.endswith((".yaml", ".yml")):
         raise InputError(f"show: nothing is called '{name}'; {suggest(name, everything)}")
@@ -65,15 +70,51 @@ def _show_entry(kind: str, name: str, data: dict[str, Any]) -> None:
     typer.echo(str(data.get("description", "")).strip() + "\n")
     if kind == "rovers":
         wheels = data.get("wheels", {})
-        typer.echo(f"base body  {data.get('base')}")
+        typer.echo(f"base body  {data.get('base', 'the first of the model')}")
         for wheel, w in wheels.items():
             typer.echo(f"wheel {wheel:<4} {_wheel(w)}, joint {w['joint']}")
+        for foot, f in data.get("feet", {}).items():
+            typer.echo(f"foot {foot:<5} body {f['body']}")
+        for track, t in data.get("tracks", {}).items():
+            typer.echo(f"track {track:<4} width {t['width']} m, sprocket {t['joint']}")
+        for loop, c in data.get("loops", {}).items():
+            ends = [str(c[k]) for k in ("body", "joint", "other") if k in c]
+            typer.echo(f"loop {loop}: {c['kind']} {' to '.join(ends)}")
         for role, joints in data.get("roles", {}).items():
-            typer.echo(f"role {role:<9} {', '.join(joints)}")
+            typer.echo(f"role {role:<9} {', '.join(joints) or 'none'}")
         typer.echo("")
     for part in ("numbers", "extra"):
         _numbers(part, data.get(part) or {})
     _sources(data.get("sources", ()))
+
+
+def _robot_file(name: str) -> Path | None:
+    """The file of a robot that `name` stands for: robot.yaml, its folder, MJCF or URDF."""
+    path = Path(name)
+    if path.suffix in (".urdf", ".xml") and path.exists():
+        return path
+    path = path / "robot.yaml" if path.is_dir() else path
+    if not name or path.suffix not in (".yaml", ".yml") or not path.is_file():
+        return None
+    from marsyard import library
+
+    data = library.read_yaml(path)
+    return path if "model" in data and "robot" not in data else None
+
+
+def _robot_data(path: Path) -> dict[str, Any]:
+    """What a robot's file says, once it has been read without mistakes."""
+    from marsyard import library
+    from marsyard.robot import load_robot
+
+    spec = load_robot(str(path)).spec()
+    if path.suffix in (".yaml", ".yml"):
+        return library.read_yaml(path)
+    joints = [j.name for j in spec.joints if j.name]
+    return {
+        "title": f"{len(spec.bodies) - 1} bodies, {len(joints)} joints: {', '.join(joints)}",
+        "description": f"A model without roles; give them by: marsyard import {path}",
+    }
 
 
 def _plot(name: str, file: str) -> None:

@@ -2,7 +2,8 @@
 
 `robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`; the
 locomotion organs `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); and `roles`,
-named groups of joints (drives, steering, passive, …). A bare MJCF file is a robot without roles.
+named groups of joints (drives, steering, passive, …). A bare MJCF or URDF file is a robot without
+roles; `marsyard import` finds them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
-from marsyard.robot.loops import Loop, add_loops
+from marsyard.robot.loops import GearLoop, Loop, add_loops
+from marsyard.robot.model_file import read_model
 from marsyard.robot.organs import Foot, Track, Wheel
 
 
@@ -38,15 +40,13 @@ class Robot(BaseModel):
 
     def spec(self) -> mujoco.MjSpec:
         """A fresh, editable MuJoCo specification of the model, with its loops closed."""
-        try:
-            spec = mujoco.MjSpec.from_file(str(self.model))
-        except (ValueError, OSError) as error:
-            first = " ".join(str(error).split())
-            raise InputError(f"{self.model.name}: MuJoCo cannot read the model ({first})") from None
-        for k, joint in enumerate(spec.joints):
+        file = read_model(self.model)
+        gears = {g.joint: GearLoop(kind="gear", joint=g.joint, other=g.other, ratio=g.ratio,
+                                   offset=g.offset) for g in file.gears}  # fmt: skip
+        for k, joint in enumerate(file.spec.joints):
             joint.name = joint.name or f"joint{k}"
-        add_loops(spec, self.loops, self.name)
-        return spec
+        add_loops(file.spec, {**gears, **self.loops}, self.name)
+        return file.spec
 
     def joints_of(self, group: str | tuple[str, ...], joints: list[str], field: str) -> list[str]:
         """The joints that a role, a joint's name or a list of names stands for."""

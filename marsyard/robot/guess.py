@@ -1,0 +1,635 @@
+"""Guessing what the parts of a model are for, from its shape, its motors and its names.
+
+All in the reference pose, z up; H is the robot's height from its lowest to its highest point.
+
+    wheel     the last hinge of a chain, without stops, its axis level, its shape round about it
+              (the least reach across the axis at least 0.88 of the largest), near the ground
+    drives    joints of wheels; of those with motors only, where the file says who has motors
+    steering  a hinge with an upright axis that carries one or two wheels
+    passive   other hinges and slides above a wheel, or joints without motor where others have one
+    foot      the end of a limb of two or more hinges that carries no wheel and comes within 0.1 H
+              of the lowest point; `legs` are the joints that move it
+    track     three or more rollers on one body and side whose names say track, belt, crawler,
+              sprocket, idler, road wheel or roller
+    locked    all other joints (mast, arm, antenna) of a robot that rolls or walks: held still
+
+The front is +x unless axles say that it is ±y; names with front and rear, or left and right, say
+which. Any guess can be replaced by name patterns.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+
+from marsyard.errors import InputError, suggest
+from marsyard.robot import extent
+from marsyard.robot.extent import Round
+
+HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+FREE, BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+
+_ROUND = 0.88
+_LEVEL, _UPRIGHT = 0.35, 0.8  # of the vertical part of an axis
+_NO_WHEEL = re.compile(r"lidar|laser|radar|antenna|fan|prop|rotor|camera|mast|arm_|gripper", re.I)
+_PASSIVE = re.compile(r"rocker|bogie|differential|suspension|susp|passive|caster|swivel|free", re.I)
+_TRACK = re.compile(r"track|belt|crawler|tread|sprocket|idler|road_?wheel|roller", re.I)
+_SPROCKET, _IDLER = re.compile(r"sprocket|drive", re.I), re.compile(r"idler|tension", re.I)
+_FOOT = re.compile(r"foot|feet|toe|paw|hoof", re.I)
+_FRONT = re.compile(r"front|(^|_)(f[lr]?|[lr]f)(_|$)", re.I)
+_REAR = re.compile(r"rear|back|hind|(^|_)(r[lr]|[lr]r|b[lr]|[lr]b|h[lr]|[lr]h)(_|$)", re.I)
+_LEFT = re.compile(r"left|(^|_)([fcmrbh]?l|l[fcmrbh])(_|$)", re.I)
+_RIGHT = re.compile(r"right|(^|_)([fcmbh]?r|r[fcmbh])(_|$)", re.I)
+FRONTS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0)}
+
+
+@dataclass
+class Wish:
+    """What the user says; None leaves it to the guess. Lists hold name patterns, such as
+    'wheel_*'; of wheels, feet and tracks also 'KEY=pattern'."""
+
+    wheels: list[str] | None = None
+    feet: list[str] | None = None
+    tracks: list[str] | None = None
+    drives: list[str] | None = None
+    steering: list[str] | None = None
+    passive: list[str] | None = None
+    keep: list[str] | None = None
+    base: str | None = None
+    forward: str | None = None
+    fixed: bool | None = None
+    radius: float | None = None
+    width: float | None = None
+    shape: str | None = None
+
+
+@dataclass
+class WheelGuess:
+    """A wheel with its joint, and its shape about it."""
+
+    body: str
+    joint: str
+    shape: str
+    round: Round
+    place: np.ndarray
+    axis: np.ndarray
+
+
+@dataclass
+class TrackGuess:
+    """Rollers of a belt: sprocket first, idler last."""
+
+    body: str
+    rollers: list[WheelGuess]
+
+
+@dataclass
+class Roles:
+    """What everything is for. `why` says how each joint or body got its role."""
+
+    base: str
+    fixed: bool = False
+    forward: str = "+x"
+    wheels: dict[str, WheelGuess] = field(default_factory=dict)
+    feet: dict[str, str] = field(default_factory=dict)
+    tracks: dict[str, TrackGuess] = field(default_factory=dict)
+    joints: dict[str, str] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def of(self, role: str) -> list[str]:
+        """Joints of a role, in the model's order."""
+        return [name for name, own in self.joints.items() if own == role]
+
+    def give(self, name: str, role: str, why: str) -> None:
+        """A joint its role."""
+        self.joints[name] = role
+        self.why[name] = why
+
+
+def guess(
+    model: mujoco.MjModel,
+    motors: set[str],
+    ties: Iterable[set[str]] = (),
+    wish: Wish | None = None,
+) -> Roles:
+    """The roles of a model; `motors` are joints with actuators, `ties` joints that belong together
+    because an equation couples them."""
+    return _Guess(model, motors, [set(t) for t in ties], wish or Wish()).run()
+
+
+class _Guess:
+    def __init__(
+        self, model: mujoco.MjModel, motors: set[str], ties: list[set[str]], wish: Wish
+    ) -> None:
+        self.m, self.motors, self.ties, self.wish = model, motors, ties, wish
+        self.d = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, self.d)
+        self.seen = [g for g in range(model.ngeom) if model.geom_bodyid[g] > 0]
+        self.low = extent.lowest(model, self.d, self.seen)
+        self.height = max(extent.highest(model, self.d, self.seen) - self.low, 0.0)
+        kinds = (HINGE, SLIDE)
+        self.joints = [j for j in range(model.njnt) if int(model.jnt_type[j]) in kinds]
+        self.names = {j: model.joint(j).name for j in self.joints}
+        self.roles = Roles(base="")
+
+    def run(self) -> Roles:
+        self._base()
+        self._forward()
+        self._tracks()
+        self._wheels()
+        self._feet()
+        for role in ("drives", "steering", "passive", "keep"):
+            self._wished(role)
+        self._steering()
+        self._rest()
+        self._warn()
+        return self.roles
+
+    # --- the tree
+
+    def body_of(self, j: int) -> int:
+        return int(self.m.jnt_bodyid[j])
+
+    def body_name(self, b: int) -> str:
+        return self.m.body(b).name
+
+    def above(self, b: int) -> list[int]:
+        """Bodies from b up to the root."""
+        out = []
+        while b > 0:
+            out.append(b)
+            b = int(self.m.body_parentid[b])
+        return out
+
+    def joints_above(self, b: int, itself: bool = True) -> list[int]:
+        chain = set(self.above(b) if itself else self.above(b)[1:])
+        return [j for j in self.joints if self.body_of(j) in chain]
+
+    def rigid(self, b: int) -> list[int]:
+        """A body and what is fixed to it."""
+        head = int(self.m.body_weldid[b])
+        return [k for k in range(self.m.nbody) if int(self.m.body_weldid[k]) == head]
+
+    def geoms(self, b: int) -> list[int]:
+        bodies = set(self.rigid(b))
+        return [g for g in self.seen if int(self.m.geom_bodyid[g]) in bodies]
+
+    def is_last(self, j: int) -> bool:
+        """Whether nothing moves on the body of a joint, and no other joint moves it."""
+        b = self.body_of(j)
+        moving = [k for k in range(self.m.nbody) if self.m.body_jntnum[k] > 0 and k != b]
+        alone = int(self.m.body_jntnum[b]) == 1
+        return alone and not any(b in self.above(k) for k in moving)
+
+    def text(self, j: int) -> str:
+        return f"{self.names[j]} {self.body_name(self.body_of(j))}"
+
+    # --- patterns
+
+    def matching(self, patterns: list[str], option: str) -> dict[str, list[int]]:
+        """Joints by key for 'KEY=pattern' or patterns of joint or body names."""
+        out: dict[str, list[int]] = {}
+        for text in patterns:
+            key, sign, pattern = text.rpartition("=")
+            found = [
+                j for j in self.joints
+                if fnmatch.fnmatchcase(self.names[j], pattern)
+                or fnmatch.fnmatchcase(self.body_name(self.body_of(j)), pattern)
+            ]  # fmt: skip
+            if not found:
+                known = list(self.names.values())
+                raise InputError(
+                    f"--{option}: no joint is called '{pattern}'; {suggest(pattern, known)}"
+                )
+            group = out.setdefault(key.strip() if sign else "", [])
+            group += [j for j in found if j not in group]
+        return out
+
+    def _wished(self, role: str) -> None:
+        patterns = getattr(self.wish, role)
+        if patterns is None:
+            return
+        role = "other" if role == "keep" else role
+        for found in self.matching(patterns, "keep" if role == "other" else role).values():
+            for j in found:
+                self.roles.give(self.names[j], role, "as you said")
+
+    # --- base and front
+
+    def _base(self) -> None:
+        m, wish = self.m, self.wish
+        tops = [b for b in range(1, m.nbody) if m.body_parentid[b] == 0]
+        if not tops:
+            raise InputError("the model has no body; a robot needs at least one")
+        if wish.base is not None:
+            self._base_by_name(tops, wish.base)
+            return
+        if len(tops) > 1:
+            names = ", ".join(f"'{self.body_name(b)}'" for b in tops[:4])
+            raise InputError(
+                f"{len(tops)} bodies stand in the world ({names}), a robot has one base; say which "
+                "by --base NAME, the others are left out"
+            )
+        self._take_base(tops[0])
+
+    def _base_by_name(self, tops: list[int], name: str) -> None:
+        bodies = {self.body_name(b): b for b in range(1, self.m.nbody)}
+        sites = {self.m.site(s).name: int(self.m.site_bodyid[s]) for s in range(self.m.nsite)}
+        if name not in bodies and name not in sites:
+            known = [self.body_name(b) for b in tops]
+            raise InputError(f"--base: no body is called '{name}'; {suggest(name, known)}")
+        b = bodies.get(name, sites.get(name, 0))
+        top = self.above(b)[-1]
+        if b != top:
+            raise InputError(
+                f"--base: '{name}' hangs on '{self.body_name(top)}'; the base is a body that "
+                f"nothing carries: {suggest(name, [self.body_name(t) for t in tops])}"
+            )
+        self._take_base(top)
+        kept = {k for k in range(self.m.nbody) if top in self.above(k)}
+        self.joints = [j for j in self.joints if self.body_of(j) in kept]
+        self.names = {j: self.names[j] for j in self.joints}
+        self.seen = [g for g in self.seen if int(self.m.geom_bodyid[g]) in kept]
+
+    def _take_base(self, top: int) -> None:
+        self.roles.base = self.body_name(top)
+        kinds = [int(self.m.jnt_type[j]) for j in range(self.m.njnt) if self.body_of(j) == top]
+        self.free = FREE in kinds
+        self.roles.fixed = bool(kinds) and not self.free
+        if self.wish.fixed is not None:
+            self.roles.fixed = self.wish.fixed
+        why = "has a free joint" if self.free else "carries all others"
+        self.roles.why[self.roles.base] = why
+
+    def _forward(self) -> None:
+        if self.wish.forward is not None:
+            if self.wish.forward not in FRONTS:
+                raise InputError(
+                    f"--forward: '{self.wish.forward}' is no direction; valid: {', '.join(FRONTS)}."
+                )
+            self.roles.forward = self.wish.forward
+            return
+        axles = [self._axle(j) for j in self.joints if self._rolls(j) is not None]
+        along_x = sum(abs(a[0]) > abs(a[1]) for a in axles)
+        choice = ("+y", "-y") if axles and along_x > len(axles) / 2 else ("+x", "-x")
+        front = self._named(_FRONT) - self._named(_REAR)
+        side = self._named(_LEFT) - self._named(_RIGHT)
+        said = front if np.all(np.isfinite(front)) else np.cross(side, (0.0, 0.0, 1.0))
+        forward = np.array(FRONTS[choice[0]], dtype=float)
+        if np.all(np.isfinite(said)) and np.linalg.norm(said[:2]) > 1e-3:
+            if abs(said @ forward) < 0.5 * np.linalg.norm(said[:2]):
+                self.roles.warnings.append(
+                    "names say another front than the axles do; say which by --forward"
+                )
+            elif said @ forward < 0:
+                choice = choice[::-1]
+        self.roles.forward = choice[0]
+
+    def _named(self, pattern: re.Pattern[str]) -> np.ndarray:
+        """Mean place of the bodies whose joint or own name fits; nan without any."""
+        found = [
+            self.d.xanchor[j] for j in self.joints
+            if pattern.search(self.names[j]) or pattern.search(self.body_name(self.body_of(j)))
+        ]  # fmt: skip
+        return np.mean(found, axis=0) if found else np.full(3, np.nan)
+
+    def _axle(self, j: int) -> np.ndarray:
+        return np.array(self.d.xaxis[j])
+
+    # --- what rolls
+
+    def _rolls(self, j: int) -> Round | None:
+        """The shape of a joint's body about it, if it may roll."""
+        if int(self.m.jnt_type[j]) != HINGE or not self.is_last(j) or not self._endless(j):
+            return None
+        if abs(self._axle(j)[2]) > _LEVEL:
+            return None
+        shape = self._round(j)
+        if shape is None or shape.roundness < _ROUND or shape.width > 4 * shape.radius:
+            return None
+        return shape
+
+    def _endless(self, j: int) -> bool:
+        low, high = self.m.jnt_range[j]
+        far = 2 * np.pi if re.search("wheel", self.text(j), re.I) else 4 * np.pi
+        return not self.m.jnt_limited[j] or high - low > far - 0.1
+
+    def _round(self, j: int) -> Round | None:
+        """The best account of the shape about the joint: what collides before what is drawn."""
+        m = self.m
+        geoms = self.geoms(self.body_of(j))
+        hard = [g for g in geoms if m.geom_contype[g] or m.geom_conaffinity[g]]
+        soft = [g for g in geoms if g not in hard]
+        place, axis = np.array(self.d.xanchor[j]), self._axle(j)
+        shapes = [extent.about(m, self.d, group, place, axis) for group in (hard, soft) if group]
+        if not shapes:
+            return None
+        good = [s for s in shapes if s.roundness >= _ROUND]
+        best = good[0] if good else shapes[0]
+        if len(good) == 2 and self._is_ball(hard) and good[1].width < best.width:
+            # a ball collides for a wheel that is drawn
+            best = best._replace(width=good[1].width, middle=good[1].middle)
+        return best
+
+    def _is_ball(self, geoms: list[int]) -> bool:
+        balls = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_ELLIPSOID)
+        return bool(geoms) and all(int(self.m.geom_type[g]) in balls for g in geoms)
+
+    def _as_wheel(self, j: int, shape: Round) -> WheelGuess:
+        ball = self._is_ball(self.geoms(self.body_of(j)))
+        kind = self.wish.shape or ("sphere" if ball else "cylinder")
+        if self.wish.radius is not None:
+            shape = shape._replace(radius=self.wish.radius)
+        if self.wish.width is not None:
+            shape = shape._replace(width=self.wish.width)
+        body = self.body_name(self.body_of(j))
+        place = np.array(self.d.xanchor[j])
+        return WheelGuess(body, self.names[j], kind, shape, place, self._axle(j))
+
+    def _wheels(self) -> None:
+        wheels: list[WheelGuess] = []
+        keys: list[str] = []
+        if self.wish.wheels is None:
+            margin = max(0.25 * self.height, 0.0)
+            for j in self.joints:
+                shape = None if self.names[j] in self.roles.joints else self._rolls(j)
+                if shape is None or _NO_WHEEL.search(self.names[j]):
+                    continue
+                if extent.lowest(self.m, self.d, self.geoms(self.body_of(j))) > self.low + margin:
+                    continue
+                wheels.append(self._as_wheel(j, shape))
+                keys.append("")
+                why = f"turns without stops, level axis, round to {100 * shape.roundness:.0f} %"
+                self._is_drive(j, why)
+        else:
+            for key, found in self.matching(self.wish.wheels, "wheels").items():
+                for j in found:
+                    wheels.append(self._as_wheel(j, self._size_of(j)))
+                    keys.append(key if len(found) == 1 else "")
+                    self._is_drive(j, "as you said")
+        named = self._keys([w.place for w in wheels], keys)
+        found = dict(zip(named, wheels, strict=True))
+        self.roles.wheels = dict(sorted(found.items(), key=lambda item: self._order(item[1])))
+
+    def _is_drive(self, j: int, why: str) -> None:
+        name = self.names[j]
+        if (self.motors and name not in self.motors) or re.search("caster", self.text(j), re.I):
+            self.roles.give(name, "passive", f"{why}; no motor")
+        else:
+            self.roles.give(name, "drives", why)
+
+    def _size_of(self, j: int) -> Round:
+        """The size of a wheel that the user named."""
+        if int(self.m.jnt_type[j]) != HINGE:
+            raise InputError(f"--wheels: '{self.names[j]}' slides; a wheel turns about a hinge")
+        shape = self._round(j)
+        given = self.wish.radius is not None and self.wish.width is not None
+        if shape is None and not given:
+            raise InputError(
+                f"--wheels: '{self.names[j]}' has no shape to measure; give --wheel-radius and "
+                "--wheel-width"
+            )
+        if shape is None:
+            return Round(1.0, 1.0, 0.0, 1.0)
+        if shape.roundness < _ROUND and not given:
+            raise InputError(
+                f"--wheels: '{self.names[j]}' is not round about its axis (its reach across it "
+                f"falls to {100 * shape.roundness:.0f} %); give --wheel-radius and --wheel-width"
+            )
+        return shape if shape.roundness >= _ROUND else shape._replace(middle=0.0)
+
+    # --- keys such as FL
+
+    def _order(self, wheel: WheelGuess) -> tuple[float, float]:
+        """From front to rear, left before right."""
+        forward = np.array(FRONTS[self.roles.forward], dtype=float)
+        left = np.cross((0.0, 0.0, 1.0), forward)
+        step = max(wheel.round.radius, 1e-6)
+        return -round(float(wheel.place @ forward) / step), -float(wheel.place @ left)
+
+    def _keys(self, places: list[np.ndarray], given: list[str]) -> list[str]:
+        """Names by place: F, C, R from front to rear and L, R, or numbers where that fails."""
+        forward = np.array(FRONTS[self.roles.forward], dtype=float)
+        left = np.cross((0.0, 0.0, 1.0), forward)
+        spread = max((abs(float(p @ left)) for p in places), default=0.0)
+        sides: dict[str, list[int]] = {}
+        for i, p in enumerate(places):
+            y = float(p @ left)
+            side = "" if abs(y) < 0.1 * spread or spread < 1e-6 else "L" if y > 0 else "R"
+            sides.setdefault(side, []).append(i)
+        keys = [""] * len(places)
+        for side, members in sides.items():
+            members.sort(key=lambda i: -float(places[i] @ forward))
+            count = len(members)
+            letters = {1: [""], 2: ["F", "R"], 3: ["F", "C", "R"]}.get(count)
+            for k, i in enumerate(members):
+                row = letters[k] if letters else str(k + 1)
+                keys[i] = (row + side) or "W"
+        keys = [own or key for own, key in zip(given, keys, strict=True)]
+        doubled = len(set(keys)) < len(keys)
+        return [f"{key}{i + 1}" for i, key in enumerate(keys)] if doubled else keys
+
+    # --- tracks
+
+    def _tracks(self) -> None:
+        groups: dict[str, list[int]] = {}
+        if self.wish.tracks is not None:
+            groups = self.matching(self.wish.tracks, "tracks")
+        elif self.wish.wheels is None:
+            left = np.cross((0.0, 0.0, 1.0), FRONTS[self.roles.forward])
+            sides: dict[tuple[int, bool], list[int]] = {}
+            for j in self.joints:
+                if self._rolls(j) is not None:
+                    parent = int(self.m.body_parentid[self.body_of(j)])
+                    side = float(self.d.xanchor[j] @ left) > 0
+                    sides.setdefault((parent, side), []).append(j)
+            for (parent, side), found in sides.items():
+                text = " ".join([self.body_name(parent), *(self.text(j) for j in found)])
+                if len(found) >= 3 and _TRACK.search(text):
+                    groups["L" if side else "R"] = found
+        for key, found in groups.items():
+            self._track(key or f"T{len(self.roles.tracks) + 1}", found)
+
+    def _track(self, key: str, found: list[int]) -> None:
+        if len(found) < 3:
+            raise InputError(
+                f"--tracks: {key} has {len(found)} rollers; a belt needs a sprocket, an idler and "
+                "a road wheel"
+            )
+        parents = {int(self.m.body_parentid[self.body_of(j)]) for j in found}
+        if len(parents) > 1:
+            raise InputError(f"--tracks: the rollers of {key} must all hang on the same body")
+        forward = np.array(FRONTS[self.roles.forward], dtype=float)
+        order = sorted(found, key=lambda j: float(self.d.xanchor[j] @ forward))
+        sprocket = self._one(order, _SPROCKET, self.motors) or order[0]
+        others = [j for j in order if j != sprocket]
+        behind = order.index(sprocket) < len(order) / 2
+        idler = self._one(others, _IDLER, set()) or (others[-1] if behind else others[0])
+        row = [sprocket, *(j for j in others if j != idler), idler]
+        rollers = [self._as_wheel(j, self._size_of(j)) for j in row]
+        self.roles.tracks[key] = TrackGuess(self.body_name(parents.pop()), rollers)
+        self.roles.give(self.names[sprocket], "drives", f"sprocket of track {key}")
+        for j in row[1:]:
+            self.roles.give(self.names[j], "locked", f"roller of track {key}: the belt moves")
+
+    def _one(self, joints: list[int], pattern: re.Pattern[str], motors: set[str]) -> int | None:
+        by_name = [j for j in joints if pattern.search(self.text(j))]
+        by_motor = [j for j in joints if self.names[j] in motors]
+        for found in (by_name, by_motor):
+            if len(found) == 1:
+                return found[0]
+        return None
+
+    # --- feet
+
+    def _feet(self) -> None:
+        wish = self.wish
+        ends: list[int] = []
+        keys: list[str] = []
+        if wish.feet is not None:
+            for key, found in self._bodies(wish.feet).items():
+                ends += found
+                keys += [key if len(found) == 1 else ""] * len(found)
+        else:
+            rolling = {w.body for w in self.roles.wheels.values()}
+            for j in self.joints:
+                b = self.body_of(j)
+                if not self.is_last(j) or self.body_name(b) in rolling:
+                    continue
+                if self.names[j] in self.roles.joints or not self._is_limb(b):
+                    continue
+                ends.append(self._sole(b))
+                keys.append("")
+        names = [self.body_name(b) for b in ends]
+        named = self._keys([np.array(self.d.xpos[b]) for b in ends], keys)
+        self.roles.feet = dict(zip(named, names, strict=True))
+        for key, b in zip(named, ends, strict=True):
+            said = wish.feet is not None
+            self.roles.why[self.body_name(b)] = (
+                "as you said" if said else "end of a limb that reaches the ground"
+            )
+            for j in self.joints_above(b):
+                if self.names[j] not in self.roles.joints:
+                    self.roles.give(self.names[j], "legs", f"moves foot {key}")
+
+    def _is_limb(self, b: int) -> bool:
+        hinges = [j for j in self.joints_above(b) if int(self.m.jnt_type[j]) == HINGE]
+        geoms = self.geoms(b)
+        if len(hinges) < 2 or not geoms:
+            return False
+        if (self.roles.wheels or self.roles.tracks) and not any(
+            _FOOT.search(self.body_name(k)) for k in self.rigid(b)
+        ):
+            return False
+        return extent.lowest(self.m, self.d, geoms) <= self.low + 0.1 * self.height
+
+    def _sole(self, b: int) -> int:
+        """Of a body and what is fixed to it, the one that reaches lowest."""
+        reach = {}
+        for k in self.rigid(b):
+            own = [g for g in self.seen if int(self.m.geom_bodyid[g]) == k]
+            if own:
+                reach[k] = extent.lowest(self.m, self.d, own)
+        least = min(reach.values())
+        return max(k for k, low in reach.items() if low <= least + 1e-6)
+
+    def _bodies(self, patterns: list[str]) -> dict[str, list[int]]:
+        out: dict[str, list[int]] = {}
+        bodies = {self.body_name(b): b for b in range(1, self.m.nbody)}
+        for text in patterns:
+            key, sign, pattern = text.rpartition("=")
+            found = [b for name, b in bodies.items() if fnmatch.fnmatchcase(name, pattern)]
+            if not found:
+                raise InputError(
+                    f"--feet: no body is called '{pattern}'; {suggest(pattern, bodies)}"
+                )
+            out.setdefault(key.strip() if sign else "", []).extend(found)
+        return out
+
+    # --- the other joints
+
+    def _carried(self, j: int) -> list[str]:
+        """Keys of the wheels below a joint, not counting its own."""
+        b = self.body_of(j)
+        bodies = {k: self.m.body(w.body).id for k, w in self.roles.wheels.items()}
+        own = {k for k, w in self.roles.wheels.items() if w.joint == self.names[j]}
+        return [k for k, w in bodies.items() if b in self.above(w) and k not in own]
+
+    def _steering(self) -> None:
+        if self.wish.steering is not None:
+            return
+        for j in self.joints:
+            name, wheels = self.names[j], self._carried(j)
+            if name in self.roles.joints or int(self.m.jnt_type[j]) != HINGE:
+                continue
+            if not 1 <= len(wheels) <= 2 or abs(self._axle(j)[2]) < _UPRIGHT:
+                continue
+            why = f"upright axis above wheel {' and '.join(wheels)}"
+            if (self.motors and name not in self.motors) or _PASSIVE.search(self.text(j)):
+                self.roles.give(name, "passive", f"{why}; no motor")
+            else:
+                self.roles.give(name, "steering", why)
+
+    def _rest(self) -> None:
+        moves = bool(self.roles.wheels or self.roles.feet or self.roles.tracks)
+        for j in self.joints:
+            name, wheels = self.names[j], self._carried(j)
+            if name in self.roles.joints:
+                continue
+            tracks = [k for k, t in self.roles.tracks.items() if self._holds(j, t.body)]
+            if self.wish.passive is not None and (wheels or tracks):
+                self.roles.give(name, "other", "above a wheel, and not among --passive")
+            elif wheels or tracks:
+                self.roles.give(name, "passive", f"above wheel {', '.join(wheels or tracks)}")
+            elif self.roles.fixed or not moves:
+                self.roles.give(name, "other", "nothing tells what it is for")
+            elif _PASSIVE.search(self.text(j)):
+                self.roles.give(name, "passive", "by its name")
+            else:
+                self.roles.give(name, "locked", "neither rolls nor walks: held still")
+        # what an equation couples to something that moves cannot be held still
+        for _ in self.ties:
+            for tie in self.ties:
+                known = [n for n in tie if n in self.roles.joints]
+                if any(self.roles.joints[n] != "locked" for n in known):
+                    for n in known:
+                        if self.roles.joints[n] == "locked":
+                            self.roles.give(n, "passive", "an equation couples it to others")
+
+    def _holds(self, j: int, body: str) -> bool:
+        b, own = self.m.body(body).id, self.body_of(j)
+        return own in self.above(b) and own != self.m.body(self.roles.base).id
+
+    # --- warnings
+
+    def _warn(self) -> None:
+        say = self.roles.warnings.append
+        if not (self.roles.wheels or self.roles.feet or self.roles.tracks):
+            say("no wheels, feet or tracks found: its bodies touch the ground by their own shapes; "
+                "name them by --wheels, --feet or --tracks")  # fmt: skip
+        radii = {k: w.round.radius for k, w in self.roles.wheels.items()}
+        if radii:
+            middle = float(np.median(list(radii.values())))
+            odd = [k for k, r in radii.items() if not 0.67 < r / middle < 1.5]
+            if odd:
+                say(f"wheel {', '.join(odd)}: radius far from the others' ({middle:.3g} m)")
+            if not 0.01 < middle < 2:
+                say(f"wheels of {middle:.3g} m radius: are the lengths in metres?")
+        elsewhere = [k for k, w in self.roles.wheels.items() if self._leans(w)]
+        if elsewhere:
+            say(f"wheel {', '.join(elsewhere)}: the axle does not point across the front")
+
+    def _leans(self, wheel: WheelGuess) -> bool:
+        forward = np.array(FRONTS[self.roles.forward], dtype=float)
+        return abs(float(wheel.axis @ forward)) > 0.5
+
+
+def coupled(gears: Iterable[tuple[str, str]], equalities: Mapping[str, set[str]]) -> list[set[str]]:
+    """Sets of joints that equations couple."""
+    return [*({a, b} for a, b in gears), *equalities.values()]

@@ -1,0 +1,98 @@
+"""Mesh files of robot models: where they are, and in a form that MuJoCo reads.
+
+ROS names meshes by package, `package://PACKAGE/path`. Without ROS the package is looked for from
+the model's folder upwards: a folder on the way that is called PACKAGE or holds one of that name,
+or simply `path` itself.
+
+MuJoCo reads binary STL, OBJ and MSH. ASCII STL, PLY, OFF, GLB, GLTF and, with the package
+pycollada, DAE are turned into binary STL [m].
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from urllib.parse import unquote
+
+READ = (".stl", ".obj", ".msh")
+TURNED = (".ply", ".off", ".glb", ".gltf", ".dae")
+_UP = 6  # folders above the model that are looked into
+
+
+class MeshError(ValueError):
+    """A mesh that cannot be used: the rest of a sentence."""
+
+
+def find_mesh(name: str, folder: Path, also: tuple[Path, ...] = ()) -> Path:
+    """The file that a model in `folder` means by `name`; `also` are folders to look in first."""
+    places = list(dict.fromkeys(_places(name, folder, also)))
+    for place in places:
+        if place.is_file():
+            return place
+    shown = [str(p) for p in places[:3]]
+    more = f" and {len(places) - 3} more places" if len(places) > 3 else ""
+    raise MeshError(f"no such mesh '{name}'; looked for {', '.join(shown)}{more}")
+
+
+def _places(name: str, folder: Path, also: tuple[Path, ...]) -> list[Path]:
+    folder = folder.resolve()
+    scheme, mark, rest = name.partition("://")
+    if not mark:
+        given = Path(name.replace("\\", "/"))
+        inside = [base / part for base in also for part in (given, given.name)]
+        return [*inside, given if given.is_absolute() else folder / given]
+    rest = unquote(rest).replace("\\", "/")
+    if scheme == "file":
+        return [*(base / Path(rest).name for base in also), Path(rest), folder / rest]
+    package, _, path = rest.partition("/")
+    places = [base / part for base in also for part in (path, rest, Path(path).name)]
+    for base in [folder, *folder.parents][: _UP + 1]:
+        # a folder is no package by being above all others
+        if base == Path(base.anchor):
+            break
+        places += [base / path] if base.name == package else []
+        places += [base / rest, base / path, base / "share" / rest]
+    return places
+
+
+def mesh_bytes(path: Path) -> tuple[str, bytes]:
+    """Ending and content of a mesh as MuJoCo reads it."""
+    kind = path.suffix.lower()
+    if kind not in READ + TURNED:
+        known = ", ".join(k[1:] for k in READ + TURNED)
+        raise MeshError(f"'{path.name}' is of no known mesh format; use one of {known}")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise MeshError(f"'{path}' cannot be read ({error.strerror})") from None
+    if not data.strip():
+        raise MeshError(f"the mesh file '{path.name}' is empty")
+    if kind in TURNED or (kind == ".stl" and not _is_binary_stl(data)):
+        return ".stl", _turned(path, data, kind)
+    return kind, data
+
+
+def _is_binary_stl(data: bytes) -> bool:
+    """Whether the length is that of the number of triangles in the head."""
+    if len(data) < 84:
+        return False
+    count = int.from_bytes(data[80:84], "little")
+    return len(data) >= 84 + 50 * count and (count > 0 or not data.startswith(b"solid"))
+
+
+def _turned(path: Path, data: bytes, kind: str) -> bytes:
+    import trimesh
+
+    try:
+        mesh = trimesh.load(io.BytesIO(data), file_type=kind[1:], force="mesh")
+        if not len(mesh.faces):
+            raise ValueError("it holds no triangles")
+        return mesh.export(file_type="stl")
+    except ImportError:
+        raise MeshError(
+            f"'{path.name}': reading {kind[1:]} needs the package pycollada (pip install "
+            "pycollada), or save the mesh as stl or obj"
+        ) from None
+    except Exception as error:  # trimesh's readers raise whatever they meet
+        reason = " ".join(str(error).split())[:80] or type(error).__name__
+        raise MeshError(f"'{path.name}' is not a mesh that can be read ({reason})") from None
