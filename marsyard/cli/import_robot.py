@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
+    from marsyard.exit_rule import Exit
     from marsyard.robot.guess import Roles, Wish
     from marsyard.robot.importing import Plan
 
@@ -164,7 +165,9 @@ def _length(text: str | None, option: str) -> float | None:
     return value
 
 
-def _exit(text: str | None) -> dict[str, Any] | None:
+def _exit(text: str | None) -> Exit | None:
+    from pydantic import TypeAdapter
+
     from marsyard.errors import InputError
     from marsyard.exit_rule import Exit
 
@@ -172,7 +175,7 @@ def _exit(text: str | None) -> dict[str, Any] | None:
         return None
     rule, _, value = text.partition(":")
     try:
-        return Exit.model_validate({"rule": rule, "value": float(value)}).model_dump()
+        return TypeAdapter(Exit).validate_python({"rule": rule, "value": float(value)})
     except ValueError:
         raise InputError(
             f"--exit: '{text}' is not allowed; give height:VALUE or angle:VALUE, 0 to 2"

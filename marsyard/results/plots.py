@@ -371,6 +371,8 @@ def _y_label(ds: xr.Dataset, curves: list[Line], shared: list[str]) -> str:
 
 def _common_words(names: list[str]) -> str:
     """The words that all names share; all names where they share none and there is room."""
+    if not names:
+        return ""
     words = [w for w in names[0].split() if all(w in n.split() for n in names)]
     together = ", ".join(names)
     return " ".join(words) or (together if len(together) <= _ROOM else "")

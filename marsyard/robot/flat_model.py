@@ -178,9 +178,10 @@ def _reframe_tie(tie: ET.Element, name: str, change: Pose) -> None:
 
 def flatten(file: ModelFile) -> FlatModel:
     """The flat tree of a model file."""
-    spec = file.spec.copy()
+    # not a copy of it: MuJoCo leaves broken references out of copies without a word
+    spec = file.spec
     _name_parts(spec)
-    model = file.compile(spec)
+    model = file.compile()
     with quiet():
         tree = ET.fromstring(spec.to_xml())
     flat = FlatModel(tree, dict(file.assets), file)

@@ -374,8 +374,8 @@ class _Guess:
                     keys.append(key if len(found) == 1 else "")
                     self._is_drive(j, "as you said")
         named = self._keys([w.place for w in wheels], keys)
-        found = dict(zip(named, wheels, strict=True))
-        self.roles.wheels = dict(sorted(found.items(), key=lambda item: self._order(item[1])))
+        pairs = sorted(zip(named, wheels, strict=True), key=lambda pair: self._order(pair[1]))
+        self.roles.wheels = dict(pairs)
 
     def _is_drive(self, j: int, why: str) -> None:
         name = self.names[j]
@@ -417,10 +417,11 @@ class _Guess:
         """Names by place: F, C, R from front to rear and L, R, or numbers where that fails."""
         forward = np.array(FRONTS[self.roles.forward], dtype=float)
         left = np.cross((0.0, 0.0, 1.0), forward)
-        spread = max((abs(float(p @ left)) for p in places), default=0.0)
+        across = np.array([float(p @ left) for p in places])
+        across -= (across.min() + across.max()) / 2 if len(places) else 0.0
+        spread = float(np.abs(across).max()) if len(places) else 0.0
         sides: dict[str, list[int]] = {}
-        for i, p in enumerate(places):
-            y = float(p @ left)
+        for i, y in enumerate(across):
             side = "" if abs(y) < 0.1 * spread or spread < 1e-6 else "L" if y > 0 else "R"
             sides.setdefault(side, []).append(i)
         keys = [""] * len(places)
@@ -444,11 +445,13 @@ class _Guess:
         elif self.wish.wheels is None:
             left = np.cross((0.0, 0.0, 1.0), FRONTS[self.roles.forward])
             sides: dict[tuple[int, bool], list[int]] = {}
-            for j in self.joints:
-                if self._rolls(j) is not None:
-                    parent = int(self.m.body_parentid[self.body_of(j)])
-                    side = float(self.d.xanchor[j] @ left) > 0
-                    sides.setdefault((parent, side), []).append(j)
+            rolling = [j for j in self.joints if self._rolls(j) is not None]
+            across = {j: float(self.d.xanchor[j] @ left) for j in rolling}
+            middle = (min(across.values()) + max(across.values())) / 2 if rolling else 0.0
+            for j in rolling:
+                parent = int(self.m.body_parentid[self.body_of(j)])
+                side = across[j] > middle
+                sides.setdefault((parent, side), []).append(j)
             for (parent, side), found in sides.items():
                 text = " ".join([self.body_name(parent), *(self.text(j) for j in found)])
                 if len(found) >= 3 and _TRACK.search(text):

@@ -22,6 +22,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.exit_rule import Exit
 from marsyard.robot import extent
 from marsyard.robot.closing import close_loops, closed_pose, length
 from marsyard.robot.flat_model import FlatModel, flatten, numbers, pose_of, set_pose
@@ -32,6 +33,8 @@ from marsyard.robot.organs import Roller, Track, Wheel
 from marsyard.robot.poses import Pose, row
 
 COLLISIONS = ("box", "mesh", "none")
+#: shapes that a mesh ground does not take
+_BOXED = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_ELLIPSOID))
 _SAME = 1e-9  # frames nearer than this are the same
 
 
@@ -84,7 +87,7 @@ def plan_import(
     wish: Wish | None = None,
     meshes: tuple[Path, ...] = (),
     collisions: str = "box",
-    exit_rule: dict | None = None,
+    exit_rule: Exit | None = None,
 ) -> Plan:
     """Read a model file and make a robot of it; what stands in the way is one InputError."""
     wish = wish or Wish()
@@ -390,12 +393,12 @@ def _collide(flat: FlatModel, collisions: str, notes: list[str]) -> None:
                 continue
             if collisions == "none":
                 _only_seen(geom)
-            elif collisions == "box" and model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH:
+            elif collisions == "box" and int(model.geom_type[g]) in _BOXED:
                 _box(body, geom, model, g)
                 boxed += 1
     if boxed:
-        notes.append(f"{boxed} colliding meshes replaced by boxes around them (--collisions mesh "
-                     "keeps them)")  # fmt: skip
+        notes.append(f"{boxed} colliding meshes or ellipsoids replaced by boxes around them "
+                     "(--collisions mesh keeps them)")  # fmt: skip
 
 
 def _only_seen(geom: ET.Element) -> None:
@@ -404,8 +407,10 @@ def _only_seen(geom: ET.Element) -> None:
 
 
 def _box(body: ET.Element, geom: ET.Element, model: mujoco.MjModel, g: int) -> None:
-    corners = extent.vertices(model, g)
-    low, high = corners.min(axis=0), corners.max(axis=0)
+    low, high = -model.geom_size[g], model.geom_size[g]
+    if model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH:
+        corners = extent.vertices(model, g)
+        low, high = corners.min(axis=0), corners.max(axis=0)
     at = Pose.of_quat(model.geom_pos[g], model.geom_quat[g])
     at = at.then(Pose((low + high) / 2, np.eye(3)))
     name = str(geom.get("name"))
@@ -470,7 +475,7 @@ def _exclude_overlaps(flat: FlatModel, notes: list[str]) -> None:
 # --- organs
 
 
-def _wheels(roles: Roles, exit_rule: dict | None) -> dict[str, Wheel]:
+def _wheels(roles: Roles, exit_rule: Exit | None) -> dict[str, Wheel]:
     out = {}
     for key, guess_ in roles.wheels.items():
         radius, width = _short(guess_.round.radius), _short(guess_.round.width)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 READ = (".stl", ".obj", ".msh")
@@ -84,7 +85,7 @@ def _turned(path: Path, data: bytes, kind: str) -> bytes:
     import trimesh
 
     try:
-        mesh = trimesh.load(io.BytesIO(data), file_type=kind[1:], force="mesh")
+        mesh: Any = trimesh.load(io.BytesIO(data), file_type=kind[1:], force="mesh")
         if not len(mesh.faces):
             raise ValueError("it holds no triangles")
         return mesh.export(file_type="stl")

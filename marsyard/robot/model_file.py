@@ -41,11 +41,11 @@ class ModelFile:
     elements: dict[str, Element] = field(default_factory=dict)
     root: Element | None = None
 
-    def compile(self, spec: mujoco.MjSpec | None = None) -> mujoco.MjModel:
+    def compile(self) -> mujoco.MjModel:
         """The compiled model; what MuJoCo refuses is one sentence."""
         try:
             with quiet():
-                return (spec or self.spec).compile()
+                return self.spec.compile()
         except (ValueError, OSError) as error:
             raise self.sentence(str(error)) from None
 
@@ -189,7 +189,8 @@ def _element(
     if place and place.group(3):
         line, name = int(place.group(3)), place.group(1)
         there = [e for e in root.walk() if e.line == line]
-        named = [e for e in there if name in (e.tag, e.name)]
+        words = {name, *said.split()} - {""}
+        named = [e for e in there if e.tag in words or e.name in words]
         found = named or there[::-1]
         return found[0] if found else None
     file = re.search(r"no such file '(.*)'", said)

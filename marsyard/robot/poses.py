@@ -64,7 +64,7 @@ class Pose(NamedTuple):
         out = {}
         if np.any(self.place != 0):
             out["pos"] = row(self.place)
-        if not np.array_equal(self.turn, np.eye(3)):
+        if np.abs(self.turn - np.eye(3)).max() > 1e-14:
             out["quat"] = row(self.quat())
         return out
 

@@ -6,10 +6,12 @@ import contextlib
 import re
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel
 
 from marsyard.errors import InputError
 from marsyard.robot.importing import Plan
@@ -104,11 +106,9 @@ def robot_yaml(plan: Plan) -> str:
         f"base: {_flow(roles.base)}",
     ]
     parts: dict[str, dict[str, Any]] = {
-        "wheels": {k: w.model_dump(exclude_defaults=True) for k, w in plan.wheels.items()},
+        "wheels": _plain(plan.wheels),
         "feet": {k: {"body": b} for k, b in roles.feet.items()},
-        "tracks": {
-            k: t.model_dump(mode="json", exclude_defaults=True) for k, t in plan.tracks.items()
-        },
+        "tracks": _plain(plan.tracks),
         "loops": {k: loop.model_dump() for k, loop in plan.loops.items()},
         "roles": _roles(plan),
         "numbers": _numbers(plan),
@@ -118,6 +118,10 @@ def robot_yaml(plan: Plan) -> str:
             lines.append(f"{part}:")
             lines += [f"  {_flow(key)}: {_flow(value)}" for key, value in entries.items()]
     return "\n".join(lines) + "\n"
+
+
+def _plain(organs: Mapping[str, BaseModel]) -> dict[str, Any]:
+    return {k: o.model_dump(mode="json", exclude_defaults=True) for k, o in organs.items()}
 
 
 def _flow(value: Any) -> str:
