@@ -41,6 +41,8 @@ class FlatModel:
         self.assets = assets
         self.file = file
         self.notes: list[str] = []
+        #: angles of the first keyframe by joint [rad, m], where the model has one
+        self.pose: dict[str, float] = {}
 
     @property
     def world(self) -> ET.Element:
@@ -191,7 +193,15 @@ def flatten(file: ModelFile) -> FlatModel:
     _strip(flat)
     _dissolve(flat.world)
     _put_numbers(flat, model)
+    if model.nkey:
+        flat.pose = _keyframe(model)
     return flat
+
+
+def _keyframe(model: mujoco.MjModel) -> dict[str, float]:
+    kinds = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+    joints = [j for j in range(model.njnt) if int(model.jnt_type[j]) in kinds]
+    return {model.joint(j).name: float(model.key_qpos[0][model.jnt_qposadr[j]]) for j in joints}
 
 
 def _name_parts(spec: mujoco.MjSpec) -> None:
@@ -313,7 +323,7 @@ def _put_numbers(flat: FlatModel, model: mujoco.MjModel) -> None:
 
 def _put_joint(joint: ET.Element, model: mujoco.MjModel) -> None:
     j = model.joint(joint.get("name")).id
-    if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
+    if int(model.jnt_type[j]) == mujoco.mjtJoint.mjJNT_FREE:
         return
     joint.set("pos", row(model.jnt_pos[j]))
     joint.set("axis", row(model.jnt_axis[j]))
@@ -323,7 +333,7 @@ def _put_joint(joint: ET.Element, model: mujoco.MjModel) -> None:
     else:
         joint.attrib.pop("range", None)
         joint.set("limited", "false")
-    if model.jnt_type[j] != mujoco.mjtJoint.mjJNT_BALL:
+    if int(model.jnt_type[j]) != mujoco.mjtJoint.mjJNT_BALL:
         at = model.jnt_qposadr[j]
         for key, value in (("ref", model.qpos0[at]), ("springref", model.qpos_spring[at])):
             joint.attrib.pop(key, None)
@@ -335,11 +345,11 @@ def _put_geom(geom: ET.Element, model: mujoco.MjModel) -> None:
     g = model.geom(geom.get("name")).id
     pose = Pose.of_quat(model.geom_pos[g], model.geom_quat[g])
     mesh = int(model.geom_dataid[g])
-    if model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH:
+    if int(model.geom_type[g]) == mujoco.mjtGeom.mjGEOM_MESH:
         # MuJoCo moves a mesh to its principal axes and the geom with it
         inner = Pose.of_quat(model.mesh_pos[mesh], model.mesh_quat[mesh])
         pose = pose.then(inner.inverse())
-    elif model.geom_type[g] != mujoco.mjtGeom.mjGEOM_HFIELD:
+    elif int(model.geom_type[g]) != mujoco.mjtGeom.mjGEOM_HFIELD:
         geom.attrib.pop("mesh", None)
         geom.set("type", mujoco.mjtGeom(int(model.geom_type[g])).name[7:].lower())
         geom.set("size", row(model.geom_size[g]))

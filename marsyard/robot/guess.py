@@ -13,8 +13,8 @@ All in the reference pose, z up; H is the robot's height from its lowest to its 
               sprocket, idler, road wheel or roller
     locked    all other joints (mast, arm, antenna) of a robot that rolls or walks: held still
 
-The front is +x unless axles say that it is ±y; names with front and rear, or left and right, say
-which. Any guess can be replaced by name patterns.
+The front is the base's +x unless axles say that it is ±y; names with front and rear, or left and
+right, say which. Any guess can be replaced by name patterns.
 """
 
 from __future__ import annotations
@@ -90,11 +90,13 @@ class TrackGuess:
 
 @dataclass
 class Roles:
-    """What everything is for. `why` says how each joint or body got its role."""
+    """What everything is for. `forward` counts in the base's frame, `front` is the same in the
+    world. `why` says how each joint, or 'body NAME', got its role."""
 
     base: str
     fixed: bool = False
     forward: str = "+x"
+    front: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     wheels: dict[str, WheelGuess] = field(default_factory=dict)
     feet: dict[str, str] = field(default_factory=dict)
     tracks: dict[str, TrackGuess] = field(default_factory=dict)
@@ -265,9 +267,23 @@ class _Guess:
         if self.wish.fixed is not None:
             self.roles.fixed = self.wish.fixed
         why = "has a free joint" if self.free else "carries all others"
-        self.roles.why[self.roles.base] = why
+        self.roles.why[f"body {self.roles.base}"] = why
+
+    def _axes(self) -> np.ndarray:
+        """The base's axes, level; the world's where the base lies on its side."""
+        turn = self.d.xmat[self.m.body(self.roles.base).id].reshape(3, 3)
+        if turn[2, 2] < 0.9:
+            return np.eye(3)
+        x = turn[:, 0] * (1.0, 1.0, 0.0)
+        x = x / np.linalg.norm(x)
+        return np.column_stack([x, np.cross((0.0, 0.0, 1.0), x), (0.0, 0.0, 1.0)])
 
     def _forward(self) -> None:
+        axes = self._axes()
+        self._say_forward(axes)
+        self.roles.front = axes @ FRONTS[self.roles.forward]
+
+    def _say_forward(self, frame: np.ndarray) -> None:
         if self.wish.forward is not None:
             if self.wish.forward not in FRONTS:
                 raise InputError(
@@ -275,11 +291,11 @@ class _Guess:
                 )
             self.roles.forward = self.wish.forward
             return
-        axles = [self._axle(j) for j in self.joints if self._rolls(j) is not None]
+        axles = [frame.T @ self._axle(j) for j in self.joints if self._rolls(j) is not None]
         along_x = sum(abs(a[0]) > abs(a[1]) for a in axles)
         choice = ("+y", "-y") if axles and along_x > len(axles) / 2 else ("+x", "-x")
-        front = self._named(_FRONT) - self._named(_REAR)
-        side = self._named(_LEFT) - self._named(_RIGHT)
+        front = frame.T @ (self._named(_FRONT) - self._named(_REAR))
+        side = frame.T @ (self._named(_LEFT) - self._named(_RIGHT))
         said = front if np.all(np.isfinite(front)) else np.cross(side, (0.0, 0.0, 1.0))
         forward = np.array(FRONTS[choice[0]], dtype=float)
         if np.all(np.isfinite(said)) and np.linalg.norm(said[:2]) > 1e-3:
@@ -408,14 +424,14 @@ class _Guess:
 
     def _order(self, wheel: WheelGuess) -> tuple[float, float]:
         """From front to rear, left before right."""
-        forward = np.array(FRONTS[self.roles.forward], dtype=float)
+        forward = self.roles.front
         left = np.cross((0.0, 0.0, 1.0), forward)
         step = max(wheel.round.radius, 1e-6)
         return -round(float(wheel.place @ forward) / step), -float(wheel.place @ left)
 
     def _keys(self, places: list[np.ndarray], given: list[str]) -> list[str]:
         """Names by place: F, C, R from front to rear and L, R, or numbers where that fails."""
-        forward = np.array(FRONTS[self.roles.forward], dtype=float)
+        forward = self.roles.front
         left = np.cross((0.0, 0.0, 1.0), forward)
         across = np.array([float(p @ left) for p in places])
         across -= (across.min() + across.max()) / 2 if len(places) else 0.0
@@ -443,7 +459,7 @@ class _Guess:
         if self.wish.tracks is not None:
             groups = self.matching(self.wish.tracks, "tracks")
         elif self.wish.wheels is None:
-            left = np.cross((0.0, 0.0, 1.0), FRONTS[self.roles.forward])
+            left = np.cross((0.0, 0.0, 1.0), self.roles.front)
             sides: dict[tuple[int, bool], list[int]] = {}
             rolling = [j for j in self.joints if self._rolls(j) is not None]
             across = {j: float(self.d.xanchor[j] @ left) for j in rolling}
@@ -468,7 +484,7 @@ class _Guess:
         parents = {int(self.m.body_parentid[self.body_of(j)]) for j in found}
         if len(parents) > 1:
             raise InputError(f"--tracks: the rollers of {key} must all hang on the same body")
-        forward = np.array(FRONTS[self.roles.forward], dtype=float)
+        forward = self.roles.front
         order = sorted(found, key=lambda j: float(self.d.xanchor[j] @ forward))
         sprocket = self._one(order, _SPROCKET, self.motors) or order[0]
         others = [j for j in order if j != sprocket]
@@ -514,7 +530,7 @@ class _Guess:
         self.roles.feet = dict(zip(named, names, strict=True))
         for key, b in zip(named, ends, strict=True):
             said = wish.feet is not None
-            self.roles.why[self.body_name(b)] = (
+            self.roles.why[f"body {self.body_name(b)}"] = (
                 "as you said" if said else "end of a limb that reaches the ground"
             )
             for j in self.joints_above(b):
@@ -629,7 +645,7 @@ class _Guess:
             say(f"wheel {', '.join(elsewhere)}: the axle does not point across the front")
 
     def _leans(self, wheel: WheelGuess) -> bool:
-        forward = np.array(FRONTS[self.roles.forward], dtype=float)
+        forward = self.roles.front
         return abs(float(wheel.axis @ forward)) > 0.5
 
 

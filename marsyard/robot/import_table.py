@@ -34,7 +34,7 @@ def rows(plan: Plan) -> list[Row]:
         size = f"{len(track.rollers)} rollers, width {track.width:.4g} m"
         out.append((track.joint, f"track {key}", size, _why(plan, track.joint)))
     for key, body in roles.feet.items():
-        out.append((body, f"foot {key}", "", roles.why[body]))
+        out.append((body, f"foot {key}", "", roles.why[f"body {body}"]))
     shown = {w.joint for w in plan.wheels.values()} | {t.joint for t in plan.tracks.values()}
     for role in ("drives", "steering", "passive", "legs", "other", "locked"):
         names = [name for name in roles.of(role) if name not in shown]
@@ -51,7 +51,7 @@ def rows(plan: Plan) -> list[Row]:
 def _base(plan: Plan) -> Row:
     centre = ", ".join(f"{v:.3g}" for v in np.round(plan.centre_of_mass, 4) + 0.0)
     role = "base, fixed" if plan.roles.fixed else "base, free"
-    why = plan.roles.why.get(plan.roles.base, "")
+    why = plan.roles.why.get(f"body {plan.roles.base}", "")
     return plan.roles.base, role, f"centre of mass at {centre} m", why
 
 
@@ -67,6 +67,6 @@ def _joint(plan: Plan, name: str) -> str:
     if not plan.model.jnt_limited[j]:
         return "no stops"
     low, high = plan.model.jnt_range[j]
-    if plan.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_SLIDE:
+    if int(plan.model.jnt_type[j]) == mujoco.mjtJoint.mjJNT_SLIDE:
         return f"{low:.3g} to {high:.3g} m"
     return f"{np.degrees(low):.3g}° to {np.degrees(high):.3g}°"

@@ -15,7 +15,7 @@ collide with each other. Nothing is written (`robot_folder`).
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
@@ -26,7 +26,7 @@ from marsyard.exit_rule import Exit
 from marsyard.robot import extent
 from marsyard.robot.closing import close_loops, closed_pose, length
 from marsyard.robot.flat_model import FlatModel, flatten, numbers, pose_of, set_pose
-from marsyard.robot.guess import FRONTS, Roles, WheelGuess, Wish, guess
+from marsyard.robot.guess import Roles, WheelGuess, Wish, guess
 from marsyard.robot.loops import GearLoop, add_loops
 from marsyard.robot.model_file import ModelFile, quiet, read_model
 from marsyard.robot.organs import Roller, Track, Wheel
@@ -53,8 +53,14 @@ class Plan:
     flipped: list[str]
     notes: list[str]
     warnings: list[str]
-    pose: dict[str, float] = field(default_factory=dict)
-    collisions: str = "box"
+
+    @property
+    def pose(self) -> dict[str, float]:
+        """Angles of the file's first keyframe by joint [rad, m], without those that are 0."""
+        signs = {n: -1.0 if n in self.flipped else 1.0 for n in self.flat.pose}
+        kept = {n for n, role in self.roles.joints.items() if role != "locked"}
+        kept -= {w.joint for w in self.wheels.values()}
+        return {n: signs[n] * v for n, v in self.flat.pose.items() if n in kept and v != 0}
 
     @property
     def data(self) -> mujoco.MjData:
@@ -120,7 +126,7 @@ def plan_import(
     loops = _loops(file, roles, flipped)
     plan = Plan(
         path, flat, roles, final, _wheels(roles, exit_rule), _tracks(final, roles), loops,
-        _equalities(flat), flipped, notes, list(roles.warnings), collisions=collisions,
+        _equalities(flat), flipped, notes, list(roles.warnings),
     )  # fmt: skip
     _check_loops(plan)
     _look_over(plan, file)
@@ -164,7 +170,7 @@ def _free_base(flat: FlatModel, roles: Roles, model: mujoco.MjModel, notes: list
     elif not free:
         roles.fixed = True
     if roles.fixed:
-        roles.why[roles.base] = "does not move freely"
+        roles.why[f"body {roles.base}"] = "does not move freely"
 
 
 def _has_mass(body: ET.Element) -> bool:
@@ -174,7 +180,7 @@ def _has_mass(body: ET.Element) -> bool:
 
 def _put_front(flat: FlatModel, roles: Roles) -> None:
     """Turn the base's frame level and forward, and the robot so that its front is +x."""
-    forward = np.array(FRONTS[roles.forward], dtype=float)
+    forward = roles.front
     up = np.array([0.0, 0.0, 1.0])
     wanted = np.column_stack([forward, np.cross(up, forward), up])
     body = flat.body(roles.base)
@@ -408,7 +414,7 @@ def _only_seen(geom: ET.Element) -> None:
 
 def _box(body: ET.Element, geom: ET.Element, model: mujoco.MjModel, g: int) -> None:
     low, high = -model.geom_size[g], model.geom_size[g]
-    if model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH:
+    if int(model.geom_type[g]) == mujoco.mjtGeom.mjGEOM_MESH:
         corners = extent.vertices(model, g)
         low, high = corners.min(axis=0), corners.max(axis=0)
     at = Pose.of_quat(model.geom_pos[g], model.geom_quat[g])

@@ -94,6 +94,10 @@ def robot_yaml(plan: Plan) -> str:
     lines += [f"# {text}" for text in (*plan.notes, *(f"warning: {w}" for w in plan.warnings))]
     if plan.flipped:
         lines.append(f"# counts the other way than in {source}: {', '.join(plan.flipped)}")
+    if plan.pose:
+        angles = ", ".join(f"{name}: {angle:.6g}" for name, angle in plan.pose.items())
+        lines.append(f"# The keyframe of {source}, for scenarios:")
+        lines.append(f"# robot: {{joints: {{{angles}}}}}")
     if plan.wheels and not next(iter(plan.wheels.values())).exit:
         lines += [
             "# Wheel models (interaction.wheel) need to know where soil leaves the tread: add to",
