@@ -62,21 +62,30 @@ class SoilScene:
     scale: float  # change of height at the end of the colours [m]
     soils: tuple[str, ...]
 
-    def mesh(self, number: int, time: float, by_change: bool) -> bytes:
-        """A block at `time` [s] as a glTF file, coloured by change of height or by soil."""
+    def surface(
+        self, number: int, time: float, by_change: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points [m] and normals of a block at `time` [s], shape [33 · 33, 3], and their colours by
+        change of height or by soil, shape [33, 33, 3], sRGB from 0 to 1."""
         block = self.blocks[number]
         z = block.height(time)
-        if by_change:
-            colours = change_colours(z - block.base, block.soil, self.scale) * block.shade
-        else:
-            colours = soil_colours(block.soil) * block.shade
-            # pressed soil is darker, as on pictures of real tracks
-            sunk = np.clip((block.base - z) / max(self.scale, 1e-6), 0.0, 1.0)
-            colours = colours * (1 - 0.35 * sunk[..., None])
         x, y = np.meshgrid(block.x, block.y)
         gy, gx = np.gradient(z, block.y, block.x)
-        return _gltf(_points(x, y, z), _points(-gx, -gy, np.ones_like(z)), _squares(*z.shape),
-                     colours.reshape(-1, 3))  # fmt: skip
+        normals = _points(-gx, -gy, np.ones_like(z))
+        return _points(x, y, z), normals, self._colours(block, z, by_change)
+
+    def _colours(self, block: Block, z: np.ndarray, by_change: bool) -> np.ndarray:
+        if by_change:
+            return change_colours(z - block.base, block.soil, self.scale) * block.shade
+        colours = soil_colours(block.soil) * block.shade
+        # pressed soil is darker, as on pictures of real tracks
+        sunk = np.clip((block.base - z) / max(self.scale, 1e-6), 0.0, 1.0)
+        return colours * (1 - 0.35 * sunk[..., None])
+
+    def mesh(self, number: int, time: float, by_change: bool) -> bytes:
+        """A block at `time` [s] as a glTF file, coloured by change of height or by soil."""
+        points, normals, colours = self.surface(number, time, by_change)
+        return _gltf(points, normals, squares(*colours.shape[:2]), colours.reshape(-1, 3))
 
     def surroundings(self) -> bytes | None:
         """The terrain around the blocks as a glTF file; None where it is not known."""
@@ -221,7 +230,7 @@ def _points(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.column_stack([x.ravel(), y.ravel(), z.ravel()])
 
 
-def _squares(rows: int, columns: int) -> np.ndarray:
+def squares(rows: int, columns: int) -> np.ndarray:
     """Triangles of a grid of nodes."""
     corner = np.arange(rows * columns).reshape(rows, columns)
     a, b, c, d = corner[:-1, :-1], corner[:-1, 1:], corner[1:, 1:], corner[1:, :-1]

@@ -40,6 +40,7 @@ FRAME_RATE = 30.0  # pictures sent per second of wall time
 GROUND_RATE = 5.0  # changes of soft ground sent per second of wall time
 TRACK_PIECES = 48
 LONGEST_ARROW = 2.5  # [m]
+SKY = ((176, 150, 126), (232, 214, 194))  # overhead and at the horizon
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×", "10×", "50×")
 
 
@@ -147,7 +148,18 @@ def open_scene(
     around it from `scenario.yaml`.
     """
     ds = open_results(run)
-    folder = Path(run) if Path(run).is_dir() else Path(run).parent
+    folder = run_folder(run)
+    soil = load_ground(folder) if (folder / GROUND_FILE).exists() else None
+    return build_scene(read_model(folder), ds, ground_meshes(surfaces, ds), title, soil)
+
+
+def run_folder(run: str | Path) -> Path:
+    """The folder of a run that is given as such or by its `results.nc`."""
+    return Path(run) if Path(run).is_dir() else Path(run).parent
+
+
+def read_model(folder: Path) -> mujoco.MjModel:
+    """The model of a run: `model.mjb`, or `model.xml` where MuJoCo cannot read that."""
     readers = {
         "model.mjb": mujoco.MjModel.from_binary_path,
         "model.xml": mujoco.MjModel.from_xml_path,
@@ -158,12 +170,9 @@ def open_scene(
     problems = []
     for path in there:
         try:
-            model = readers[path.name](str(path))
+            return readers[path.name](str(path))
         except (ValueError, RuntimeError) as error:
             problems.append(f"{path.name}: {' '.join(str(error).split())}")
-            continue
-        soil = load_ground(folder) if (folder / GROUND_FILE).exists() else None
-        return build_scene(model, ds, ground_meshes(surfaces, ds), title, soil)
     raise InputError(f"MuJoCo cannot read the model in '{folder}' ({'; '.join(problems)})")
 
 
@@ -512,7 +521,7 @@ def serve(
 
 def _sky() -> np.ndarray:
     """A dusty sky, lighter towards the horizon; picture of shape [64, 16, 3]."""
-    high, low = np.array([176.0, 150.0, 126.0]), np.array([232.0, 214.0, 194.0])
+    high, low = np.array(SKY, dtype=float)
     rows = np.linspace(0.0, 1.0, 64)[:, None, None]
     return np.broadcast_to(high + (low - high) * rows, (64, 16, 3)).astype(np.uint8)
 
