@@ -13,6 +13,7 @@ from marsyard.cli.ground import ground
 from marsyard.cli.identify import identify
 from marsyard.cli.import_robot import import_robot
 from marsyard.cli.list import list_
+from marsyard.cli.movie import movie
 from marsyard.cli.run import run
 from marsyard.cli.show import show
 from marsyard.cli.view import view
@@ -27,6 +28,7 @@ app = typer.Typer(
     "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"
     "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
     "  marsyard view runs/rt0448-test-1   watch it in the browser\n\n"
+    "  marsyard movie runs/rt0448-test-1  film it: movie.mp4\n\n"
     "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
     "  marsyard run control/goal          plan a way on sand and drive it\n\n"
     "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
@@ -44,6 +46,7 @@ app.command("show")(show)
 app.command("run")(run)
 app.command("compare")(compare)
 app.command("view")(view)
+app.command("movie")(movie)
 app.command("ground")(ground)
 app.command("identify")(identify)
 app.command("import")(import_robot)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from marsyard.results.ground_file import Ground, ground_of, load_ground, save_ground
     from marsyard.results.ground_section import draw_section
     from marsyard.results.ground_stress import draw_stress
+    from marsyard.results.movie import Movie, Shot, write_movie, write_still
     from marsyard.results.plots import default_figures, draw, draw_track, save_figures
     from marsyard.results.replay import (
         GroundMesh,
@@ -38,8 +39,10 @@ _HOME = {
     "GroundMesh": "replay",
     "Impact": "checks",
     "Line": "dataset",
+    "Movie": "movie",
     "Replay": "replay",
     "Scene": "replay",
+    "Shot": "movie",
     "WheelMean": "soil_report",
     "build_scene": "replay",
     "check_table": "report",
@@ -68,7 +71,9 @@ _HOME = {
     "soil_canvas": "soil_figures",
     "wheel_means": "soil_report",
     "wheel_table": "soil_report",
+    "write_movie": "movie",
     "write_report": "report",
+    "write_still": "movie",
 }
 
 __all__ = [
@@ -78,8 +83,10 @@ __all__ = [
     "GroundMesh",
     "Impact",
     "Line",
+    "Movie",
     "Replay",
     "Scene",
+    "Shot",
     "WheelMean",
     "build_scene",
     "check_table",
@@ -108,7 +115,9 @@ __all__ = [
     "soil_canvas",
     "wheel_means",
     "wheel_table",
+    "write_movie",
     "write_report",
+    "write_still",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

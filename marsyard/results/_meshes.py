@@ -106,10 +106,13 @@ def _tiles(plane: Plane, ds: xr.Dataset) -> list[GroundMesh]:
 def body_shapes(model: mujoco.MjModel) -> dict[int, list[Shape]]:
     """Shapes of each body that moves, by its number, in its own frame; wheels carry marks."""
     shapes: dict[int, list[Shape]] = {}
+    # by custom shapes that only collide are in group 3 and above, unless there are no others
+    moving = model.geom_group[model.geom_bodyid > 0]
+    hidden = 3 if moving.size and moving.min() < 3 else 6
     for geom in range(model.ngeom):
         body = int(model.geom_bodyid[geom])
-        alpha = model.geom_rgba[geom, 3]
-        mesh = None if body == 0 or alpha == 0 else _geom_mesh(model, geom)
+        seen = body > 0 and model.geom_rgba[geom, 3] > 0 and int(model.geom_group[geom]) < hidden
+        mesh = _geom_mesh(model, geom) if seen else None
         if mesh is None:
             continue
         rotation = np.zeros(9)

@@ -51,7 +51,8 @@ class Scene:
     Attributes:
         title: what the scenario is called; name: its name in the library.
         time: of the frames [s], shape [frame].
-        bodies: names of the bodies with a shape; shapes: of each body, in its own frame.
+        bodies: names of the bodies with a shape; shapes: of each body, in its own frame; numbers:
+            of these bodies in the model.
         position: p_WB of the bodies [m], shape [frame, body, 3].
         quaternion: of the bodies, w x y z, shape [frame, body, 4].
         base: position of the robot's base [m], shape [frame, 3]; speed [m/s], shape [frame].
@@ -78,6 +79,7 @@ class Scene:
     track: np.ndarray | None = None
     soil: SoilScene | None = None
     paths: tuple[np.ndarray, ...] = ()
+    numbers: tuple[int, ...] = ()
 
     @property
     def size(self) -> float:
@@ -136,6 +138,7 @@ def build_scene(
         track=None if soil is None else _on_surface(point, soil),
         soil=None if soil is None else soil_scene(soil, ds),
         paths=tuple(_on_ground(path, point, soil) for path in followed_paths(ds)),
+        numbers=tuple(numbers),
     )
 
 
