@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint soak bench clean browser
+.PHONY: demo test lint soak bench clean browser graphics
 
 demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
 	$(BIN)/marsyard run rt0448/test-1
 
-test: $(STAMP) browser lint  ## all tests (lint, types, unit, verification, validation, browser)
+test: $(STAMP) browser graphics lint  ## all tests (lint, types, unit, verification, validation, browser)
 	$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()"
 	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
 
@@ -34,6 +34,12 @@ browser:
 	@command -v chromium >/dev/null 2>&1 \
 	  || { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 \
 	  || echo "chromium could not be installed: the browser tests will be skipped"
+
+# movies are drawn by EGL with Mesa's software; without it their tests fail and say what to install
+graphics:
+	@ldconfig -p 2>/dev/null | grep -q libEGL_mesa \
+	  || { apt-get update -qq && apt-get install -y -qq libegl1 libgl1-mesa-dri; } >/dev/null 2>&1 \
+	  || echo "libegl1 and libgl1-mesa-dri could not be installed: movies may not be drawn"
 
 clean:
 	rm -rf $(VENV) runs build *.egg-info

@@ -38,7 +38,7 @@ def movie(
     no_forces: bool = typer.Option(False, "--no-forces", help="No arrows of contact forces."),
     force_scale: float = typer.Option(None, metavar="M/N", help="Length of the arrows per newton."),
     colour: str = typer.Option("change", help="Of soft ground: change (of height) or soil."),
-    caption: str = typer.Option("", help="A line of text below the title."),
+    caption: str = typer.Option("", help="A line below the title [default: the scenario]."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
 ) -> None:
     """Film a run: MP4 (H.264) or GIF with contact forces, ruts and time, without a screen.

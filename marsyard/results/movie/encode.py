@@ -24,8 +24,8 @@ from marsyard.errors import InputError
 from marsyard.results._files import replacing
 
 QUALITY = 20  # of H.264, lower is better
-GIF_WIDTH = 640  # [pixels]
-GIF_RATE = 15.0  # [1/s]
+GIF_WIDTH = 480  # [pixels]
+GIF_RATE = 12.5  # [1/s]
 MOST_GIF_PICTURES = 1200
 _PALETTE_PICTURES = 12
 

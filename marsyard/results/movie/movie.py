@@ -38,7 +38,7 @@ class Shot:
         size: width and height of the pictures [pixels], both even.
         forces: draw arrows; force_scale: their length [m/N], None chooses one.
         colour: of soft ground, by its change of height or by soil.
-        caption: a line of text below the title.
+        caption: a line of text below the title; the scenario's name without.
     """
 
     camera: str = "follow"
@@ -86,7 +86,7 @@ class Movie:
 
 def write_movie(
     run: str | Path,
-    shot: Shot = Shot(),  # noqa: B008
+    shot: Shot | None = None,
     out: str | Path | None = None,
     *,
     gif: bool = False,
@@ -107,6 +107,7 @@ def write_movie(
         start, end: part of the run that is filmed [s].
         progress: called with the number of the frame and that of all.
     """
+    shot = shot or Shot()
     shot.check()
     files = _targets(run, out, gif)
     if not 1 <= rate <= 120:
@@ -132,10 +133,11 @@ def write_movie(
 def write_still(
     run: str | Path,
     time: float,
-    shot: Shot = Shot(),
-    out: str | Path | None = None,  # noqa: B008
+    shot: Shot | None = None,
+    out: str | Path | None = None,
 ) -> Path:
     """A single picture of a run at `time` [s]; by default frame.png in the run's folder."""
+    shot = shot or Shot()
     shot.check()
     path = run_folder(run) / "frame.png" if out is None else Path(out)
     check_target(path, (".png",))
@@ -160,7 +162,9 @@ class Filming:
         soil = take.scene.soil
         deep = soil is not None and by_change and bool(soil.blocks)
         legend = Legend(1 / scale if scale else None, soil.scale if soil and deep else None)
-        self._overlay = Overlay(shot.size, take.scene.title, shot.caption, legend)
+        self._overlay = Overlay(
+            shot.size, take.scene.title, shot.caption or take.scene.name, legend
+        )
 
     def picture(self, number: int, time: float, speed: float | None) -> np.ndarray:
         """The frame of that number, with its texts; shape [height, width, 3], 0 to 255."""

@@ -38,6 +38,8 @@ PIECE = 3.0  # of the terrain around, left out where it is not seen [m]
 _ARROW_GLOW = 0.6
 _HIDDEN = 5  # group of geoms that is not drawn
 _MESH = mujoco.mjtGeom.mjGEOM_MESH
+_ARROW = mujoco.mjtGeom.mjGEOM_ARROW
+_LINE = mujoco.mjtGeom.mjGEOM_LINE
 _SHELL = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
 _COLOUR_ROLE = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
 
@@ -153,9 +155,7 @@ class Stage:
             if length < 1e-3 * self.take.radius:
                 continue
             tip = point + arrow * min(1.0, longest / length)
-            _connect(
-                self._arrows, mujoco.mjtGeom.mjGEOM_ARROW, width, point, tip, RED, glow=_ARROW_GLOW
-            )
+            _connect(self._arrows, _ARROW, width, point, tip, RED, _ARROW_GLOW)
 
     def _draw_lines(self, time: float) -> None:
         scene = self._scene
@@ -163,17 +163,17 @@ class Stage:
         for path in self.take.scene.paths:
             violet = _rgb(GIVEN_PATH["color"])
             for a, b in zip(path[:-1], path[1:], strict=True):
-                _connect(scene, mujoco.mjtGeom.mjGEOM_LINE, width, a, b, violet)
+                _connect(scene, _LINE, width, a, b, violet)
         for moments, points, colour in self._tracks:
             for k in range(int(np.searchsorted(moments, time, side="right")) - 1):
                 a, b = points[k], points[k + 1]
                 if np.isfinite(a + b).all():
-                    _connect(scene, mujoco.mjtGeom.mjGEOM_LINE, width, a, b, colour)
+                    _connect(scene, _LINE, width, a, b, colour)
 
 
 def _connect(
     scene: mujoco.MjvScene, kind: Any, width: float, a: np.ndarray, b: np.ndarray, colour: Any,
-    glow: float = 1.0,
+    glow: float = 0.4,
 ) -> None:  # fmt: skip
     """Add a line or an arrow from a to b [m] to a scene."""
     if scene.ngeom >= scene.maxgeom:
@@ -182,7 +182,7 @@ def _connect(
     rgba = np.array([*colour, 1.0], dtype=np.float32)
     mujoco.mjv_initGeom(geom, kind, np.zeros(3), np.zeros(3), np.eye(3).ravel(), rgba)
     mujoco.mjv_connector(geom, kind, width, a, b)
-    if kind == mujoco.mjtGeom.mjGEOM_ARROW:
+    if kind == _ARROW:
         geom.size[2] *= 2  # mujoco draws arrows half as long as they are set
     geom.emission = glow
     scene.ngeom += 1
