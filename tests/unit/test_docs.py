@@ -93,6 +93,12 @@ def test_every_variable_of_the_results_is_in_the_conventions():
         assert f"`{name}`" in text, name
 
 
+def test_every_robot_has_its_picture():
+    made = runpy.run_path(str(ROOT / "docs" / "make_robot_frames.py"))["page"]()
+    page = ROOT / "docs" / "robots.md"
+    assert page.read_text(encoding="utf-8") == made, "run python docs/make_robot_frames.py"
+
+
 def test_no_picture_is_large():
-    for picture in (ROOT / "docs" / "images").iterdir():
+    for picture in (ROOT / "docs" / "images").rglob("*.png"):
         assert picture.stat().st_size < 300_000, picture.name

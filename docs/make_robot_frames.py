@@ -1,0 +1,106 @@
+"""Draw a picture of every robot of the library and the page that shows them, docs/robots.md.
+
+    python docs/make_robot_frames.py
+
+Each robot stands as its model starts (key frame `stand` where it has one, else all joints at zero),
+on a plane through its lowest point. No physics takes part.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import xarray as xr
+
+from marsyard import library
+from marsyard.ground import Plane
+from marsyard.results.movie.camera import views
+from marsyard.results.movie.stage import Stage
+from marsyard.results.movie.take import Take
+from marsyard.results.replay import build_scene, ground_meshes
+from marsyard.robot import Robot, load_robot
+
+HERE = Path(__file__).parent
+PICTURES = HERE / "images" / "robots"
+SIZE = (480, 320)
+HEAD = """# Robots
+
+Every robot of the library, as `marsyard list rovers` names it. `marsyard show NAME` prints its
+numbers with units and sources. Add [your own](how-to/own-robot.md) in the same way. This page is
+made by `python docs/make_robot_frames.py`.
+"""
+
+
+def standing(robot: Robot) -> Take:
+    """A robot that stands still, on a plane through its lowest point."""
+    model = robot.spec().compile()
+    data = mujoco.MjData(model)
+    keys = [model.key(k).name for k in range(model.nkey)]
+    if "stand" in keys:
+        mujoco.mj_resetDataKeyframe(model, data, keys.index("stand"))
+    mujoco.mj_kinematics(model, data)
+    base = model.body(robot.base).id if robot.base else min(1, model.nbody - 1)
+    still = {
+        "coordinates": ("q", data.qpos), "position_base": ("axis", data.xpos[base]),
+        "quaternion_base": ("quat", data.xquat[base]), "velocity_base": ("axis", np.zeros(3)),
+    }  # fmt: skip
+    ds = xr.Dataset(
+        {name: (("time", dim), value[None].copy()) for name, (dim, value) in still.items()},
+        coords={"time": [0.0], "axis": ["x", "y", "z"], "quat": ["w", "x", "y", "z"]},
+        attrs={"record_period": 1.0},
+    )
+    low = _lowest(Take(build_scene(model, ds), model, ds))
+    plane = ground_meshes([Plane.horizontal(low)], ds)
+    return Take(build_scene(model, ds, plane), model, ds)
+
+
+def _lowest(take: Take) -> float:
+    """Height of the robot's lowest point [m]."""
+    heights = []
+    for body, parts in enumerate(take.scene.shapes):
+        turn = np.zeros(9)
+        mujoco.mju_quat2Mat(turn, take.scene.quaternion[0, body])
+        for part in parts:
+            z = part.vertices @ turn.reshape(3, 3)[2] + take.scene.position[0, body, 2]
+            heights.append(float(z.min()))
+    return min(heights, default=0.0)
+
+
+def picture(name: str) -> np.ndarray:
+    """A robot from ahead and the right, shape [height, width, 3], 0 to 255."""
+    take = standing(load_robot(name))
+    subject = take.robot(np.zeros(1))
+    view = views("front", subject, 25.0, azimuth=np.radians(138), elevation=np.radians(-16),
+                 distance=4.0 * subject.radius)[0]  # fmt: skip
+    with Stage(take, SIZE) as stage:
+        return stage.picture(0.0, view)
+
+
+def page() -> str:
+    """The page with all robots."""
+    parts = [HEAD]
+    for name in library.names("rovers"):
+        title = load_robot(name).title
+        parts.append(f"\n## {name}\n\n{title}.\n\n![{name}](images/robots/{name}.png)\n")
+    return "".join(parts)
+
+
+def _save(pixels: np.ndarray, path: Path) -> None:
+    from PIL import Image
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    few = Image.fromarray(pixels).quantize(80, method=Image.Quantize.MEDIANCUT)
+    few.save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+
+
+def main() -> None:
+    for name in library.names("rovers"):
+        _save(picture(name), PICTURES / f"{name}.png")
+    (HERE / "robots.md").write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
