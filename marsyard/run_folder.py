@@ -15,10 +15,11 @@ from pathlib import Path
 
 from marsyard.errors import InputError
 
-#: what a run, a study or a comparison writes
+#: what a run, a study or a comparison writes, and what is filmed of it
 OWN = (
     "results.nc", "scenario.yaml", "model.mjb", "figures", "report.html", "ground.nc", "study.nc",
-    "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground",
+    "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground", "movie.mp4", "movie.gif",
+    "frame.png",
 )  # fmt: skip
 
 

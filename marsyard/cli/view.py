@@ -15,6 +15,8 @@ def view(
     """Replay a run in 3D in the browser: time slider, contact forces, wheel tracks.
 
     Example:  marsyard view runs/rt0448-test-1
+
+    For slides and papers see `marsyard movie`.
     """
     from marsyard.results import open_results, open_scene, serve
     from marsyard.scenario import load_scenario
