@@ -247,7 +247,8 @@ def _disc_marks(radius: float, half: float) -> list[tuple[trimesh.Trimesh, Colou
     width = 2 * half + 0.06 * radius
     spokes, ribs = [], []
     for k in range(3):
-        bar = trimesh.creation.box(extents=[1.7 * radius, 0.1 * radius, width])
+        # of slightly different width, or they flicker where they cross
+        bar = trimesh.creation.box(extents=[1.7 * radius, 0.1 * radius, width + 0.005 * k * radius])
         spokes.append(bar.apply_transform(turn(np.pi * k / 3, [0, 0, 1])))
     for k in range(20):
         rib = trimesh.creation.box(extents=[0.05 * radius, 0.05 * radius, 1.9 * half])

@@ -63,12 +63,11 @@ class SoilScene:
     soils: tuple[str, ...]
 
     def surface(
-        self, number: int, time: float, by_change: bool
+        self, number: int, z: np.ndarray, by_change: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Points [m] and normals of a block at `time` [s], shape [33 · 33, 3], and their colours by
-        change of height or by soil, shape [33, 33, 3], sRGB from 0 to 1."""
+        """Points [m] and normals of a block with heights z [m], shape [33 · 33, 3], and their
+        colours by change of height or by soil, shape [33, 33, 3], sRGB from 0 to 1."""
         block = self.blocks[number]
-        z = block.height(time)
         x, y = np.meshgrid(block.x, block.y)
         gy, gx = np.gradient(z, block.y, block.x)
         normals = _points(-gx, -gy, np.ones_like(z))
@@ -84,7 +83,8 @@ class SoilScene:
 
     def mesh(self, number: int, time: float, by_change: bool) -> bytes:
         """A block at `time` [s] as a glTF file, coloured by change of height or by soil."""
-        points, normals, colours = self.surface(number, time, by_change)
+        height = self.blocks[number].height(time)
+        points, normals, colours = self.surface(number, height, by_change)
         return _gltf(points, normals, squares(*colours.shape[:2]), colours.reshape(-1, 3))
 
     def surroundings(self) -> bytes | None:

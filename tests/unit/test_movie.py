@@ -19,8 +19,9 @@ from marsyard.results.movie.encode import check_target, gif_durations, open_writ
 from marsyard.results.movie.graphics import picture_size
 from marsyard.results.movie.movie import Shot, _speed, frame_times
 from marsyard.results.movie.overlay import Legend, Overlay, force_words, time_stamp
+from marsyard.results.movie.ruts import Ruts, rim_heights
 from marsyard.results.movie.stage import Stage
-from marsyard.results.movie.take import Take
+from marsyard.results.movie.take import Roll, Take
 from marsyard.results.replay import build_scene, ground_meshes
 
 SMALL = (320, 180)
@@ -261,6 +262,48 @@ def _drawn_points(model, name):
     turn = np.zeros(9)
     mujoco.mju_quat2Mat(turn, model.mesh_quat[mesh])
     return model.mesh_vert[first : first + count] @ turn.reshape(3, 3).T + model.mesh_pos[mesh]
+
+
+def test_rims_are_as_high_as_points_on_the_wheel():
+    radius, half, yaw = 0.2, 0.07, 0.4
+    centre, axle = np.array([1.0, -2.0, 0.15]), np.array([-math.sin(yaw), math.cos(yaw), 0.0])
+    forward = np.array([math.cos(yaw), math.sin(yaw), 0.0])
+    roll = Roll(centre[None], axle[None], radius, half)
+    for angle in np.radians([-80, -30, 0, 10, 60]):
+        for s in (-0.069, 0.0, 0.05):
+            down = math.sin(angle) * forward - math.cos(angle) * np.array([0.0, 0.0, 1.0])
+            place = centre + radius * down + s * axle
+            height = rim_heights(roll, np.array([0]), place[:1], place[1:2])
+            assert height[0, 0] == pytest.approx(place[2], abs=1e-12)
+    beside = centre + 0.071 * axle
+    assert np.isinf(rim_heights(roll, np.array([0]), beside[:1], beside[1:2])).all()
+
+
+def test_ruts_are_pressed_by_the_first_wheel_and_end_as_the_run_left_them(model):
+    ds = soil_dataset()
+    # the wheels stand 2 cm deep in the flat part of the ground
+    data = ground_data(ds).assign(base=lambda d: 0.0 * d.base + 0.02)
+    ground = Ground(data, terrain=Slope())
+    take = Take(build_scene(model, ds, soil=ground), model, ds, ground.terrain)
+    ruts, blocks = Ruts(take), take.scene.soil.blocks
+    pressed_early = 0
+    for time in np.linspace(take.time[0], take.time[-1], 9):
+        ruts.move_to(float(time))
+        for number, block in enumerate(blocks):
+            height = ruts.height(number)
+            done = block.time <= time + 1e-6
+            assert np.allclose(height[done], block.height(time)[done])
+            assert (height[~done] <= block.base[~done] + 1e-9).all()
+            assert (height[~done] >= (block.base + np.minimum(block.change, 0))[~done] - 1e-9).all()
+            pressed_early += int((height[~done] < block.base[~done] - 0.01).sum())
+    assert pressed_early > 50
+    # going back in time gives the same as getting there
+    ruts.move_to(6.0)
+    again = Ruts(take)
+    again.move_to(3.0)
+    again.move_to(6.0)
+    for number in range(len(blocks)):
+        assert np.array_equal(ruts.height(number), again.height(number))
 
 
 # --- texts

@@ -2,8 +2,8 @@
 
 The robot's bodies are moved by hand (MuJoCo calls such bodies mocap), each with the triangles that
 the replay shows too. Hard ground is drawn as triangles with a fine grain, so that motion over it
-can be seen; soft ground as the replay's blocks, whose points and colours are brought up to date
-when the wheels have passed, with the undisturbed terrain around them. The sun moves along with what
+can be seen; soft ground as the replay's blocks, whose points and colours follow the ruts (`ruts`),
+with the undisturbed terrain around them. The sun moves along with what
 is looked at, so that its shadows stay sharp on long drives; haze hides where the ground ends.
 """
 
@@ -20,6 +20,7 @@ from marsyard.results._meshes import SAND, GroundMesh
 from marsyard.results._soil_scene import SoilScene, soil_colours, squares
 from marsyard.results.movie.camera import FIELD_OF_VIEW, View
 from marsyard.results.movie.graphics import Canvas
+from marsyard.results.movie.ruts import Ruts
 from marsyard.results.movie.take import Take
 from marsyard.results.plots import GIVEN_PATH, wheel_colour
 from marsyard.results.replay import SKY
@@ -74,7 +75,7 @@ class Stage:
         self._camera = mujoco.MjvCamera()
         self._sun = self.model.body("sun").mocapid[0]
         self._bodies = [self.model.body(f"robot{b}").mocapid[0] for b in range(len(_bodies(take)))]
-        self._states = [block.state(-np.inf) for block in soil.blocks] if soil else []
+        self._ruts = Ruts(take)
         self._tracks = [] if soil else _tracks(take)
         self._ground = np.flatnonzero(self.model.geom_bodyid == 0)
         self._aspect, self._height = size[0] / size[1], size[1]
@@ -134,17 +135,15 @@ class Stage:
         self.model.geom_group[ground] = np.where(seen, 0, _HIDDEN)
 
     def _deform(self, soil: SoilScene, time: float) -> None:
-        for number, block in enumerate(soil.blocks):
-            state = block.state(time)
-            if state != self._states[number]:
-                self._states[number] = state
-                points, normals, colours = soil.surface(number, time, self._by_change)
-                mesh = self.model.mesh(f"soil{number}").id
-                _set_points(self.model, mesh, points, normals)
-                texture = self.model.texture(f"soil{number}").id
-                _set_colours(self.model, texture, _painted(block.x, block.y, colours))
-                self._canvas.upload_mesh(mesh)
-                self._canvas.upload_texture(texture)
+        for number in self._ruts.move_to(time):
+            block, height = soil.blocks[number], self._ruts.height(number)
+            points, normals, colours = soil.surface(number, height, self._by_change)
+            mesh = self.model.mesh(f"soil{number}").id
+            _set_points(self.model, mesh, points, normals)
+            texture = self.model.texture(f"soil{number}").id
+            _set_colours(self.model, texture, _painted(block.x, block.y, colours))
+            self._canvas.upload_mesh(mesh)
+            self._canvas.upload_texture(texture)
 
     def _draw_forces(self, time: float) -> None:
         longest = 2.0 * self.take.radius
@@ -173,7 +172,7 @@ class Stage:
 
 def _connect(
     scene: mujoco.MjvScene, kind: Any, width: float, a: np.ndarray, b: np.ndarray, colour: Any,
-    glow: float = 0.4,
+    glow: float = 0.1,
 ) -> None:  # fmt: skip
     """Add a line or an arrow from a to b [m] to a scene."""
     if scene.ngeom >= scene.maxgeom:
@@ -300,7 +299,7 @@ def _wide_grid(take: Take) -> tuple[np.ndarray, np.ndarray]:
 
 def _add_soil(spec: mujoco.MjSpec, take: Take, soil: SoilScene, by_change: bool) -> None:
     for number, block in enumerate(soil.blocks):
-        points, normals, colours = soil.surface(number, -np.inf, by_change)
+        points, normals, colours = soil.surface(number, block.height(-np.inf), by_change)
         name = f"soil{number}"
         painted = _painted(block.x, block.y, colours)
         _add_texture(spec, name, painted)

@@ -27,6 +27,16 @@ from marsyard.results.replay import Scene, build_scene, read_model, run_folder
 ORGANS = ("foot", "track")
 
 
+@dataclass(frozen=True)
+class Roll:
+    """A wheel on its way: centre [m] and axle, shape [record, 3]; radius and half width [m]."""
+
+    centre: np.ndarray
+    axle: np.ndarray
+    radius: float
+    half: float
+
+
 def open_take(run: str | Path) -> Take:
     """The run in a folder, or of a `results.nc`, with the ground that its scenario names."""
     ds = open_results(run)
@@ -158,6 +168,20 @@ class Take:
         radius = max(np.linalg.norm(p.vertices, axis=1).max() for p in scene.shapes[body])
         heading = np.interp(times, self.time, self._heading)
         return Subject(centre, heading, float(radius), left=bool(ahead[number, 1] > 1e-3))
+
+    def rolls(self) -> list[Roll]:
+        """All wheels on their way, in the frames of the scene."""
+        scene = self.scene
+        out = []
+        for wheel in range(len(self._hubs)):
+            body = self._wheel_body(wheel)
+            axis = self.model.jnt_axis[self.model.body_jntadr[scene.numbers[body]]]
+            vertices = np.concatenate([p.vertices for p in scene.shapes[body]])
+            along = vertices @ axis
+            radius = np.linalg.norm(vertices - along[:, None] * axis, axis=1).max()
+            axle = np.array([_matrix(q) @ axis for q in scene.quaternion[:, body]])
+            out.append(Roll(scene.position[:, body], axle, float(radius), float(np.ptp(along) / 2)))
+        return out
 
     def _wheel_body(self, wheel: int) -> int:
         """Number among the scene's bodies of a wheel's body: the one whose origin is the hub."""
