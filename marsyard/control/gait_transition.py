@@ -60,16 +60,19 @@ class Stand:
 
 
 def transition(
-    limbs: Limbs, begin: Pose, to: Stand, sample: float, least: float = 0.0, pace: Pace | None = None
+    limbs: Limbs,
+    begin: Pose,
+    to: Stand,
+    sample: float,
+    least: float = 0.0,
+    pace: Pace | None = None,
 ) -> Motion | None:
     """The motion from a pose to another, or none where there is nothing to do."""
     return _Transition(limbs, begin, sample, least, pace or Pace()).to(to)
 
 
 class _Transition:
-    def __init__(
-        self, limbs: Limbs, begin: Pose, sample: float, least: float, pace: Pace
-    ) -> None:
+    def __init__(self, limbs: Limbs, begin: Pose, sample: float, least: float, pace: Pace) -> None:
         self.limbs, self.pose, self.sample = limbs, begin, sample
         self.least, self.pace = least, pace
         self.done: Motion | None = None

@@ -110,9 +110,7 @@ def braking(limbs: Limbs, begin: Pose, acceleration: float, sample: float) -> Mo
     return _standing_motion(limbs, begin, turned, begin.steering, sample, (way, 0.0, 0.0))
 
 
-def _turned(
-    times: np.ndarray, first: np.ndarray, last: np.ndarray, ramp: float
-) -> np.ndarray:
+def _turned(times: np.ndarray, first: np.ndarray, last: np.ndarray, ramp: float) -> np.ndarray:
     """Angles turned when rates go evenly from one to another in the time `ramp` [rad]."""
     t = times[:, None]
     early = np.minimum(t, ramp)

@@ -12,12 +12,14 @@ by Gauss-Newton steps that close and, once closed, steps along the solutions tow
     dq = (1 − J⁺J) (q₀ ⊖ q)
 
 with Levenberg's damping where a step would make |r| larger. Free joints are held, so that the robot
-stays where it is; stops of joints are not looked at. A pose in which a step leads nowhere (all
-links in line, for example) is left by small steps to the side, always the same ones.
+stays where it is, and joints whose angle was asked for as far as that can be; stops of joints are
+not looked at. A pose in which a step leads nowhere (all links in line, for example) is left by small
+steps to the side, always the same ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import mujoco
@@ -47,24 +49,56 @@ class Closing(NamedTuple):
         return max(self.open.values(), default=0.0)
 
 
-def close_loops(model: mujoco.MjModel, data: mujoco.MjData, where: str) -> None:
+def close_loops(
+    model: mujoco.MjModel, data: mujoco.MjData, where: str, held: Iterable[str] = ()
+) -> None:
     """Move `data.qpos` to the nearest pose that closes all loops; `where` begins error sentences.
 
-    A pose that is closed already is left as it is, bit for bit.
+    The joints `held` keep their angles if the loops can be closed that way. A pose that is closed
+    already is left as it is, bit for bit.
     """
     if model.neq == 0:
         return
-    found = closed_pose(model, data.qpos, data.eq_active)
+    still = _free(model)
+    for name in held:
+        still[model.jnt_dofadr[model.joint(name).id]] = True
+    found = closed_pose(model, data.qpos, data.eq_active, still)
+    if found.worst > OPEN and held:
+        found = closed_pose(model, data.qpos, data.eq_active)
     if found.worst > OPEN:
         worst = max(found.open, key=lambda e: found.open[e])
         raise InputError(f"{where}: {_sentence(model, worst, found.open[worst])}")
     data.qpos[:] = found.qpos
 
 
+def close_rates(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """Move `data.qvel` to the nearest velocity, in the kinetic metric, that keeps loops closed."""
+    if model.neq == 0 or not np.any(data.qvel):
+        return
+    work = mujoco.MjData(model)
+    work.eq_active[:] = data.eq_active
+    _, jacobian = _equations(model, work, np.array(data.qpos))
+    inertia = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, work, inertia)
+    opening = jacobian @ data.qvel
+    if np.abs(opening).max(initial=0.0) < 1e-14:
+        return
+    # v ← v − L⁻ᵀ (J L⁻ᵀ)⁺ J v with M = L Lᵀ
+    root = np.linalg.cholesky(inertia)
+    half = np.linalg.solve(root, jacobian.T).T
+    data.qvel[:] -= np.linalg.solve(root.T, np.linalg.pinv(half, rcond=1e-9) @ opening)
+
+
 def closed_pose(
-    model: mujoco.MjModel, start: np.ndarray, active: np.ndarray | None = None
+    model: mujoco.MjModel,
+    start: np.ndarray,
+    active: np.ndarray | None = None,
+    held: np.ndarray | None = None,
 ) -> Closing:
-    """The pose nearest to `start` (qpos) that closes all loops, or the best there is."""
+    """The pose nearest to `start` (qpos) that closes all loops, or the best there is.
+
+    held: bool[nv], velocities that stay zero; default: those of free joints.
+    """
     work = mujoco.MjData(model)
     if active is not None:
         work.eq_active[:] = active
@@ -73,10 +107,10 @@ def closed_pose(
     if best.worst <= CLOSED:
         return best
     rng = np.random.default_rng(0)
-    free = _free(model)
+    held = _free(model) if held is None else held
     for aside in _ASIDE:
-        step = np.where(free, 0.0, aside * rng.uniform(-1.0, 1.0, model.nv))
-        found = _search(model, work, start, _moved(model, start, step))
+        step = np.where(held, 0.0, aside * rng.uniform(-1.0, 1.0, model.nv))
+        found = _search(model, work, start, _moved(model, start, step), ~held)
         best = min(best, found, key=lambda c: c.worst)
         if best.worst <= OPEN:
             break
@@ -84,13 +118,16 @@ def closed_pose(
 
 
 def _search(
-    model: mujoco.MjModel, work: mujoco.MjData, start: np.ndarray, qpos: np.ndarray
+    model: mujoco.MjModel,
+    work: mujoco.MjData,
+    start: np.ndarray,
+    qpos: np.ndarray,
+    moving: np.ndarray,
 ) -> Closing:
     """From `qpos` to a solution, then along the solutions to the one nearest to `start`."""
-    qpos = _close(model, work, qpos)
+    qpos = _close(model, work, qpos, moving)
     if _at(model, work, qpos).worst > OPEN:
         return _at(model, work, qpos)
-    moving = ~_free(model)
     far, share = _distance(model, qpos, start), 1.0
     for _ in range(_STEPS):
         back = np.zeros(model.nv)
@@ -101,7 +138,7 @@ def _search(
         slide[moving] = back[moving] - vt.T @ (vt @ back[moving])
         if np.abs(slide).max() < _STILL or share < 1e-6:
             break
-        trial = _close(model, work, _moved(model, qpos, share * slide))
+        trial = _close(model, work, _moved(model, qpos, share * slide), moving)
         new = _distance(model, trial, start)
         if new < far and _at(model, work, trial).worst <= CLOSED:
             qpos, far, share = trial, new, min(1.0, 2 * share)
@@ -110,9 +147,10 @@ def _search(
     return _at(model, work, qpos)
 
 
-def _close(model: mujoco.MjModel, work: mujoco.MjData, qpos: np.ndarray) -> np.ndarray:
+def _close(
+    model: mujoco.MjModel, work: mujoco.MjData, qpos: np.ndarray, moving: np.ndarray
+) -> np.ndarray:
     """Gauss-Newton with Levenberg's damping from `qpos` to a solution, or to the least residual."""
-    moving = ~_free(model)
     residual, jacobian = _equations(model, work, qpos)
     damping, step = 0.0, np.zeros(model.nv)
     for _ in range(_STEPS):

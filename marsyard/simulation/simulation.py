@@ -15,6 +15,7 @@ from marsyard.ground import pack
 from marsyard.interaction.contact_geometry import WHEEL_KINDS
 from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
 from marsyard.robot import Wheel
+from marsyard.robot.closing import close_loops, close_rates
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
@@ -494,6 +495,7 @@ class Simulation:
                 d.qpos[3:7] = quaternion(robot.attitude)
         for name, angle in start_angles(world.robot, world.joints, self.scenario).items():
             d.qpos[m.jnt_qposadr[m.joint(name).id]] = angle
+        close_loops(m, d, world.robot.name, start_angles(world.robot, world.joints, self.scenario))
         if robot.settle:
             self._need_solver()
             place_on_ground(self)
@@ -510,6 +512,7 @@ class Simulation:
             d.qvel[3:6] = robot.angular_velocity
         for name, rate in start_angles(world.robot, world.joints, self.scenario, True).items():
             d.qvel[m.jnt_dofadr[m.joint(name).id]] = rate
+        close_rates(m, d)
         fix_tethers(self.world, d, self.scenario)
         loop.command(self._model, self._data, self._commands, self._scheme.h, 0)
         self.record_now()

@@ -227,9 +227,7 @@ def test_wheels_on_legs_turn_over_the_ground_not_against_their_links(hylos, move
     done = Peristaltic(hylos, gait, 0.02).cycle(standing(hylos))
     legs = len(hylos.joints)
     rows = done.schedule.angles[:: len(done.schedule.angles) // 50]
-    over_ground = np.array(
-        [row[-4:] + hylos.link_pitch(row[:legs]) for row in rows]
-    )
+    over_ground = np.array([row[-4:] + hylos.link_pitch(row[:legs]) for row in rows])
     # centres move by r times what a wheel turns; the base by the mean of all
     places = np.array([hylos.points(row[:legs])[:, 0] for row in rows])
     way = 0.07 * (over_ground - over_ground[0])

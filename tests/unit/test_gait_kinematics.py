@@ -45,7 +45,9 @@ def test_inverse_undoes_forward(hexapod):
 def test_joint_limits_are_kept_and_what_is_missed_is_said(hexapod):
     targets = hexapod.home.copy()
     targets[hexapod.organs.index("CL")] += [0.0, 0.3, 0.0]
-    with pytest.raises(InputError, match=r"'CL' of hexapod cannot reach \(.*\) m .* misses by") as e:
+    with pytest.raises(
+        InputError, match=r"'CL' of hexapod cannot reach \(.*\) m .* misses by"
+    ) as e:
         hexapod.reach(targets, np.zeros(18))
     # the stretched leg is 0.05 + 0.14 + 0.22 m long, less what its range takes away
     missed = float(str(e.value).split("misses by ")[1].split(" mm")[0])
