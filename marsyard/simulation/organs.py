@@ -3,11 +3,13 @@
 A conical wheel is a stack of thin discs of different radii: on plane ground its larger rim touches,
 on rocks whichever disc does.
 
-A track on hard ground touches by its rollers, made larger by the belt's thickness, and between them
-by small cylinders along the straight parts of the belt. These lie 1 mm inside the belt, so that on
-plane ground the rollers alone carry and the contact problem stays small; a stone or an edge between
-two rollers is felt by them. The surface of a belt moves along itself with r_s ω_s (`robot.organs`):
-the contact's Jacobian has that rate in the column of the sprocket, and the ground's pull turns it.
+A track on hard ground touches by a disc in the middle of each roller, made larger by the belt's
+thickness, and elsewhere by cylinders as wide as the belt: of the rollers, and small ones along the
+straight parts between them. These lie 1 mm inside the belt, so that on plane ground the discs alone
+carry and the contact problem stays small; a stone or an edge beside the middle or between two
+rollers is felt by them. How the weight is shared between more than three rigid rollers is not
+determined, as for any rigid body on more than three points.
+The surface of a belt moves along itself with r_s ω_s (`robot.organs`): the contact's Jacobian has that rate in the column of the sprocket, and the ground's pull turns it.
 """
 
 from __future__ import annotations
@@ -107,11 +109,15 @@ def _belt(track: Track, model: mujoco.MjModel, organ: int) -> list[_Part]:
     half = track.width / 2
     rest = (organ, dof, track.pitch_radius)
 
-    def part(x: float, z: float, radius: float) -> _Part:
+    def part(x: float, z: float, radius: float, kind: int = CYLINDER) -> _Part:
         place, axis = np.array([x, track.y, z]), np.array([0.0, 1.0, 0.0])
-        return _Part(body, place, axis, CYLINDER, radius, half, -1, *rest)
+        return _Part(body, place, axis, kind, radius, half, -1, *rest)
 
-    rows = [part(r.x, r.z, r.radius + track.thickness) for r in track.rollers]
+    rows = []
+    for r in track.rollers:
+        outside = r.radius + track.thickness
+        rows.append(part(r.x, r.z, outside, DISC))
+        rows.append(part(r.x, r.z, outside - _RECESS))
     small = 0.5 * min(r.radius for r in track.rollers)
     for run in runs(track):
         if run.normal[1] > _UPWARDS:

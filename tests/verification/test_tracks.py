@@ -1,0 +1,149 @@
+"""Tracks and conical wheels on hard ground, against statics and rolling kinematics."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from marsyard.robot import load_robot
+from marsyard.robot.belt import ground_length, length, outline, runs
+from marsyard.robot.organs import Track
+from marsyard.scenario import validate
+from marsyard.simulation import Simulation
+
+G = 9.81
+RADIUS = 0.075  # pitch radius of tracked_rover's sprockets [m]
+
+
+def drive(left, right, duration, slope=0.0, friction=0.8, ground=(), **law):
+    """The tracked rover with its sprockets at given rates [rad/s]."""
+    control = [
+        {"joints": "LeftSprocket_y", "speed": left, **law},
+        {"joints": "RightSprocket_y", "speed": right, **law},
+    ]
+    sim = Simulation(
+        validate(
+            {
+                "robot": {"name": "tracked_rover", "settle": True},
+                "ground": [{"kind": "plane", "slope": slope}, *ground],
+                "gravity": G,
+                "interaction": {"friction": friction},
+                "control": control,
+                "run": {"duration": duration, "record_period": 0.02},
+            }
+        )
+    )
+    return sim.run().dataset()
+
+
+def test_belt_geometry():
+    # two equal rollers: two half circles and two straight runs
+    ends = {
+        "sprocket": {"x": -0.5, "z": 0, "radius": 0.1},
+        "idler": {"x": 0.5, "z": 0, "radius": 0.1},
+    }
+    track = Track(body="f", joint="j", width=0.1, road_wheels=({"x": 0, "z": 0, "radius": 0.1},),
+                  thickness=0.02, **ends)  # fmt: skip
+    assert length(track) == pytest.approx(2 * 1.0 + 2 * math.pi * 0.12, rel=1e-5)
+    assert ground_length(track) == pytest.approx(1.0, rel=1e-9)
+    corners = outline(track)
+    assert np.ptp(corners, axis=0) == pytest.approx([1.24, 0.24], abs=1e-4)
+    assert all(run.normal @ (run.end - run.start) == pytest.approx(0) for run in runs(track))
+
+
+def test_track_drives_with_its_belt_speed():
+    ds = drive(2.0, 2.0, 3.0)
+    assert ds.velocity_base.values[-1] == pytest.approx([2.0 * RADIUS, 0, 0], abs=1e-9)
+    assert ds.belt_speed.values[-1] == pytest.approx([2.0 * RADIUS] * 2, rel=1e-9)
+    # each track carries half of the weight, and nothing resists on hard ground
+    weight = float(ds.attrs["weight"])
+    assert ds.track_force.values[-1, :, 2] == pytest.approx([weight / 2] * 2, rel=1e-6)
+    assert ds.motor_torque.values[-1] == pytest.approx([0, 0], abs=1e-6)
+
+
+def test_belt_carries_its_inertia():
+    # a constant torque: (m + (I + m_b r²)·2/r²) a = 2 τ/r, the belt's mass counted at the sprocket
+    robot = load_robot("tracked_rover")
+    sim = Simulation(
+        validate(
+            {
+                "robot": {"name": "tracked_rover", "settle": True},
+                "ground": [{"kind": "plane"}],
+                "gravity": G,
+                "control": [{"joints": "drives", "torque": 1.0}],
+                "run": {"duration": 1.0, "record_period": 0.1},
+            }
+        )
+    ).run()
+    track = robot.tracks["L"]
+    turning = 2 * (0.006 + track.mass * RADIUS**2) / RADIUS**2
+    a = 2 * 1.0 / RADIUS / (40.0 + turning)
+    assert sim.dataset().velocity_base.values[-1, 0] == pytest.approx(a * 1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("degrees", [10, 25])
+def test_torque_on_a_slope(degrees):
+    ds = drive(2.0, 2.0, 2.0, slope=math.radians(degrees))
+    torque = 40.0 * G * math.sin(math.radians(degrees)) * RADIUS / 2
+    assert ds.motor_torque.values[-1] == pytest.approx([torque] * 2, rel=1e-6)
+    along = np.linalg.norm(ds.velocity_base.values[-1])
+    assert along == pytest.approx(2.0 * RADIUS, rel=1e-9)
+
+
+def test_track_slips_on_a_slope_too_steep():
+    # beyond atan μ it slides down with g (sin − μ cos), whatever the belts do
+    slope = math.radians(30)
+    ds = drive(2.0, 2.0, 1.0, slope=slope, friction=0.4)
+    down = G * (math.sin(slope) - 0.4 * math.cos(slope))
+    assert -np.linalg.norm(ds.velocity_base.values[-1]) == pytest.approx(-down, rel=1e-2)
+    torque = 0.4 * 40.0 * G * math.cos(slope) * RADIUS / 2
+    assert ds.motor_torque.values[-1] == pytest.approx([torque] * 2, rel=1e-3)
+
+
+def test_skid_turn():
+    # belts against each other: it turns about its middle, slower than without slip (2 v/gauge),
+    # and each track pulls no more than friction allows
+    ds = drive(-2.0, 2.0, 4.0)
+    rate = float(ds.angular_velocity_base.values[-1, 2])
+    assert 0.2 < rate / (2 * 2.0 * RADIUS / 0.5) < 1.0
+    pull = np.abs(ds.motor_torque.values[-1]) / RADIUS
+    assert pull == pytest.approx([pull.mean()] * 2, rel=0.05)
+    assert np.all(pull < 0.8 * 20.0 * G)
+
+
+def test_edge_between_two_rollers_is_felt():
+    # a beam of 2 cm across the way, thinner than the gap between road wheels: the belt rides over
+    # it and never sinks deeper onto it than the belt gives (1 mm), while all rollers pass
+    beam = {"kind": "box", "name": "beam", "centre": [0.8, 0, 0], "size": [0.02, 2, 0.04]}
+    ds = drive(4.0, 4.0, 5.0, ground=[beam])
+    x, z = ds.position_base.values[:, 0], ds.position_base.values[:, 2]
+    assert x[-1] > 1.3
+    # on the way the rover stands on the beam by its belt
+    middle = (x > 0.78) & (x < 0.82)
+    assert z[middle].max() > 0.25 + 0.005
+
+
+def test_conical_wheel_rolls_on_its_larger_rim():
+    # large ends outside: the rover goes with the rim's speed, not with that of the mean radius
+    robot = load_robot("marsokhod_like")
+    wheel = robot.wheels["FL"]
+    large = wheel.radius + abs(wheel.taper) * wheel.width / 2
+    sim = Simulation(
+        validate(
+            {
+                "robot": {"name": "marsokhod_like", "settle": True},
+                "ground": [{"kind": "plane"}],
+                "gravity": G,
+                "control": [
+                    {"joints": "drives", "speed": 1.0},
+                    {"joints": "frame", "speed": 0.0, "gain": 1e7},
+                ],
+                "run": {"duration": 2.0, "record_period": 0.1},
+            }
+        )
+    ).run()
+    ds = sim.dataset()
+    assert ds.velocity_base.values[-1, 0] == pytest.approx(large, rel=1e-6)
+    assert float(np.abs(ds.gap.values[-1]).max()) < 1e-6
