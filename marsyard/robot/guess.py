@@ -381,7 +381,7 @@ class _Guess:
                     continue
                 wheels.append(self._as_wheel(j, shape))
                 keys.append("")
-                why = f"turns without stops, level axis, round to {100 * shape.roundness:.0f} %"
+                why = f"no stops, level axle, {100 * shape.roundness:.0f} % round"
                 self._is_drive(j, why)
         else:
             for key, found in self.matching(self.wish.wheels, "wheels").items():

@@ -56,7 +56,7 @@ def _base(plan: Plan) -> Row:
 
 
 def _why(plan: Plan, name: str) -> str:
-    turned = "; now counts the other way" if name in plan.flipped else ""
+    turned = "; now reversed" if name in plan.flipped else ""
     return plan.roles.why.get(name, "") + turned
 
 

@@ -63,18 +63,18 @@ class Robot(BaseModel):
 
 
 def load_robot(name: str, folder: Path | None = None) -> Robot:
-    """A robot of the library by name, or from a robot.yaml or MJCF/URDF file.
+    """A robot of the library by name, or from a robot.yaml, its folder, or an MJCF/URDF file.
 
     A relative path counts from `folder` (where the scenario lies) and then from here.
     """
     if name in library.names("rovers"):
         return _from_yaml(library.path_of("rovers", name), name)
+    candidates = [Path(name)] if folder is None else [folder / name, Path(name)]
     looks_like_path = any(s in name for s in ("/", "\\", ".xml", ".yaml", ".yml", ".urdf"))
-    if not looks_like_path:
+    if not looks_like_path and not any((p / "robot.yaml").is_file() for p in candidates):
         raise InputError(
             f"robot.name: unknown rover '{name}'; {suggest(name, library.names('rovers'))}"
         )
-    candidates = [Path(name)] if folder is None else [folder / name, Path(name)]
     path = next((p for p in candidates if p.exists()), None)
     if path is None:
         raise InputError(f"robot.name: no such file '{name}'")

@@ -98,8 +98,9 @@ def _resolve_files(data: dict[str, Any], folder: Path) -> None:
             item["file"] = str((folder / item["file"]).absolute())
     robot = data.get("robot")
     if isinstance(robot, dict) and isinstance(robot.get("name"), str):
-        if (folder / robot["name"]).is_file():
-            robot["name"] = str((folder / robot["name"]).absolute())
+        path = folder / robot["name"]
+        if path.is_file() or (path / "robot.yaml").is_file():
+            robot["name"] = str(path.absolute())
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

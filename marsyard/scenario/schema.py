@@ -71,7 +71,9 @@ class WheelChange(Part):
 class Robot(Part):
     """Which robot, where it starts and how fast."""
 
-    name: str = Field(description="a rover of the library, or the path of an MJCF or robot.yaml")
+    name: str = Field(
+        description="a rover of the library, or the path of an MJCF, URDF or robot.yaml"
+    )
     position: Point | None = Field(
         None, description="base frame's origin in the world [m]; default: as in the model"
     )

@@ -1,0 +1,154 @@
+"""`marsyard import` as a user meets it: table, folder, exit codes, and the robot in scenarios."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import robot_files as files
+import xarray as xr
+from command import MAIN, run_here
+
+FLAT = """
+robot: {name: my_rover/robot.yaml, settle: true}
+control:
+  - {joints: drives, speed: 0.5}
+  - {joints: steering, speed: 0}
+run: {duration: 1, step: 1 ms}
+"""
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("import")
+    (folder / "ros").mkdir()
+    path = files.four_wheeler(folder / "ros")
+    done = run_here(["import", path, "--exit", "height:1.0"], folder)
+    return done, folder
+
+
+def everything_in(folder):
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*"))
+
+
+def test_what_was_found_is_said(imported):
+    done, folder = imported
+    assert done.returncode == 0, done.stderr
+    assert "4 wheels" in done.stdout
+    assert "13.4 kg" in done.stdout
+    for name in ("front_left_drive", "front_right_steer", "mast_pan", "base_link"):
+        assert name in done.stdout
+    assert "no terminal to ask at" in done.stdout
+    assert "marsyard run exomars/rough --set robot.name=./my_rover/robot.yaml" in done.stdout
+    names = [n for n in everything_in(folder) if n.startswith("my_rover")]
+    assert names == ["my_rover", "my_rover/meshes", "my_rover/meshes/wheel.stl",
+                     "my_rover/robot.xml", "my_rover/robot.yaml"]  # fmt: skip
+
+
+def test_it_can_be_shown(imported):
+    folder = imported[1]
+    for name in ("my_rover", "./my_rover/robot.yaml"):
+        done = run_here(["show", name], folder)
+        assert done.returncode == 0, done.stderr
+        assert "wheel FL   cylinder, radius 0.1 m" in done.stdout
+        assert "role steering  front_left_steer, front_right_steer" in done.stdout
+    bare = run_here(["show", "ros/my_rover/urdf/my_rover.urdf"], folder)
+    assert "front_left_drive" in bare.stdout
+    assert "marsyard import" in bare.stdout
+
+
+def test_it_drives_on_hard_ground(imported):
+    folder = imported[1]
+    (folder / "flat.yaml").write_text(FLAT)
+    done = run_here(["run", "flat.yaml", "-q", "--out", "hard"], folder)
+    assert done.returncode == 0, done.stderr
+    with xr.open_dataset(folder / "hard" / "results.nc", engine="h5netcdf") as data:
+        way = data.position_base[-1].values - data.position_base[0].values
+        # rolling without slip after a start in one step: radius · rate · time
+        assert way[0] == pytest.approx(files.RADIUS * 0.5 * 1.0, rel=0.02)
+        assert np.abs(way[1:]) == pytest.approx([0, 0], abs=1e-3)
+
+
+@pytest.mark.parametrize("scenario", ["exomars/rough", "eldorado2/rough"])
+def test_it_drives_on_soil_and_with_a_wheel_model(imported, scenario):
+    folder = imported[1]
+    done = run_here(["run", scenario, "-q", "--no-study", "--out", "soft",
+                     "--set", "robot.name=my_rover/robot.yaml", "--set", "run.duration='0.2 s'"],
+                    folder)  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    with xr.open_dataset(folder / "soft" / "results.nc", engine="h5netcdf") as data:
+        assert data.sizes["wheel"] == 4
+        assert float(data.wheel_load[-1].sum()) > 10
+
+
+def test_without_an_exit_rule_a_wheel_model_says_so(imported):
+    folder = imported[1]
+    path = folder / "ros" / "my_rover" / "urdf" / "my_rover.urdf"
+    assert run_here(["import", path, "--out", "plain"], folder).returncode == 0
+    assert "exit: {rule: height" in (folder / "plain" / "robot.yaml").read_text()
+    done = run_here(["run", "eldorado2/rough", "-q", "--no-study", "--out", "none",
+                     "--set", "robot.name=plain"], folder)  # fmt: skip
+    assert done.returncode == 2
+    assert "has no exit rule of its own; give one" in done.stderr
+
+
+WRONG = (
+    ["missing.urdf"],
+    ["ros"],
+    ["bad.urdf"],
+    ["good.urdf", "--wheels", "tyre_*"],
+    ["good.urdf", "--wheel-radius", "5 kg"],
+    ["good.urdf", "--wheel-radius", "-1"],
+    ["good.urdf", "--wheel-shape", "cube"],
+    ["good.urdf", "--forward", "north"],
+    ["good.urdf", "--base", "mast"],
+    ["good.urdf", "--exit", "height:9"],
+    ["good.urdf", "--collisions", "hull"],
+    ["good.urdf", "--meshes", "nowhere"],
+    ["good.urdf", "--name", "a/b"],
+    ["good.urdf", "--out", "good.urdf"],
+    ["good.urdf", "--out", "ros"],
+    ["good.urdf", "--out", "ros", "--force"],
+)
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_wrong_input_is_one_sentence_and_writes_nothing(tmp_path, arguments):
+    files.dog(tmp_path).rename(tmp_path / "good.urdf")
+    (tmp_path / "bad.urdf").write_text("<robot>\n<link/>\n</robot>")
+    (tmp_path / "ros").mkdir()
+    (tmp_path / "ros" / "thesis.txt").write_text("")
+    before = everything_in(tmp_path)
+    done = run_here(["import", *arguments], tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert everything_in(tmp_path) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    ("answers", "wheels"),
+    [("n\n", None), ("\n", 4), ("edit\nrear_*_drive\n\n\n\n\n\n\n\ny\n", 2)],
+)
+def test_at_a_terminal_it_asks(tmp_path, answers, wheels):
+    import pty
+
+    path = files.four_wheeler(tmp_path)
+    ours, theirs = pty.openpty()
+    os.write(ours, answers.encode())
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN, "import", str(path), "--out", "out"], cwd=tmp_path,
+        stdin=theirs, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 0, done.stderr
+    assert "right? [Y/n/edit]" in done.stdout
+    assert (tmp_path / "out").exists() == (wheels is not None)
+    if wheels is not None:
+        text = (tmp_path / "out" / "robot.yaml").read_text()
+        assert text.count("shape: cylinder") == wheels
