@@ -74,6 +74,10 @@ class FlatModel:
 
     def text(self) -> str:
         """The file."""
+        for tag in ("asset", "contact", "equality", "tendon"):
+            for section in self.tree.findall(tag):
+                if len(section) == 0:
+                    self.tree.remove(section)
         tree = ET.ElementTree(self.tree)
         ET.indent(tree, "  ")
         return ET.tostring(self.tree, encoding="unicode") + "\n"
@@ -137,6 +141,21 @@ class FlatModel:
             for tendon in parent.findall("fixed"):
                 if any(end.get("joint") == name for end in tendon):
                     parent.remove(tendon)
+
+    def drop_loose(self) -> None:
+        """Leave out contacts, closures and tendons of parts that are no longer there."""
+        names = {t: {e.get("name") for e in self.each(t)} for t in ("geom", "joint", "site")}
+        names["body"] = {"world", *(b.get("name") for b in self.each("body"))}
+        for tag in ("contact", "equality", "tendon"):
+            for section in self.tree.findall(tag):
+                for element in list(section):
+                    if any(_is_loose(e, names) for e in element.iter()):
+                        section.remove(element)
+
+
+def _is_loose(element: ET.Element, names: dict[str, set[str | None]]) -> bool:
+    keys = ((key, key.rstrip("12")) for key in element.attrib)
+    return any(kind in names and element.get(key) not in names[kind] for key, kind in keys)
 
 
 def pose_of(element: ET.Element) -> Pose:
@@ -259,9 +278,9 @@ def _plain(stem: str, ending: str, data: bytes, assets: dict[str, bytes]) -> str
 def _strip(flat: FlatModel) -> None:
     """Leave out what belongs to a scene."""
     gone = [e for e in flat.tree if e.tag not in _KEPT]
-    said = {"actuator": "actuators", "sensor": "sensors", "keyframe": "keyframes",
-            "deformable": "deformables", "extension": "plugins", "custom": "numbers"}  # fmt: skip
-    left = [f"{len(e)} {said[e.tag]}" for e in gone if e.tag in said and len(e)]
+    said = {"actuator": "actuator", "sensor": "sensor", "keyframe": "keyframe",
+            "deformable": "deformable", "extension": "plugin", "custom": "number"}  # fmt: skip
+    left = [_count(len(e), said[e.tag]) for e in gone if e.tag in said and len(e)]
     for element in gone:
         flat.tree.remove(element)
     compiler = flat.section("compiler")
@@ -272,13 +291,18 @@ def _strip(flat: FlatModel) -> None:
     for element in floor:
         flat.world.remove(element)
     if any(e.tag == "geom" for e in floor):
-        left.append(f"{sum(e.tag == 'geom' for e in floor)} shapes of the world (the ground comes "
-                    "from the scenario)")  # fmt: skip
+        shapes = _count(sum(e.tag == "geom" for e in floor), "shape")
+        left.append(f"{shapes} of the world (the ground comes from the scenario)")
     for body in flat.each("body"):
         for element in [e for e in body if e.tag in ("light", "camera", "plugin", "composite")]:
             body.remove(element)
     if left:
         flat.notes.append(f"left out: {', '.join(left)}")
+    flat.drop_loose()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _dissolve(element: ET.Element) -> None:

@@ -8,7 +8,8 @@ All in the reference pose, z up; H is the robot's height from its lowest to its 
     steering  a hinge with an upright axis that carries one or two wheels
     passive   other hinges and slides above a wheel, or joints without motor where others have one
     foot      the end of a limb of two or more hinges that carries no wheel and comes within 0.1 H
-              of the lowest point; `legs` are the joints that move it
+              of the lowest point; `legs` are the joints that move it, and joints above a wheel
+              that have a motor or are called so
     track     three or more rollers on one body and side whose names say track, belt, crawler,
               sprocket, idler, road wheel or roller
     locked    all other joints (mast, arm, antenna) of a robot that rolls or walks: held still
@@ -40,6 +41,7 @@ _NO_WHEEL = re.compile(r"lidar|laser|radar|antenna|fan|prop|rotor|camera|mast|ar
 _PASSIVE = re.compile(r"rocker|bogie|differential|suspension|susp|passive|caster|swivel|free", re.I)
 _TRACK = re.compile(r"track|belt|crawler|tread|sprocket|idler|road_?wheel|roller", re.I)
 _SPROCKET, _IDLER = re.compile(r"sprocket|drive", re.I), re.compile(r"idler|tension", re.I)
+_LEG = re.compile(r"hip|thigh|knee|calf|shank|haa|hfe|kfe|leg", re.I)
 _FOOT = re.compile(r"foot|feet|toe|paw|hoof", re.I)
 _FRONT = re.compile(r"front|(^|_)(f[lr]?|[lr]f)(_|$)", re.I)
 _REAR = re.compile(r"rear|back|hind|(^|_)(r[lr]|[lr]r|b[lr]|[lr]b|h[lr]|[lr]h)(_|$)", re.I)
@@ -604,6 +606,8 @@ class _Guess:
             tracks = [k for k, t in self.roles.tracks.items() if self._holds(j, t.body)]
             if self.wish.passive is not None and (wheels or tracks):
                 self.roles.give(name, "other", "above a wheel, and not among --passive")
+            elif (wheels or tracks) and self._is_leg(j):
+                self.roles.give(name, "legs", f"moves wheel {', '.join(wheels or tracks)}")
             elif wheels or tracks:
                 self.roles.give(name, "passive", f"above wheel {', '.join(wheels or tracks)}")
             elif self.roles.fixed or not moves:
@@ -620,6 +624,12 @@ class _Guess:
                     for n in known:
                         if self.roles.joints[n] == "locked":
                             self.roles.give(n, "passive", "an equation couples it to others")
+
+    def _is_leg(self, j: int) -> bool:
+        """Whether a motor moves what the joint carries."""
+        if self.motors:
+            return self.names[j] in self.motors
+        return bool(_LEG.search(self.text(j))) and not _PASSIVE.search(self.text(j))
 
     def _holds(self, j: int, body: str) -> bool:
         b, own = self.m.body(body).id, self.body_of(j)

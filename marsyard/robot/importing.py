@@ -146,6 +146,7 @@ def _only_base(flat: FlatModel, wish: Wish) -> None:
                 flat.world.remove(body)
         gone = [b.get("name") for b in tops if b is not named[0]]
         flat.notes.append(f"left out: {', '.join(map(str, gone))} beside the base")
+        flat.drop_loose()
 
 
 def _free_base(flat: FlatModel, roles: Roles, model: mujoco.MjModel, notes: list[str]) -> None:
@@ -403,7 +404,7 @@ def _collide(flat: FlatModel, collisions: str, notes: list[str]) -> None:
                 _box(body, geom, model, g)
                 boxed += 1
     if boxed:
-        notes.append(f"{boxed} colliding meshes or ellipsoids replaced by boxes around them "
+        notes.append(f"meshes and ellipsoids that collide became boxes around them: {boxed} "
                      "(--collisions mesh keeps them)")  # fmt: skip
 
 

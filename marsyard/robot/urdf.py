@@ -34,6 +34,7 @@ JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _ROUNDING = 0.02
 #: an angle this near to a quarter turn is one: files give 4 or 5 digits [rad]
 _QUARTER = 5e-5
+_LONGEST = 150  # joints in a chain
 _TURNS = 1e3  # a limit beyond this is none [rad, m]
 
 
@@ -234,11 +235,13 @@ def _root(root: Element, links: dict[str, _Link]) -> _Link:
         raise second.element.error(
             f"no joint has it as child, nor '{tops[0].name}': a robot has one root; join them"
         )
-    seen, stack = set(), [tops[0]]
+    seen, stack = set(), [(tops[0], 0)]
     while stack:
-        link = stack.pop()
+        link, depth = stack.pop()
+        if depth > _LONGEST:
+            raise link.element.error(f"hangs more than {_LONGEST} joints below '{tops[0].name}'")
         seen.add(link.name)
-        stack += [j.child for j in link.children]
+        stack += [(j.child, depth + 1) for j in link.children]
     for link in links.values():
         if link.name not in seen:
             raise link.element.error(

@@ -15,6 +15,8 @@ from xml.parsers import expat
 
 from marsyard.errors import InputError
 
+_DEEPEST = 200  # elements in each other
+
 
 @dataclass
 class Element:
@@ -94,6 +96,8 @@ def _parse(data: bytes, file: str) -> Element:
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, parser.CurrentLineNumber, file)
+        if len(stack) > _DEEPEST:
+            raise element.error(f"stands in more than {_DEEPEST} other elements")
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 
@@ -104,6 +108,8 @@ def _parse(data: bytes, file: str) -> Element:
     parser.EndElementHandler = end
     try:
         parser.Parse(data, True)
+    except InputError:
+        raise
     except (expat.ExpatError, ValueError, LookupError) as error:
         line = getattr(error, "lineno", parser.CurrentLineNumber)
         reason = str(error).split(":")[0]
