@@ -11,8 +11,8 @@ import typer
 
 if TYPE_CHECKING:
     from marsyard.exit_rule import Exit
-    from marsyard.robot.guess import Roles, Wish
     from marsyard.robot.importing import Plan
+    from marsyard.robot.roles import Roles, Wish
 
 _PATTERNS = "Joint names or patterns, comma between"
 
@@ -60,9 +60,9 @@ def import_robot(
                marsyard run exomars/rough --set robot.name=./rover/robot.yaml
     """
     from marsyard.errors import InputError
-    from marsyard.robot.guess import Wish
     from marsyard.robot.importing import COLLISIONS, plan_import
     from marsyard.robot.robot_folder import check_folder, robot_name, write_robot
+    from marsyard.robot.roles import Wish
 
     folder = out or Path(_plain(name) if name else robot_name(file))
     check_folder(folder, force)
@@ -100,7 +100,7 @@ def import_robot(
 
 def edit(wish: Wish, roles: Roles, ask: Callable[[str], str]) -> None:
     """Ask role by role; an empty answer keeps what is there."""
-    from marsyard.robot.guess import FRONTS
+    from marsyard.robot.roles import FRONTS
 
     now = {
         "wheels": [f"{k}={w.joint}" for k, w in roles.wheels.items()],

@@ -1,5 +1,6 @@
 """What moves: robots as MJCF models with roles."""
 
+from marsyard.robot.closing import close_loops
 from marsyard.robot.loops import BallLoop, GearLoop, HingeLoop, Loop, WeldLoop
 from marsyard.robot.organs import Foot, Grousers, Roller, Track, Wheel
 from marsyard.robot.robot import Robot, load_robot
@@ -16,5 +17,6 @@ __all__ = [
     "Track",
     "WeldLoop",
     "Wheel",
+    "close_loops",
     "load_robot",
 ]

@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
 import mujoco
 import numpy as np
@@ -31,9 +30,10 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.robot import extent
 from marsyard.robot.extent import Round
+from marsyard.robot.roles import FRONTS, Roles, TrackGuess, WheelGuess, Wish
 
 HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
-FREE, BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 
 _ROUND = 0.88
 _LEVEL, _UPRIGHT = 0.35, 0.8  # of the vertical part of an axis
@@ -47,73 +47,6 @@ _FRONT = re.compile(r"front|(^|_)(f[lr]?|[lr]f)(_|$)", re.I)
 _REAR = re.compile(r"rear|back|hind|(^|_)(r[lr]|[lr]r|b[lr]|[lr]b|h[lr]|[lr]h)(_|$)", re.I)
 _LEFT = re.compile(r"left|(^|_)([fcmrbh]?l|l[fcmrbh])(_|$)", re.I)
 _RIGHT = re.compile(r"right|(^|_)([fcmbh]?r|r[fcmbh])(_|$)", re.I)
-FRONTS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0)}
-
-
-@dataclass
-class Wish:
-    """What the user says; None leaves it to the guess. Lists hold name patterns, such as
-    'wheel_*'; of wheels, feet and tracks also 'KEY=pattern'."""
-
-    wheels: list[str] | None = None
-    feet: list[str] | None = None
-    tracks: list[str] | None = None
-    drives: list[str] | None = None
-    steering: list[str] | None = None
-    passive: list[str] | None = None
-    keep: list[str] | None = None
-    base: str | None = None
-    forward: str | None = None
-    fixed: bool | None = None
-    radius: float | None = None
-    width: float | None = None
-    shape: str | None = None
-
-
-@dataclass
-class WheelGuess:
-    """A wheel with its joint, and its shape about it."""
-
-    body: str
-    joint: str
-    shape: str
-    round: Round
-    place: np.ndarray
-    axis: np.ndarray
-
-
-@dataclass
-class TrackGuess:
-    """Rollers of a belt: sprocket first, idler last."""
-
-    body: str
-    rollers: list[WheelGuess]
-
-
-@dataclass
-class Roles:
-    """What everything is for. `forward` counts in the base's frame, `front` is the same in the
-    world. `why` says how each joint, or 'body NAME', got its role."""
-
-    base: str
-    fixed: bool = False
-    forward: str = "+x"
-    front: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
-    wheels: dict[str, WheelGuess] = field(default_factory=dict)
-    feet: dict[str, str] = field(default_factory=dict)
-    tracks: dict[str, TrackGuess] = field(default_factory=dict)
-    joints: dict[str, str] = field(default_factory=dict)
-    why: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-
-    def of(self, role: str) -> list[str]:
-        """Joints of a role, in the model's order."""
-        return [name for name, own in self.joints.items() if own == role]
-
-    def give(self, name: str, role: str, why: str) -> None:
-        """A joint its role."""
-        self.joints[name] = role
-        self.why[name] = why
 
 
 def guess(
@@ -657,8 +590,3 @@ class _Guess:
     def _leans(self, wheel: WheelGuess) -> bool:
         forward = self.roles.front
         return abs(float(wheel.axis @ forward)) > 0.5
-
-
-def coupled(gears: Iterable[tuple[str, str]], equalities: Mapping[str, set[str]]) -> list[set[str]]:
-    """Sets of joints that equations couple."""
-    return [*({a, b} for a, b in gears), *equalities.values()]

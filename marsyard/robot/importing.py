@@ -26,11 +26,12 @@ from marsyard.exit_rule import Exit
 from marsyard.robot import extent
 from marsyard.robot.closing import close_loops, closed_pose, length
 from marsyard.robot.flat_model import FlatModel, flatten, numbers, pose_of, set_pose
-from marsyard.robot.guess import Roles, WheelGuess, Wish, guess
+from marsyard.robot.guess import guess
 from marsyard.robot.loops import GearLoop, add_loops
 from marsyard.robot.model_file import ModelFile, quiet, read_model
 from marsyard.robot.organs import Roller, Track, Wheel
 from marsyard.robot.poses import Pose, row
+from marsyard.robot.roles import Roles, WheelGuess, Wish
 
 COLLISIONS = ("box", "mesh", "none")
 #: shapes that a mesh ground does not take

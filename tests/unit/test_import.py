@@ -14,11 +14,12 @@ from marsyard import InputError, library
 from marsyard.cli.import_robot import edit
 from marsyard.robot import load_robot
 from marsyard.robot.flat_model import flatten, set_pose
-from marsyard.robot.guess import Wish, guess
+from marsyard.robot.guess import guess
 from marsyard.robot.importing import plan_import
 from marsyard.robot.model_file import read_model
 from marsyard.robot.poses import Pose
 from marsyard.robot.robot_folder import robot_name, robot_yaml, write_robot
+from marsyard.robot.roles import Wish
 
 ROLES = ("drives", "steering", "passive")
 
@@ -148,6 +149,39 @@ def test_the_front_is_found_and_turned_to_x(tmp_path, yaw, front, heading):
         assert wheel.body == straight.wheels[key].body
         here = plan.data.body(wheel.body).xpos
         assert here == pytest.approx(straight.data.body(wheel.body).xpos, abs=1e-9)
+
+
+def test_motors_above_wheels_are_legs(tmp_path):
+    path = files.rocker_bogie(tmp_path)
+    text = path.read_text().replace("rocker", "hip").replace("bogie", "knee")
+    path.write_text(text)
+    plan = plan_import(path)
+    assert set(plan.roles.of("legs")) == {"left_hip", "right_hip", "left_knee", "right_knee"}
+    assert plan.roles.of("passive") == []
+
+
+def test_an_arm_on_a_rover_is_locked_with_its_gripper(tmp_path):
+    path = files.four_wheeler(tmp_path)
+    arm = [
+        files.box_link("upper", 1, 0.05, 0.05, 0.3),
+        files.joint("shoulder", "continuous", "mast", "upper", "0 0 0.3", "0 1 0"),
+    ]
+    for k, y in ((1, 0.02), (2, -0.02)):
+        follow = '<mimic joint="finger_1_joint" multiplier="-1"/>' if k == 2 else ""
+        stops = '<limit lower="0" upper="0.04" effort="1" velocity="1"/>'
+        arm += [
+            files.box_link(f"finger_{k}", 0.1, 0.01, 0.01, 0.05),
+            files.joint(f"finger_{k}_joint", "prismatic", "upper", f"finger_{k}", f"0 {y} 0.2",
+                        "0 1 0", stops + follow),
+        ]  # fmt: skip
+    path.write_text(path.read_text().replace("</robot>", "".join(arm) + "</robot>"))
+    plan = plan_import(path)
+    fingers = {"finger_1_joint", "finger_2_joint"}
+    assert set(plan.roles.of("locked")) == {"mast_pan", "shoulder"} | fingers
+    assert plan.loops == {}
+    kept = plan_import(path, Wish(keep=["finger_1_joint"]))
+    assert set(kept.roles.of("locked")) == {"mast_pan", "shoulder"}
+    assert kept.loops["finger_2_joint"].ratio == -1
 
 
 # --- conventions
@@ -378,6 +412,57 @@ def test_roles_can_be_edited_by_answers(tmp_path):
     wish = Wish()
     edit(wish, plan.roles, lambda question: next(answers))
     assert wish == Wish(wheels=["rear_*_drive"], steering=[], keep=["mast_*"], forward="-x")
+
+
+def test_contacts_with_the_floor_of_the_file_go_with_it(tmp_path):
+    path = _offset_rover(tmp_path)
+    text = path.read_text().replace('<geom type="plane"', '<geom name="floor" type="plane"')
+    text = text.replace('<geom type="box"', '<geom name="hull" type="box"')
+    pair = '<contact><pair geom1="floor" geom2="hull"/></contact></mujoco>'
+    path.write_text(text.replace("</mujoco>", pair))
+    plan = plan_import(path)
+    assert plan.model.npair == 0
+    assert any("1 shape of the world" in note for note in plan.notes)
+
+
+def test_an_arm_fixed_to_the_world_stays_fixed(tmp_path):
+    parts = [
+        '<link name="world"/>', files.box_link("foot", 5, 0.2, 0.2, 0.1),
+        files.joint("fix", "fixed", "world", "foot", "0 0 1"),
+        files.box_link("arm", 1, 0.05, 0.05, 0.4),
+        files.joint("elbow", "continuous", "foot", "arm", "0 0 0.3", "0 1 0"),
+    ]  # fmt: skip
+    path = tmp_path / "arm.urdf"
+    path.write_text(files.robot("arm", parts))
+    plan = plan_import(path)
+    assert plan.roles.fixed
+    assert plan.model.nv == 1
+    assert plan.data.body("foot").xpos == pytest.approx([0, 0, 1])
+
+
+def test_a_rounded_plate_is_still_a_plate(tmp_path):
+    # a thin plate has izz = ixx + iyy; rounding in files goes a little beyond
+    path = tmp_path / "plate.urdf"
+    path.write_text(GOOD.replace('ixx="1" iyy="1" izz="1"', 'ixx="1" iyy="1" izz="2.01"'))
+    model = plan_import(path).model
+    assert sorted(model.body("w").inertia) == pytest.approx([1, 1, 2], rel=1e-6)
+
+
+def test_dae_is_read_where_it_can_be(tmp_path):
+    path = files.four_wheeler(tmp_path)
+    meshes = path.parent.parent / "meshes"
+    text = path.read_text().replace("wheel.stl", "wheel.dae")
+    path.write_text(text)
+    try:
+        import collada  # noqa: F401
+    except ImportError:
+        (meshes / "wheel.dae").write_text("<COLLADA/>")
+        with pytest.raises(InputError, match="needs the package pycollada"):
+            plan_import(path)
+        return
+    solid = trimesh.creation.cylinder(files.RADIUS, files.WIDTH)
+    (meshes / "wheel.dae").write_bytes(solid.export(file_type="dae"))
+    assert plan_import(path).wheels["FL"].width == pytest.approx(files.WIDTH, rel=1e-5)
 
 
 # --- mistakes
