@@ -106,7 +106,7 @@ def edit(wish: Wish, roles: Roles, ask: Callable[[str], str]) -> None:
         "wheels": [f"{k}={w.joint}" for k, w in roles.wheels.items()],
         "drives": roles.of("drives"), "steering": roles.of("steering"),
         "passive": roles.of("passive"), "feet": [f"{k}={b}" for k, b in roles.feet.items()],
-        "tracks": [f"{k}={r.joint}" for k, t in roles.tracks.items() for r in t.rollers],
+        "tracks": [f"{k}={r.joint}" for k, t in roles.tracks.items() for r in t.rollers if r.joint],
         "keep": roles.of("other"),
     }  # fmt: skip
     typer.echo("names or patterns such as wheel_*, comma between; none for none; Enter keeps")

@@ -10,8 +10,9 @@ All in the reference pose, z up; H is the robot's height from its lowest to its 
     foot      the end of a limb of two or more hinges that carries no wheel and comes within 0.1 H
               of the lowest point; `legs` are the joints that move it, and joints above a wheel
               that have a motor or are called so
+    frame     a slide with level axis that carries two or more wheels: it moves an axle
     track     three or more rollers on one body and side whose names say track, belt, crawler,
-              sprocket, idler, road wheel or roller
+              sprocket, idler, road wheel or roller; one of them turns, the others may be drawn
     locked    all other joints (mast, arm, antenna) of a robot that rolls or walks: held still
 
 The front is the base's +x unless axles say that it is ±y; names with front and rear, or left and
@@ -364,7 +365,7 @@ class _Guess:
         step = max(wheel.round.radius, 1e-6)
         return -round(float(wheel.place @ forward) / step), -float(wheel.place @ left)
 
-    def _keys(self, places: list[np.ndarray], given: list[str]) -> list[str]:
+    def _keys(self, places: list[np.ndarray], given: list[str], alone: str = "W") -> list[str]:
         """Names by place: F, C, R from front to rear and L, R, or numbers where that fails."""
         forward = self.roles.front
         left = np.cross((0.0, 0.0, 1.0), forward)
@@ -382,7 +383,7 @@ class _Guess:
             letters = {1: [""], 2: ["F", "R"], 3: ["F", "C", "R"]}.get(count)
             for k, i in enumerate(members):
                 row = letters[k] if letters else str(k + 1)
-                keys[i] = (row + side) or "W"
+                keys[i] = (row + side) or alone
         keys = [own or key for own, key in zip(given, keys, strict=True)]
         doubled = len(set(keys)) < len(keys)
         return [f"{key}{i + 1}" for i, key in enumerate(keys)] if doubled else keys
@@ -405,36 +406,64 @@ class _Guess:
                 sides.setdefault((parent, side), []).append(j)
             for (parent, side), found in sides.items():
                 text = " ".join([self.body_name(parent), *(self.text(j) for j in found)])
-                if len(found) >= 3 and _TRACK.search(text):
+                still = self._still_rollers(found[0])
+                if len(found) + len(still) >= 3 and _TRACK.search(text):
                     groups["L" if side else "R"] = found
         for key, found in groups.items():
             self._track(key or f"T{len(self.roles.tracks) + 1}", found)
 
     def _track(self, key: str, found: list[int]) -> None:
-        if len(found) < 3:
+        still = self._still_rollers(found[0])
+        if len(found) + len(still) < 3:
             raise InputError(
-                f"--tracks: {key} has {len(found)} rollers; a belt needs a sprocket, an idler and "
-                "a road wheel"
+                f"--tracks: {key} has {len(found) + len(still)} rollers; a belt needs a sprocket, "
+                "an idler and a road wheel"
             )
         parents = {int(self.m.body_parentid[self.body_of(j)]) for j in found}
         if len(parents) > 1:
             raise InputError(f"--tracks: the rollers of {key} must all hang on the same body")
-        forward = self.roles.front
-        order = sorted(found, key=lambda j: float(self.d.xanchor[j] @ forward))
-        sprocket = self._one(order, _SPROCKET, self.motors) or order[0]
-        others = [j for j in order if j != sprocket]
-        behind = order.index(sprocket) < len(order) / 2
+        rollers = [self._as_wheel(j, self._size_of(j)) for j in found] + still
+        rollers.sort(key=lambda r: float(r.place @ self.roles.front))
+        sprocket = self._one(rollers, _SPROCKET, self.motors) or next(r for r in rollers if r.joint)
+        others = [r for r in rollers if r is not sprocket]
+        behind = float((sprocket.place - others[0].place) @ self.roles.front) <= 0
         idler = self._one(others, _IDLER, set()) or (others[-1] if behind else others[0])
-        row = [sprocket, *(j for j in others if j != idler), idler]
-        rollers = [self._as_wheel(j, self._size_of(j)) for j in row]
-        self.roles.tracks[key] = TrackGuess(self.body_name(parents.pop()), rollers)
-        self.roles.give(self.names[sprocket], "drives", f"sprocket of track {key}")
-        for j in row[1:]:
-            self.roles.give(self.names[j], "locked", f"roller of track {key}: the belt moves")
+        road = [r for r in others if r is not idler]
+        self.roles.tracks[key] = TrackGuess(self.body_name(parents.pop()), [sprocket, *road, idler])
+        self.roles.give(sprocket.joint, "drives", f"sprocket of track {key}")
+        for roller in others:
+            if roller.joint:
+                why = f"roller of track {key}: the belt moves"
+                self.roles.give(roller.joint, "locked", why)
 
-    def _one(self, joints: list[int], pattern: re.Pattern[str], motors: set[str]) -> int | None:
-        by_name = [j for j in joints if pattern.search(self.text(j))]
-        by_motor = [j for j in joints if self.names[j] in motors]
+    def _still_rollers(self, j: int) -> list[WheelGuess]:
+        """Cylinders on the body that carries a roller, beside it and along its axle."""
+        m, axis, shape = self.m, self._axle(j), self._round(j)
+        parent = int(m.body_parentid[self.body_of(j)])
+        out: dict[tuple[float, ...], WheelGuess] = {}
+        for g in self.geoms(parent):
+            place = np.array(self.d.geom_xpos[g])
+            along = abs(float(self.d.geom_xmat[g].reshape(3, 3)[:, 2] @ axis)) > 0.99
+            if int(m.geom_type[g]) != mujoco.mjtGeom.mjGEOM_CYLINDER or not along:
+                continue
+            own = extent.about(m, self.d, [g], place, axis)
+            aside = abs(float((place - self.d.xanchor[j]) @ axis))
+            if shape is None or aside > shape.width or not 0.3 < own.radius / shape.radius < 3:
+                continue
+            key = tuple(np.round(place, 3).tolist())
+            if key not in out or out[key].round.radius < own.radius:
+                name = m.geom(g).name
+                out[key] = WheelGuess(
+                    self.body_name(parent), "", "cylinder", own, place, axis, geom=name
+                )
+        return list(out.values())
+
+    def _one(
+        self, rollers: list[WheelGuess], pattern: re.Pattern[str], motors: set[str]
+    ) -> WheelGuess | None:
+        turning = [r for r in rollers if r.joint]
+        by_name = [r for r in turning if pattern.search(f"{r.joint} {r.body}")]
+        by_motor = [r for r in turning if r.joint in motors]
         for found in (by_name, by_motor):
             if len(found) == 1:
                 return found[0]
@@ -461,7 +490,7 @@ class _Guess:
                 ends.append(self._sole(b))
                 keys.append("")
         names = [self.body_name(b) for b in ends]
-        named = self._keys([np.array(self.d.xpos[b]) for b in ends], keys)
+        named = self._keys([np.array(self.d.xpos[b]) for b in ends], keys, "Foot")
         self.roles.feet = dict(zip(named, names, strict=True))
         for key, b in zip(named, ends, strict=True):
             said = wish.feet is not None
@@ -539,6 +568,8 @@ class _Guess:
             tracks = [k for k, t in self.roles.tracks.items() if self._holds(j, t.body)]
             if self.wish.passive is not None and (wheels or tracks):
                 self.roles.give(name, "other", "above a wheel, and not among --passive")
+            elif len(wheels) > 1 and self._slides_level(j):
+                self.roles.give(name, "frame", f"slides level with wheels {', '.join(wheels)}")
             elif (wheels or tracks) and self._is_leg(j):
                 self.roles.give(name, "legs", f"moves wheel {', '.join(wheels or tracks)}")
             elif wheels or tracks:
@@ -557,6 +588,10 @@ class _Guess:
                     for n in known:
                         if self.roles.joints[n] == "locked":
                             self.roles.give(n, "passive", "an equation couples it to others")
+
+    def _slides_level(self, j: int) -> bool:
+        """Whether a joint moves an axle to and fro: no suspension does."""
+        return int(self.m.jnt_type[j]) == SLIDE and abs(self._axle(j)[2]) < _LEVEL
 
     def _is_leg(self, j: int) -> bool:
         """Whether a motor moves what the joint carries."""

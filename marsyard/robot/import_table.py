@@ -36,7 +36,7 @@ def rows(plan: Plan) -> list[Row]:
     for key, body in roles.feet.items():
         out.append((body, f"foot {key}", "", roles.why[f"body {body}"]))
     shown = {w.joint for w in plan.wheels.values()} | {t.joint for t in plan.tracks.values()}
-    for role in ("drives", "steering", "passive", "legs", "other", "locked"):
+    for role in ("drives", "steering", "passive", "legs", "frame", "other", "locked"):
         names = [name for name in roles.of(role) if name not in shown]
         out += [(name, role, _joint(plan, name), _why(plan, name)) for name in names]
     for name, loop in plan.loops.items():

@@ -115,6 +115,7 @@ def plan_import(
     _drop_still_ties(flat, roles)
     _put_front(flat, roles)
     flipped = _turn_joints(flat, roles)
+    tracks = _tracks(flat.compile(), roles)
     _rolling_shapes(flat, roles)
     _no_dry_friction(flat, model, notes)
     _collide(flat, collisions, notes)
@@ -126,7 +127,7 @@ def plan_import(
         raise InputError(f"{path.name}: its mass changed on the way; please report this file")
     loops = _loops(file, roles, flipped)
     plan = Plan(
-        path, flat, roles, final, _wheels(roles, exit_rule), _tracks(final, roles), loops,
+        path, flat, roles, final, _wheels(roles, exit_rule), tracks, loops,
         _equalities(flat), flipped, notes, list(roles.warnings),
     )  # fmt: skip
     _check_loops(plan)
@@ -367,6 +368,9 @@ def _rolling_shapes(flat: FlatModel, roles: Roles) -> None:
     """Shapes of wheels and rollers are only drawn."""
     for wheel in _rolling(roles):
         body = flat.body(wheel.body)
+        if wheel.geom:
+            _only_seen(next(g for g in flat.each("geom") if g.get("name") == wheel.geom))
+            continue
         seen = [g for g in _rigid_geoms(body) if not _collides(g)]
         for geom in _rigid_geoms(body):
             geom.set("contype", "0")
@@ -500,7 +504,7 @@ def _tracks(model: mujoco.MjModel, roles: Roles) -> dict[str, Track]:
     for key, track in roles.tracks.items():
         body = model.body(track.body).id
         turn, place = data.xmat[body].reshape(3, 3), data.xpos[body]
-        points = [turn.T @ (data.xpos[model.body(r.body).id] - place) for r in track.rollers]
+        points = [turn.T @ (r.place + r.round.middle * r.axis - place) for r in track.rollers]
         rollers = [
             Roller(x=_short(p[0]), z=_short(p[2]), radius=_short(r.round.radius))
             for p, r in zip(points, track.rollers, strict=True)

@@ -137,7 +137,7 @@ def _flow(value: Any) -> str:
 
 def _roles(plan: Plan) -> dict[str, list[str]]:
     names = ["drives", "steering", "passive"]
-    names += [r for r in ("legs", "other") if plan.roles.of(r)]
+    names += [r for r in ("legs", "frame", "other") if plan.roles.of(r)]
     return {name: plan.roles.of(name) for name in names}
 
 

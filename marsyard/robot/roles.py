@@ -34,7 +34,8 @@ class Wish:
 
 @dataclass
 class WheelGuess:
-    """A wheel with its joint, and its shape about it."""
+    """A wheel with its joint, and its shape about it; a roller that does not turn has no joint but
+    a geom."""
 
     body: str
     joint: str
@@ -42,6 +43,7 @@ class WheelGuess:
     round: Round
     place: np.ndarray
     axis: np.ndarray
+    geom: str = ""
 
 
 @dataclass
