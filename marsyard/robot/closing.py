@@ -13,8 +13,8 @@ by Gauss-Newton steps that close and, once closed, steps along the solutions tow
 
 with Levenberg's damping where a step would make |r| larger. Free joints are held, so that the robot
 stays where it is, and joints whose angle was asked for as far as that can be; stops of joints are
-not looked at. A pose in which a step leads nowhere (all links in line, for example) is left by small
-steps to the side, always the same ones.
+not looked at. A pose in which a step leads nowhere (all links in line, for example) is left by
+small steps to the side, always the same ones.
 """
 
 from __future__ import annotations
