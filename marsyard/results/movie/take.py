@@ -175,7 +175,8 @@ class Take:
         out = []
         for wheel in range(len(self._hubs)):
             body = self._wheel_body(wheel)
-            axis = self.model.jnt_axis[self.model.body_jntadr[scene.numbers[body]]]
+            joint = self.model.body_jntadr[scene.numbers[body]]
+            axis = self.model.jnt_axis[joint] if joint >= 0 else np.array([0.0, 1.0, 0.0])
             vertices = np.concatenate([p.vertices for p in scene.shapes[body]])
             along = vertices @ axis
             radius = np.linalg.norm(vertices - along[:, None] * axis, axis=1).max()
