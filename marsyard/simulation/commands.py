@@ -16,7 +16,7 @@ rate are those of the end of a step, so that a steep line is stable at any step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -138,11 +138,27 @@ class Plan(NamedTuple):
     start: float | None = None  # [s], none: now
 
 
+class Table(Protocol):
+    """What is read of a plan: `Plan`, and `control.gait_schedule.Schedule` too."""
+
+    @property
+    def joints(self) -> tuple[str, ...]: ...
+
+    @property
+    def period(self) -> float: ...
+
+    @property
+    def angles(self) -> np.ndarray: ...
+
+    @property
+    def start(self) -> float | None: ...
+
+
 def follow(
-    world: World, commands: arrays.Commands, run: Run, plan: Plan, now: int,
+    world: World, commands: arrays.Commands, run: Run, plan: Table, now: int,
     gain: float | np.ndarray, limit: float | np.ndarray,
 ) -> None:  # fmt: skip
-    """Write a plan into the loop's arrays."""
+    """Write a plan into the loop's arrays; `gain` of all joints, or of each."""
     angles = np.asarray(plan.angles, dtype=float)
     if angles.ndim != 2 or angles.shape[1] != len(plan.joints) or len(angles) == 0:
         raise InputError(

@@ -30,12 +30,15 @@ from marsyard.control.walking import Walking, WalkingGait
 from marsyard.errors import InputError
 from marsyard.scenario.gait import PeristalticMode, RollingMode, WalkingMode
 from marsyard.scenario.schema import whole_ratio
+from marsyard.simulation.commands import PLAN_ROWS
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from marsyard.simulation.simulation import Simulation
 
+#: steps until something that does not come
+_FAR = 2**62
 _POSE = ("angles", "steering", "wheels", "rates", "body", "lean", "down")
 
 
@@ -80,7 +83,6 @@ class GaitRun:
         )
         names = [n for n, yes in zip(self.limbs.joints, self.limbs.moving, strict=True) if yes]
         names += [*self.limbs.steering_joints, *self.limbs.wheel_joints]
-        self._index = np.array([world.joints.index(name) for name in names], dtype=int)
         kinds = [int(simulation.model.joint(name).type[0]) for name in names]
         slides = np.array(kinds, dtype=int) == int(mujoco.mjtJoint.mjJNT_SLIDE)
         self._gain = np.where(slides, 100.0, 1.0) * self.spec.gain
@@ -89,6 +91,7 @@ class GaitRun:
         self._memory = self.locomotion.memory()
         self._motion: Motion | None = None
         self._began = -1  # step at which the motion under way began
+        self._until = 0  # step at which the table handed over ends
         self.finished = False
         self.log: list[Entry] = []
 
@@ -97,25 +100,31 @@ class GaitRun:
     @property
     def due(self) -> int:
         """Steps until Python is needed again; 0 for now."""
-        s = self.simulation
         if self.finished:
-            return 2**62
-        if self._motion is None:
-            return 0
-        return -(s.steps - self._began) % self.steps
+            return _FAR
+        return max(0, self._until - self.simulation.steps)
 
     def update(self) -> None:
-        """Begin the next motion if one is due, and command the sample that begins."""
-        if self.finished:
+        """Begin the next motion if one is due, and have the servos follow its table."""
+        if self.finished or self.due > 0:
             return
         if self._motion is None or self.simulation.steps >= self._ends:
             self._go_on(self._sense())
-        self._command()
+        if self._motion is not None:
+            self._follow(self._motion)
 
     @property
     def _ends(self) -> int:
         assert self._motion is not None
         return self._began + (len(self._motion.schedule.angles) - 1) * self.steps
+
+    def _follow(self, motion: Motion) -> None:
+        """Hand the table, or as much of it as the loop takes, to the servos."""
+        first = (self.simulation.steps - self._began) // self.steps
+        rows = motion.schedule.angles[first : first + PLAN_ROWS]
+        table = replace(motion.schedule, angles=rows, start=self.simulation.time)
+        self.simulation.follow(table, self._gain, self.spec.limit or np.inf)
+        self._until = self.simulation.steps + max(1, len(rows) - 1) * self.steps
 
     def _go_on(self, sensed: Sensed) -> None:
         if self._motion is not None:
@@ -141,22 +150,6 @@ class GaitRun:
                 self._motion,
             )
         )
-
-    def _command(self) -> None:
-        """Have the servos go to the next row of the table in the time of a sample."""
-        s = self.simulation
-        if self._motion is None:
-            for j in self._index:
-                s.speed[s.world.joints[j]] = 0.0
-            return
-        schedule, c = self._motion.schedule, s._commands
-        row = schedule.angles[(s.steps - self._began) // self.steps + 1]
-        reference = s.qpos[s._model.joint_qpos[self._index]] + c.servo_lag[self._index]
-        rows = len(c.joint) - len(s.world.joints) + self._index
-        c.start[rows] = 0
-        c.gain[rows] = self._gain
-        c.limit[rows] = self.spec.limit or np.inf
-        c.argument[c.first[rows]] = (row - reference) / schedule.period
 
     # --- what is sensed
 
@@ -234,7 +227,7 @@ class GaitRun:
         pose = np.concatenate([np.ravel(getattr(self._pose, name)) for name in _POSE])
         under_way = self._motion is not None
         return {
-            "gait_numbers": np.array([self._began, self.finished, under_way], dtype=float),
+            "gait_numbers": np.array([self._began, self._until, self.finished, under_way], float),
             "gait_memory": self._memory.copy(),
             "gait_sensed": np.array([*self._sensed[:4], *self._sensed.down]),
             "gait_pose": pose,
@@ -242,9 +235,9 @@ class GaitRun:
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave: the motion under way is planned again, bit for bit."""
-        began, finished, under_way = arrays["gait_numbers"]
+        began, until, finished, under_way = arrays["gait_numbers"]
         sensed = arrays["gait_sensed"]
-        self._began, self.finished = int(began), bool(finished)
+        self._began, self._until, self.finished = int(began), int(until), bool(finished)
         self._memory = np.array(arrays["gait_memory"])
         self._sensed = Sensed(*map(float, sensed[:4]), np.array(sensed[4:]))
         self._pose = self._pose_of(arrays["gait_pose"])

@@ -25,7 +25,7 @@ from marsyard.simulation.callables import (
     ground_table,
     solver_aside,
 )
-from marsyard.simulation.commands import Plan, Speeds, Torques, build_commands, follow
+from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.inertia import make_tree
@@ -131,7 +131,7 @@ class Simulation:
 
     def follow(
         self,
-        plan: Plan,
+        plan: Table,
         gain: float | np.ndarray = 1e5,
         limit: float | np.ndarray = np.inf,
     ) -> None:
@@ -207,7 +207,7 @@ class Simulation:
                     self._update(self.gait)
                     if self.done and not to_the_end:
                         break
-                ahead = min(ahead, self.gait.due or self.gait.steps)
+                ahead = min(ahead, self.gait.due)
             status = self._advance_on_tiles(ahead)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
