@@ -107,6 +107,7 @@ def solved(limbs: Limbs, plan: Plan, start: np.ndarray, period: float, name: str
     """Angles of all joints solved for, [samples, joints], searched from `start` on [rad]."""
     q, out = start, []
     for k in range(len(plan.places)):
+        limbs.normal = plan.lean[k][2]
         try:
             q = limbs.reach(_targets(limbs, plan, k), q)
         except InputError as error:
@@ -124,7 +125,7 @@ def _margins(limbs: Limbs, plan: Plan, angles: np.ndarray, down: np.ndarray) -> 
     out = np.empty(len(angles))
     # where they touch: below the points, along the ground's normal
     below = [limbs.clearance[:, None] * lean[2] for lean in plan.lean]
-    touching = [_targets(limbs, plan, k) - below[k] for k in range(len(angles))]
+    touching = [limbs.middles(q) - low for q, low in zip(angles, below, strict=True)]
     centres = [limbs.centre(q) for q in angles]
     for k in range(len(angles)):
         both = (k, min(k + 1, len(angles) - 1))

@@ -118,7 +118,7 @@ class Motion:
 
 
 def joined(first: Motion, second: Motion) -> Motion:
-    """Two motions of the same joints one after the other; the second begins where the first ends."""
+    """Two motions of the same joints, the second of which begins where the first ends."""
     a, b = first.schedule, second.schedule
     if a.joints != b.joints or a.period != b.period:
         raise InputError("schedule: motions of different joints or periods cannot be joined")

@@ -76,6 +76,7 @@ class _Transition:
         self.limbs, self.pose, self.sample = limbs, begin, sample
         self.least, self.pace = least, pace
         self.done: Motion | None = None
+        limbs.normal = begin.lean[2]
         self.places = limbs.on_ground(limbs.points(begin.angles), begin.body, begin.lean)
 
     def to(self, end: Stand) -> Motion | None:

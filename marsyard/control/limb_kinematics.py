@@ -3,6 +3,13 @@
 Points. For joint angles q MuJoCo's kinematics give p_i(q), in the base frame B (x forward, y left,
 z up): of a foot the middle of its colliding geoms, of a wheel its centre [m].
 
+Balls. A foot that is a ball of radius r, fast on its link, rolls on hard ground while the link
+tilts: it touches further on, by r α when the link has tilted by α. With `rolling_feet` p_i is
+therefore taken back to where the ball was set down upright; with n the normal of the ground and u
+what n has become by the turn of the foot since all joints were zero,
+
+    p_i = c_i − r (α/sin α) (u − (u·n) n),   cos α = u·n,   c_i the middle of the ball        [m]
+
 Ground. A gait says where points are in the frame G of the ground: its axes are along the ground, its
 origin is where the base frame's lies when all joints are zero and the robot stands. A base that
 stands displaced by c [m] (in G) and leans by the rotation Λ (from B to G) sees them at
@@ -63,7 +70,7 @@ class Limbs:
         home: p_B with all joints at zero [m], shape [n, 3].
     """
 
-    def __init__(self, robot: Robot | str, soft: bool = False) -> None:
+    def __init__(self, robot: Robot | str, soft: bool = False, rolling_feet: bool = False) -> None:
         self.robot = load_robot(robot) if isinstance(robot, str) else robot
         robot = self.robot
         if not robot.feet and not robot.wheels:
@@ -103,8 +110,13 @@ class Limbs:
         limited = np.array([bool(m.jnt_limited[j]) for j in ids])
         self._low = np.where(limited, m.jnt_range[ids, 0] if ids else 0.0, -np.inf)
         self._high = np.where(limited, m.jnt_range[ids, 1] if ids else 0.0, np.inf)
-        self._jacobian = np.zeros((3, m.nv))
+        self._jacobian, self._turning = np.zeros((3, m.nv)), np.zeros((3, m.nv))
+        #: normal of the ground in the base frame
+        self.normal = np.array([0.0, 0.0, 1.0])
         self._update(np.zeros(len(names)))
+        self._upright = [self._seen_from_base(b) for b in self._body]
+        feet = np.arange(len(bodies)) < len(robot.feet)
+        self._ball_radius = np.where(feet & rolling_feet, self.clearance, 0.0)
         self.home = self._points()
 
     # --- forwards
@@ -113,6 +125,12 @@ class Limbs:
         """Feet and wheel centres in the base frame at angles of `joints` [m], shape [n, 3]."""
         self._update(angles)
         return self._points()
+
+    def middles(self, angles: np.ndarray) -> np.ndarray:
+        """As `points`, of feet that roll the middles of their balls [m], shape [n, 3]."""
+        self._update(angles)
+        count = range(len(self.organs))
+        return np.array([self._in_base(self._world_point(i)) for i in count])
 
     def centre(self, angles: np.ndarray) -> np.ndarray:
         """Centre of mass in the base frame [m], shape [3]."""
@@ -221,8 +239,25 @@ class Limbs:
         body = self._body[i]
         return self.data.xpos[body] + self.data.xmat[body].reshape(3, 3) @ self._point[i]
 
+    def _seen_from_base(self, body: int) -> np.ndarray:
+        """Attitude of a body in the base frame."""
+        R_WB = self.data.xmat[self.base].reshape(3, 3)
+        return R_WB.T @ self.data.xmat[body].reshape(3, 3)
+
     def _points(self) -> np.ndarray:
-        return np.array([self._in_base(self._world_point(i)) for i in range(len(self.organs))])
+        out = np.array([self._in_base(self._world_point(i)) for i in range(len(self.organs))])
+        for i in np.flatnonzero(self._ball_radius):
+            out[i] -= self._rolled(i)[0]
+        return out
+
+    def _rolled(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """By how much a ball has rolled, in the base frame [m], and u."""
+        n = self.normal
+        u = self._seen_from_base(self._body[i]) @ self._upright[i].T @ n
+        across = u - (u @ n) * n
+        sine = float(np.linalg.norm(across))
+        angle = np.arctan2(sine, float(u @ n))
+        return self._ball_radius[i] * (angle / sine if sine > 1e-9 else 1.0) * across, u
 
     def _pitches(self, lean: np.ndarray) -> np.ndarray:
         R_GB = lean @ self.data.xmat[self.base].reshape(3, 3).T
@@ -245,9 +280,17 @@ class Limbs:
         rest, rows = [], []
         for i in np.flatnonzero(count):
             point = self._world_point(i)
-            mujoco.mj_jac(m, d, self._jacobian, None, point, self._body[i])
+            mujoco.mj_jac(m, d, self._jacobian, self._turning, point, self._body[i])
             rest.append(self._in_base(point) - targets[i])
             rows.append(R_WB.T @ self._jacobian[:, self._dof])
+            if self._ball_radius[i] > 0:
+                # du = ω × u, seen along the ground
+                rolled, u = self._rolled(i)
+                cross = np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
+                along = np.eye(3) - np.outer(self.normal, self.normal)
+                rest[-1] -= rolled
+                turn = R_WB.T @ self._turning[:, self._dof]
+                rows[-1] = rows[-1] + self._ball_radius[i] * along @ cross @ turn
         if m.neq:
             # MuJoCo's equality rows come first
             rest.append(_CLOSED * d.efc_pos[: d.ne])

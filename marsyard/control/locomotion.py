@@ -3,10 +3,10 @@
 A `Mode` is a gait and when to leave it. Entering a mode, the robot first goes to the pose where its
 cycles begin (`gait_transition`); then cycle follows cycle. At the end of each, from what is sensed,
 
-    way       of the base in the cycle, along the direction it was to go; of a turn on the spot the
-              angle turned                                                         [m] or [rad]
+    way       of the base in the cycle, along the ground in the direction it was to go; of a turn on
+              the spot the angle turned                                            [m] or [rad]
     slip      1 − way/planned way
-    pitch     of the base, positive nose down; `slope` the angle of its z axis to the vertical [rad]
+    slope     angle of the base's z axis to the vertical                                 [rad]
 
 and the mode is left for the next one when any of its conditions holds: time in the mode, way in it,
 number of cycles, slope above, slip above, way of the cycle below a bound. After the last mode the
@@ -78,14 +78,17 @@ class Mode:
 
 
 class Sensed(NamedTuple):
-    """What is known at the end of a motion: time [s], place [m] and heading [rad] of the base, and
-    the direction of gravity in its frame."""
+    """What is known at the end of a motion: time [s], place of the base in the world [m] and its
+    attitude, the rotation matrix R_WB."""
 
     time: float
-    x: float
-    y: float
-    heading: float
-    down: np.ndarray
+    place: np.ndarray
+    attitude: np.ndarray
+
+    @property
+    def down(self) -> np.ndarray:
+        """Direction of gravity in the base's frame."""
+        return -self.attitude[2]
 
 
 class Report(NamedTuple):
@@ -124,7 +127,8 @@ class Locomotion:
         self.last = Report(0.0, 0.0)
         self._entered = 0.0
         self._way = 0.0
-        self._from = np.zeros(3)  # x, y, heading where the motion under way began
+        # where the motion under way began: place, axes of the ground forwards and to the left
+        self._from = np.zeros((3, 3))
         self._planned = np.zeros(3)
 
     def next(self, sensed: Sensed, pose: Pose) -> Motion | None:
@@ -139,16 +143,17 @@ class Locomotion:
             return None
         else:
             motion = self._cycle(pose)
-        self._from = np.array([sensed.x, sensed.y, sensed.heading])
+        R_WG = sensed.attitude @ pose.lean.T
+        self._from = np.array([sensed.place, R_WG[:, 0], R_WG[:, 1]])
         self._planned = np.array(motion.advance if motion else (0.0, 0.0, 0.0))
         return motion
 
     # --- what is saved
 
     def memory(self) -> np.ndarray:
-        """All that the next decision needs, shape [15]."""
+        """All that the next decision needs, shape [20]."""
         numbers = [self.mode, STATES.index(self.state), self.cycles, self.finished, *self.last]
-        return np.array([*numbers, self._entered, self._way, *self._from, *self._planned, 0.0])
+        return np.array([*numbers, self._entered, self._way, *self._planned, *self._from.ravel()])
 
     def recall(self, memory: np.ndarray) -> None:
         """Go back to what `memory` gave."""
@@ -156,7 +161,7 @@ class Locomotion:
         self.cycles, self.finished = int(memory[2]), bool(memory[3])
         self.last = Report(float(memory[4]), float(memory[5]))
         self._entered, self._way = float(memory[6]), float(memory[7])
-        self._from, self._planned = np.array(memory[8:11]), np.array(memory[11:14])
+        self._planned, self._from = np.array(memory[8:11]), np.array(memory[11:]).reshape(3, 3)
 
     # --- inside
 
@@ -197,15 +202,13 @@ class Locomotion:
 
     def _take_stock(self, sensed: Sensed) -> None:
         x, y, turn = self._planned
-        moved = np.array([sensed.x, sensed.y]) - self._from[:2]
-        c, s = np.cos(self._from[2]), np.sin(self._from[2])
-        own = np.array([c * moved[0] + s * moved[1], -s * moved[0] + c * moved[1]])
+        place, forwards, left = self._from
         planned = float(np.hypot(x, y))
         if planned > 1e-9:
-            way = float(own @ [x, y]) / planned
+            way = float((sensed.place - place) @ (x * forwards + y * left)) / planned
         else:
-            turned = sensed.heading - self._from[2]
-            way = float(np.arctan2(np.sin(turned), np.cos(turned)) * np.sign(turn))
+            nose = sensed.attitude[:, 0]
+            way = float(np.arctan2(nose @ left, nose @ forwards) * np.sign(turn))
             planned = abs(turn)
         self.last = Report(way, 1 - way / planned if planned > 0 else 0.0)
         self.cycles += 1

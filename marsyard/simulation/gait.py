@@ -69,7 +69,8 @@ class GaitRun:
         if not simulation._model.free_base:
             raise InputError("gait: the robot's base is fixed; a gait needs one that moves")
         world = simulation.world
-        self.limbs = Limbs(world.robot, soft=world.soil is not None)
+        hard = world.soil is None
+        self.limbs = Limbs(world.robot, soft=not hard, rolling_feet=hard)
         #: physics steps of a sample
         self.steps = whole_ratio("gait.sample", self.spec.sample, "run.step", scenario.run.step)
         pace = Pace(
@@ -157,9 +158,7 @@ class GaitRun:
         s = self.simulation
         turn = np.zeros(9)
         mujoco.mju_quat2Mat(turn, s.qpos[3:7])
-        R_WB = turn.reshape(3, 3)
-        heading = float(np.arctan2(R_WB[1, 0], R_WB[0, 0]))
-        return Sensed(s.time, float(s.qpos[0]), float(s.qpos[1]), heading, -R_WB[2].copy())
+        return Sensed(s.time, np.array(s.qpos[:3]), turn.reshape(3, 3))
 
     def _first_pose(self) -> Pose:
         """As the robot stands; where its joints are not at zero, its base is that much displaced."""
@@ -229,7 +228,7 @@ class GaitRun:
         return {
             "gait_numbers": np.array([self._began, self._until, self.finished, under_way], float),
             "gait_memory": self._memory.copy(),
-            "gait_sensed": np.array([*self._sensed[:4], *self._sensed.down]),
+            "gait_sensed": np.concatenate([np.ravel(part) for part in self._sensed]),
             "gait_pose": pose,
         }
 
@@ -239,7 +238,9 @@ class GaitRun:
         sensed = arrays["gait_sensed"]
         self._began, self._until, self.finished = int(began), int(until), bool(finished)
         self._memory = np.array(arrays["gait_memory"])
-        self._sensed = Sensed(*map(float, sensed[:4]), np.array(sensed[4:]))
+        self._sensed = Sensed(
+            float(sensed[0]), np.array(sensed[1:4]), np.array(sensed[4:]).reshape(3, 3)
+        )
         self._pose = self._pose_of(arrays["gait_pose"])
         self.locomotion.recall(self._memory)
         self.log = [e for e in self.log if e.step < self._began]

@@ -315,6 +315,15 @@ def _walker(limbs, modes, **more):
     return Locomotion(limbs, modes, 0.02, **more)
 
 
+def _sensed(time=0.0, x=0.0, y=0.0, heading=0.0, pitch=0.0, z=0.0):
+    """A base at a place, turned to the left, then nose up."""
+    c, s = np.cos(heading), np.sin(heading)
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    c, s = np.cos(pitch), np.sin(pitch)
+    nose_up = np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])
+    return Sensed(time, np.array([x, y, z]), turn @ nose_up)
+
+
 def test_modes_follow_each_other():
     limbs = Limbs("hylos_like")
     modes = [
@@ -324,7 +333,7 @@ def test_modes_follow_each_other():
     mind = _walker(limbs, modes)
     pose, time, x, seen = standing(limbs), 0.0, 0.0, []
     while True:
-        done = mind.next(Sensed(time, x, 0.0, 0.0, LEVEL), pose)
+        done = mind.next(_sensed(time, x), pose)
         if done is None:
             break
         seen.append((mind.mode, mind.state))
@@ -339,40 +348,53 @@ def test_modes_follow_each_other():
 
 
 @pytest.mark.parametrize(
-    ("until", "way", "down", "leaves"),
+    ("until", "way", "pitch", "leaves"),
     [
-        (Until(slip=0.5), 0.03, LEVEL, True),
-        (Until(slip=0.5), 0.06, LEVEL, False),
-        (Until(progress=0.05), 0.04, LEVEL, True),
-        (Until(progress=0.05), 0.06, LEVEL, False),
-        (Until(slope=0.2), 0.1, np.array([-np.sin(0.25), 0, -np.cos(0.25)]), True),
-        (Until(slope=0.2), 0.1, np.array([0, np.sin(0.15), -np.cos(0.15)]), False),
-        (Until(time=4.5), 0.1, LEVEL, False),
-        (Until(time=3.9), 0.1, LEVEL, True),
-        (Until(), 0.0, LEVEL, False),
+        (Until(slip=0.5), 0.03, 0.0, True),
+        (Until(slip=0.5), 0.06, 0.0, False),
+        (Until(slip=0.5), 0.06, 0.3, False),
+        (Until(progress=0.05), 0.04, 0.0, True),
+        (Until(progress=0.05), 0.06, 0.0, False),
+        (Until(slope=0.2), 0.1, 0.25, True),
+        (Until(slope=0.2), 0.1, -0.15, False),
+        (Until(time=4.5), 0.1, 0.0, False),
+        (Until(time=3.9), 0.1, 0.0, True),
+        (Until(), 0.0, 0.0, False),
     ],
 )
-def test_what_is_sensed_decides(until, way, down, leaves):
+def test_what_is_sensed_decides(until, way, pitch, leaves):
     limbs = Limbs("hylos_like")
     gait = Peristaltic(limbs, PeristalticGait(stride=0.1, period=4.0), 0.02)
     other = Peristaltic(limbs, PeristalticGait(stride=0.05, period=4.0), 0.02)
     mind = _walker(limbs, [Mode(gait, until), Mode(other)])
-    done = mind.next(Sensed(0.0, 1.0, 2.0, 0.3, LEVEL), standing(limbs))
-    moved = way * np.array([np.cos(0.3), np.sin(0.3)])
-    mind.next(Sensed(4.0, 1 + moved[0], 2 + moved[1], 0.3, down), done.end)
-    assert mind.last.way == pytest.approx(way)
+    done = mind.next(_sensed(0.0, 1.0, 2.0, 0.3, pitch), standing(limbs))
+    # up the slope, and a little to the side, which does not count
+    x = 1 + way * np.cos(pitch) * np.cos(0.3) - 0.01 * np.sin(0.3)
+    y = 2 + way * np.cos(pitch) * np.sin(0.3) + 0.01 * np.cos(0.3)
+    mind.next(_sensed(4.0, x, y, 0.3, pitch, way * np.sin(pitch)), done.end)
+    assert mind.last.way == pytest.approx(way, abs=1e-12)
     assert mind.last.slip == pytest.approx(1 - way / 0.1)
     assert mind.mode == (1 if leaves else 0)
+
+
+def test_turns_on_the_spot_count_by_their_angle(hexapod):
+    gait = WalkingGait("tripod", stride=0.0, turn=-0.3, period=2.0)
+    mind = _walker(hexapod, [Mode(Walking(hexapod, gait, 0.02))])
+    pose = mind.next(_sensed(), standing(hexapod)).end
+    pose = mind.next(_sensed(heading=0.1), pose).end
+    mind.next(_sensed(heading=-0.14), pose)
+    assert mind.last.way == pytest.approx(0.24)
+    assert mind.last.slip == pytest.approx(0.2)
 
 
 def test_memory_brings_back_the_same_decisions(hexapod):
     modes = [Mode(Walking(hexapod, WalkingGait("tripod", period=2.0), 0.02), Until(cycles=3))]
     first = _walker(hexapod, modes, repeat=True)
-    pose = first.next(Sensed(0, 0, 0, 0, LEVEL), standing(hexapod)).end
+    pose = first.next(_sensed(), standing(hexapod)).end
     memory = first.memory()
-    done = first.next(Sensed(4.8, 0, 0, 0, LEVEL), pose)
+    done = first.next(_sensed(4.8), pose)
     other = _walker(hexapod, modes, repeat=True)
     other.recall(memory)
-    again = other.next(Sensed(4.8, 0, 0, 0, LEVEL), pose)
+    again = other.next(_sensed(4.8), pose)
     assert np.array_equal(done.schedule.angles, again.schedule.angles)
     assert np.array_equal(first.memory(), other.memory())

@@ -93,6 +93,23 @@ def test_a_leaning_base_sees_the_ground_turned(hexapod):
     assert seen[0] == pytest.approx(lean.T @ (hexapod.home[0] - body))
 
 
+def test_a_ball_that_rolls_is_taken_back_to_where_it_was_set_down():
+    """Tilt the tibia alone and integrate v = ω × r n in small steps."""
+    limbs = Limbs("hexapod", rolling_feet=True)
+    plain = Limbs("hexapod")
+    foot = limbs.organs.index("CL")
+    own = limbs.joints.index("CLTibia_x")
+    way, q = np.zeros(3), np.zeros(18)
+    for _ in range(1000):
+        q[own] += 0.5 / 1000
+        # about x, by the same rate everywhere: the ball goes to the side
+        way += np.cross([0.5 / 1000, 0, 0], [0, 0, 0.02])
+    assert plain.points(q)[foot] - limbs.points(q)[foot] == pytest.approx(way, abs=1e-9)
+    found = limbs.reach(limbs.points(q), np.zeros(18))
+    assert found == pytest.approx(q, abs=1e-6)
+    assert limbs.middles(q) == pytest.approx(plain.points(q))
+
+
 def test_robots_that_cannot_have_a_gait():
     with pytest.raises(InputError, match="neither feet nor wheels"):
         Limbs("plate_rig")
