@@ -10,21 +10,22 @@ what n has become by the turn of the foot since all joints were zero,
 
     p_i = c_i − r (α/sin α) (u − (u·n) n),   cos α = u·n,   c_i the middle of the ball        [m]
 
-Ground. A gait says where points are in the frame G of the ground: its axes are along the ground, its
-origin is where the base frame's lies when all joints are zero and the robot stands. A base that
-stands displaced by c [m] (in G) and leans by the rotation Λ (from B to G) sees them at
+Ground. A gait says where points are in the frame G of the ground, which goes along with the gait:
+its axes are along the ground, its origin is where the base frame's lies when all joints are zero
+and the robot stands. A base displaced by c [m] (in G) that leans by the rotation Λ (from B to G)
+sees them at
 
     p_B = Λᵀ (p_G − c)
 
-Inverse. Wanted are angles of the movable joints (roles `legs` and `frame`; those of closed loops too)
-within their ranges with p_i(q) = target_i and e_k(q) = 0, e_k the equations of closed loops.
+Inverse. Wanted are angles of the movable joints (roles `legs` and `frame`; those of closed loops
+too) within their ranges with p_i(q) = target_i and e_k(q) = 0, e_k the equations of closed loops.
 Damped Gauss-Newton: with r the remainders of both and J = ∂r/∂q
 
     (JᵀJ + λ I) Δq = −Jᵀ r,   λ = 1e-12,   |Δq| ≤ 0.3
 
 where joints at the end of their range that would leave it are left out and the rest is solved
-again. The search converges quadratically and ends with a step below 1e-8. A target that is missed by
-more than 10 µm is an error that says by which leg, where and by how much.
+again. The search ends with a step below 1e-8. A target that is missed by more than 10 µm is an error
+that says by which leg, where and by how much.
 
 Wheels on legs. A wheel's joint turns against the link that carries it. For the wheel to turn by ρ
 over the ground while that link pitches by π (about the base's y, with the base's own lean), the
@@ -247,7 +248,7 @@ class Limbs:
     def _points(self) -> np.ndarray:
         out = np.array([self._in_base(self._world_point(i)) for i in range(len(self.organs))])
         for i in np.flatnonzero(self._ball_radius):
-            out[i] -= self._rolled(i)[0]
+            out[i] -= self._rolled(int(i))[0]
         return out
 
     def _rolled(self, i: int) -> tuple[np.ndarray, np.ndarray]:
@@ -278,7 +279,7 @@ class Limbs:
         d, m = self.data, self.model
         R_WB = d.xmat[self.base].reshape(3, 3)
         rest, rows = [], []
-        for i in np.flatnonzero(count):
+        for i in map(int, np.flatnonzero(count)):
             point = self._world_point(i)
             mujoco.mj_jac(m, d, self._jacobian, self._turning, point, self._body[i])
             rest.append(self._in_base(point) - targets[i])

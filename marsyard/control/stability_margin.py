@@ -104,7 +104,7 @@ def longitudinal_margin(
 def energy_margin(
     points: np.ndarray, centre: np.ndarray, down: np.ndarray | tuple = _DOWN
 ) -> float:
-    """Height by which the centre of mass must rise to tip over [m]; below 0 if it tips by itself."""
+    """Height by which the centre of mass must rise to tip over [m]; below 0 outside the polygon."""
     points, centre = np.asarray(points, float), np.asarray(centre, float)
     up = -np.asarray(down, float) / np.linalg.norm(down)
     least = np.inf

@@ -28,8 +28,8 @@ p₀ is where it is when all joints are zero. Swinging, with s = (ψ − β)/(1 
 quintic that meets position and velocity of both ends without acceleration: in the world the foot
 lifts and lands without speed. Height: z = z₀ + 64 h s³ (1 − s)³.
 
-Base. Height and sway: c = (0, −A cos 2π(t/T − t_c), Δz), t_c the middle of the left legs' swings, so
-that the base leans away from legs in the air. Attitude: parallel to the ground, or level.
+Base. Height and sway: c = (0, −A cos 2π(t/T − t_c), Δz), t_c the middle of the left legs' swings,
+so that the base leans away from legs in the air. Attitude: parallel to the ground, or level.
 
 Sources:
   R. B. McGhee, A. A. Frank: On the stability properties of quadruped creeping gaits. Mathematical
@@ -98,7 +98,8 @@ def duty_of(pattern: str, legs: int, duty: float | None = None) -> float:
     if _LEGS.get(pattern, legs) != legs:
         fits = [p for p in PATTERNS if _LEGS.get(p, legs) == legs]
         raise InputError(
-            f"pattern: '{pattern}' is for {_LEGS[pattern]} legs, not {legs}; use {' or '.join(fits)}"
+            f"pattern: '{pattern}' is for {_LEGS[pattern]} legs, not {legs}; "
+            f"use {' or '.join(fits)}"
         )
     value = _DUTY.get(pattern, 1 - 1 / legs) if duty is None else duty
     lowest = 1 / 2 if legs > 4 else 3 / 4
@@ -144,8 +145,8 @@ class Walking:
         self.duty = np.ceil(duty * self.samples - _TINY) / self.samples
         if self.samples * (1 - self.duty) < 3:
             raise InputError(
-                f"walking: feet swing for {(1 - duty) * gait.period:.3g} s, less than three samples "
-                f"of {sample:g} s; use a longer period or a smaller gait.sample"
+                f"walking: feet swing for {(1 - duty) * gait.period:.3g} s, less than three "
+                f"samples of {sample:g} s; use a longer period or a smaller gait.sample"
             )
         self.phase = self._phases()
         swings = np.exp(2j * np.pi * (self.phase[self._left] + (1 + self.duty) / 2))

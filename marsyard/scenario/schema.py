@@ -2,7 +2,8 @@
 
 A scenario is one YAML file of the same shape as these models: `robot`, `ground`, `gravity`,
 `interaction`, `parameters`, `control`, `motors`, `drive`, `gait`, `run`, `report`, `study`. Numbers
-are SI; texts may carry a unit ("10 deg", "5 cm"), converted once on reading. Unknown keys are errors.
+are SI; texts may carry a unit ("10 deg", "5 cm"), converted once on reading. Unknown keys are
+errors.
 """
 
 from __future__ import annotations

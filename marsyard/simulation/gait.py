@@ -161,7 +161,7 @@ class GaitRun:
         return Sensed(s.time, np.array(s.qpos[:3]), turn.reshape(3, 3))
 
     def _first_pose(self) -> Pose:
-        """As the robot stands; where its joints are not at zero, its base is that much displaced."""
+        """As the robot stands; with joints not at zero its base is that much displaced."""
         s, limbs = self.simulation, self.limbs
 
         def angles(names: tuple[str, ...]) -> np.ndarray:

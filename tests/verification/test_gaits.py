@@ -1,4 +1,4 @@
-"""Gaits in the engine: feet that carry hold the ground, speeds are strides per cycle, nothing tips."""
+"""Gaits in the engine: feet that carry hold the ground, speed is stride per cycle, nothing tips."""
 
 from __future__ import annotations
 
