@@ -215,7 +215,7 @@ def _shown(path: Path) -> str:
 def _next(plan: Plan, path: str) -> None:
     typer.echo(f"written: {Path(path).parent}")
     typer.echo(f"look:    marsyard show {path}")
-    scenario = "exomars/rough" if plan.wheels else "rt0448/test-1"
+    scenario = "exomars/rough" if plan.roles.of("drives") else "rt0448/test-1"
     typer.echo(f"run:     marsyard run {scenario} --set robot.name={path}")
     if plan.roles.of("legs"):
         typer.echo("legs are limp until a scenario holds them: control: [{joints: legs, speed: 0}]")

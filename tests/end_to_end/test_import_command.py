@@ -72,6 +72,30 @@ def test_it_drives_on_hard_ground(imported):
         assert np.abs(way[1:]) == pytest.approx([0, 0], abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("make", "name", "speed", "height"),
+    [
+        # a belt runs at the sprocket's rim, 0.08 m; the hull stands on the road wheels
+        (files.tracked, "tank", 0.08 * 0.5, 0.04 + 0.06),
+        # legs held straight: 0.12 + 0.18 + 0.1 m and the foot's radius
+        (files.dog, "dog", 0.0, 0.42),
+    ],
+)
+def test_tracks_drive_and_legs_stand(tmp_path, make, name, speed, height):
+    assert run_here(["import", make(tmp_path)], tmp_path).returncode == 0
+    law = "{joints: legs, speed: 0}" if name == "dog" else "{joints: drives, speed: 0.5}"
+    (tmp_path / "flat.yaml").write_text(
+        f"robot: {{name: {name}, settle: true}}\ncontrol: [{law}]\n"
+        "run: {duration: 1, step: 1 ms}\n"
+    )
+    done = run_here(["run", "flat.yaml", "-q", "--out", "out"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    with xr.open_dataset(tmp_path / "out" / "results.nc", engine="h5netcdf") as data:
+        way = data.position_base[-1].values - data.position_base[0].values
+        assert way == pytest.approx([speed, 0, 0], abs=1e-3)
+        assert float(data.position_base[-1, 2]) == pytest.approx(height, abs=1e-3)
+
+
 @pytest.mark.parametrize("scenario", ["exomars/rough", "eldorado2/rough"])
 def test_it_drives_on_soil_and_with_a_wheel_model(imported, scenario):
     folder = imported[1]
