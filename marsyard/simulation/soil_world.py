@@ -380,7 +380,9 @@ def _wheel_laws(
     """
     law = interaction.wheel
     assert law is not None
-    mean = {"mean_load": weight / len(robot.wheels)} if law.model == "ding" and weight > 0 else {}
+    mean = {}
+    if law.model == "ding" and weight > 0 and robot.wheels:
+        mean = {"mean_load": weight / len(robot.wheels)}
     for b, (name, w) in enumerate(robot.wheels.items()):
         rule = law.exit or w.exit
         if rule is None and law.model == "rigid_slip":
