@@ -1,8 +1,8 @@
 """Cost of a step against the number of bodies: a hanging chain of 10 to 1000 bodies.
 
-Each chain is stepped by the articulated-body recursion (`simulation.inertia`) and, as far as that is
-bearable, by MuJoCo's sparse factorisation in the same engine. The value is the cost per body of 1000
-bodies over that of 100: O(n) is 1, O(n²) 10, O(n³) 100.
+Each chain is stepped by the articulated-body recursion (`simulation.inertia`) and, as far as that
+is bearable, by MuJoCo's sparse factorisation in the same engine. The value is the cost per body of
+1000 bodies over that of 100: O(n) is 1, O(n²) 10, O(n³) 100.
 
 python benchmarks/chain.py --plot FILE.png    draws the costs
 """
@@ -10,46 +10,51 @@ python benchmarks/chain.py --plot FILE.png    draws the costs
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from pathlib import Path
 
+import mujoco
 import numpy as np
 
+from marsyard.robot import Robot
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation, inertia
+from marsyard.simulation.world import build_world
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 #: longer chains than this take too long by the sparse factorisation
 LONGEST_SPARSE = 500
 
 
-def chain(n: int) -> str:
-    """MJCF of n rods of 0.2 m that hang on each other by hinges about y and x in turn."""
-    rod = '<inertial pos="0 0 -0.1" mass="0.2" diaginertia="0.001 0.001 0.0005"/>'
-    text = ""
-    for k in range(n):
-        axis = "0 1 0" if k % 2 == 0 else "1 0 0"
-        text += f'<body pos="0 0 {-0.2 if k else 0}"><joint axis="{axis}"/>{rod}'
-    return f"<mujoco><worldbody>{text}{'</body>' * n}</worldbody></mujoco>"
+class Chain(Robot):
+    """Rods of 0.2 m that hang on each other by hinges about y and x in turn."""
+
+    rods: int
+
+    def spec(self) -> mujoco.MjSpec:
+        """Built rod by rod: files may not be nested that deep."""
+        spec = mujoco.MjSpec()
+        body = spec.worldbody
+        for k in range(self.rods):
+            body = body.add_body(pos=[0.0, 0.0, -0.2 if k else 0.0])
+            body.add_joint(name=f"joint{k}", axis=[0, 1, 0] if k % 2 == 0 else [1, 0, 0])
+            body.mass, body.ipos, body.inertia = 0.2, [0, 0, -0.1], [0.001, 0.001, 0.0005]
+            body.explicitinertial = True
+        return spec
 
 
 def step_time(n: int, recursion: bool) -> float:
     """Seconds per step, the best of several passes."""
     inertia.DEEP = 0.0 if recursion else np.inf
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "chain.xml"
-        path.write_text(chain(n))
-        sim = Simulation(
-            validate(
-                {
-                    "robot": {"name": str(path), "joints": {"joint0": 0.3}},
-                    "ground": [],
-                    "interaction": {"law": "none"},
-                    "run": {"duration": 1000.0, "step": 1e-3, "record_period": 1000.0},
-                }
-            )
-        )
+    scenario = validate(
+        {
+            "robot": {"name": "exomars", "joints": {"joint0": 0.3}},
+            "ground": [],
+            "interaction": {"law": "none"},
+            "run": {"duration": 1000.0, "step": 1e-3, "record_period": 1000.0},
+        }
+    )
+    sim = Simulation(scenario, build_world(scenario, Chain(name="chain", model=Path(), rods=n)))
     assert sim._model.tree.articulated == recursion
     sim.step(1)
     count = max(1, min(2000, int(4e4 / n**1.5)))
@@ -66,9 +71,7 @@ def measure() -> tuple[np.ndarray, np.ndarray]:
     kept = inertia.DEEP
     try:
         recursion = np.array([step_time(n, True) for n in SIZES])
-        sparse = np.array(
-            [step_time(n, False) if n <= LONGEST_SPARSE else np.nan for n in SIZES]
-        )
+        sparse = np.array([step_time(n, False) if n <= LONGEST_SPARSE else np.nan for n in SIZES])
     finally:
         inertia.DEEP = kept
     return recursion, sparse

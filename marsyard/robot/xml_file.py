@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from marsyard.errors import InputError
 
-_DEEPEST = 200  # elements in each other
+_DEEPEST = 490  # elements in each other; MuJoCo reads 500
 
 
 @dataclass
@@ -37,10 +37,12 @@ class Element:
         return next(iter(self.all(tag)), None)
 
     def walk(self) -> Iterator[Element]:
-        """This element and everything in it, from top to bottom."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        """This element and all below it, in the order of the file."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += reversed(element.children)
 
     @property
     def name(self) -> str:
