@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ import numpy as np
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
+from marsyard.ground.triaxial import Triaxial, read_triaxial
 from marsyard.units import UNITS, to_si
 
 PROVENANCE = ("published", "derived", "assumed")
@@ -99,6 +100,7 @@ class Soil:
     exponent_side: n₂, the same for motion across a wheel; wheel models only (ours).
     reece_kc, reece_kphi: Reece's k'_c and k'_φ.
     extra: numbers that belong to one law only, by name.
+    triaxial: what a triaxial test says, for soil in columns.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Soil:
     reece_kc: float | None = None
     reece_kphi: float | None = None
     extra: Mapping[str, float] = field(default_factory=dict, hash=False)
+    triaxial: Triaxial | None = None
 
     def __post_init__(self) -> None:
         for name, kind in NUMBERS.items():
@@ -199,9 +202,12 @@ def load_soil(soil: str | Mapping[str, Any], folder: Path | None = None) -> Soil
     start: dict[str, Any] = {"name": "own soil"}
     if name is not None:
         start = _values(*_file(str(name), folder))
+    if "triaxial" in given:
+        old = start.get("triaxial") or Triaxial()
+        start["triaxial"] = replace(old, **read_triaxial(start["name"], given.pop("triaxial")))
     for key, value in given.items():
         if key not in NUMBERS:
-            known = ["name", *NUMBERS]
+            known = ["name", *NUMBERS, "triaxial"]
             raise InputError(f"soil {start['name']}: unknown number '{key}'; {suggest(key, known)}")
         start[key] = _si(start["name"], key, value)
     return Soil(**start)
@@ -222,7 +228,7 @@ def _file(name: str, folder: Path | None) -> tuple[str, dict[str, Any]]:
 
 def _values(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of Soil from a soil's file."""
-    known = ("title", "description", "numbers", "extra", "sources")
+    known = ("title", "description", "numbers", "extra", "triaxial", "sources")
     for key in data:
         if key not in known:
             raise InputError(f"soil {name}: unknown key '{key}'; {suggest(str(key), known)}")
@@ -234,6 +240,8 @@ def _values(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
             )
         values[key] = _si(name, key, _with_unit(name, key, entry))
     extra = _entries(name, data, "extra")
+    if data.get("triaxial"):
+        values["triaxial"] = Triaxial(**read_triaxial(name, data["triaxial"]))
     values["extra"] = {k: _plain(name, k, _with_unit(name, k, e)) for k, e in extra.items()}
     return values
 

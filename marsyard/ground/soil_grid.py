@@ -27,7 +27,12 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground.soil_nodes import (
+    COMPACTION,
+    FAR,
     HALF,
+    KEPT_COLUMNS,
+    LAYER,
+    NODE_COLUMNS,
     NODES,
     SIDE,
     GridArrays,
@@ -55,15 +60,20 @@ class SoilGrid:
     terrain   undisturbed surface and soils by place
     spacing   ds [m]
     outside   what happens beyond the terrain's bounds: "stop" or "flat"
+    columns   nodes are columns of granular soil, which also carry the speed of what flows over
+              their faces and their compaction (see `interaction.soil_columns`)
     """
 
-    def __init__(self, terrain: Surface, spacing: float, outside: str = "stop") -> None:
+    def __init__(
+        self, terrain: Surface, spacing: float, outside: str = "stop", columns: bool = False
+    ) -> None:
         if not (np.isfinite(spacing) and spacing > 0):
             raise InputError(f"spacing = {spacing:g}: must be above 0 [m]")
         self.terrain = terrain
         self.spacing = float(spacing)
         self.outside = outside
-        self.arrays = _room_for(4, self.spacing)
+        self.columns = columns
+        self.arrays = _room_for(4, self.spacing, columns)
 
     # --- tiles
 
@@ -116,13 +126,16 @@ class SoilGrid:
         a.depth[nodes] = 0.0
         a.flag[nodes] = 0
         a.time[nodes] = np.nan
+        if self.columns:
+            a.column[nodes] = 0.0
+            a.column[nodes, LAYER] = FAR
         a.used[0] = slot + 1
         enter_tile(a.table_key, a.table_slot, a.tile, slot)
 
     def _grow(self) -> None:
         old = self.arrays
-        new = _room_for(2 * len(old.tile), self.spacing)
-        _copy_tiles(old, new, self.tiles)
+        new = _room_for(2 * len(old.tile), self.spacing, self.columns)
+        _copy_tiles(old, new, self.tiles, self.columns)
         self.arrays = new
 
     def lay(self, heights: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> None:
@@ -183,8 +196,14 @@ class SoilGrid:
         return float(self.spacing**2 * change[change > 0].sum())
 
     def missing_volume(self) -> float:
-        """Volume of the surface's change, which is zero when no soil was lost or gained [m³]."""
-        return float(self.spacing**2 * np.sum(self._change()))
+        """Volume of the surface's change, which is zero when no soil was lost or gained [m³]. With
+        columns soil counts with its first density: what was compacted is not missing."""
+        return float(self.spacing**2 * np.sum(self._change() + self.compaction()))
+
+    def compaction(self) -> np.ndarray:
+        """Height by which each node was compacted [m]; below 0 where soil has dilated."""
+        n = self.tiles * NODES
+        return self.arrays.column[:n, COMPACTION] if self.columns else np.zeros(n)
 
     def _change(self) -> np.ndarray:
         n = self.tiles * NODES
@@ -218,6 +237,8 @@ class SoilGrid:
         """Copies of all that can change, for saving."""
         a, n = self.arrays, self.tiles
         out = {name: getattr(a, name)[: n * NODES].copy() for name in _CHANGING}
+        if self.columns:
+            out["column"] = a.column[: n * NODES, :KEPT_COLUMNS].copy()
         first, count = (int(v) for v in a.queue_ends)
         out["tile"] = a.tile[:n].copy()
         out["top"] = a.top[:n].copy()
@@ -231,12 +252,14 @@ class SoilGrid:
         room = 4
         while room < len(tiles):
             room *= 2
-        self.arrays = _room_for(room, self.spacing)
+        self.arrays = _room_for(room, self.spacing, self.columns)
         for ti, tj in tiles:
             self._make_tile(int(ti), int(tj))
         a = self.arrays
         for name in _CHANGING:
             getattr(a, name)[: len(state[name])] = state[name]
+        if self.columns:
+            a.column[: len(state["column"]), :KEPT_COLUMNS] = state["column"]
         a.top[: len(tiles)] = state["top"]
         a.request[: len(state["request"])] = state["request"]
         a.request_count[0] = len(state["request"])
@@ -247,7 +270,7 @@ class SoilGrid:
 _CHANGING = ("ref", "depth", "flag", "time")
 
 
-def _room_for(tiles: int, spacing: float) -> GridArrays:
+def _room_for(tiles: int, spacing: float, columns: bool) -> GridArrays:
     n = tiles * NODES
     size = 4 * tiles
     return GridArrays(
@@ -264,12 +287,13 @@ def _room_for(tiles: int, spacing: float) -> GridArrays:
         queue_ends=np.zeros(2, dtype=np.int64),
         request=np.zeros((64, 2), dtype=np.int64),
         request_count=np.zeros(1, dtype=np.int64),
+        column=np.zeros((n if columns else 1, NODE_COLUMNS)),
     )
 
 
-def _copy_tiles(old: GridArrays, new: GridArrays, tiles: int) -> None:
+def _copy_tiles(old: GridArrays, new: GridArrays, tiles: int, columns: bool) -> None:
     n = tiles * NODES
-    for name in ("node", "soil", "flag"):
+    for name in ("node", "soil", "flag", *(("column",) if columns else ())):
         getattr(new, name)[:n] = getattr(old, name)[:n]
     new.tile[:tiles] = old.tile[:tiles]
     new.top[:tiles] = old.top[:tiles]

@@ -21,8 +21,24 @@ HALF = 2**25
 
 # bits of `flag`
 QUEUED, UNDER, MARKED = 1, 2, 4
+# of soil in columns: a slope of this node exceeds that of rest; it must be looked at again
+STEEP, AWAKE = 8, 16
 # columns of `node`
 BASE, REF, DEPTH, TIME = range(4)
+# columns of GridArrays.column, by node. State: speed of the flow over the faces towards x and y
+# [m/s], compaction [m]
+U_X, U_Y, COMPACTION = range(3)
+KEPT_COLUMNS = 3
+# scratch of a flow: slope of the faces (magnitude, its part along the face's axis, the one it may
+# keep), heights that cross them [m], speed after mixing [m/s]; the surface that would rest, what
+# leaves and arrives, room under bodies [m]
+M_X, M_Y, T_X, T_Y, L_X, L_Y, F_X, F_Y, N_X, N_Y = range(3, 13)
+RESTING, LEAVES, ARRIVES, FREE = range(13, 17)
+# scratch of pushing: steps to the border of the footprint, volume on its way [m³]
+LAYER, AMOUNT = 17, 18
+NODE_COLUMNS = 19
+#: `LAYER` of a node that no way leads out from
+FAR = 1e9
 
 
 class GridArrays(NamedTuple):
@@ -41,6 +57,7 @@ class GridArrays(NamedTuple):
     queue_ends: np.ndarray  # int64[2], first and number
     request: np.ndarray  # int64[64, 2], tiles asked for
     request_count: np.ndarray  # int64[1]
+    column: np.ndarray  # float64[t · 1024, columns], of soil in columns, else one row
 
     @property
     def base(self) -> np.ndarray:

@@ -43,10 +43,48 @@ class TerrainGround(Part):
     )
 
 
+class Columns(Part):
+    """Granular soil in columns (Grand, Ben Amar, Bidaud 2001, section 3.2): options of
+    `model: columns`."""
+
+    influence: Annotated[Number, Field(gt=0)] = Field(
+        2.0, description="active height of a column under a body, in widths of the body"
+    )
+    depth: Above | None = Field(
+        None,
+        description="thickness of the soil layer, the largest active height [m]; default: deep",
+    )
+    match_sinkage: Above = Field(
+        0.01,
+        description="a soil without triaxial modulus gets the one that carries as much as its "
+        "pressure-sinkage law at this sinkage [m]",
+    )
+    viscosity: Annotated[Number, Field(gt=0)] = Field(
+        10.0, description="ν of ẍ = −ν ẋ + g sin α, flowing soil [1/s]; an assumed value"
+    )
+    rest: Annotated[Number, Field(gt=0, le=1)] = Field(
+        0.96,
+        description="flow ends at this part of the critical slope (as tangent); an assumed value",
+    )
+    planar: bool = Field(
+        False,
+        description="the planar model of the paper: rows of columns along x do not exchange matter",
+    )
+    gravity: Annotated[Number, Field(gt=0)] | None = Field(
+        None, description="g of the soil [m/s²]; default: the scenario's, to be given if that is 0"
+    )
+
+
 class SoilContact(Part):
     """Options of the soil contact model. Krenn and Hirzinger's original form: pressure bekker,
     shear coulomb, unloading none, slip_transport false."""
 
+    model: Literal["scm", "columns"] = Field(
+        "scm",
+        description="scm: the soil contact model, on a pressure-sinkage law; columns: granular "
+        "soil in columns, on triaxial curves, with avalanches in time",
+    )
+    columns: Columns = Field(Columns(), description="options of columns")
     pressure: Literal["bekker", "reece"] = Field(
         "bekker",
         description="bekker: p = (k_c/b + k_φ) zⁿ; reece: p = (c k'_c + γ b k'_φ) (z/b)ⁿ",

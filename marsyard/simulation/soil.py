@@ -58,7 +58,10 @@ SUM_COLUMNS = 12
 #: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
 STRESS_BINS = 36
 #: arrays of the law
-TABLES = 66
+TABLES = 70
+#: places of SoilLoop.numbers: time since the last flow, longest time between two [s]
+FLOW_TIME, FLOW_PERIOD = 11, 16
+NUMBERS = 17
 #: nodes that one flow of soil may look at before the rest waits for the next
 _MOST = 1_000_000
 
@@ -89,7 +92,7 @@ class SoilLoop(NamedTuple):
     sums: Array  # float64[b, SUM_COLUMNS]
     bins: Array  # float64[b, STRESS_BINS, 3], forces by the angle around the wheel [N]
     bin_count: Array  # int64[1], how often they were added up
-    numbers: Array  # float64[10], the fields of `Options`
+    numbers: Array  # float64[NUMBERS], the fields of `Options`, and the period of flows [s]
     table: Array  # int64[tables, 5], addresses and shapes of the arrays of the law
     flow_after: Array  # float64[1], way of the fastest body between two flows [m]
     travel: Array  # float64[1], way since the last flow [m]
@@ -155,45 +158,48 @@ _b1, _b3 = (_reader(np.uint8, n) for n in (1, 3))
 def _grid(t):
     return GridArrays(
         _f1(t, 0), _i1(t, 1), _i1(t, 2), _i2(t, 3), _f1(t, 4), _i1(t, 5), _f2(t, 6), _b1(t, 7),
-        _b1(t, 8), _i1(t, 9), _i1(t, 10), _i2(t, 11), _i1(t, 12),
+        _b1(t, 8), _i1(t, 9), _i1(t, 10), _i2(t, 11), _i1(t, 12), _f2(t, 13),
     )  # fmt: skip
 
 
 @allocating
 def _soils(t):
-    return Soils(_f2(t, 13), _f2(t, 14), _f2(t, 15))
+    return Soils(_f2(t, 14), _f2(t, 15), _f2(t, 16), _f3(t, 17), _f3(t, 18), _f2(t, 19))
 
 
 @allocating
 def _bodies(t):
     return Bodies(
-        _i1(t, 16), _f2(t, 17), _f1(t, 18), _i2(t, 19), _f2(t, 20), _f2(t, 21), _f2(t, 22),
-        _f2(t, 23), _f2(t, 24),
+        _i1(t, 20), _f2(t, 21), _f1(t, 22), _i2(t, 23), _f2(t, 24), _f2(t, 25), _f2(t, 26),
+        _f2(t, 27), _f2(t, 28),
     )  # fmt: skip
 
 
 @allocating
 def _patch(t):
     return Patch(
-        _i3(t, 25), _i3(t, 26), _b3(t, 27), _f4(t, 28), _i2(t, 29), _i1(t, 30), _i1(t, 31),
-        _i1(t, 32), _f2(t, 33), _i1(t, 34), _i1(t, 35), _i2(t, 36), _i2(t, 37), _i2(t, 38),
-        _f3(t, 39), _i1(t, 40), _i1(t, 41), _f1(t, 42), _f1(t, 43), _f1(t, 44), _f1(t, 45),
-        _f1(t, 46), _i1(t, 47), _f1(t, 48), _f1(t, 49), _f1(t, 50), _f2(t, 51), _i2(t, 52),
-        _i2(t, 53), _f2(t, 54), _f2(t, 55), _f2(t, 56),
+        _i3(t, 29), _i3(t, 30), _b3(t, 31), _f4(t, 32), _i2(t, 33), _i1(t, 34), _i1(t, 35),
+        _i1(t, 36), _f2(t, 37), _i1(t, 38), _i1(t, 39), _i2(t, 40), _i2(t, 41), _i2(t, 42),
+        _f3(t, 43), _i1(t, 44), _i1(t, 45), _f1(t, 46), _f1(t, 47), _f1(t, 48), _f1(t, 49),
+        _f1(t, 50), _i1(t, 51), _f1(t, 52), _f1(t, 53), _f1(t, 54), _f2(t, 55), _i2(t, 56),
+        _i2(t, 57), _f2(t, 58), _f2(t, 59), _f2(t, 60),
     )  # fmt: skip
 
 
 @allocating
 def _laws(t):
     return WheelLaws(
-        _i1(t, 57), _f2(t, 58), _f3(t, 59), _f3(t, 60), _f2(t, 61), _f2(t, 62), _f1(t, 63),
-        _f1(t, 64), _f2(t, 65),
+        _i1(t, 61), _f2(t, 62), _f3(t, 63), _f3(t, 64), _f2(t, 65), _f2(t, 66), _f1(t, 67),
+        _f1(t, 68), _f2(t, 69),
     )  # fmt: skip
 
 
 @allocating
 def _options(n):
-    return Options(n[0], n[1], n[2], int(n[3]), n[4], int(n[5]), n[6], n[7], n[8], n[9])
+    return Options(
+        n[0], n[1], n[2], int(n[3]), n[4], int(n[5]), n[6], n[7], n[8], n[9], int(n[10]), n[11],
+        n[12], n[13], n[14], int(n[15]),
+    )  # fmt: skip
 
 
 @callback(types.void(_N, types.int64, _F, _N))
@@ -437,8 +443,10 @@ def add_to_bins(soil):
 
 @kernel
 def flow_soil(F, soil, time):
-    """Lay displaced soil down and let it slide, if bodies have moved far enough since the last."""
-    if soil.travel[0] < soil.flow_after[0]:
+    """Lay displaced soil down and let it slide, if bodies have moved far enough since the last, or
+    if it is due (soil in columns)."""
+    soil.numbers[FLOW_TIME] += soil.numbers[0]
+    if soil.travel[0] < soil.flow_after[0] and soil.numbers[FLOW_TIME] < soil.numbers[FLOW_PERIOD]:
         return
     soil.travel[0] = 0.0
     soil.numbers[2] = time
@@ -446,3 +454,4 @@ def flow_soil(F, soil, time):
         F.soil_flow, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,
         _MOST, soil.answer.ctypes.data,
     )  # fmt: skip
+    soil.numbers[FLOW_TIME] = 0.0

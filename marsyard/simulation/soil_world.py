@@ -23,6 +23,13 @@ from marsyard.errors import InputError
 from marsyard.ground.soil import Soil, load_soil
 from marsyard.ground.soil_grid import SoilGrid
 from marsyard.ground.terrain import Terrain, build_terrain, closed_forms
+from marsyard.interaction.soil_columns.arrays import LAW_COLUMNS
+from marsyard.interaction.soil_columns.numbers import (
+    ColumnOptions,
+    curve_rows,
+    granular_row,
+    law_row,
+)
 from marsyard.interaction.soil_contact.arrays import (
     LEFT_THE_MAP,
     MESH,
@@ -43,7 +50,15 @@ from marsyard.scenario.schema import Interaction, Scenario
 from marsyard.scenario.soil import SoilContact, TerrainGround
 from marsyard.scenario.terrain import BumpLayer
 from marsyard.scenario.terrain_file import load_terrain
-from marsyard.simulation.soil import STRESS_BINS, SUM_COLUMNS, TABLES, SoilLoop, soil_table
+from marsyard.simulation.soil import (
+    FLOW_TIME,
+    NUMBERS,
+    STRESS_BINS,
+    SUM_COLUMNS,
+    TABLES,
+    SoilLoop,
+    soil_table,
+)
 
 #: soils without elastic unloading release their stress within p/this [Pa/m]
 RIGID_UNLOADING = 1e9
@@ -140,12 +155,17 @@ class SoilWorld:
         for name in _COUNTED:
             out[f"soil_{name}"] = getattr(self.loop, name).copy()
         out["soil_wheel_state"] = self.laws.state.copy()
+        if self.grid.columns:
+            out["soil_flow_time"] = self.loop.numbers[FLOW_TIME : FLOW_TIME + 1].copy()
         return out
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go back to a saved state."""
         prefix = "soil_"
-        names = ("tile", "top", "request", "ref", "depth", "flag", "time", "queue")
+        names = ["tile", "top", "request", "ref", "depth", "flag", "time", "queue"]
+        if self.grid.columns:
+            names.append("column")
+            self.loop.numbers[FLOW_TIME] = state["soil_flow_time"][0]
         self.grid.restore({name: state[prefix + name] for name in names})
         p = self.patch
         p.side[:] = 0
@@ -197,7 +217,8 @@ def build_soil(
     try:
         terrain = terrain_of(ground)
         soils = soils_of(ground, terrain)
-        grid = SoilGrid(terrain, ground.spacing, ground.outside)
+        columns = scenario.interaction.soil.model == "columns"
+        grid = SoilGrid(terrain, ground.spacing, ground.outside, columns)
         for heap in ground.heaps:
             _lay_heap(grid, heap)
         world = _assemble(scenario, robot, model, wheel_shape, str(ground.name), grid, soils)
@@ -284,7 +305,8 @@ def _assemble(
         generalised=f(model.nv), sums=f((n, SUM_COLUMNS)),
         bins=f((n, STRESS_BINS, 3)), bin_count=f(1, np.int64),
         numbers=np.array(
-            [h, scenario.run.theta * h, 0, options.flow, options.deposit_exponent, 1, *bounds],
+            [h, scenario.run.theta * h, 0, options.flow, options.deposit_exponent, 1, *bounds,
+             *_column_numbers(options, grid.spacing, scenario.gravity)],
             dtype=float,
         ),
         table=f((TABLES, 5), np.int64), flow_after=np.array([after]), travel=f(1),
@@ -307,7 +329,7 @@ def no_soil(nv: int) -> SoilLoop:
         stiff=f((0, STIFF_COLUMNS)),
         total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
         sums=f((0, SUM_COLUMNS)), bins=f((0, STRESS_BINS, 3)), bin_count=f(1, i),
-        numbers=f(10), table=f((TABLES, 5), i), flow_after=f(1),
+        numbers=f(NUMBERS), table=f((TABLES, 5), i), flow_after=f(1),
         travel=f(1), evaluations=f(1, i), answer=f(1, i),
     )  # fmt: skip
 
@@ -328,6 +350,7 @@ def _lay_heap(grid: SoilGrid, heap: BumpLayer) -> None:
 def _soil_numbers(
     soils: tuple[Soil, ...], bodies: list[_Body], options: SoilContact, gravity: float
 ) -> Soils:
+    columns = options.model == "columns"
     table = np.zeros((len(soils), SOIL_COLUMNS))
     modulus = np.zeros((len(bodies), len(soils)))
     layer = np.zeros((len(bodies), len(soils)))
@@ -340,16 +363,70 @@ def _soil_numbers(
         if options.unloading == "none":
             unloading = RIGID_UNLOADING
         table[s] = (
-            soil.number("exponent"), soil.number("cohesion"),
+            1.0 if columns else soil.number("exponent"), soil.number("cohesion"),
             math.tan(soil.number("friction_angle")), along, across, unloading,
             options.damping or soil.damping, math.tan(soil.number("repose_angle")),
         )  # fmt: skip
         for b, body in enumerate(bodies):
             width = options.width or body.width
-            modulus[b, s] = _modulus(soil, width, options.pressure, gravity)
+            if not columns:
+                modulus[b, s] = _modulus(soil, width, options.pressure, gravity)
             if options.slip_transport:
                 layer[b, s] = body.lugs + soil.shear_layer
+    if columns:
+        return Soils(table, modulus, layer, *_column_laws(soils, bodies, options, gravity))
     return Soils(table, modulus, layer)
+
+
+def _column_laws(
+    soils: tuple[Soil, ...], bodies: list[_Body], options: SoilContact, gravity: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers of soil in columns: by body and soil, measured curves, of the surface."""
+    own = options.columns
+    numbers = ColumnOptions(
+        _soil_gravity(options, gravity), own.influence, own.depth, own.match_sinkage, own.rest
+    )
+    laws = np.zeros((max(len(bodies), 1), len(soils), LAW_COLUMNS))
+    needed = {"bekker": ("k_c", "k_phi"), "reece": ("density", "reece_kc", "reece_kphi")}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for s, soil in enumerate(soils):
+            for b, body in enumerate(bodies):
+                width = options.width or body.width
+                k = None
+                if soil.has("exponent", *needed[options.pressure]):
+                    k = _modulus(soil, width, options.pressure, numbers.gravity)
+                laws[b, s] = law_row(soil, width, k, numbers)
+        granular = np.array([granular_row(soil, numbers) for soil in soils])
+    # once for all bodies: the first that says it
+    for soil in soils:
+        texts = [str(w.message) for w in said if f"soil {soil.name}" in str(w.message)]
+        for start in ("has no density", "its pressure-sinkage"):
+            text = next((t for t in texts if start in t), None)
+            if text is not None:
+                warnings.warn(text, stacklevel=2)
+    return laws, np.array([curve_rows(soil) for soil in soils]), granular
+
+
+def _soil_gravity(options: SoilContact, gravity: float) -> float:
+    g = options.columns.gravity or gravity
+    if not g > 0:
+        raise InputError(
+            "interaction.soil.columns.gravity: is required where the scenario's gravity is 0, for "
+            "columns carry and flow by their weight; e.g. 9.81"
+        )
+    return g
+
+
+def _column_numbers(options: SoilContact, spacing: float, gravity: float) -> tuple[float, ...]:
+    """The fields of `Options` for soil in columns, and the longest time between two flows [s]."""
+    if options.model != "columns":
+        return 0, 0.0, 1.0, 0.0, 1.0, 0, math.inf
+    own = options.columns
+    g = _soil_gravity(options, gravity)
+    # matter crosses no more than a quarter of a column in a step: its speed is at most ½ g/ν
+    chunk = min(0.5 * spacing * own.viscosity / g, 0.25 / own.viscosity)
+    return 1, 0.0, chunk, g, own.viscosity, own.planar, chunk
 
 
 def _modulus(soil: Soil, width: float, form: str, gravity: float) -> float:

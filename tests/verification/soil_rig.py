@@ -107,8 +107,11 @@ SHAPES = {
 class Rig:
     """A grid, soils and bodies. A body is a `Shape` (wheel) or triangles float[t, 3, 3] (mesh)."""
 
-    def __init__(self, bodies, soils=None, spacing=0.02, land=None, room=8192, exponent=2.0):
-        self.grid = SoilGrid(land or Land(), spacing)
+    def __init__(
+        self, bodies, soils=None, spacing=0.02, land=None, room=8192, exponent=2.0, columns=None
+    ):
+        self.grid = SoilGrid(land or Land(), spacing, columns=columns is not None)
+        self.columns = columns
         soils = soils or [Sand()]
         b = len(bodies)
         meshes = [np.zeros((0, 9)) if isinstance(x, Shape) else x.reshape(-1, 9) for x in bodies]
@@ -123,8 +126,8 @@ class Rig:
                 shape.append([r, r, 0.0, 0.0])
                 reach.append(r)
         self.bodies = Bodies(
-            kind=np.array([WHEEL if isinstance(x, Shape) else MESH for x in bodies]),
-            shape=np.array(shape), reach=np.array(reach),
+            kind=np.array([WHEEL if isinstance(x, Shape) else MESH for x in bodies], dtype=np.int64),
+            shape=np.array(shape, dtype=float).reshape(b, 4), reach=np.array(reach, dtype=float),
             triangles=np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
             triangle=np.concatenate([np.zeros((0, 9)), *meshes]),
             centre=np.zeros((b, 3)), axis=np.tile([0.0, 1.0, 0.0], (b, 1)),
@@ -138,6 +141,8 @@ class Rig:
             np.tile([s.k for s in soils], (b, 1)),
             np.tile([float(s.layer) for s in soils], (b, 1)),
         )
+        if columns is not None:
+            self.soils = self.soils._replace(**columns.arrays(b))
         self.patch = make_patch(b, room)
         self.laws = make_laws(b, len(soils))
         self.exponent = exponent
@@ -150,10 +155,11 @@ class Rig:
         if rotation is not None:
             self.bodies.rotation[b] = np.asarray(rotation).ravel()
 
-    def options(self, h=1e-3, implicit=None, flow=1, time=0.0) -> Options:
+    def options(self, h=1e-3, implicit=None, flow=1, time=0.0, dt=0.0) -> Options:
         far = math.inf
         ahead = h if implicit is None else implicit
-        return Options(h, ahead, time, flow, self.exponent, 1, -far, far, -far, far)
+        own = self.columns.options(self.grid.spacing, dt) if self.columns else {}
+        return Options(h, ahead, time, flow, self.exponent, 1, -far, far, -far, far, **own)
 
     def forces(self, **options) -> np.ndarray:
         """One call of the law; the wrench on each body at its centre, float[b, 6]."""

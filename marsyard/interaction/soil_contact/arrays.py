@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.ground.triaxial import MOST_POINTS
+from marsyard.interaction.soil_columns.arrays import GRANULAR_COLUMNS, LAW_COLUMNS
+
 Array = np.ndarray
 
 # kinds of body: a wheel or a mesh on the nodes, a wheel by one of the wheel models
@@ -29,8 +32,9 @@ LANES = 64
     PX, PY, PZ, LEVEL, SUNK, Z, WEIGHT, NX, NY, NZ,
     # of a wheel's surface: lateral place, tread's radius and slope, ±1 on a flat side, 1 if kept
     LATERAL, TREAD, SLOPE, FLANK, KEPT,
-    # of the contact: mobilised strength along and across; p on first loading, p, strength, area
-    MOBILE_ALONG, MOBILE_ACROSS, LOADED, PRESSURE, STRENGTH, AREA,
+    # of the contact: mobilised strength along and across; p on first loading and its derivative, p,
+    # strength, area
+    MOBILE_ALONG, MOBILE_ACROSS, LOADED, TANGENT, PRESSURE, STRENGTH, AREA,
     # directions along (t) and across (c) in the tangent plane
     TX, TY, TZ, CX, CY, CZ,
     # force and its derivative along n, t, c
@@ -39,8 +43,8 @@ LANES = 64
     SINKAGE, CARRIED, SUNK_VOLUME, PUSHED_VOLUME, PUSHED_X, PUSHED_Y,
     # work into the soil
     PLASTIC_WORK, SHEAR_WORK,
-) = range(0, 41 * LANES, LANES)  # fmt: skip
-BLOCK_COLUMNS = 41
+) = range(0, 42 * LANES, LANES)  # fmt: skip
+BLOCK_COLUMNS = 42
 # columns of Patch.field, the stresses as last recorded
 F_X, F_Y, F_Z, F_PRESSURE, F_ALONG, F_ACROSS, F_AREA = range(7)
 FIELD_COLUMNS = 7
@@ -66,6 +70,10 @@ class Soils(NamedTuple):
     table: Array  # float64[s, SOIL_COLUMNS]
     modulus: Array  # float64[b, s], k = k_c/b + k_φ of each body's width [N/m^(n+2)]
     layer: Array  # float64[b, s], thickness of the soil layer carried along by slip [m]
+    # of soil in columns, see `soil_columns.arrays`
+    column: Array = np.zeros((1, 1, LAW_COLUMNS))  # float64[b, s, LAW_COLUMNS]
+    curve: Array = np.zeros((1, 4, MOST_POINTS))  # float64[s, 4, MOST_POINTS], measured curves
+    granular: Array = np.zeros((1, GRANULAR_COLUMNS))  # float64[s, GRANULAR_COLUMNS]
 
 
 class Bodies(NamedTuple):
@@ -132,6 +140,13 @@ class Options(NamedTuple):
     xmax: float
     ymin: float
     ymax: float
+    # of soil in columns
+    columns: int = 0  # 1: soil in columns, 0: the soil contact model
+    dt: float = 0.0  # time since the last flow [s]
+    chunk: float = 1.0  # longest step of a flow [s]
+    gravity: float = 0.0  # [m/s²]
+    viscosity: float = 1.0  # ν [1/s]
+    planar: int = 0  # 1: rows along x do not exchange matter
 
 
 def make_patch(bodies: int, room: int) -> Patch:

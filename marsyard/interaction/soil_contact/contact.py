@@ -70,6 +70,7 @@ from __future__ import annotations
 import math
 
 from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER, wake_around
+from marsyard.interaction.soil_columns.triaxial import compact, triaxial_loading
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     CARRIED,
@@ -128,6 +129,7 @@ from marsyard.interaction.soil_contact.arrays import (
     T_SHEAR_WORK,
     T_VOLUME,
     TAN_PHI,
+    TANGENT,
     TOO_MANY_NODES,
     TX,
     TY,
@@ -287,9 +289,15 @@ def stresses(grid, soils, bodies, patch, options, b):
         for lane in range(count, padded):
             w[MOBILE_ALONG + lane] = 0.0
             w[MOBILE_ACROSS + lane] = 0.0
-        first_loading(w, padded, soils.modulus[b, soil], q[EXPONENT])
+        if options.columns:
+            triaxial_loading(w, padded, soils.column[b, soil], soils.curve[soil])
+        else:
+            first_loading(w, padded, soils.modulus[b, soil], q[EXPONENT])
         press(w, padded, q, twist, axis, is_wheel, options.h, options.implicit, cell,
               soils.layer[b, soil] * per_length)  # fmt: skip
+        if options.columns:
+            compact(grid, patch.block_node[k], w, count, soils.column[b, soil], soils.curve[soil],
+                    cell)  # fmt: skip
         add_up(w, padded, axis, force, stiff, total)
         if not is_wheel:
             add_rotation(w, count, stiff)
@@ -301,7 +309,8 @@ def stresses(grid, soils, bodies, patch, options, b):
 
 @kernel(fastmath=VECTOR)
 def first_loading(w, count, k, n):
-    """Pressure on first loading, k zⁿ [Pa]. Powers are costly: n = 1 and n = ½ are common."""
+    """Pressure on first loading, k zⁿ [Pa], and its derivative. Powers are costly: n = 1 and n = ½
+    are common."""
     if n == 1.0:
         for i in range(count):
             w[LOADED + i] = k * w[Z + i]
@@ -311,15 +320,15 @@ def first_loading(w, count, k, n):
     else:
         for i in range(count):
             w[LOADED + i] = k * power(w[Z + i], n)
+    for i in range(count):
+        w[TANGENT + i] = n * w[LOADED + i] / w[Z + i]
 
 
 @kernel(fastmath=VECTOR)
 def press(w, count, q, twist, axis, is_wheel, h, ahead, cell, layer):
     """Stresses, forces and their derivatives, and what becomes of the soil, in a block."""
     V0, V1, V2, W0, W1, W2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
-    n, cohesion, tan_phi, k_u, damping = (
-        q[EXPONENT], q[COHESION], q[TAN_PHI], q[UNLOADING], q[DAMPING],
-    )  # fmt: skip
+    cohesion, tan_phi, k_u, damping = q[COHESION], q[TAN_PHI], q[UNLOADING], q[DAMPING]
     per_along, per_across = h / q[K_ALONG], h / q[K_ACROSS]
     per_k_u = 1.0 / k_u
     # across: the axle's (or the world's y) direction in the tangent plane; along: heading
@@ -371,7 +380,7 @@ def press(w, count, q, twist, axis, is_wheel, h, ahead, cell, layer):
         elastic = k_u * (z - z_p)
         yields = elastic > loaded
         p = loaded if yields else elastic
-        slope = n * loaded / z if yields and vn <= 0.0 else k_u
+        slope = w[TANGENT + k] if yields and vn <= 0.0 else k_u
         z_new = max(z - loaded * per_k_u, z_p) if yields else z_p
         dz = z_new - z_p
         rate = damping + ahead * slope

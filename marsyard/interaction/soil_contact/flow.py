@@ -51,6 +51,7 @@ from marsyard.ground.soil_nodes import (
     surface,
     wake,
 )
+from marsyard.interaction.soil_columns.push import forget_layers, has_way_out, pass_outwards
 from marsyard.interaction.soil_contact.arrays import (
     PUSH_X,
     PUSH_Y,
@@ -91,10 +92,17 @@ def lay_down(grid, bodies, patch, options, b):
     if n > 0:
         for k in range(n):
             patch.border_amount[k] = 0.0
+        if options.columns:
+            pass_outwards(grid, patch, options.planar, b, n)
         for i in range(count):
             state = patch.state[now, b, i]
-            if state[V_SINKAGE] + state[V_PUSHED] > 0.0:
-                offer(grid, patch, options, patch.node[now, b, i], state, n)
+            sunk = state[V_SINKAGE]
+            if options.columns and has_way_out(grid, patch, b, i):
+                sunk = 0.0
+            if sunk + state[V_PUSHED] > 0.0:
+                offer(grid, patch, options, patch.node[now, b, i], state, sunk, n)
+        if options.columns:
+            forget_layers(grid, patch, b)
         rest = take(grid, patch, n) / waiting
     for k in range(n):
         node = patch.border[k]
@@ -156,12 +164,12 @@ def add_to_border(grid, bodies, patch, node, n):
 
 
 @kernel
-def offer(grid, patch, options, node, state, n):
-    """Add what one footprint node gives to each of the n border nodes, as volumes."""
+def offer(grid, patch, options, node, state, volume, n):
+    """Add what one footprint node gives to each of the n border nodes, as volumes: `volume` to all
+    sides, and what it pushes."""
     x = node_x(grid, node)
     y = node_y(grid, node)
     tiny = 0.25 * grid.spacing[0] * grid.spacing[0]
-    volume = state[V_SINKAGE]
     pushed = state[V_PUSHED]
     weight = patch.border_weight
     gx, gy = state[PUSH_X], state[PUSH_Y]

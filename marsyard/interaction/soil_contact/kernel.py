@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from marsyard.ground.soil_nodes import SIDE, ask_for_tile, find_tile
+from marsyard.interaction.soil_columns.surface import flow_of_columns
 from marsyard.interaction.soil_contact.arrays import LEFT_THE_MAP, MODEL, NEEDS_TILES, OK
 from marsyard.interaction.soil_contact.contact import body_contact
 from marsyard.interaction.soil_contact.flow import lay_down, settle
@@ -62,4 +63,6 @@ def soil_flow(grid, soils, bodies, patch, options, most):
         lay_down(grid, bodies, patch, options, b)
     if not options.flow:
         return 0
+    if options.columns:
+        return flow_of_columns(grid, soils, bodies, patch, options)
     return settle(grid, soils, bodies, patch, options.time, most)
