@@ -56,6 +56,61 @@ def runs(track: Track) -> list[Run]:
     return out
 
 
+class LowerRun(NamedTuple):
+    """The flat run between road wheels: nodes along it, and which of them are under a wheel."""
+
+    x: np.ndarray
+    fixed: np.ndarray
+    z: float
+
+
+#: parts into which the belt between two road wheels is divided
+_PARTS = 10
+
+
+def lower_run(track: Track) -> LowerRun | None:
+    """The straight run on which all lowest road wheels stand, or None if there is only one."""
+    low = min(r.z - r.radius for r in track.road_wheels)
+    under = sorted(r.x for r in track.road_wheels if r.z - r.radius < low + 1e-6)
+    if len(under) < 2 or not any(run.normal[1] < -0.999 for run in runs(track)):
+        return None
+    x = [under[0]]
+    for a, b in zip(under, under[1:], strict=False):
+        x += list(a + (b - a) * np.arange(1, _PARTS + 1) / _PARTS)
+    fixed = (np.arange(len(x)) % _PARTS == 0).astype(float)
+    return LowerRun(np.array(x), fixed, low - track.thickness)
+
+
+def belt_triangles(track: Track) -> np.ndarray:
+    """The belt's outside as triangles, float64[n, 9], in the frame: the lower run's first, two for
+    each of its parts (see `soil_contact.belt.bend`), then the rest and the two sides."""
+    left, right = track.y + track.width / 2, track.y - track.width / 2
+    flat = lower_run(track)
+    sections: list[tuple[np.ndarray, np.ndarray]] = []
+    if flat is not None:
+        points = np.stack([flat.x, np.full(len(flat.x), flat.z)], axis=1)
+        sections += list(zip(points[:-1], points[1:], strict=True))
+    corners = outline(track)
+    # the polygon's arcs are finer than soil can feel: every tenth corner, and the ends of runs
+    size = np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1)
+    ends = size > 3 * np.median(size)
+    kept = ends | np.roll(ends, 1) | (np.arange(len(corners)) % 10 == 0)
+    corners = corners[kept]
+    for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        if flat is None or not (abs(a[1] - flat.z) < 1e-9 and abs(b[1] - flat.z) < 1e-9):
+            sections.append((a, b))
+    out = []
+    for a, b in sections:
+        A, B = [a[0], right, a[1]], [b[0], right, b[1]]
+        D, C = [a[0], left, a[1]], [b[0], left, b[1]]
+        out += [[*A, *D, *B], [*B, *D, *C]]
+    middle = corners.mean(axis=0)
+    for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        out.append([middle[0], right, middle[1], a[0], right, a[1], b[0], right, b[1]])
+        out.append([middle[0], left, middle[1], b[0], left, b[1], a[0], left, a[1]])
+    return np.array(out)
+
+
 def length(track: Track) -> float:
     """Of the belt, along its outer side [m]."""
     corners = outline(track)

@@ -13,7 +13,7 @@ r_s [m] pitch radius (sprocket and half the belt), ω_s [rad/s] the rate of its 
 rate drives forwards (the lower run moves backwards against the frame). The pull of the ground on
 the belt thus turns the sprocket, and nothing else: the belt does not stretch and does not slip on
 the sprocket. Its `tension` [N] keeps the lower run between two road wheels from giving way: see
-`interaction.track_belt`.
+`interaction.soil_contact.belt`.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ class Track(BaseModel):
     body: the track's frame, which carries the rollers. joint: of the sprocket.
     sprocket, idler: rollers at the ends; road_wheels: those that stand on the lower run.
     y [m]: middle plane of the belt in the frame. width, thickness [m]: of the belt.
-    tension [N]: of the belt. mass [kg]: of the belt, moved along by the sprocket (its weight
-    belongs to the model's bodies).
+    tension [N]: of the belt; none: it does not give way between road wheels.
+    mass [kg]: of the belt, moved along by the sprocket (its weight belongs to the model's bodies).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -124,7 +124,7 @@ class Track(BaseModel):
     width: Annotated[Length, Field(gt=0)]
     y: Length = 0.0
     thickness: Annotated[Length, Field(ge=0)] = 0.0
-    tension: Annotated[Force, Field(ge=0)] = 0.0
+    tension: Annotated[Force, Field(ge=0)] | None = None
     mass: Annotated[Mass, Field(ge=0)] = 0.0
 
     @property

@@ -41,6 +41,7 @@ from marsyard.interaction.soil_contact.arrays import (
     Patch,
     Soils,
 )
+from marsyard.interaction.soil_contact.belt import Belts
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
 from marsyard.interaction.wheel_models.on_terrain import WheelLaws
 from marsyard.jit import allocating, callback, kernel
@@ -58,7 +59,7 @@ SUM_COLUMNS = 12
 #: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
 STRESS_BINS = 36
 #: arrays of the law
-TABLES = 70
+TABLES = 78
 #: places of SoilLoop.numbers: time since the last flow, longest time between two [s]
 FLOW_TIME, FLOW_PERIOD = 11, 16
 NUMBERS = 17
@@ -78,12 +79,15 @@ class SoilLoop(NamedTuple):
     chain: Array  # int64[b, k], dofs between world and body, ascending
     chain_count: Array  # int64[b]
     address: Array  # int64[b, k, k], place in the sparse inertia matrix, or −1
-    jacobian: Array  # float64[b, 6, k]
+    jacobian: Array  # float64[b, 7, k], the last row of a belt's speed
+    organ: Array  # int64[b], number of the foot or track, or −1
+    belt: Array  # int64[b], dof that moves the belt of a track, or −1
+    belt_radius: Array  # float64[b], speed of the belt per rate of it [m]
     centre: Array  # float64[b, 3], shared with `Bodies`, as are the next three
     axis: Array
     rotation: Array
     twist: Array
-    force: Array  # float64[b, 6], shared with `Patch`, as are the next two
+    force: Array  # float64[b, 7], shared with `Patch`, as are the next two
     stiff: Array
     total: Array
     field: Array  # float64[b, n, 7]
@@ -202,11 +206,21 @@ def _options(n):
     )  # fmt: skip
 
 
+@allocating
+def _belts(t):
+    return Belts(
+        _i1(t, 70), _f2(t, 71), _f2(t, 72), _f2(t, 73), _f2(t, 74), _f2(t, 75), _f2(t, 76),
+        _f3(t, 77),
+    )  # fmt: skip
+
+
 @callback(types.void(_N, types.int64, _F, _N))
 def forces_of_soil(table, tables, numbers, answer):
     """`soil_forces` on plain pointers."""
     t = carray(table, (tables, 5))
-    answer[0] = soil_forces(_grid(t), _soils(t), _bodies(t), _patch(t), _options(numbers), _laws(t))
+    answer[0] = soil_forces(
+        _grid(t), _soils(t), _bodies(t), _patch(t), _options(numbers), _laws(t), _belts(t)
+    )
 
 
 @callback(types.void(_N, types.int64, _F, types.int64, _N))
@@ -239,9 +253,14 @@ def evaluate_soil(F, model, data, soil, v, time):
         if g >= 0:
             for k in range(9):
                 soil.rotation[b, k] = data.geom_xmat[g, k]
-        else:
+        elif soil.joint[b] >= 0:
             for k in range(3):
                 soil.axis[b, k] = data.xaxis[soil.joint[b], k]
+        else:
+            for k in range(9):
+                soil.rotation[b, k] = data.xmat[soil.body[b], k]
+            for k in range(3):
+                soil.axis[b, k] = soil.rotation[b, 3 * k + 1]
         # the Jacobian from mujoco's motion axes, which are about the tree's centre of mass
         J = soil.jacobian[b]
         root = soil.root[b]
@@ -249,8 +268,17 @@ def evaluate_soil(F, model, data, soil, v, time):
         ry = soil.centre[b, 1] - data.com[root, 1]
         rz = soil.centre[b, 2] - data.com[root, 2]
         vx = vy = vz = wx = wy = wz = 0.0
+        belt = 0.0
         for i in range(soil.chain_count[b]):
             j = soil.chain[b, i]
+            J[6, i] = 0.0
+            if j == soil.belt[b]:
+                # it moves the belt, not the frame
+                for k in range(6):
+                    J[k, i] = 0.0
+                J[6, i] = soil.belt_radius[b]
+                belt = soil.belt_radius[b] * v[j]
+                continue
             c = data.cdof[j]
             J[3, i], J[4, i], J[5, i] = c[0], c[1], c[2]
             J[0, i] = c[3] + c[1] * rz - c[2] * ry
@@ -263,10 +291,10 @@ def evaluate_soil(F, model, data, soil, v, time):
             wy += J[4, i] * v[j]
             wz += J[5, i] * v[j]
         V = soil.twist[b]
-        V[0], V[1], V[2], V[3], V[4], V[5] = vx, vy, vz, wx, wy, wz
+        V[0], V[1], V[2], V[3], V[4], V[5], V[6] = vx, vy, vz, wx, wy, wz, belt
         # how fast soil may be moved: by the body itself, or by the surface of a spinning one
         speed = math.sqrt(vx * vx + vy * vy + vz * vz)
-        speed = max(speed, soil.reach[b] * math.sqrt(wx * wx + wy * wy + wz * wz))
+        speed = max(speed, soil.reach[b] * math.sqrt(wx * wx + wy * wy + wz * wz), abs(belt))
         fastest = max(fastest, speed)
     soil.travel[0] += fastest * soil.numbers[0]
     soil.numbers[2] = time
@@ -283,7 +311,7 @@ def evaluate_soil(F, model, data, soil, v, time):
     for b in range(soil.body.shape[0]):
         for i in range(soil.chain_count[b]):
             total = 0.0
-            for k in range(6):
+            for k in range(7):
                 total += soil.jacobian[b, k, i] * soil.force[b, k]
             soil.generalised[soil.chain[b, i]] += total
     return soil.answer[0]
@@ -302,7 +330,7 @@ def add_soil_inertia(data, soil, h):
         n = soil.chain_count[b]
         for i in range(n):
             x, y, z = J[0, i], J[1, i], J[2, i]
-            s = ax * J[3, i] + ay * J[4, i] + az * J[5, i]
+            s = ax * J[3, i] + ay * J[4, i] + az * J[5, i] if is_wheel else J[6, i]
             gx = h * (B[0] * x + B[1] * y + B[2] * z + B[6] * s)
             gy = h * (B[1] * x + B[3] * y + B[4] * z + B[7] * s)
             gz = h * (B[2] * x + B[4] * y + B[5] * z + B[8] * s)
@@ -316,9 +344,15 @@ def add_soil_inertia(data, soil, h):
                 rx = h * (B[10] * x + B[13] * y + B[16] * z + B[19] * p + B[20] * q + B[21] * r)
                 ry = h * (B[11] * x + B[14] * y + B[17] * z + B[20] * p + B[22] * q + B[23] * r)
                 rz = h * (B[12] * x + B[15] * y + B[18] * z + B[21] * p + B[23] * q + B[24] * r)
+                rx += h * B[25] * s
+                ry += h * B[26] * s
+                rz += h * B[27] * s
+                gs += h * (B[25] * p + B[26] * q + B[27] * r)
             for j in range(i + 1):
                 value = gx * J[0, j] + gy * J[1, j] + gz * J[2, j]
                 value += rx * J[3, j] + ry * J[4, j] + rz * J[5, j]
+                if not is_wheel:
+                    value += gs * J[6, j]
                 at = soil.address[b, i, j]
                 if at >= 0:
                     data.inertia[at] += value
@@ -336,9 +370,11 @@ def account_for_soil(data, soil, wheels, h, sums):
         B = soil.stiff[b]
         V = soil.twist[b]
         F = soil.force[b]
-        cx = cy = cz = wx = wy = wz = 0.0
+        cx = cy = cz = wx = wy = wz = belt = 0.0
+        is_wheel = soil.wheel[b] >= 0
         for i in range(soil.chain_count[b]):
             v = data.qvel[soil.chain[b, i]]
+            belt += J[6, i] * v
             cx += J[0, i] * v
             cy += J[1, i] * v
             cz += J[2, i] * v
@@ -347,13 +383,17 @@ def account_for_soil(data, soil, wheels, h, sums):
             wz += J[5, i] * v
         ax, ay, az = soil.axis[b, 0], soil.axis[b, 1], soil.axis[b, 2]
         x, y, z = cx - V[0], cy - V[1], cz - V[2]
-        s = ax * (wx - V[3]) + ay * (wy - V[4]) + az * (wz - V[5])
+        s = belt - V[6]
+        if is_wheel:
+            s = ax * (wx - V[3]) + ay * (wy - V[4]) + az * (wz - V[5])
         fx = F[0] - (B[0] * x + B[1] * y + B[2] * z + B[6] * s)
         fy = F[1] - (B[1] * x + B[3] * y + B[4] * z + B[7] * s)
         fz = F[2] - (B[2] * x + B[4] * y + B[5] * z + B[8] * s)
         spin = B[6] * x + B[7] * y + B[8] * z + B[9] * s
-        mx, my, mz = F[3] - spin * ax, F[4] - spin * ay, F[5] - spin * az
-        if soil.wheel[b] < 0:
+        mx, my, mz, turning = F[3], F[4], F[5], 0.0
+        if is_wheel:
+            mx, my, mz = mx - spin * ax, my - spin * ay, mz - spin * az
+        else:
             p, q, r = wx - V[3], wy - V[4], wz - V[5]
             fx -= B[10] * p + B[11] * q + B[12] * r
             fy -= B[13] * p + B[14] * q + B[15] * r
@@ -361,6 +401,10 @@ def account_for_soil(data, soil, wheels, h, sums):
             mx -= B[10] * x + B[13] * y + B[16] * z + B[19] * p + B[20] * q + B[21] * r
             my -= B[11] * x + B[14] * y + B[17] * z + B[20] * p + B[22] * q + B[23] * r
             mz -= B[12] * x + B[15] * y + B[18] * z + B[21] * p + B[23] * q + B[24] * r
+            mx -= B[25] * s
+            my -= B[26] * s
+            mz -= B[27] * s
+            turning = F[6] - spin - (B[25] * p + B[26] * q + B[27] * r)
         row = soil.sums[b]
         row[S_FX] += h * fx
         row[S_FY] += h * fy
@@ -375,7 +419,7 @@ def account_for_soil(data, soil, wheels, h, sums):
         row[S_VOLUME] += soil.total[b, T_VOLUME]
         row[S_WORK] += 0.5 * h * (
             fx * (cx + V[0]) + fy * (cy + V[1]) + fz * (cz + V[2])
-            + mx * (wx + V[3]) + my * (wy + V[4]) + mz * (wz + V[5])
+            + mx * (wx + V[3]) + my * (wy + V[4]) + mz * (wz + V[5]) + turning * (belt + V[6])
         )  # fmt: skip
         w = soil.wheel[b]
         if w >= 0:
@@ -390,10 +434,14 @@ def account_for_soil(data, soil, wheels, h, sums):
             sums.other[0] += h * fx
             sums.other[1] += h * fy
             sums.other[2] += h * fz
+            if soil.organ[b] >= 0:
+                sums.organ[soil.organ[b], 0] += h * fx
+                sums.organ[soil.organ[b], 1] += h * fy
+                sums.organ[soil.organ[b], 2] += h * fz
         for i in range(soil.chain_count[b]):
             total = 0.0
             total += J[0, i] * fx + J[1, i] * fy + J[2, i] * fz
-            total += J[3, i] * mx + J[4, i] * my + J[5, i] * mz
+            total += J[3, i] * mx + J[4, i] * my + J[5, i] * mz + J[6, i] * turning
             sums.reaction[soil.chain[b, i]] += h * total
 
 

@@ -1,9 +1,10 @@
 """From a scenario to soil: the grid, the soils' numbers, and the bodies that may touch it.
 
-Wheels touch soil by their analytic shape; every other geom of the robot that collides, by its
-triangles. The width b of Bekker's law is the wheel's width (Krenn); for other bodies the smaller
-side of a box, the radius of an upright cylinder, a ball or an ellipsoid, the diameter of a capsule,
-and of a mesh the diameter of a disc of the same area as its shadow.
+Wheels touch soil by their analytic shape; tracks by the triangles of their belts; every other geom
+of the robot that collides, by its triangles. The width b of Bekker's law is the wheel's or belt's
+width (Krenn); for other bodies the smaller side of a box, the radius of an upright cylinder, a ball
+or an ellipsoid, the diameter of a capsule, and of a mesh the diameter of a disc of the same area as
+its shadow.
 
 The contact radius of a wheel with grousers is that of their tips: the soil between them moves with
 the wheel.
@@ -31,6 +32,7 @@ from marsyard.interaction.soil_columns.numbers import (
     law_row,
 )
 from marsyard.interaction.soil_contact.arrays import (
+    BELT,
     LEFT_THE_MAP,
     MESH,
     MODEL,
@@ -43,9 +45,11 @@ from marsyard.interaction.soil_contact.arrays import (
     Soils,
     make_patch,
 )
+from marsyard.interaction.soil_contact.belt import Belts, bend, lay_belt, make_belts
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
 from marsyard.interaction.wheel_models.on_terrain import WheelLaws, make_laws
-from marsyard.robot import Robot
+from marsyard.robot import Robot, Track
+from marsyard.robot.belt import belt_triangles
 from marsyard.scenario.schema import Interaction, Scenario
 from marsyard.scenario.soil import SoilContact, TerrainGround
 from marsyard.scenario.terrain import BumpLayer
@@ -83,11 +87,12 @@ class SoilWorld:
     loop: SoilLoop
     names: tuple[str, ...]  # of the bodies
     laws: WheelLaws
+    belts: Belts
 
     def refresh(self) -> None:
         """Have the loop use the grid's present arrays, after tiles were made."""
         self.loop.table[:] = soil_table(
-            self.grid.arrays, self.numbers, self.bodies, self.patch, self.laws
+            self.grid.arrays, self.numbers, self.bodies, self.patch, self.laws, self.belts
         )
 
     def make_tiles(self) -> None:
@@ -100,20 +105,25 @@ class SoilWorld:
         return min((self._gap_of(b, data) for b in range(len(self.names))), default=np.inf)
 
     def _gap_of(self, b: int, data: mujoco.MjData) -> float:
-        if self.bodies.kind[b] == MESH:
-            g = int(self.loop.geom[b])
+        if self.bodies.kind[b] in (MESH, BELT):
+            g, body = int(self.loop.geom[b]), int(self.loop.body[b])
             first, last = self.bodies.triangles[b]
             local = self.bodies.triangle[first:last].reshape(-1, 3)
-            points = local @ data.geom_xmat[g].reshape(3, 3).T + data.geom_xpos[g]
+            turn, place = (
+                (data.geom_xmat[g], data.geom_xpos[g])
+                if g >= 0
+                else (data.xmat[body], data.xpos[body])
+            )
+            points = local @ turn.reshape(3, 3).T + place
         else:
-            radius, half, rounding, crown = self.bodies.shape[b]
+            radius, half, rounding, crown, taper = self.bodies.shape[b]
             axis = data.xaxis[self.loop.joint[b]]
             side = np.cross(axis, [0.0, 0.0, 1.0])
             side /= max(float(np.linalg.norm(side)), 1e-9)
             up = np.cross(side, axis)
             angle = np.linspace(-np.pi / 2, np.pi / 2, 181)[:, None, None]
             y = np.linspace(-half, half, 9)[None, :, None]
-            R = radius + np.zeros_like(y)
+            R = radius + taper * y - abs(taper) * half
             if crown > 0:
                 R += np.sqrt(np.maximum(crown**2 - y**2, 0.0)) - crown
             if rounding > 0:
@@ -155,6 +165,7 @@ class SoilWorld:
         for name in _COUNTED:
             out[f"soil_{name}"] = getattr(self.loop, name).copy()
         out["soil_wheel_state"] = self.laws.state.copy()
+        out["soil_belt_rise"] = self.belts.rise.copy()
         if self.grid.columns:
             out["soil_flow_time"] = self.loop.numbers[FLOW_TIME : FLOW_TIME + 1].copy()
         return out
@@ -180,6 +191,9 @@ class SoilWorld:
         for name in _COUNTED:
             getattr(self.loop, name)[:] = state[f"soil_{name}"]
         self.laws.state[:] = state["soil_wheel_state"]
+        self.belts.rise[:] = state["soil_belt_rise"]
+        for belt in np.flatnonzero(self.belts.count):
+            bend(self.belts, self.bodies, int(belt))
         self.refresh()
 
 
@@ -237,12 +251,14 @@ class _Body:
     joint: int
     geom: int
     wheel: int
-    shape: tuple[float, float, float, float]
+    shape: tuple[float, float, float, float, float]
     reach: float
     width: float
     lugs: float
     triangles: np.ndarray
     name: str
+    organ: int = -1
+    belt: Track | None = None
 
 
 def _assemble(
@@ -255,7 +271,11 @@ def _assemble(
     soils: tuple[Soil, ...],
 ) -> SoilWorld:
     options = scenario.interaction.soil
-    found = [*_wheels(robot, model, wheel_shape), *_other_bodies(robot, model)]
+    found = [
+        *_wheels(robot, model, wheel_shape),
+        *_tracks(robot, model),
+        *_other_bodies(robot, model),
+    ]
     laws = make_laws(len(found), len(soils))
     if scenario.interaction.wheel is not None:
         weight = float(model.body_subtreemass[0]) * scenario.gravity
@@ -270,15 +290,24 @@ def _assemble(
     f = np.zeros
     bodies = Bodies(
         kind=np.array([b.kind for b in found], dtype=np.int64),
-        shape=np.array([b.shape for b in found], dtype=float).reshape(n, 4),
+        shape=np.array([b.shape for b in found], dtype=float).reshape(n, 5),
         reach=np.array([b.reach for b in found], dtype=float),
         triangles=np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
         triangle=triangles,
-        centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)), twist=f((n, 6)),
+        centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)), twist=f((n, 7)),
     )  # fmt: skip
     room = max([FEWEST_ROOM, *(int((2 * b.reach / grid.spacing + 3) ** 2) for b in found)])
     patch = make_patch(n, room)
-    chains = [_chain(model, b.body) for b in found]
+    belts = make_belts(n)
+    belt_dof = np.full(n, -1, dtype=np.int64)
+    for b, body in enumerate(found):
+        if body.belt is not None:
+            belt_dof[b] = _belt_dof(robot, model, body)
+            lay_belt(belts, b, body.belt)
+    chains = [
+        sorted([*_chain(model, b.body), *([int(d)] if d >= 0 else [])])
+        for b, d in zip(found, belt_dof, strict=True)
+    ]
     k = max([1, *(len(c) for c in chains)])
     chain = np.zeros((n, k), dtype=np.int64)
     address = np.full((n, k, k), -1, dtype=np.int64)
@@ -298,7 +327,9 @@ def _assemble(
         root=np.array([model.body_rootid[b.body] for b in found], dtype=np.int64),
         reach=bodies.reach, chain=chain,
         chain_count=np.array([len(c) for c in chains], dtype=np.int64),
-        address=address, jacobian=f((n, 6, k)),
+        address=address, jacobian=f((n, 7, k)),
+        organ=np.array([b.organ for b in found], dtype=np.int64), belt=belt_dof,
+        belt_radius=np.array([b.belt.pitch_radius if b.belt else 0.0 for b in found]),
         centre=bodies.centre, axis=bodies.axis, rotation=bodies.rotation, twist=bodies.twist,
         force=patch.force, stiff=patch.stiff, total=patch.total, field=patch.field,
         field_count=patch.field_count,
@@ -313,7 +344,7 @@ def _assemble(
         evaluations=f(1, np.int64), answer=f(1, np.int64),
     )  # fmt: skip
     names = tuple(b.name for b in found)
-    world = SoilWorld(name, grid, soils, bodies, numbers, patch, loop, names, laws)
+    world = SoilWorld(name, grid, soils, bodies, numbers, patch, loop, names, laws, belts)
     world.refresh()
     return world
 
@@ -324,8 +355,9 @@ def no_soil(nv: int) -> SoilLoop:
     return SoilLoop(
         body=f(0, i), joint=f(0, i), geom=f(0, i), wheel=f(0, i), root=f(0, i), reach=f(0),
         chain=f((0, 1), i),
-        chain_count=f(0, i), address=f((0, 1, 1), i), jacobian=f((0, 6, 1)), centre=f((0, 3)),
-        axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 6)), force=f((0, 6)),
+        chain_count=f(0, i), address=f((0, 1, 1), i), jacobian=f((0, 7, 1)), organ=f(0, i),
+        belt=f(0, i), belt_radius=f(0), centre=f((0, 3)),
+        axis=f((0, 3)), rotation=f((0, 9)), twist=f((0, 7)), force=f((0, 7)),
         stiff=f((0, STIFF_COLUMNS)),
         total=f((0, TOTAL_COLUMNS)), field=f((0, 0, 7)), field_count=f(0, i), generalised=f(nv),
         sums=f((0, SUM_COLUMNS)), bins=f((0, STRESS_BINS, 3)), bin_count=f(1, i),
@@ -490,7 +522,7 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[_Bod
     out = []
     for k, (name, w) in enumerate(robot.wheels.items()):
         kind = shape or w.shape
-        radius = w.radius + w.lug_height
+        radius = w.radius + w.lug_height + abs(w.taper) * w.width / 2
         half, rounding, crown = w.width / 2, w.fillet, w.crown or 0.0
         if kind == "torus":
             rounding, half = w.width / 2, w.width / 2
@@ -505,7 +537,7 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[_Bod
                 model.joint(w.joint).id,
                 -1,
                 k,
-                (radius, half, rounding, crown),
+                (radius, half, rounding, crown, w.taper),
                 math.hypot(radius, half),
                 2 * half,
                 w.lug_height,
@@ -518,6 +550,7 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[_Bod
 
 def _other_bodies(robot: Robot, model: mujoco.MjModel) -> list[_Body]:
     wheels = {model.body(w.body).id for w in robot.wheels.values()}
+    feet = {model.body(f.body).id: k for k, f in enumerate(robot.feet.values())}
     out = []
     for g in range(model.ngeom):
         body = int(model.geom_bodyid[g])
@@ -529,11 +562,66 @@ def _other_bodies(robot: Robot, model: mujoco.MjModel) -> list[_Body]:
         vertices, faces, width = _geom_mesh(model, g, name)
         corners = vertices[faces].reshape(-1, 9)
         reach = float(np.linalg.norm(vertices, axis=1).max())
-        shape = (reach, width / 2, 0.0, 0.0)
+        shape = (reach, width / 2, 0.0, 0.0, 0.0)
         out.append(
-            _Body(MESH, body, -1, g, -1, shape, reach, width, 0.0, corners, f"geom '{name}'")
+            _Body(
+                MESH,
+                body,
+                -1,
+                g,
+                -1,
+                shape,
+                reach,
+                width,
+                0.0,
+                corners,
+                f"geom '{name}'",
+                feet.get(body, -1),
+            )  # fmt: skip
         )
     return out
+
+
+def _tracks(robot: Robot, model: mujoco.MjModel) -> list[_Body]:
+    out = []
+    for k, (name, track) in enumerate(robot.tracks.items()):
+        corners = belt_triangles(track)
+        reach = float(np.linalg.norm(corners.reshape(-1, 3), axis=1).max())
+        shape = (reach, track.width / 2, 0.0, 0.0, 0.0)
+        body = model.body(track.body).id
+        out.append(
+            _Body(
+                BELT,
+                body,
+                -1,
+                -1,
+                -1,
+                shape,
+                reach,
+                track.width,
+                0.0,
+                corners,
+                f"track {name}",
+                len(robot.feet) + k,
+                track,
+            )  # fmt: skip
+        )
+    return out
+
+
+def _belt_dof(robot: Robot, model: mujoco.MjModel, body: _Body) -> int:
+    """The sprocket's degree of freedom, which must belong to a body on the track's frame."""
+    assert body.belt is not None
+    joint = model.joint(body.belt.joint).id
+    above = int(model.jnt_bodyid[joint])
+    while above > 0 and above != body.body:
+        above = int(model.body_parentid[above])
+    if above != body.body:
+        raise InputError(
+            f"{robot.name}: {body.name}: the sprocket's joint '{body.belt.joint}' must be on the "
+            f"track's body '{body.belt.body}' or on a body that it carries"
+        )
+    return int(model.jnt_dofadr[joint])
 
 
 def _geom_mesh(model: mujoco.MjModel, g: int, name: str) -> tuple[np.ndarray, np.ndarray, float]:

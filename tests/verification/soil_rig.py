@@ -30,6 +30,7 @@ from marsyard.interaction.soil_contact.arrays import (
     Soils,
     make_patch,
 )
+from marsyard.interaction.soil_contact.belt import make_belts
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
 from marsyard.interaction.wheel_models.on_terrain import make_laws
 
@@ -127,11 +128,11 @@ class Rig:
                 reach.append(r)
         self.bodies = Bodies(
             kind=np.array([WHEEL if isinstance(x, Shape) else MESH for x in bodies], dtype=np.int64),
-            shape=np.array(shape, dtype=float).reshape(b, 4), reach=np.array(reach, dtype=float),
+            shape=np.pad(np.array(shape, dtype=float).reshape(b, 4), ((0, 0), (0, 1))), reach=np.array(reach, dtype=float),
             triangles=np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
             triangle=np.concatenate([np.zeros((0, 9)), *meshes]),
             centre=np.zeros((b, 3)), axis=np.tile([0.0, 1.0, 0.0], (b, 1)),
-            rotation=np.tile(np.eye(3).ravel(), (b, 1)), twist=np.zeros((b, 6)),
+            rotation=np.tile(np.eye(3).ravel(), (b, 1)), twist=np.zeros((b, 7)),
         )  # fmt: skip
         for k, body in enumerate(bodies):
             if not isinstance(body, Shape):
@@ -145,11 +146,12 @@ class Rig:
             self.soils = self.soils._replace(**columns.arrays(b))
         self.patch = make_patch(b, room)
         self.laws = make_laws(b, len(soils))
+        self.belts = make_belts(b)
         self.exponent = exponent
 
     def place(self, b, centre, velocity=(0, 0, 0), spin=(0, 0, 0), axis=None, rotation=None):
         self.bodies.centre[b] = centre
-        self.bodies.twist[b] = [*velocity, *spin]
+        self.bodies.twist[b] = [*velocity, *spin, 0.0]
         if axis is not None:
             self.bodies.axis[b] = axis
         if rotation is not None:
@@ -171,12 +173,13 @@ class Rig:
                 self.patch,
                 self.options(**options),
                 self.laws,
+                self.belts,
             )
             if status != NEEDS_TILES:
                 break
             self.grid.fill_requests()
         assert status == OK
-        return self.patch.force.copy()
+        return self.patch.force[:, :6].copy()
 
     def flow(self, most=ALL, **options) -> int:
         return soil_flow(

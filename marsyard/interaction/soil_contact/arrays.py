@@ -14,8 +14,8 @@ from marsyard.interaction.soil_columns.arrays import GRANULAR_COLUMNS, LAW_COLUM
 
 Array = np.ndarray
 
-# kinds of body: a wheel or a mesh on the nodes, a wheel by one of the wheel models
-WHEEL, MESH, MODEL = 0, 1, 2
+# kinds of body: a wheel or a mesh on the nodes, a wheel by one of the wheel models, a track
+WHEEL, MESH, MODEL, BELT = 0, 1, 2, 3
 # columns of Soils.table
 EXPONENT, COHESION, TAN_PHI, K_ALONG, K_ACROSS, UNLOADING, DAMPING, TAN_REPOSE = range(8)
 SOIL_COLUMNS = 8
@@ -48,11 +48,12 @@ BLOCK_COLUMNS = 42
 # columns of Patch.field, the stresses as last recorded
 F_X, F_Y, F_Z, F_PRESSURE, F_ALONG, F_ACROSS, F_AREA = range(7)
 FIELD_COLUMNS = 7
-# columns of Patch.force, the law's answer for each body
-FORCE_COLUMNS = 6
+# columns of Patch.force, the law's answer for each body; the last one turns the belt of a track
+FORCE_COLUMNS = 7
 # columns of Patch.stiff: xx, xy, xz, yy, yz, zz of the centre; for wheels coupling x, y, z with
-# spin, spin; for other bodies from 10 on: coupling with rotation (9, by rows), rotation (6)
-STIFF_COLUMNS = 25
+# spin, spin; for other bodies from 10 on: coupling with rotation (9, by rows), rotation (6); for
+# tracks 6 to 9 are for the belt's speed, and its coupling with rotation is at the end (3)
+STIFF_COLUMNS = 28
 # columns of Patch.total, what a step adds up for each body
 (
     T_AREA, T_COMPACTION, T_BULLDOZING, T_PRESSURE, T_SHEAR, T_PLASTIC_WORK, T_SHEAR_WORK, T_NODES,
@@ -80,14 +81,16 @@ class Bodies(NamedTuple):
     """Shapes and poses of the bodies that may touch soil."""
 
     kind: Array  # int64[b]
-    shape: Array  # float64[b, 4], wheels: radius, half width, edge rounding, crown radius [m]
+    # float64[b, 5], wheels: largest radius, half width, edge rounding, crown radius [m], taper
+    shape: Array
     reach: Array  # float64[b], radius of a ball about the centre that holds the body [m]
     triangles: Array  # int64[b, 2], first and last triangle of a mesh
     triangle: Array  # float64[t, 9], corners in the body's frame [m]
     centre: Array  # float64[b, 3], in the world [m]
-    axis: Array  # float64[b, 3], axle of a wheel, unit
+    axis: Array  # float64[b, 3], axle of a wheel, left of a track, unit
     rotation: Array  # float64[b, 9], body's frame in the world, by rows
-    twist: Array  # float64[b, 6], velocity of the centre [m/s], angular velocity [rad/s]
+    # float64[b, 7], velocity of the centre [m/s], angular velocity [rad/s], speed of a belt [m/s]
+    twist: Array
 
 
 class Patch(NamedTuple):

@@ -73,6 +73,7 @@ from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER, wake_around
 from marsyard.interaction.soil_columns.triaxial import compact, triaxial_loading
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
+    BELT,
     CARRIED,
     COHESION,
     CX,
@@ -141,6 +142,7 @@ from marsyard.interaction.soil_contact.arrays import (
     WHEEL,
     Z,
 )
+from marsyard.interaction.soil_contact.belt import add_load, give_way
 from marsyard.interaction.soil_contact.footprint import mesh_footprint, wheel_footprint
 from marsyard.interaction.soil_contact.powers import decay, power
 from marsyard.jit import VECTOR, inlined, kernel
@@ -151,12 +153,12 @@ _LAST = 2**62
 
 
 @kernel
-def body_contact(grid, soils, bodies, patch, options, b):
+def body_contact(grid, soils, bodies, patch, options, belts, b):
     """Forces on body b; soil state and contact state are brought up to date. Returns a status."""
     c = bodies.centre[b]
     if bodies.kind[b] == WHEEL:
         s = bodies.shape[b]
-        found = wheel_footprint(grid, patch, s[0], s[1], s[2], s[3], c, bodies.axis[b])
+        found = wheel_footprint(grid, patch, s[0], s[1], s[2], s[3], s[4], c, bodies.axis[b])
     else:
         found = mesh_footprint(
             grid, patch, b, bodies.triangle, bodies.triangles[b, 0], bodies.triangles[b, 1],
@@ -167,7 +169,9 @@ def body_contact(grid, soils, bodies, patch, options, b):
     if not same_nodes(patch, b, found) and not match(grid, patch, b):
         return TOO_MANY_NODES
     patch.touched[b] = found
-    stresses(grid, soils, bodies, patch, options, b)
+    stresses(grid, soils, bodies, patch, options, belts, b)
+    if bodies.kind[b] == BELT and belts.count[b] > 0:
+        give_way(belts, bodies, b)
     return OK
 
 
@@ -249,10 +253,11 @@ def _carry(patch, old, new, b, i, n):
 
 
 @kernel
-def stresses(grid, soils, bodies, patch, options, b):
+def stresses(grid, soils, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
     cell = grid.spacing[0] * grid.spacing[0]
     is_wheel = bodies.kind[b] == WHEEL
+    is_belt = bodies.kind[b] == BELT
     axis = bodies.axis[b]
     twist = bodies.twist[b]
     state = patch.state[patch.side[b], b]
@@ -274,7 +279,8 @@ def stresses(grid, soils, bodies, patch, options, b):
             plan += cell * patch.block[k, WEIGHT + lane]
     per_length = 0.0
     if plan > 0.0:
-        length = plan / (2.0 * bodies.shape[b, 1]) if is_wheel else math.sqrt(plan)
+        strip = is_wheel or is_belt
+        length = plan / (2.0 * bodies.shape[b, 1]) if strip else math.sqrt(plan)
         per_length = options.h / length
     for k in range(patch.blocks[0]):
         count = patch.block_count[k]
@@ -293,14 +299,16 @@ def stresses(grid, soils, bodies, patch, options, b):
             triaxial_loading(w, padded, soils.column[b, soil], soils.curve[soil])
         else:
             first_loading(w, padded, soils.modulus[b, soil], q[EXPONENT])
-        press(w, padded, q, twist, axis, is_wheel, options.h, options.implicit, cell,
+        press(w, padded, q, twist, axis, is_wheel or is_belt, options.h, options.implicit, cell,
               soils.layer[b, soil] * per_length)  # fmt: skip
         if options.columns:
             compact(grid, patch.block_node[k], w, count, soils.column[b, soil], soils.curve[soil],
                     cell)  # fmt: skip
-        add_up(w, padded, axis, force, stiff, total)
+        add_up(w, padded, axis, is_belt, force, stiff, total)
         if not is_wheel:
-            add_rotation(w, count, stiff)
+            add_rotation(w, count, is_belt, stiff)
+        if is_belt and belts.count[b] > 0:
+            add_load(belts, b, w, count, bodies.rotation[b], options.implicit)
         if options.survey:
             survey(grid, patch, b, k, q[EXPONENT], axis)
         write_back(grid, patch.block_node[k], patch.block_at[k], w, count, state, options)
@@ -325,15 +333,16 @@ def first_loading(w, count, k, n):
 
 
 @kernel(fastmath=VECTOR)
-def press(w, count, q, twist, axis, is_wheel, h, ahead, cell, layer):
+def press(w, count, q, twist, axis, has_axis, h, ahead, cell, layer):
     """Stresses, forces and their derivatives, and what becomes of the soil, in a block."""
     V0, V1, V2, W0, W1, W2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    belt = twist[6]
     cohesion, tan_phi, k_u, damping = q[COHESION], q[TAN_PHI], q[UNLOADING], q[DAMPING]
     per_along, per_across = h / q[K_ALONG], h / q[K_ACROSS]
     per_k_u = 1.0 / k_u
     # across: the axle's (or the world's y) direction in the tangent plane; along: heading
     ax, ay, az = 0.0, 1.0, 0.0
-    if is_wheel:
+    if has_axis:
         ax, ay, az = axis[0], axis[1], axis[2]
     for k in range(count):
         nx, ny, nz = w[NX + k], w[NY + k], w[NZ + k]
@@ -356,7 +365,7 @@ def press(w, count, q, twist, axis, is_wheel, h, ahead, cell, layer):
         f = 1.0 / math.sqrt(cx * cx + cy * cy + cz * cz)
         cx, cy, cz = f * cx, f * cy, f * cz
         tx, ty, tz = cy * nz - cz * ny, cz * nx - cx * nz, cx * ny - cy * nx
-        along = vx * tx + vy * ty + vz * tz
+        along = vx * tx + vy * ty + vz * tz - belt
         across = vx * cx + vy * cy + vz * cz
         speed = math.sqrt(along * along + across * across)
 
@@ -429,9 +438,14 @@ def press(w, count, q, twist, axis, is_wheel, h, ahead, cell, layer):
 
 
 @kernel(fastmath=VECTOR)
-def add_up(w, count, axis, force, stiff, total):
+def add_up(w, count, axis, is_belt, force, stiff, total):
     """Add a block to the body's force, its derivative and the totals."""
     ax, ay, az = axis[0], axis[1], axis[2]
+    turning = 0.0
+    # speed of the surface along t for a unit speed of the belt
+    fixed = -1.0 if is_belt else 0.0
+    if is_belt:
+        ax, ay, az = 0.0, 0.0, 0.0
     Fx = Fy = Fz = Mx = My = Mz = area = plastic = shear = volume = 0.0
     for k in range(count):
         px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
@@ -439,6 +453,7 @@ def add_up(w, count, axis, force, stiff, total):
         fx = fn * w[NX + k] + ft * w[TX + k] + fc * w[CX + k]
         fy = fn * w[NY + k] + ft * w[TY + k] + fc * w[CY + k]
         fz = fn * w[NZ + k] + ft * w[TZ + k] + fc * w[CZ + k]
+        turning += fixed * ft
         Fx += fx
         Fy += fy
         Fz += fz
@@ -455,6 +470,7 @@ def add_up(w, count, axis, force, stiff, total):
     force[3] += Mx
     force[4] += My
     force[5] += Mz
+    force[6] += turning
     total[T_AREA] += area
     total[T_PLASTIC_WORK] += plastic
     total[T_SHEAR_WORK] += shear
@@ -474,6 +490,7 @@ def add_up(w, count, axis, force, stiff, total):
         Bzz += rn * nz * nz + rt * tz * tz + rc * cz * cz
         # speed of the surface along t for a unit spin about the axle; zero for other bodies
         arm = (ay * pz - az * py) * tx + (az * px - ax * pz) * ty + (ax * py - ay * px) * tz
+        arm += fixed
         rt *= arm
         Bxs += rt * tx
         Bys += rt * ty
@@ -492,9 +509,9 @@ def add_up(w, count, axis, force, stiff, total):
 
 
 @kernel
-def add_rotation(w, count, stiff):
+def add_rotation(w, count, is_belt, stiff):
     """Add c d eᵀ and c e eᵀ, e = r × d for d = n, t, c, to the parts of B that belong to rotation,
-    for bodies that are no wheels."""
+    for bodies that are no wheels; for belts −c e of d = t, too."""
     for k in range(count):
         px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
         for d in range(3):
@@ -519,6 +536,10 @@ def add_rotation(w, count, stiff):
             stiff[22] += c * ey * ey
             stiff[23] += c * ey * ez
             stiff[24] += c * ez * ez
+            if is_belt and d == 1:
+                stiff[25] -= c * ex
+                stiff[26] -= c * ey
+                stiff[27] -= c * ez
 
 
 @inlined

@@ -7,8 +7,9 @@ a surface of revolution about its axle a with radius R(y) at lateral place y:
     cylinder  R(y) = r                                    |y| ≤ w/2
     rounded   R(y) = r − ρ + √(ρ² − (|y| − w/2 + ρ)²)      where |y| > w/2 − ρ
     crowned   R(y) = r − R_c + √(R_c² − y²)
+    conical   R(y) = r − |c| w/2 + c y                     r at the larger end
 
-(both together are allowed). A line p + t e_z enters the cylinder of radius R at
+(all together are allowed). A line p + t e_z enters the cylinder of radius R at
 
     (1 − a_z²) t² − 2 a_z u t + |p|² − u² − R² = 0,   u = a·p,   lower root,
 
@@ -73,10 +74,10 @@ STEEPEST = 0.05
 
 
 @inlined
-def tread(radius, half, rounding, crown, y):
+def tread(radius, half, rounding, crown, taper, y):
     """Radius of the tread at lateral place y, and its slope dR/dy."""
-    R = radius
-    slope = 0.0
+    R = radius + taper * y - abs(taper) * half
+    slope = taper
     if crown > 0.0:
         root = math.sqrt(max(crown * crown - y * y, 1e-12))
         R += root - crown
@@ -91,7 +92,7 @@ def tread(radius, half, rounding, crown, y):
 
 
 @inlined
-def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
+def wheel_underside(radius, half, rounding, crown, taper, ax, ay, az, px, py):
     """Where the vertical line through (px, py), from the wheel's centre, enters the wheel.
 
     Returns whether it does, the height t over the centre, the lateral place y, the tread's radius
@@ -105,9 +106,9 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
     if abs(u) > half + ROUNDING + radius * abs(az):
         return False, t, y, R, slope, 0.0
     square = px * px + py * py - u * u
-    profiled = rounding > 0.0 or crown > 0.0
+    profiled = rounding > 0.0 or crown > 0.0 or taper != 0.0
     if profiled and abs(az) < 1e-9:
-        R, slope = tread(radius, half, rounding, crown, min(max(u, -half), half))
+        R, slope = tread(radius, half, rounding, crown, taper, min(max(u, -half), half))
     if 1.0 - az * az < 1e-9:
         # an axle that points up: entered through a flat side, or not at all
         if square > R * R:
@@ -128,7 +129,7 @@ def wheel_underside(radius, half, rounding, crown, ax, ay, az, px, py):
             # from below onto the tread inside it, a convex function of t
             for k in range(30):
                 y = u + az * t
-                R, slope = tread(radius, half, rounding, crown, min(max(y, -half), half))
+                R, slope = tread(radius, half, rounding, crown, taper, min(max(y, -half), half))
                 if abs(y) > half:
                     slope = 0.0
                 rho = math.sqrt(max(square + u * u + t * t - y * y, 1e-18))
@@ -181,7 +182,7 @@ def clearance(grid, bodies, patch, node):
         s = bodies.shape[b]
         a = bodies.axis[b]
         hit, t, _, _, _, _ = wheel_underside(
-            s[0], s[1], s[2], s[3], a[0], a[1], a[2], px, py
+            s[0], s[1], s[2], s[3], s[4], a[0], a[1], a[2], px, py
         )  # fmt: skip
         if hit:
             free = min(free, bodies.centre[b, 2] + t - surface)
@@ -200,7 +201,7 @@ def new_block(patch, n, lanes, soil):
 
 
 @kernel
-def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
+def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a):
     """Nodes whose surface lies above the wheel's lower side. Returns their number or −status."""
     ds = grid.spacing[0]
     cx, cy, cz = c[0], c[1], c[2]
@@ -301,8 +302,8 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
     for k in range(n + 1):
         w = patch.block[k]
         count = patch.block_count[k]
-        if rounding > 0.0 or crown > 0.0 or flat * flat < 1e-9:
-            undersides(w, count, radius, half, rounding, crown, ax, ay, az)
+        if rounding > 0.0 or crown > 0.0 or taper != 0.0 or flat * flat < 1e-9:
+            undersides(w, count, radius, half, rounding, crown, taper, ax, ay, az)
         else:
             cylinder_undersides(w, count, radius, half, ax, ay, az)
         if normals(w, count, half, D, ax, ay, az) < count:
@@ -315,11 +316,11 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, c, a):
 
 
 @kernel
-def undersides(w, count, radius, half, rounding, crown, ax, ay, az):
+def undersides(w, count, radius, half, rounding, crown, taper, ax, ay, az):
     """The wheel's lower side above the nodes of a block, any wheel, one by one."""
     for k in range(count):
         hit, t, y, R, slope, side = wheel_underside(
-            radius, half, rounding, crown, ax, ay, az, w[PX + k], w[PY + k]
+            radius, half, rounding, crown, taper, ax, ay, az, w[PX + k], w[PY + k]
         )
         w[PZ + k] = t
         w[LATERAL + k] = y

@@ -14,7 +14,7 @@ from marsyard.jit import kernel
 
 
 @kernel
-def soil_forces(grid, soils, bodies, patch, options, laws):
+def soil_forces(grid, soils, bodies, patch, options, laws, belts):
     """Forces of the soil on all bodies, at their present poses. Returns a status.
 
     Wheels with a wheel model get its forces, all other bodies those of the nodes under them. When
@@ -30,7 +30,7 @@ def soil_forces(grid, soils, bodies, patch, options, laws):
         if bodies.kind[b] == MODEL:
             wheel_contact(grid, bodies, patch, options, laws, b)
             continue
-        status = body_contact(grid, soils, bodies, patch, options, b)
+        status = body_contact(grid, soils, bodies, patch, options, belts, b)
         if status != OK:
             return status
     return OK
