@@ -127,8 +127,9 @@ class Rig:
                 shape.append([r, r, 0.0, 0.0])
                 reach.append(r)
         self.bodies = Bodies(
-            kind=np.array([WHEEL if isinstance(x, Shape) else MESH for x in bodies], dtype=np.int64),
-            shape=np.pad(np.array(shape, dtype=float).reshape(b, 4), ((0, 0), (0, 1))), reach=np.array(reach, dtype=float),
+            kind=np.array([WHEEL if isinstance(x, Shape) else MESH for x in bodies], np.int64),
+            shape=np.pad(np.array(shape, dtype=float).reshape(b, 4), ((0, 0), (0, 1))),
+            reach=np.array(reach, dtype=float),
             triangles=np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
             triangle=np.concatenate([np.zeros((0, 9)), *meshes]),
             centre=np.zeros((b, 3)), axis=np.tile([0.0, 1.0, 0.0], (b, 1)),
