@@ -24,8 +24,8 @@ Damped Gauss-Newton: with r the remainders of both and J = ∂r/∂q
     (JᵀJ + λ I) Δq = −Jᵀ r,   λ = 1e-12,   |Δq| ≤ 0.3
 
 where joints at the end of their range that would leave it are left out and the rest is solved
-again. The search ends with a step below 1e-8. A target that is missed by more than 10 µm is an error
-that says by which leg, where and by how much.
+again. The search ends with a step below 1e-8. A target that is missed by more than 10 µm is an
+error that says by which leg, where and by how much.
 
 Wheels on legs. A wheel's joint turns against the link that carries it. For the wheel to turn by ρ
 over the ground while that link pitches by π (about the base's y, with the base's own lean), the

@@ -2,14 +2,15 @@
 
 A cycle of T [s] has as many phases as there are axles, from the front to the rear. In its phase an
 axle moves forwards by the stride λ [m]; its wheels roll along, while all other wheels are braked
-and hold the ground. So the wheels that stand, which hold better than wheels that roll, push one axle at a time. With the way of axle i
+and hold the ground: wheels that stand, and hold better than wheels that roll, push one axle
+at a time. With the way of axle i
 
     X_i(t) = λ σ((t − t_i)/(T/n)),   σ(s) = 10 s³ − 15 s⁴ + 6 s⁵,   t_i = i T/n              [m]
 
 the base goes by b = X_k if axle k is fast on it, else by the mean of all X_i; the axle stands
-before its place in the frame by u_i = X_i − b, which legs or slides have to reach; wheels turn over the
-ground by X_i/r, r the radius they roll on. After a cycle all u_i are zero again and the base is λ
-further.
+before its place in the frame by u_i = X_i − b, which legs or slides have to reach; wheels turn
+over the ground by X_i/r, r the radius they roll on. After a cycle all u_i are zero again and the
+base is λ further.
 
 Source: G. Andrade, F. Ben Amar, P. Bidaud, R. Chatila: Modeling wheel-sand interaction for
 optimization of a rolling-peristaltic motion of a Marsokhod robot. IEEE/RSJ Int. Conf. on

@@ -38,3 +38,10 @@ def test_every_public_name_loads_and_has_a_docstring():
     for name in control.__all__:
         assert getattr(control, name).__doc__, name
     assert sorted(control.__all__) == list(control.__all__)
+
+
+def test_the_page_about_gaits_runs(capsys):
+    names = run("gaits.md", 2)
+    assert "least margin" in capsys.readouterr().out
+    # the carriage has risen and sunk with the lift
+    assert abs(names["sim"].time - 2.0) < 1e-9
