@@ -139,6 +139,8 @@ def _numbers(part: str, numbers: dict[str, Any]) -> None:
 
 def _wheel(w: dict[str, Any]) -> str:
     parts = [w["shape"], f"radius {w['radius']} m", f"width {w['width']} m"]
+    if w.get("taper"):
+        parts.append(f"taper {w['taper']}")
     if w.get("fillet"):
         parts.append(f"fillet {w['fillet']} m")
     if w.get("crown"):

@@ -150,6 +150,10 @@ _KINDS = {
 }  # fmt: skip
 
 
+#: those of them that are modes of a gait
+_MODES = ("walking", "peristaltic", "rolling")
+
+
 def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     first = _of_its_form(error.errors())
     location = [str(p) for p in first["loc"]]
@@ -169,7 +173,7 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
         valid = _fields_at(model, location[:-1])
         parent = ".".join(location[:-1]) or "the file"
         if tag and location[-1] in valid:
-            return f"{where}: does not belong to a {tag}"
+            return f"{where}: does not belong to a {tag}{' mode' if tag in _MODES else ''}"
         return f"{where}: unknown key '{location[-1]}' in {parent}; {suggest(location[-1], valid)}"
     if kind == "missing" and location[-1].isdigit():
         return f"{'.'.join(location[:-1])}: has too few values"
@@ -180,6 +184,9 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
         return f"{where}: '{value}' is not allowed; {suggest(str(value), valid)}"
     if kind.startswith("union_tag"):
         allowed = _quoted(str(context.get("expected_tags", "plane, sphere, box, mesh")))
+        if context.get("discriminator") == "'mode'":
+            given = str(context.get("tag", ""))
+            return f"{where}.mode: '{given}' is not allowed; {suggest(given, allowed)}"
         return f"{where}.kind: unknown or missing kind; valid: {', '.join(allowed)}"
     if kind in ("bool_parsing", "bool_type"):
         return f"{where}: '{value}' is not allowed; valid: true, false."
