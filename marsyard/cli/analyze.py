@@ -1,4 +1,4 @@
-"""`marsyard analyze …`: what can be said about a rover without simulating it."""
+"""`marsyard analyze …`: what can be said without a simulation, of a rover or of a finished run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from marsyard.cli.analyze_energy import energy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 analyze = typer.Typer(
     help="Analyses that need no simulation.", no_args_is_help=True, rich_markup_mode=None
 )
+analyze.command("energy")(energy)
 
 
 @analyze.command("mobility")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from marsyard.results._sheet import FigureFile
     from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
     from marsyard.results.dataset import Line, lines, names, open_results, save, series
+    from marsyard.results.energy import EnergyAccount, MotorEnergy, energy_account
     from marsyard.results.ground_file import Ground, ground_of, load_ground, save_ground
     from marsyard.results.ground_section import draw_section
     from marsyard.results.ground_stress import draw_stress
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CheckResult": "checks",
+    "EnergyAccount": "energy",
     "FigureFile": "_sheet",
     "Ground": "ground_file",
     "GroundMesh": "replay",
     "Impact": "checks",
     "Line": "dataset",
     "Movie": "movie",
+    "MotorEnergy": "energy",
     "Replay": "replay",
     "Scene": "replay",
     "Shot": "movie",
@@ -53,6 +56,7 @@ _HOME = {
     "draw_soils": "soil_figures",
     "draw_stress": "ground_stress",
     "draw_track": "plots",
+    "energy_account": "energy",
     "evaluate": "checks",
     "evaluate_all": "checks",
     "ground_meshes": "replay",
@@ -78,12 +82,14 @@ _HOME = {
 
 __all__ = [
     "CheckResult",
+    "EnergyAccount",
     "FigureFile",
     "Ground",
     "GroundMesh",
     "Impact",
     "Line",
     "Movie",
+    "MotorEnergy",
     "Replay",
     "Scene",
     "Shot",
@@ -97,6 +103,7 @@ __all__ = [
     "draw_soils",
     "draw_stress",
     "draw_track",
+    "energy_account",
     "evaluate",
     "evaluate_all",
     "ground_meshes",

@@ -29,6 +29,7 @@ from marsyard.results._sheet import (
     wrap,
 )
 from marsyard.results.dataset import DERIVED, REDUCTIONS, Line, lines, series
+from marsyard.results.energy_figures import account_of, save_energy_figures
 from marsyard.scenario.report_schema import Figure, GroundFigures
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def save_figures(
     ground: Ground | None = None,
     ground_figures: GroundFigures | None = None,
 ) -> list[FigureFile]:
-    """Draw the figures (the default ones where there are none) and the track as PNG files.
+    """Draw the figures (the default ones where there are none), the track and, of a robot that
+    moves itself, its energy as PNG files.
 
     What a figure asks for and the data set does not have is left out, with a warning.
 
@@ -90,6 +92,9 @@ def save_figures(
         path = folder / f"{len(saved) + 1:02d}-track.png"
         caption = "Path of the base and the wheels' contact points, from above and from the side."
         saved.append(FigureFile("Track", caption, save_png(draw_track(ds), path, dpi)))
+    account = account_of(ds)
+    if account is not None:
+        saved += save_energy_figures(ds, account, folder, len(saved) + 1, dpi, motors=False)
     if ground is not None:
         from marsyard.results.ground_figures import draw_all
 

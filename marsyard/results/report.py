@@ -20,6 +20,7 @@ import xarray as xr
 from marsyard.results._files import replacing
 from marsyard.results._page import STYLE, escape, number, pairs, quantity, tiles, vector
 from marsyard.results.checks import CheckResult
+from marsyard.results.energy_figures import energy_section
 from marsyard.results.soil_report import soil_section
 from marsyard.scenario.schema import Part, Scenario, SpeedLaw
 
@@ -59,6 +60,7 @@ def write_report(
     sections = [
         _head(title, ds, scenario, checks, info),
         section("Checks", checks_section(checks)),
+        section("Power and energy", energy_section(ds)),
         section("Soil", soil_section(ds, scenario, ground)),
         section("What was run", parameters_section(scenario, info)),
         section("Figures", figures_section(figures)),

@@ -26,6 +26,7 @@ from marsyard.control.command import STATES
 from marsyard.interaction.soil_contact import arrays as scm
 from marsyard.simulation import soil as soil_loop
 from marsyard.simulation.commands import motors_of
+from marsyard.simulation.energy_constants import add_energy_constants
 from marsyard.simulation.gait import add_gait
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     if s.world.soil is not None:
         ds = _add_soil(s, ds)
     ds = _add_motors(s, ds)
+    ds = add_energy_constants(s, ds)
     if s.drive is not None and s.drive.log:
         ds = _add_drive(s, ds)
     if s.gait is not None and s.gait.log:

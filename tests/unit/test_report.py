@@ -103,7 +103,7 @@ def test_stands_alone(ds, tmp_path):
     assert reader.references and all(r.startswith("data:") for r in reader.references)
     assert "script" not in reader.tags and "iframe" not in reader.tags
     assert not re.search(r"url\(|@import", text)
-    assert reader.tags.count("img") == 2
+    assert reader.tags.count("img") == 3
     assert not list(tmp_path.glob(".*"))
 
 

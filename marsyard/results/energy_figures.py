@@ -1,0 +1,305 @@
+"""How the energy of a run is shown: two figures, a section of the report, tables and a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from marsyard.results._files import replacing
+from marsyard.results._page import escape, number, pairs, quantity
+from marsyard.results._sheet import FONT, FigureFile, legend, plain, save_png, sheet, slug
+from marsyard.results.energy import CAUSES, EnergyAccount, MotorEnergy, causes_of, powers_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+    from rich.table import Table
+
+_INK = "#222222"
+ROLE_COLOURS = {
+    "drives": "#2b5fc0", "steering": "#2f8f4e", "legs": "#d55e00", "frame": "#8e5bb5",
+    "passive": "#6b6b6b", "other": "#b8860b", "motors": "#2b5fc0",
+}  # fmt: skip
+_CAUSE_COLOURS = {
+    "kinetic": "#2f8f4e", "lifting": "#2b5fc0", "springs": "#4aa3b5", "compaction": "#d55e00",
+    "shear": "#b8860b", "soil_rest": "#c9a77c", "damping": "#c2568a", "rest": "#8e5bb5",
+}  # fmt: skip
+#: parts of a motor's energy: field, name, colour
+_PARTS = (
+    ("spent", "mechanical, spent", "#2b5fc0"),
+    ("copper", "lost in copper", "#d55e00"),
+    ("gear", "lost in gear", "#b8860b"),
+)
+
+
+# --- figures
+
+
+def save_energy_figures(
+    ds: xr.Dataset,
+    account: EnergyAccount,
+    folder: str | Path,
+    first: int = 1,
+    dpi: int = 130,
+    motors: bool = True,
+) -> list[FigureFile]:
+    """Power and energy over time and, if wanted, by motor; PNG files numbered from `first` on."""
+    piece = ds.sel(time=slice(account.start - 1e-9, account.end + 1e-9))
+    words = f"{balance_words(account)} {assumption_words(account)}"
+    drawn = [("Power and energy of locomotion", words, draw_energy(piece, account))]
+    if motors:
+        drawn.append(("Energy motor by motor", assumption_words(account), draw_motors(account)))
+    files = []
+    for number_, (title, caption, canvas) in enumerate(drawn, first):
+        path = Path(folder) / f"{number_:02d}-{slug(title)}.png"
+        files.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
+    return files
+
+
+def draw_energy(ds: xr.Dataset, account: EnergyAccount) -> Canvas:
+    """Power by group of joints, and the work of the motors with where it went, over time."""
+    time = ds["time"].values
+    canvas, (top, bottom) = sheet("Power and energy of locomotion", [2.0, 2.8])
+    for role, power in powers_of(ds).items():
+        colour = ROLE_COLOURS.get(role, "#6b6b6b")
+        top.plot(time, power, color=colour, linewidth=1.3, label=role)
+    if "electrical_power" in ds:
+        power = ds["electrical_power"].sum("motor").values
+        label = "electrical, all motors"
+        top.plot(time, power, color=_INK, linewidth=1.0, linestyle=(0, (4, 1.6)), label=label)
+    top.set_ylabel("power [W]", fontsize=FONT)
+    terms = causes_of(ds)
+    scale = max(float(np.max(np.abs(v))) for v in terms.values()) or 1.0
+    work = terms.pop("motors")
+    bottom.plot(time, work, color=_INK, linewidth=2.2, label=_label("motors, in", work[-1]))
+    for name, values in terms.items():
+        if np.max(np.abs(values)) > 1e-3 * scale or name == "rest":
+            style: Any = (0, (4, 1.6)) if name == "rest" else "-"
+            label = _label(cause_name(account, name), values[-1])
+            bottom.plot(
+                time, values, color=_CAUSE_COLOURS[name], linewidth=1.4, linestyle=style,
+                label=label,
+            )  # fmt: skip
+    bottom.set_ylabel("work and change\nof energy [J]", fontsize=FONT)
+    bottom.set_xlabel("time [s]", fontsize=FONT)
+    for ax in (top, bottom):
+        legend(ax)
+    if time[-1] > time[0]:
+        bottom.set_xlim(time[0], time[-1])
+    return canvas
+
+
+def draw_motors(account: EnergyAccount) -> Canvas:
+    """A bar per motor: work spent and losses to the right, work returned to the left."""
+    rows = account.motors
+    canvas, (ax,) = sheet("Energy motor by motor", [0.55 + 0.23 * max(len(rows), 1)])
+    plain(ax)
+    y = np.arange(len(rows))
+    left = np.zeros(len(rows))
+    for field, name, colour in _PARTS:
+        values = np.nan_to_num([getattr(m, field) for m in rows])
+        if np.any(np.abs(values) > 0):
+            ax.barh(y, values, left=left, height=0.7, color=colour, label=name)
+        left = left + values
+    back = np.array([m.returned for m in rows])
+    if np.any(back > 1e-3 * max(float(left.max(initial=0.0)), 1e-12)):
+        ax.barh(y, -back, height=0.7, color="#9aa3ab", label="mechanical, returned")
+    ax.set_yticks(y, [m.name for m in rows], fontsize=FONT - 1.5)
+    ax.invert_yaxis()
+    ax.axvline(0.0, color="#8a8a8a", linewidth=0.8)
+    ax.set_xlabel("energy [J]", fontsize=FONT)
+    legend(ax)
+    return canvas
+
+
+def _label(name: str, value: float) -> str:
+    return f"{name}: {quantity(float(value), 'J', 3)}"
+
+
+def cause_name(account: EnergyAccount, name: str) -> str:
+    """What a cause is called; what is left is friction and impacts where there is hard ground."""
+    if name == "rest" and not account.soil_only:
+        return "friction, impacts, rest"
+    return CAUSES[name]
+
+
+# --- words
+
+
+def balance_words(account: EnergyAccount) -> str:
+    """How well the account closes."""
+    left = f"{100 * abs(account.closure):.2g} % of the energy spent is left"
+    if account.soil_only:
+        return f"{left}: the error of the account."
+    return f"{left}: friction and impacts on hard ground, and the error of the account."
+
+
+def assumption_words(account: EnergyAccount) -> str:
+    """What happens to work that is returned to the motors."""
+    if math.isfinite(account.electrical):
+        text = "Work returned to a motor feeds its losses; beyond them it is fed back"
+        return f"{text} or burnt, as the motors say."
+    fate = "counts as fed back" if account.regeneration else "is lost, not fed back"
+    return f"Work returned to a motor (braking) {fate}."
+
+
+def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
+    """The numbers of the whole robot, with units."""
+    a = account
+    rows = [
+        ("span", f"{number(a.start, 4)} to {number(a.end, 4)} s"),
+        ("way of the base", quantity(a.way, "m", 4)),
+        ("distance made good", quantity(a.made_good, "m", 4)),
+        ("height won", quantity(a.rise, "m", 4)),
+        ("work of the motors, spent / returned",
+         f"{quantity(a.total.spent, 'J', 4)} / {quantity(a.total.returned, 'J', 4)}"),
+        ("mean / peak mechanical power",
+         f"{quantity(a.total.mean_power, 'W', 3)} / {quantity(a.total.peak_power, 'W', 3)}"),
+        ("mechanical energy by way", quantity(a.per_metre(a.mechanical), "J/m", 4)),
+        ("and by distance made good", quantity(a.per_metre(a.mechanical, a.made_good), "J/m", 4)),
+        ("specific resistance, mechanical", number(a.specific_resistance, 3)),
+    ]  # fmt: skip
+    if math.isfinite(a.electrical):
+        t = a.total
+        rows += [
+            ("electrical energy", quantity(a.electrical, "J", 4)),
+            ("lost in copper / gear / burnt", " / ".join(
+                quantity(v, "J", 3) for v in (t.copper, t.gear, t.burnt))),
+            ("electrical energy by way", quantity(a.per_metre(a.electrical), "J/m", 4)),
+            ("and by distance made good",
+             quantity(a.per_metre(a.electrical, a.made_good), "J/m", 4)),
+        ]  # fmt: skip
+    rows.append((f"cost of transport, {a.basis}", number(a.cost_of_transport, 3)))
+    if abs(a.sampling) > 0.02:
+        rows.append((
+            "remark", f"records are coarse: motor by motor {100 * abs(a.sampling):.2g} % of the "
+            "work is missed or counted twice; choose a shorter run.record_period",
+        ))  # fmt: skip
+    return rows
+
+
+def cause_rows(account: EnergyAccount) -> list[tuple[str, float, float]]:
+    """Cause, energy [J] and share of the motors' work; what is nothing is left out."""
+    scale = max(abs(account.work), *(abs(v) for v in account.causes.values()), 1e-12)
+    return [
+        (cause_name(account, name), value, value / account.work if account.work else math.nan)
+        for name, value in account.causes.items()
+        if abs(value) > 1e-4 * scale or name == "rest"
+    ]
+
+
+# --- tables
+
+_HEADS = ("mean [W]", "peak [W]", "spent [J]", "returned [J]")
+_ELECTRICAL_HEADS = ("electrical [J]", "copper [J]", "gear [J]", "burnt [J]")
+
+
+def _heads(account: EnergyAccount) -> tuple[str, ...]:
+    known = any(m.has_model for m in account.motors)
+    return _HEADS + (_ELECTRICAL_HEADS if known else ())
+
+
+def _cells(motor: MotorEnergy, count: int) -> list[str]:
+    values = (
+        motor.mean_power, motor.peak_power, motor.spent, motor.returned,
+        motor.electrical, motor.copper, motor.gear, motor.burnt,
+    )  # fmt: skip
+    return [number(0.0 if abs(v) < 5e-7 else v, 3) for v in values[:count]]
+
+
+def _lines(account: EnergyAccount) -> list[tuple[str, MotorEnergy]]:
+    """Motors, groups of several, and all."""
+    lines = [(m.name, m) for m in account.motors]
+    lines += [(f"all {g.name}", g) for g in account.groups if len(account.groups) > 1]
+    return [*lines, ("all", account.total)]
+
+
+def energy_tables(account: EnergyAccount) -> list[Table]:
+    """Motors, causes and numbers for the terminal."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    def table(title: str, heads: Sequence[str]) -> Table:
+        out = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for k, head in enumerate(heads):
+            out.add_column(Text(head), justify="right" if k else "left", no_wrap=k > 0)
+        return out
+
+    heads = _heads(account)
+    motors = table("Motor by motor", ("motor", *heads))
+    for name, motor in _lines(account):
+        motors.add_row(Text(name), *_cells(motor, len(heads)))
+    causes = table("Where the work of the motors went", ("cause", "energy [J]", "share [%]"))
+    for name, value, share in cause_rows(account):
+        causes.add_row(Text(name), number(value, 4), number(100 * share, 3))
+    causes.add_row("work of the motors", number(account.work, 4), "100")
+    whole = table("The robot", ("", ""))
+    for name, value in number_rows(account):
+        whole.add_row(Text(name), Text(value))
+    return [motors, causes, whole]
+
+
+def energy_section(ds: xr.Dataset) -> str:
+    """The section of a report, as HTML; empty for runs in which nothing drives."""
+    account = account_of(ds)
+    if account is None:
+        return ""
+    heads = _heads(account)
+    motors = "".join(
+        f"<tr><td>{escape(name)}</td>"
+        + "".join(f'<td class="num">{escape(c)}</td>' for c in _cells(motor, len(heads)))
+        + "</tr>"
+        for name, motor in _lines(account)
+    )
+    causes = "".join(
+        f'<tr><td>{escape(name)}</td><td class="num">{number(value, 4)}</td>'
+        f'<td class="num">{number(100 * share, 3)}</td></tr>'
+        for name, value, share in cause_rows(account)
+    )
+    top = "".join(f'<th class="num">{escape(h)}</th>' for h in heads)
+    return (
+        pairs(number_rows(account))
+        + '<h3>Where the work of the motors went</h3><div class="scroll"><table class="runs" '
+        'id="causes"><thead><tr><th>cause</th><th class="num">energy [J]</th><th class="num">share '
+        f"[%]</th></tr></thead><tbody>{causes}</tbody></table></div>"
+        f'<p class="soft">{escape(balance_words(account))} {escape(assumption_words(account))}</p>'
+        '<h3>Motor by motor</h3><div class="scroll"><table class="runs" id="motors"><thead><tr>'
+        f"<th>motor</th>{top}</tr></thead><tbody>{motors}</tbody></table></div>"
+    )
+
+
+def account_of(ds: xr.Dataset) -> EnergyAccount | None:
+    """The account of a run that moves itself; none of any other."""
+    from marsyard.errors import InputError
+    from marsyard.results.energy import energy_account
+
+    try:
+        account = energy_account(ds)
+    except (InputError, KeyError):
+        return None
+    return account if account.moves else None
+
+
+# --- files
+
+
+def write_energy_csv(account: EnergyAccount, path: str | Path) -> Path:
+    """Motors, groups and all of them, a row each; SI."""
+    columns = (
+        "mean_power_W", "peak_power_W", "spent_J", "returned_J", "electrical_J", "copper_J",
+        "gear_J", "burnt_J",
+    )  # fmt: skip
+    path = Path(path)
+    with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["what", "role", *columns])
+        for name, m in _lines(account):
+            values = [getattr(m, c.rsplit("_", 1)[0]) for c in columns]
+            out.writerow([name, m.role, *(repr(v) if math.isfinite(v) else "" for v in values)])
+    return path
