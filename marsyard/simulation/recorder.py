@@ -233,7 +233,25 @@ def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
             ("time", "track"), r.velocities[:, dofs] * radii,
             {"units": "m/s", "long_name": "speed of the belt along itself"},
         )  # fmt: skip
+        ds["track_slip"] = (
+            ("time", "track"), _belt_slip(s, radii, feet),
+            {"units": "1", "long_name": "slip of the belt since the last record"},
+        )  # fmt: skip
     return ds
+
+
+def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
+    """(belt's way − frame's way along its heading)/larger of the two, over each record interval."""
+    robot, r = s.world.robot, s.records
+    angles = [int(s.model.jnt_qposadr[s.model.joint(t.joint).id]) for t in robot.tracks.values()]
+    belt = np.diff(r.coordinates[:, angles], axis=0, prepend=np.nan) * radii
+    ahead = _rotate(r.base_quaternion)[:, None, :]
+    way = np.diff(r.organ_position[:, feet:], axis=0, prepend=np.nan)
+    frame = np.sum(way * ahead, axis=-1)
+    larger = np.maximum(np.abs(belt), np.abs(frame))
+    interval = np.diff(r.time, prepend=np.nan)[:, None]
+    moving = larger > REST * interval
+    return np.where(moving, (belt - frame) / np.where(moving, larger, 1.0), 0.0)
 
 
 def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
