@@ -44,7 +44,7 @@ from marsyard.errors import InputError
 from marsyard.robot import Robot
 
 #: roles whose joints are held by motors
-HELD = ("drives", "steering")
+HELD = ("drives", "steering", "legs", "frame")
 _LEVEL = 0.1  # wheels may stand this share of a radius above or below their common plane
 
 
@@ -87,7 +87,7 @@ class Chassis:
         if unbalanced > 1e-6 * self.mass * gravity:
             raise InputError(
                 f"the rover does not stand on its wheels: {unbalanced:.3g} N or N·m stay "
-                "unbalanced; are all motors' joints in the roles drives and steering?"
+                "unbalanced; are all motors' joints in the roles drives, steering, legs and frame?"
             )
         return np.asarray(found)
 
