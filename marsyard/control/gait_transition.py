@@ -156,7 +156,8 @@ class _Transition:
         limbs, pose = self.limbs, self.pose
         others = np.arange(len(self.places)) != foot
         on_ground = self.places[:, 2] < limbs.home[:, 2] + _NEAR
-        points = self.places[others & on_ground]
+        below = limbs.clearance[:, None] * [0.0, 0.0, 1.0]
+        points = (self.places - below)[others & on_ground]
         centre = limbs.on_ground(limbs.centre(pose.angles), pose.body, pose.lean)
         wanted = self.least + 0.005
         way = np.append((points.mean(axis=0) - centre)[:2], 0.0)
