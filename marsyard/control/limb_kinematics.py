@@ -62,7 +62,7 @@ class Limbs:
             the name of a foot gets "wheel:" before it.
         is_wheel: bool, shape [n].
         radius: on which wheels roll, of feet 0 [m], shape [n]: of a cone its largest one, which
-            touches hard level ground, or with `soft` that of its middle.
+            touches level ground and carries most on soil.
         clearance: of the points above the ground they stand on [m], shape [n].
         joints: names of the joints that are solved for, in the order of all arrays of angles;
         moving: which of them a gait commands (the others follow in closed loops), bool.
@@ -71,7 +71,7 @@ class Limbs:
         home: p_B with all joints at zero [m], shape [n, 3].
     """
 
-    def __init__(self, robot: Robot | str, soft: bool = False, rolling_feet: bool = False) -> None:
+    def __init__(self, robot: Robot | str, rolling_feet: bool = False) -> None:
         self.robot = load_robot(robot) if isinstance(robot, str) else robot
         robot = self.robot
         if not robot.feet and not robot.wheels:
@@ -90,8 +90,7 @@ class Limbs:
         self._point = [self._middle(b) for b in self._body[: len(robot.feet)]]
         self._point += [np.zeros(3) for _ in robot.wheels]
         self.is_wheel = np.arange(len(bodies)) >= len(robot.feet)
-        outside = 0.0 if soft else 0.5
-        radii = [w.radius + outside * abs(w.taper) * w.width for w in robot.wheels.values()]
+        radii = [w.radius + abs(w.taper) * w.width / 2 for w in robot.wheels.values()]
         self.radius = np.array([*[0.0] * len(robot.feet), *radii])
         balls = [self._ball(b) for b in self._body[: len(robot.feet)]]
         self.clearance = np.array([*balls, *radii])

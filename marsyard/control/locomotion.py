@@ -185,6 +185,8 @@ class Locomotion:
         way = transition(self.limbs, pose, stand, self.sample, mode.least_margin, self.pace)
         if way is None:
             return self._cycle(pose)
+        # a mode that cannot be is refused before the robot goes there
+        mode.gait.cycle(way.end)
         self.state = "transition"
         return way
 

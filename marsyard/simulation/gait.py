@@ -69,8 +69,8 @@ class GaitRun:
         if not simulation._model.free_base:
             raise InputError("gait: the robot's base is fixed; a gait needs one that moves")
         world = simulation.world
-        hard = world.soil is None
-        self.limbs = Limbs(world.robot, soft=not hard, rolling_feet=hard)
+        # on soil feet sink and do not roll
+        self.limbs = Limbs(world.robot, rolling_feet=world.soil is None)
         #: physics steps of a sample
         self.steps = whole_ratio("gait.sample", self.spec.sample, "run.step", scenario.run.step)
         pace = Pace(

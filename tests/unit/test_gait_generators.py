@@ -105,11 +105,11 @@ def test_carrying_feet_rest_in_the_world(hexapod, gait):
             held = done.support[k - 1]
             assert now[held] == pytest.approx(before[held], abs=1e-6)
         before = now
-        for _ in range(200):
-            mid = heading + rate * step / 400
-            way = speed * step / 200
+        for _ in range(20):
+            mid = heading + rate * step / 40
+            way = speed * step / 20
             place = place + way * np.array([np.cos(mid + gait.heading), np.sin(mid + gait.heading)])
-            heading += rate * step / 200
+            heading += rate * step / 20
     x, y, turn = done.advance
     assert heading - rate * step == pytest.approx(turn, abs=1e-9)
     if gait.turn == 0:
