@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 import pytest
+import yaml
 
+from marsyard import library
+from marsyard.control.walking import Walking
 from marsyard.errors import InputError
+from marsyard.robot import load_robot
 from marsyard.scenario import Scenario, load_scenario
 from marsyard.simulation import Simulation
 
@@ -122,6 +127,39 @@ def test_walker_on_a_slope(attitude):
     _, x, y, _ = simulation.qpos[3:7]
     tilt = np.arccos(1 - 2 * (x**2 + y**2))
     assert tilt == pytest.approx(slope if attitude == "parallel" else 0, abs=3e-3)
+
+
+def _quadruped(folder):
+    """The hexapod without its middle legs."""
+    spec = load_robot("hexapod").spec()
+    for leg in ("CLHip", "CRHip"):
+        spec.delete(spec.body(leg))
+    data = library.read_yaml(library.path_of("rovers", "hexapod"))
+    feet = {name: foot for name, foot in data["feet"].items() if name[0] != "C"}
+    legs = [joint for joint in data["roles"]["legs"] if joint[0] != "C"]
+    (folder / "robot.xml").write_text(spec.to_xml(), encoding="utf-8")
+    robot = {"base": "Chassis", "model": "robot.xml", "feet": feet, "roles": {"legs": legs}}
+    (folder / "robot.yaml").write_text(yaml.safe_dump(robot), encoding="utf-8")
+    return str(folder / "robot.yaml")
+
+
+def test_four_legs_crawl_and_sway(tmp_path):
+    """Three feet carry; the base makes room before each first step, then sways."""
+    gait = {"mode": "walking", "pattern": "crawl", "stride": 0.1, "period": 6.0, "duty": 0.85}
+    simulation, ds = _run(_quadruped(tmp_path), {**gait, "sway": 0.04, "until": {"cycles": 1}}, 25)
+    run = simulation.gait
+    assert [e.state for e in run.log] == [1, 2, 0]
+    cycle = run.log[1].motion
+    assert cycle.support.sum(axis=1).min() == 3
+    assert float(ds.stability_margin.min()) > 0.002
+    assert _tilt(ds) < 2e-3
+    assert simulation.qpos[0] == pytest.approx(0.1, abs=3e-3)
+    # without sway the margin is that of McGhee and Frank across the edge, and less
+    plain = Walking(run.limbs, replace(run.locomotion.modes[0].gait.gait, sway=0.0), 0.02)
+    least = plain.cycle(replace(run.log[0].motion.end, body=np.zeros(3))).margin.min()
+    formula = (0.85 - 0.75) * 0.1 * 0.305 / np.hypot(0.305, 0.18)
+    assert least == pytest.approx(formula, abs=1.5e-3)
+    assert cycle.margin.min() > least + 0.005
 
 
 def test_peristaltic_marsokhod_stands_on_four_wheels_and_moves_two():
