@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING
 from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from marsyard.comparison import Comparison, WheelComparison, compare, compare_wheel
+    from marsyard.comparison import (
+        Comparison,
+        ModeComparison,
+        WheelComparison,
+        compare,
+        compare_modes,
+        compare_wheel,
+    )
     from marsyard.errors import InputError
-    from marsyard.results import open_results
+    from marsyard.results import energy_account, open_results
     from marsyard.runner import Run, run
     from marsyard.scenario import Scenario, load_scenario
     from marsyard.simulation import Diverged, Simulation, State
@@ -29,6 +36,7 @@ _HOME = {
     "Comparison": "comparison",
     "Diverged": "simulation",
     "InputError": "errors",
+    "ModeComparison": "comparison",
     "Run": "runner",
     "Scenario": "scenario",
     "Simulation": "simulation",
@@ -36,7 +44,9 @@ _HOME = {
     "StudyRun": "study",
     "WheelComparison": "comparison",
     "compare": "comparison",
+    "compare_modes": "comparison",
     "compare_wheel": "comparison",
+    "energy_account": "results",
     "load_scenario": "scenario",
     "open_results": "results",
     "run": "runner",
@@ -46,6 +56,7 @@ __all__ = [
     "Comparison",
     "Diverged",
     "InputError",
+    "ModeComparison",
     "Run",
     "Scenario",
     "Simulation",
@@ -53,7 +64,9 @@ __all__ = [
     "StudyRun",
     "WheelComparison",
     "compare",
+    "compare_modes",
     "compare_wheel",
+    "energy_account",
     "load_scenario",
     "open_results",
     "run",

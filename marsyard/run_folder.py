@@ -19,7 +19,7 @@ from marsyard.errors import InputError
 OWN = (
     "results.nc", "scenario.yaml", "model.mjb", "figures", "report.html", "ground.nc", "study.nc",
     "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground", "movie.mp4", "movie.gif",
-    "frame.png",
+    "frame.png", "modes",
 )  # fmt: skip
 
 

@@ -28,6 +28,27 @@ def compare(
     set_: list[str] = typer.Option(
         [], "--set", "-s", metavar="PATH=VALUE", help="Change a value for all, as in run."
     ),
+    modes: str = typer.Option(
+        "", "--modes", "-m",
+        help="Modes of locomotion instead of laws, with commas: rolling, peristaltic, walking; "
+        "each is run up steeper and steeper slopes. More with -v 'long: mode=peristaltic, "
+        "stride=24cm'.",
+    ),
+    slopes: str = typer.Option(
+        "", metavar="A:B:STEP", help="Modes: slopes in degrees, 0:30:2.5 or 0,5,10 [default: "
+        "0:30:5].",
+    ),
+    tolerance: str = typer.Option(
+        "0.5", help="Modes: how well the steepest slope of a mode is found, in degrees; 0: only "
+        "the slopes given.",
+    ),
+    least: float = typer.Option(
+        0.1, help="Modes: share of its planned speed that a mode must make to count as climbing."
+    ),
+    slope_of: str = typer.Option(
+        "", metavar="PATH", help="Modes: which slope of the ground, where it has several."
+    ),
+    keep: bool = typer.Option(False, "--keep", help="Modes: keep the folder of every run."),
     data: str = typer.Option(
         "", help="Studies of slip: a CSV file of wheel tests, drawn as points, with rms by law."
     ),
@@ -64,13 +85,17 @@ def compare(
     ),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar, only the table."),
 ) -> None:  # fmt: skip
-    """Overlay laws, or any settings, of a drive, a study or a wheel.
+    """Overlay laws, or any settings, of a drive, a study or a wheel; or modes of locomotion.
 
     A scenario is run under each law, on the same ground: a table, figures with a curve per law,
     compare.csv, compare.nc, report.html, and each law's own run under laws/. If it is a study, its
     outputs are overlaid against its axis. A wheel takes milliseconds: drawbar pull, torque, sinkage
     and side force against slip and slip angle, with the measured points of a CSV file and the rms
     of each model.
+
+    With --modes the scenario is run in each mode (rolling, peristaltic, walking) on steeper and
+    steeper slopes: which climbs further, which costs less energy by metre, and where they change
+    places; one figure, compare.csv, compare.nc, report.html.
 
     Exit code 0 if all runs go through, 1 if one diverges, 2 for wrong input.
 
@@ -82,6 +107,8 @@ def compare(
 
       marsyard compare rt0448/test-4 -v 'μ 0.4: interaction.friction=0.4' -v 'μ 0.8: interaction.friction=0.8'
 
+      marsyard compare modes/sandy-slope --modes rolling,peristaltic --slopes 0:30:2.5 --jobs 2
+
       marsyard compare exomars --laws wong_reece,ding --soil dry_sand --gravity mars -s coefficients.peak_0=0.43 -s coefficients.peak_1=0.32
 
       marsyard compare tests.csv --laws ding,ishigami --soil fjs_1 --exit height:0.2 -v 'fitted: fit=runs/identify-tests-ding'
@@ -89,7 +116,18 @@ def compare(
     of_wheels = {
         "--soil": soil, "--load": load, "--wheel": wheel, "--exit": exit, "--where": where,
     }  # fmt: skip
-    if _is_wheel(what):
+    if modes or slopes or _are_modes(variant):
+        _no_wheel_options(what, of_wheels)
+        if laws or data:
+            option = "--laws" if laws else "--data"
+            raise _wrong(f"{option}: does not go with --modes; leave one of them out")
+        from marsyard.cli.compare_modes import run_modes
+
+        run_modes(
+            what, modes, slopes, variant, set_, tolerance, least, slope_of, keep, out, jobs, quiet,
+            json_,
+        )  # fmt: skip
+    elif _is_wheel(what):
         if data:
             raise _wrong("--data: is for a study; give the file itself instead of a wheel")
         given = {**of_wheels, "gravity": gravity, "at_slip": at_slip, "at_angle": at_angle}
@@ -100,6 +138,12 @@ def compare(
         _no_wheel_options(what, {k: v for k, v in of_wheels.items() if k not in own})
         points = _points(data, of_wheels)
         _runs(what, laws, variant, set_, out, jobs, not no_study, quiet, json_, points)
+
+
+def _are_modes(variants: list[str]) -> bool:
+    """Whether variants name a mode of locomotion."""
+    return any(part.strip().startswith("mode=") for v in variants
+               for part in v.partition(":")[2].split(","))  # fmt: skip
 
 
 def _wrong(text: str) -> Exception:

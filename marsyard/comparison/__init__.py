@@ -1,7 +1,7 @@
-"""Comparisons: the same drive, study or wheel under several laws, overlaid.
+"""Comparisons: the same drive, study or wheel under several laws, overlaid; modes of locomotion.
 
-`runs` compares scenarios, `wheels` wheel models without a simulation, both as `laws` says. Names
-load when first used.
+`runs` compares scenarios, `wheels` wheel models without a simulation, both as `laws` says; `modes`
+compares ways to move against the slope. Names load when first used.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.comparison.laws import LAWS, Law, Variant, parse_variant, variants_of
+    from marsyard.comparison.modes import ModeComparison, compare_modes
     from marsyard.comparison.runs import Comparison, Side, compare
     from marsyard.comparison.wheels import WheelComparison, compare_wheel
 
@@ -19,10 +20,12 @@ _HOME = {
     "LAWS": "laws",
     "Comparison": "runs",
     "Law": "laws",
+    "ModeComparison": "modes",
     "Side": "runs",
     "Variant": "laws",
     "WheelComparison": "wheels",
     "compare": "runs",
+    "compare_modes": "modes",
     "compare_wheel": "wheels",
     "parse_variant": "laws",
     "variants_of": "laws",
@@ -32,10 +35,12 @@ __all__ = [
     "LAWS",
     "Comparison",
     "Law",
+    "ModeComparison",
     "Side",
     "Variant",
     "WheelComparison",
     "compare",
+    "compare_modes",
     "compare_wheel",
     "parse_variant",
     "variants_of",

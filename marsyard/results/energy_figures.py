@@ -240,8 +240,8 @@ def energy_tables(account: EnergyAccount) -> list[Table]:
         causes.add_row(Text(name), number(value, 4), number(100 * share, 3))
     causes.add_row("work of the motors", number(account.work, 4), "100")
     whole = table("The robot", ("", ""))
-    for name, value in number_rows(account):
-        whole.add_row(Text(name), Text(value))
+    for name, text in number_rows(account):
+        whole.add_row(Text(name), Text(text))
     return [motors, causes, whole]
 
 
