@@ -75,7 +75,7 @@ def write_modes(folder: Path, result: ModeComparison) -> Path:
             save_png(draw_modes(result), folder / "figures" / "01-modes.png", 130),
         ),
         FigureFile(
-            "What a metre costs", "Stacked, by distance made good; slopes that are climbed.",
+            "Where the energy goes", "Shares of the energy of a metre, on slopes that are climbed.",
             save_png(draw_parts(result), folder / "figures" / "02-parts.png", 130),
         ),
     ]  # fmt: skip
@@ -216,9 +216,9 @@ def _mark_limit(panels: Any, result: ModeComparison, mode: str, colour: str) -> 
     at = math.degrees(limit.climbs)
     for ax in panels:
         ax.axvline(at, color=colour, linewidth=0.9, linestyle=(0, (2, 2)))
-    top = panels[0]
-    top.text(at, 1.01, f"{at:.1f}°", transform=top.get_xaxis_transform(), color=colour,
-             fontsize=FONT - 1.5, ha="center", va="bottom")  # fmt: skip
+    middle = panels[1]
+    middle.text(at, 0.97, f"{at:.1f}° ", transform=middle.get_xaxis_transform(), color=colour,
+                fontsize=FONT - 1, ha="right", va="top")  # fmt: skip
 
 
 def _mark_crossings(ax: Any, result: ModeComparison) -> None:
@@ -234,31 +234,30 @@ def _mark_crossings(ax: Any, result: ModeComparison) -> None:
 
 
 def draw_parts(result: ModeComparison) -> Canvas:
-    """What a metre costs by cause, stacked, a panel per mode; the same scale for all."""
+    """Where the energy of a metre goes, as shares, stacked; a panel per mode."""
     shown = [v for v in result.modes if any(r.climbs for r in result.of(v.name))]
-    canvas, panels = sheet("What a metre costs", [2.2] * max(len(shown), 1))
-    highest = 0.0
+    title = f"Where the {result.basis} energy of a metre goes"
+    canvas, panels = sheet(title, [2.2] * max(len(shown), 1))
     for ax, variant in zip(panels, shown, strict=False):
         rows = [r for r in result.of(variant.name) if r.climbs]
         x = [math.degrees(r.slope) for r in rows]
+        parts = [p for p in PARTS if p[0] != "braking" or result.basis == "mechanical"]
+        stack = np.array([[max(_known(getattr(r, p[0])), 0.0) for r in rows] for p in parts])
+        whole = np.maximum(stack.sum(axis=0), 1e-12)
         base = np.zeros(len(rows))
-        for name, text, colour in PARTS:
-            if name == "braking" and result.basis == "electrical":
-                continue
-            values = np.nan_to_num([getattr(r, name) for r in rows])
-            values = np.maximum(values, 0.0)
-            if np.any(values > 1e-6):
+        for (_, text, colour), values in zip(parts, 100 * stack / whole, strict=True):
+            if np.any(values > 0.1):
                 ax.fill_between(x, base, base + values, color=colour, linewidth=0, label=text)
             base = base + values
-        highest = max(highest, float(base.max(initial=0.0)))
-        ax.plot(x, [getattr(r, result.basis) for r in rows], color="#222222", linewidth=1.2,
-                label=f"{result.basis} energy")  # fmt: skip
-        ax.set_ylabel(f"{variant.name}\n[J/m]", fontsize=FONT)
+        ax.set_ylim(0, 100)
+        ax.set_ylabel(f"{variant.name}\n[% of energy]", fontsize=FONT)
         legend(ax)
-    for ax in panels:
-        ax.set_ylim(0, 1.05 * highest or 1.0)
     panels[-1].set_xlabel("slope [°]", fontsize=FONT)
     return canvas
+
+
+def _known(value: float) -> float:
+    return value if math.isfinite(value) else 0.0
 
 
 # --- the page

@@ -371,8 +371,14 @@ def scenario_at(base: Scenario, variant: ModeVariant, ramp: Ramp, slope: float) 
     except InputError as error:
         raise InputError(f"mode {variant.name}: {error}") from None
     assert made.gait is not None
-    if planned(made.gait.modes[0])[0] == 0:
+    mode = made.gait.modes[0]
+    if planned(mode)[0] == 0:
         raise InputError(f"mode {variant.name}: goes nowhere; give it a speed or a stride")
+    if made.run.duration < 3 * mode.period:
+        raise InputError(
+            f"mode {variant.name}: run.duration = {made.run.duration:g} s holds fewer than three "
+            f"cycles of {mode.period:g} s; make it longer"
+        )
     return made
 
 

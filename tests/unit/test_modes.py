@@ -126,6 +126,8 @@ def test_a_mode_on_a_slope():
     assert made.gait.modes[0].until.time is None and made.gait.modes[0].speed == 0.04
     with pytest.raises(InputError, match="goes nowhere"):
         scenario_at(base(), ModeVariant("a", "rolling", {"speed": 0}), find_ramp(base()), 0.0)
+    with pytest.raises(InputError, match="fewer than three cycles of 20 s"):
+        scenario_at(base(), ModeVariant("a", "rolling", {"period": 20}), find_ramp(base()), 0.0)
     with pytest.raises(InputError, match="mode a: .*stride"):
         scenario_at(base(), ModeVariant("a", "peristaltic", {"stride": "x"}), find_ramp(base()), 0)
 
