@@ -61,6 +61,7 @@ CHAPTERS = (
     ("interaction.surfaces.NAME", "Surface"),
     ("interaction.solver", "ContactSolver"),
     ("interaction.soil", "SoilContact"),
+    ("interaction.soil.columns", "Columns"),
     ("interaction.wheel", "WheelLaw"),
     ("interaction.wheel.exit", "Exit"),
     ("control: a law of torque", "TorqueLaw"),

@@ -17,8 +17,8 @@ def compare(
     ),
     laws: str = typer.Option(
         "", "--laws", "-l",
-        help="With commas: as_is, scm, wong_reece, ishigami, ding, magic_formula, rigid_slip, "
-        "nonsmooth, mujoco. For wheels the five wheel models.",
+        help="With commas: as_is, scm, columns, wong_reece, ishigami, ding, magic_formula, "
+        "rigid_slip, nonsmooth, mujoco. For wheels the five wheel models.",
     ),
     variant: list[str] = typer.Option(
         [], "--variant", "-v", metavar="'NAME: PATH=VALUE, …'",

@@ -83,7 +83,7 @@ def _show_entry(kind: str, name: str, data: dict[str, Any]) -> None:
         for role, joints in data.get("roles", {}).items():
             typer.echo(f"role {role:<9} {', '.join(joints) or 'none'}")
         typer.echo("")
-    for part in ("numbers", "extra"):
+    for part in ("numbers", "extra", "triaxial"):
         _numbers(part, data.get(part) or {})
     _sources(data.get("sources", ()))
 
@@ -131,7 +131,7 @@ def _numbers(part: str, numbers: dict[str, Any]) -> None:
         for key, n in numbers.items():
             low_high = f"  range {n['range'][0]} to {n['range'][1]}" if "range" in n else ""
             typer.echo(
-                f"  {key:<{width}}  {n['value']} {n.get('unit', '')}{low_high}  "
+                f"  {key:<{width}}  {n.get('value', n.get('points'))} {n.get('unit', '')}{low_high}  "
                 f"[{n.get('provenance', 'published')}] {n.get('source', '')}"
             )
         typer.echo("")

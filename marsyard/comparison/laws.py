@@ -45,7 +45,13 @@ def _model(name: str, title: str) -> Law:
 LAWS: dict[str, Law] = {
     "as_is": Law("the scenario as it stands"),
     "scm": Law(
-        "soil contact model: the deformable grid carries the wheels", {"interaction.wheel": None},
+        "soil contact model: the deformable grid carries the wheels",
+        {"interaction.wheel": None, "interaction.soil.model": "scm"},
+        soil=True,
+    ),
+    "columns": Law(
+        "granular soil in columns: triaxial curves, avalanches",
+        {"interaction.wheel": None, "interaction.soil.model": "columns"},
         soil=True,
     ),
     "wong_reece": _model("wong_reece", "Wong and Reece's stresses over the wheel's arc"),

@@ -135,6 +135,17 @@ def neighbour(grid, node, di, dj):
 
 
 @inlined
+def beside(grid, node, di, dj):
+    """`neighbour`, quick inside a tile."""
+    local = node & (NODES - 1)
+    i = (local >> SHIFT) + di
+    j = (local & (SIDE - 1)) + dj
+    if 0 <= i < SIDE and 0 <= j < SIDE:
+        return node + di * SIDE + dj
+    return neighbour(grid, node, di, dj)
+
+
+@inlined
 def node_x(grid, node):
     """x of a node [m]."""
     slot = node >> (2 * SHIFT)

@@ -17,6 +17,7 @@ All are optional: what a soil lacks has a default or is derived. In a soil's fil
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ Points = tuple[tuple[float, float], ...]
 
 #: most points of a measured curve
 MOST_POINTS = 64
-_DEG = 3.141592653589793 / 180
+_DEG = math.pi / 180
 #: name: dimension, smallest, largest value, what is allowed
 _NUMBERS: dict[str, tuple[str, float, float, str]] = {
     "modulus": ("pressure", 1.0, 1e12, "at least 1 Pa"),

@@ -205,7 +205,9 @@ def _nodes(ground: Ground) -> str:
 
 
 def law_rows(options: SoilContact) -> list[tuple[str, str]]:
-    """The options of the soil contact model in words."""
+    """The options of the soil's law in words."""
+    if options.model == "columns":
+        return _column_rows(options)
     original = (
         options.pressure == "bekker" and options.shear == "coulomb"
         and options.unloading == "none" and not options.slip_transport
@@ -254,6 +256,25 @@ def law_rows(options: SoilContact) -> list[tuple[str, str]]:
         ("flow of displaced soil", flow),
         ("slip sinkage", "yes, grousers carry a layer of soil" if options.slip_transport else "no"),
     ]
+
+
+def _column_rows(options: SoilContact) -> list[tuple[str, str]]:
+    """Those of soil in columns."""
+    own = options.columns
+    shear = "Janosi-Hanamoto" if options.shear == "janosi" else "Coulomb"
+    height = f"{number(own.influence)} widths of the body"
+    if own.depth is not None:
+        height += f", at most {quantity(own.depth, 'm')}"
+    return [
+        ("law", "granular soil in columns, Grand et al. 2001"),
+        ("normal stress", "triaxial curve up to the bearing capacity"),
+        ("active height of a column", height),
+        ("shear stress", shear),
+        ("flow", f"ẍ = −ν ẋ + g sin α, ν = {number(own.viscosity)} 1/s, ends at "
+                 f"{number(own.rest)} of the critical slope"),
+        ("columns", "planar: rows along x" if own.planar else "3D"),
+        ("slip sinkage", "yes, grousers carry a layer of soil" if options.slip_transport else "no"),
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,10 @@ SUM_COLUMNS = 12
 STRESS_BINS = 36
 #: arrays of the law
 TABLES = 78
-#: places of SoilLoop.numbers: time since the last flow, longest time between two [s]
-FLOW_TIME, FLOW_PERIOD = 11, 16
-NUMBERS = 17
+#: places of SoilLoop.numbers: time since the last flow, longest time between two while soil in
+#: columns flows [s], how many columns do
+FLOW_TIME, FLOW_PERIOD, FLOWING = 11, 16, 17
+NUMBERS = 18
 #: nodes that one flow of soil may look at before the rest waits for the next
 _MOST = 1_000_000
 
@@ -494,7 +495,8 @@ def flow_soil(F, soil, time):
     """Lay displaced soil down and let it slide, if bodies have moved far enough since the last, or
     if it is due (soil in columns)."""
     soil.numbers[FLOW_TIME] += soil.numbers[0]
-    if soil.travel[0] < soil.flow_after[0] and soil.numbers[FLOW_TIME] < soil.numbers[FLOW_PERIOD]:
+    due = soil.numbers[FLOWING] > 0.0 and soil.numbers[FLOW_TIME] >= soil.numbers[FLOW_PERIOD]
+    if not due and soil.travel[0] < soil.flow_after[0]:
         return
     soil.travel[0] = 0.0
     soil.numbers[2] = time
@@ -503,3 +505,4 @@ def flow_soil(F, soil, time):
         _MOST, soil.answer.ctypes.data,
     )  # fmt: skip
     soil.numbers[FLOW_TIME] = 0.0
+    soil.numbers[FLOWING] = float(soil.answer[0])

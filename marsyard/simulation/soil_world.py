@@ -56,6 +56,7 @@ from marsyard.scenario.terrain import BumpLayer
 from marsyard.scenario.terrain_file import load_terrain
 from marsyard.simulation.soil import (
     FLOW_TIME,
+    FLOWING,
     NUMBERS,
     STRESS_BINS,
     SUM_COLUMNS,
@@ -167,7 +168,7 @@ class SoilWorld:
         out["soil_wheel_state"] = self.laws.state.copy()
         out["soil_belt_rise"] = self.belts.rise.copy()
         if self.grid.columns:
-            out["soil_flow_time"] = self.loop.numbers[FLOW_TIME : FLOW_TIME + 1].copy()
+            out["soil_flow_due"] = self.loop.numbers[[FLOW_TIME, FLOWING]]
         return out
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -176,7 +177,7 @@ class SoilWorld:
         names = ["tile", "top", "request", "ref", "depth", "flag", "time", "queue"]
         if self.grid.columns:
             names.append("column")
-            self.loop.numbers[FLOW_TIME] = state["soil_flow_time"][0]
+            self.loop.numbers[[FLOW_TIME, FLOWING]] = state["soil_flow_due"]
         self.grid.restore({name: state[prefix + name] for name in names})
         p = self.patch
         p.side[:] = 0
@@ -453,12 +454,12 @@ def _soil_gravity(options: SoilContact, gravity: float) -> float:
 def _column_numbers(options: SoilContact, spacing: float, gravity: float) -> tuple[float, ...]:
     """The fields of `Options` for soil in columns, and the longest time between two flows [s]."""
     if options.model != "columns":
-        return 0, 0.0, 1.0, 0.0, 1.0, 0, math.inf
+        return 0, 0.0, 1.0, 0.0, 1.0, 0, math.inf, 0
     own = options.columns
     g = _soil_gravity(options, gravity)
     # matter crosses no more than a quarter of a column in a step: its speed is at most ½ g/ν
     chunk = min(0.5 * spacing * own.viscosity / g, 0.25 / own.viscosity)
-    return 1, 0.0, chunk, g, own.viscosity, own.planar, chunk
+    return 1, 0.0, chunk, g, own.viscosity, own.planar, chunk, 0
 
 
 def _modulus(soil: Soil, width: float, form: str, gravity: float) -> float:

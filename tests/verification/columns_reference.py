@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-THIN, NEAR, CREEP, MOST, COURANT = 1e-3, 1.005, 2e-3, 0.5, 0.5
+THIN, NEAR, CREEP, MOST, COURANT = 5e-3, 1.005, 2e-3, 0.5, 0.65
 
 
 class Row:
@@ -93,7 +93,7 @@ class Row:
         return out, into
 
     def cut(self, F, t, e):
-        for _ in range(3):
+        for _ in range(2):
             out, into = self.sums(F)
             for i, f in enumerate(list(F)):
                 if f:

@@ -4,22 +4,34 @@ triaxial curves, and conservation of matter throughout."""
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 from columns_reference import Row
 from columns_rig import EARTH, Columns, Heap, block, wall
-from scipy.integrate import quad
+from scipy.integrate import cumulative_trapezoid, quad, trapezoid
+from scipy.optimize import brentq
 from soil_rig import Land, Rig, Sand, Wheel, ball_mesh, box_mesh
 
+from marsyard import library
+from marsyard.errors import InputError
+from marsyard.ground.soil import load_soil
 from marsyard.ground.soil_nodes import COMPACTION, U_X
 from marsyard.ground.triaxial import Triaxial
+from marsyard.interaction.soil_columns.arrays import STRAIN_R
 from marsyard.interaction.soil_columns.numbers import (
+    ColumnOptions,
     bearing_factors,
     critical_height,
+    curve_rows,
     lateral_pressure,
+    law_row,
     strength,
 )
+from marsyard.interaction.soil_columns.triaxial import share_of_strength
+from marsyard.scenario import load_scenario
+from marsyard.simulation import Simulation
 
 PLANAR = Columns(planar=1)
 
@@ -39,7 +51,8 @@ def test_a_heap_comes_to_rest_at_the_critical_slope(phi):
     x, z = heap.profile(95)
     tan = math.tan(math.radians(phi))
     assert heap.grid.missing_volume() == pytest.approx(volume, rel=1e-12)
-    assert steepest(z, 0.01) <= tan
+    # but for what is thinner than a grain
+    assert steepest(z, 0.01) <= 1.01 * tan
     # its sides lie between the angle of rest and the critical one; inertia makes them a little flat
     side = (z > 0.2 * z.max()) & (z < 0.8 * z.max()) & (x > 0)
     slope = -np.polyfit(x[side], z[side], 1)[0]
@@ -63,7 +76,7 @@ def test_a_heap_in_3d_is_a_cone_of_the_critical_slope():
     assert np.percentile(slope[side], 99) < 1.02 * tan
     # round: the foot is as far out along the diagonal as along the axes
     foot = [np.interp(-0.05, -z[40:, 40], at[40:]), np.interp(-0.05, -np.diag(z)[40:], at[40:])]
-    assert foot[1] * math.sqrt(2) == pytest.approx(foot[0], rel=0.03)
+    assert foot[1] * math.sqrt(2) == pytest.approx(foot[0], rel=0.05)
     assert heap.grid.missing_volume() == pytest.approx(volume, rel=1e-12)
 
 
@@ -376,3 +389,129 @@ def test_ten_thousand_flows_lose_nothing():
         rig.flow(h=5e-3, dt=5e-3, time=5e-3 * i)
     assert rig.grid.missing_volume() + rig.waiting() == pytest.approx(0.0, abs=1e-12)
     assert rig.grid.moved_volume() > 1e-4
+
+
+def test_a_wheel_without_flow_sinks_as_the_integral_over_its_arc_says():
+    """Vertical equilibrium of stress and shear over the arc, without grid and step."""
+    # no rebound behind the lowest point, which the integral does not know
+    columns, sand = Columns(), Sand(k_u=1e9)
+    rig = Rig([SHAPE], [sand], 0.005, columns=columns)
+    wheel = Wheel(shape=SHAPE, sand=sand, spacing=0.005, slip=0.2)
+    out = wheel.steady(4.0, rig=rig)
+    r, b, tan = SHAPE.radius, SHAPE.width, math.tan(math.radians(30))
+    q0, q1 = strength(columns.soil, 0.1, EARTH)
+    strain_r = columns.row[STRAIN_R]
+
+    def lift_and_pull(z0):
+        first = math.acos(1 - z0 / r)
+        angle = np.linspace(0, first, 4001)
+        z = r * (np.cos(angle) - math.cos(first))
+        p = (q0 + q1 * z) * np.minimum(z / 0.2 / (strain_r + 0.8 * z / 0.2), 1.0)
+        # soil stays under the wheel: shear displacement by the time since it was met
+        x = r * np.sin(angle)
+        speed = 1 / 0.8 - np.cos(angle)
+        j = cumulative_trapezoid(speed[::-1], -x[::-1], initial=0)[::-1]
+        tau = p * tan * -np.expm1(-j / sand.K)
+        lift = b * r * trapezoid(p * np.cos(angle) + tau * np.sin(angle), angle)
+        return lift, b * r * trapezoid(tau * np.cos(angle) - p * np.sin(angle), angle)
+
+    z0 = brentq(lambda z: lift_and_pull(z)[0] - 100, 1e-3, 0.08)
+    assert out["sinkage"] == pytest.approx(z0, rel=0.03)
+    assert out["pull"] == pytest.approx(lift_and_pull(z0)[1], abs=2.0)
+
+
+# --- in the engine
+
+
+def world(**settings):
+    return Simulation(load_scenario("soil/columns-wheel", {"run.duration": 3, **settings}))
+
+
+def test_a_run_is_saved_and_restored_bit_for_bit():
+    """In the middle of an avalanche: speeds and compaction belong to the state."""
+    first = world()
+    first.step(60)
+    column = first.world.soil.grid.arrays.column
+    assert np.abs(column[:, U_X]).max() > 0.05
+    state = first.state()
+    first.step(1500)
+    second = world()
+    second.restore(state)
+    second.step(1500)
+    a, b = first.state().arrays, second.state().arrays
+    assert set(a) == set(b)
+    for name in a:
+        assert np.array_equal(a[name], b[name], equal_nan=True), name
+    assert np.abs(a["soil_column"][:, COMPACTION]).max() > 1e-4
+
+
+@pytest.mark.parametrize("step", ["1 ms", "5 ms"])
+def test_a_wheel_rolls_over_a_heap_of_the_library(step):
+    sim = Simulation(load_scenario("soil/columns-wheel", {"run.step": step}))
+    volume = sim.world.soil.grid.missing_volume()
+    sim.run()
+    d = sim.dataset()
+    load = d.wheel_load.sel(time=slice(3, 12)).mean()
+    assert float(load) == pytest.approx(100, rel=0.01)
+    # on top of the heap it rides above the undisturbed ground
+    assert float(d.sinkage.min()) < -0.04
+    assert float(d.sinkage.sel(time=slice(13, 14)).mean()) == pytest.approx(0.0245, abs=0.003)
+    assert sim.world.soil.grid.missing_volume() == pytest.approx(volume, abs=2e-5)
+
+
+def test_the_heap_of_the_library_is_felt_where_it_should_be():
+    sim = Simulation(load_scenario("soil/columns-heap"))
+    volume = sim.world.soil.grid.missing_volume()
+    sim.run()
+    d = sim.dataset()
+    force = d.slide_force.values.ravel()
+    met = float(d.slide_position.values.ravel()[np.argmax(force < -5.0)])
+    tan = math.tan(math.radians(30))
+    cone = [(3 * volume * (part * tan) ** 2 / math.pi) ** (1 / 3) for part in (0.9, 1.0)]
+    assert cone[0] - 0.02 < met < cone[1]
+
+
+@pytest.mark.parametrize("name", library.names("soils"))
+def test_every_soil_that_scm_can_use_runs_in_columns(name):
+    own = {"name": name}
+    soil = load_soil(name)
+    if not soil.has("shear_modulus"):
+        own["shear_modulus"] = "1 cm"
+    pressure = "bekker" if soil.has("k_c", "k_phi") else "reece"
+    settings = {"ground.0.soil": own, "interaction.soil.pressure": pressure}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not soil.has("exponent"):
+            with pytest.raises(InputError, match=r"triaxial\.modulus"):
+                world(**settings)
+            return
+        sim = world(**settings)
+        sim.step(1500)
+    d = sim.dataset()
+    assert np.isfinite(d.sinkage.values).all()
+    assert 0 < float(d.wheel_load[-1]) < 200
+
+
+def test_a_foot_stands_on_columns():
+    """A plate as a foot: pressed by its weight, it comes to rest where the law carries it."""
+    settings = {
+        "interaction.soil": {"model": "columns", "columns": {"gravity": 9.81}},
+        "control": [{"joints": "press", "torque": "-60*min(1, t)"}], "ground.0.spacing": "1 cm",
+        "run.duration": 4,
+    }  # fmt: skip
+    sim = Simulation(load_scenario("soil/plate", settings))
+    sim.run()
+    d = sim.dataset()
+    z = -d.slide_position.values.ravel()
+    # Bekker's width of a round plate is its radius
+    soil = load_soil("soil_wheel_default")
+    row = law_row(soil, 0.05, soil.pressure_modulus(0.05), ColumnOptions(EARTH))
+    law = lambda z: (row[1] + row[2] * z) * share_of_strength(row, curve_rows(soil), z / row[0])[0]  # noqa: E731
+    expected = brentq(lambda z: law(z) * math.pi * 0.05**2 - 60, 1e-4, 0.09)
+    assert z[-1] == pytest.approx(expected, rel=0.04)
+    assert np.ptp(z[-50:]) < 1e-4
+
+
+def test_columns_without_gravity_are_refused():
+    with pytest.raises(InputError, match=r"interaction\.soil\.columns\.gravity"):
+        Simulation(load_scenario("soil/wheel", {"interaction.soil.model": "columns"}))

@@ -82,16 +82,19 @@ from marsyard.ground.soil_nodes import (
     LEAVES,
     M_X,
     N_X,
+    NODES,
     QUEUED,
     RESTING,
+    SHIFT,
+    SIDE,
     STEEP,
     T_X,
     TIME,
     U_X,
     U_Y,
     UNDER,
+    beside,
     deposit,
-    neighbour,
     remove,
     surface,
     wake,
@@ -109,18 +112,18 @@ from marsyard.interaction.soil_contact.footprint import clearance
 from marsyard.jit import inlined, kernel
 
 #: a layer thinner than this part of the spacing does not flow
-_THIN = 1e-3
+_THIN = 5e-3
 #: flow ends when the slope is as near as this to that of rest
 _NEAR = 1.005
 #: of a step: waves of the speed √(g e) go no further than this part of a column
-_COURANT = 0.5
+_COURANT = 0.65
 #: flow slower than this part of g/ν comes to a stop where it is not steep
 _CREEP = 2e-3
 #: a column gives away no more than this part of its layer at once
 _MOST = 0.5
 #: sweeps of the surface that would rest, and of the limits on what flows
 _SWEEPS = 60
-_LIMITS = 3
+_LIMITS = 2
 #: a flow is cut into no more steps than this
 _PARTS = 1000
 #: under a body this much free height counts as none [m]
@@ -129,37 +132,32 @@ _TIGHT = 1e-6
 
 @kernel
 def flow_of_columns(grid, soils, bodies, patch, options):
-    """Let the surface flow for the time options.dt. Returns how many columns were looked at."""
-    looked = 0
+    """Let the surface flow for the time options.dt. Returns how many columns are still awake."""
     rest = options.dt
     for _ in range(_PARTS):
         if grid.queue_ends[1] == 0 or rest <= 1e-9 * options.dt:
             break
         # equal steps, not one that is left over
         dt = rest / math.ceil(rest / options.chunk * (1.0 - 1e-9))
-        count, dt = surface_step(grid, soils, bodies, patch, options, dt)
-        looked += count
-        rest -= dt
-    return looked
+        rest -= surface_step(grid, soils, bodies, patch, options, dt)
+    return grid.queue_ends[1]
 
 
 @kernel
 def surface_step(grid, soils, bodies, patch, options, dt):
-    """One step of all columns that are awake, of dt or less. Returns their number and the step."""
+    """One step of all columns that are awake, of dt or less. Returns the step."""
     for k in range(grid.queue_ends[1]):
-        wake_around(grid, entry(grid, k))
+        stir(grid, entry(grid, k))
     flows = find_slopes(grid, soils, options.planar)
     if flows:
         thickest = find_resting(grid, soils, options.planar)
-        # no wave crosses more than half a column
         dt = min(dt, _COURANT * grid.spacing[0] / math.sqrt(options.gravity * thickest + 1e-12))
         speeds(grid, soils, options, dt)
         limit_flow(grid, bodies, patch, options.planar)
         mix_speeds(grid, soils, options, dt)
         move(grid, options.planar, options.time)
-    count = grid.queue_ends[1]
     rebuild(grid)
-    return count, dt
+    return dt
 
 
 @inlined
@@ -170,6 +168,20 @@ def entry(grid, k):
     return grid.queue[at - size if at >= size else at]
 
 
+@kernel
+def stir(grid, node):
+    """Wake a column and the eight around it."""
+    local = node & (NODES - 1)
+    i, j = local >> SHIFT, local & (SIDE - 1)
+    if i == 0 or j == 0 or i == SIDE - 1 or j == SIDE - 1:
+        wake_around(grid, node)
+        return
+    for row in range(node - SIDE, node + SIDE + 1, SIDE):
+        for other in range(row - 1, row + 2):
+            if not grid.flag[other] & QUEUED:
+                wake(grid, other)
+
+
 @inlined
 def across(grid, node, di, dj, natural):
     """Twice the spacing times the slope of the surface along (di, dj) at a node; of the undisturbed
@@ -177,16 +189,16 @@ def across(grid, node, di, dj, natural):
     node's own."""
     here = grid.node[node, BASE] if natural else surface(grid, node)
     before, after = here, here
-    other = neighbour(grid, node, -di, -dj)
+    other = beside(grid, node, -di, -dj)
     if other >= 0 and not grid.flag[other] & UNDER:
         before = grid.node[other, BASE] if natural else surface(grid, other)
-    other = neighbour(grid, node, di, dj)
+    other = beside(grid, node, di, dj)
     if other >= 0 and not grid.flag[other] & UNDER:
         after = grid.node[other, BASE] if natural else surface(grid, other)
     return (before - here) + (here - after)
 
 
-@kernel
+@inlined
 def slope_of(grid, node, other, axis, planar, natural):
     """Slope of the surface at a face: its part along the axis (down is positive), magnitude."""
     ds = grid.spacing[0]
@@ -220,7 +232,7 @@ def find_slopes(grid, soils, planar):
             column[F_X + axis] = 0.0
             if planar and axis == 1:
                 continue
-            other = neighbour(grid, node, 1 - axis, axis)
+            other = beside(grid, node, 1 - axis, axis)
             if other < 0 and not math.isnan(grid.node[node, TIME]):
                 # its tile was asked for
                 grid.flag[node] |= AWAKE
@@ -246,8 +258,8 @@ def find_slopes(grid, soils, planar):
             grid.flag[other] |= STEEP
             flows = flows or moves or m > max(soil[TAN_START], natural)
             if m > limit and soil[SLOPE_COHESION] > 0.0:
-                wake_around(grid, node)
-                wake_around(grid, other)
+                stir(grid, node)
+                stir(grid, other)
     return flows
 
 
@@ -284,7 +296,7 @@ def lowest(grid, node, di, dj):
     low = math.inf
     drop = 0.0
     for side in (-1, 1):
-        other = neighbour(grid, node, side * di, side * dj)
+        other = beside(grid, node, side * di, side * dj)
         if other < 0 or grid.flag[other] & UNDER:
             continue
         s = grid.column[other, RESTING] if grid.flag[other] & STEEP else surface(grid, other)
@@ -323,7 +335,7 @@ def speeds(grid, soils, options, dt):
             t = column[T_X + axis]
             u = column[U_X + axis]
             forth = u > 0.0 or (u == 0.0 and t > 0.0)
-            giver = node if forth else neighbour(grid, node, 1 - axis, axis)
+            giver = node if forth else beside(grid, node, 1 - axis, axis)
             e = surface(grid, giver) - grid.column[giver, RESTING]
             soil = soils.granular[grid.soil[giver]]
             # g sin α cos α along the axis; a face steeper than 45° slides as one of 45°
@@ -377,12 +389,12 @@ def crossing(grid, node, column):
 def sums(grid, node, planar):
     """What leaves a column and what arrives [m]."""
     east = grid.column[node, F_X]
-    west = crossing(grid, neighbour(grid, node, -1, 0), F_X)
+    west = crossing(grid, beside(grid, node, -1, 0), F_X)
     out = max(east, 0.0) + max(-west, 0.0)
     into = max(-east, 0.0) + max(west, 0.0)
     if not planar:
         north = grid.column[node, F_Y]
-        south = crossing(grid, neighbour(grid, node, 0, -1), F_Y)
+        south = crossing(grid, beside(grid, node, 0, -1), F_Y)
         out += max(north, 0.0) + max(-south, 0.0)
         into += max(-north, 0.0) + max(south, 0.0)
     return out, into
@@ -409,7 +421,7 @@ def limit_flow(grid, bodies, patch, planar):
                 crosses = grid.column[node, F_X + axis]
                 if crosses == 0.0:
                     continue
-                other = neighbour(grid, node, 1 - axis, axis)
+                other = beside(grid, node, 1 - axis, axis)
                 upper, lower = (node, other) if crosses > 0.0 else (other, node)
                 a, b = grid.column[upper], grid.column[lower]
                 drop = surface(grid, upper) - surface(grid, lower)
@@ -452,7 +464,7 @@ def mix_speeds(grid, soils, options, dt):
         for k in range(count):
             node = entry(grid, k)
             if grid.flag[node] & STEEP:
-                before = neighbour(grid, node, axis - 1, -axis)
+                before = beside(grid, node, axis - 1, -axis)
                 came, carried = arriving(grid, before, node, axis)
                 grid.column[node, ARRIVES] = came
                 grid.column[node, LEAVES] = carried
@@ -464,7 +476,7 @@ def mix_speeds(grid, soils, options, dt):
                 continue
             u = column[U_X + axis]
             forth = u > 0.0 or (u == 0.0 and column[T_X + axis] > 0.0)
-            after = neighbour(grid, node, 1 - axis, axis)
+            after = beside(grid, node, 1 - axis, axis)
             giver = node if forth else after
             came = grid.column[giver, ARRIVES]
             e = surface(grid, giver) - grid.column[giver, RESTING]
@@ -474,7 +486,7 @@ def mix_speeds(grid, soils, options, dt):
                 new = (e * u + grid.column[giver, LEAVES]) / (e + came)
             if u != 0.0:
                 wave = min(0.5 * math.sqrt(options.gravity * e) * per_ds, 0.25)
-                back = differs(grid, neighbour(grid, node, axis - 1, -axis), axis, u)
+                back = differs(grid, beside(grid, node, axis - 1, -axis), axis, u)
                 new += wave * (back + differs(grid, after, axis, u))
             column[N_X + axis] = new
         for k in range(count):
@@ -491,9 +503,9 @@ def move(grid, planar, time):
         if not grid.flag[node] & STEEP:
             continue
         column = grid.column[node]
-        dz = crossing(grid, neighbour(grid, node, -1, 0), F_X) - column[F_X]
+        dz = crossing(grid, beside(grid, node, -1, 0), F_X) - column[F_X]
         if not planar:
-            dz += crossing(grid, neighbour(grid, node, 0, -1), F_Y) - column[F_Y]
+            dz += crossing(grid, beside(grid, node, 0, -1), F_Y) - column[F_Y]
         if dz != 0.0 or column[U_X] != 0.0 or column[U_Y] != 0.0:
             grid.flag[node] |= AWAKE
         if dz == 0.0:

@@ -128,6 +128,15 @@ def volume_change(law, curve, strain):
 
 
 @kernel
+def volume_rate(law, strain):
+    """dε_v/dε of the formulas."""
+    if strain < law[STRAIN_F]:
+        return law[CONTRACTS] - law[DILATES] * strain / (law[STRAIN_R] + law[RATIO] * strain)
+    fading = math.exp(-(strain - law[STRAIN_F]) / law[STRAIN_S])
+    return (law[CONTRACTS] - law[DILATES]) * fading
+
+
+@kernel
 def triaxial_loading(w, count, law, curve):
     """Stress on first loading and its derivative, in a block."""
     if law[POINTS] == 0.0 and law[RESIDUAL] == 1.0:
@@ -169,8 +178,12 @@ def compact(grid, nodes, w, count, law, curve, cell):
         dz = w[SINKAGE + k] - before
         if dz <= 0.0:
             continue
-        kept = volume_change(law, curve, (before + dz) / H) - volume_change(law, curve, before / H)
-        kept *= H
+        if law[VOLUME_POINTS] > 0.0:
+            kept = volume_change(law, curve, (before + dz) / H)
+            kept = H * (kept - volume_change(law, curve, before / H))
+        else:
+            # dz is so small that the rate in its middle will do
+            kept = dz * volume_rate(law, (before + 0.5 * dz) / H)
         grid.column[nodes[k], COMPACTION] += kept
         sunk = w[SUNK_VOLUME + k]
         share = kept / dz

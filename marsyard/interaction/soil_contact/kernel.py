@@ -55,7 +55,8 @@ def tiles_ready(grid, bodies):
 
 @kernel
 def soil_flow(grid, soils, bodies, patch, options, most):
-    """Lay displaced soil down and let it slide. Returns how many nodes were looked at.
+    """Lay displaced soil down and let it slide. Returns how many nodes were looked at; with soil in
+    columns how many are still awake.
 
     Without flow, contacts that have ended are forgotten, and that is all.
     """
