@@ -50,7 +50,9 @@ def profiles(spacing: float, times: tuple[float, ...]) -> tuple[np.ndarray, list
 
 
 def draw_heap() -> None:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(11, 3.2), width_ratios=(2, 1), layout="constrained"
+    )
     x, rows = profiles(0.01, TIMES)
     for k, (t, z) in enumerate(zip(TIMES, rows, strict=True)):
         left.plot(x, z, color=plt.cm.viridis(k / len(TIMES)), label=f"{t:g} s")
@@ -59,7 +61,7 @@ def draw_heap() -> None:
     left.plot(x, np.maximum(top - np.abs(x) * tan, 0), ":", color=GREY, label="30°")
     left.set(xlabel="x [m]", ylabel="height [m]", title="planar heap, 30°, columns of 1 cm")
     left.set_aspect("equal")
-    left.legend(fontsize=8)
+    left.legend(fontsize=7, loc="upper left")
     times = tuple(np.round(np.arange(0, 2.01, 0.05), 3))
     for spacing, colour in ((0.02, GREY), (0.01, ORANGE), (0.005, BLUE)):
         x, rows = profiles(spacing, times)

@@ -130,8 +130,9 @@ def _numbers(part: str, numbers: dict[str, Any]) -> None:
         width = max(len(k) for k in numbers)
         for key, n in numbers.items():
             low_high = f"  range {n['range'][0]} to {n['range'][1]}" if "range" in n else ""
+            value = n.get("value", n.get("points"))
             typer.echo(
-                f"  {key:<{width}}  {n.get('value', n.get('points'))} {n.get('unit', '')}{low_high}  "
+                f"  {key:<{width}}  {value} {n.get('unit', '')}{low_high}  "
                 f"[{n.get('provenance', 'published')}] {n.get('source', '')}"
             )
         typer.echo("")

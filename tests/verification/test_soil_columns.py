@@ -489,15 +489,16 @@ def test_every_soil_that_scm_can_use_runs_in_columns(name):
         sim.step(1500)
     d = sim.dataset()
     assert np.isfinite(d.sinkage.values).all()
-    assert 0 < float(d.wheel_load[-1]) < 200
+    assert float(d.wheel_load.sel(time=slice(1.2, 1.5)).mean()) == pytest.approx(100, rel=0.1)
 
 
 def test_a_foot_stands_on_columns():
     """A plate as a foot: pressed by its weight, it comes to rest where the law carries it."""
     settings = {
         "interaction.soil": {"model": "columns", "columns": {"gravity": 9.81}},
-        "control": [{"joints": "press", "torque": "-60*min(1, t)"}], "ground.0.spacing": "1 cm",
-        "run.duration": 4,
+        # put on gently, for what is pressed down stays
+        "control": [{"joints": "press", "torque": "-60*(1 - (1 - min(1, t/4))**2)"}],
+        "ground.0.spacing": "1 cm", "run.duration": 5,
     }  # fmt: skip
     sim = Simulation(load_scenario("soil/plate", settings))
     sim.run()
