@@ -210,7 +210,8 @@ class SoilGrid:
         return self.arrays.ref[:n] - self.arrays.depth[:n]
 
     def touched(self) -> dict[str, np.ndarray]:
-        """All tiles in use as arrays over tile, i, j: x, y, base, height, depth, soil, time."""
+        """All tiles in use as arrays over tile, i, j: x, y, base, height, depth, compaction, soil,
+        time."""
         a, n = self.arrays, self.tiles
         shape = (n, SIDE, SIDE)
         at = np.arange(SIDE)
@@ -227,6 +228,7 @@ class SoilGrid:
             "base": base.copy(),
             "height": base + block(a.ref) - block(a.depth),
             "depth": block(a.depth).copy(),
+            "compaction": self.compaction().reshape(shape).copy(),
             "soil": block(a.soil).copy(),
             "time": block(a.time).copy(),
         }

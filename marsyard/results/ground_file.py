@@ -7,6 +7,7 @@ Node (i, j) of a tile lies at tile_x + i·spacing, tile_y + j·spacing.
     base      height of the undisturbed surface [m]
     change    height of the surface above it at the end [m]; ruts are negative
     depth     plastic sinkage, how far the soil is compacted below its reference level [m]
+    compaction  of soil in columns only: height by which it got denser [m], below 0 where looser
     soil      index into the attribute `soils`
     time      when the node was last changed [s], NaN if never
 
@@ -384,6 +385,10 @@ def _dataset(soil: Any, simulation: Any) -> xr.Dataset:
             "body": np.array([n.removeprefix("wheel ") for n in soil.names], dtype=str),
         },
     )  # fmt: skip
+    if soil.grid.columns:
+        ds["compaction"] = (
+            nodes, tiles["compaction"].astype(np.float32), _about("m", "height lost to compaction")
+        )  # fmt: skip
     ds.attrs = {
         "title": simulation.scenario.title,
         "spacing": soil.grid.spacing,

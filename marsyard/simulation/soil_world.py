@@ -174,6 +174,10 @@ class SoilWorld:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go back to a saved state."""
         prefix = "soil_"
+        if ("soil_column" in state) != self.grid.columns:
+            raise InputError(
+                "restore: the saved state has another interaction.soil.model (scm or columns)"
+            )
         names = ["tile", "top", "request", "ref", "depth", "flag", "time", "queue"]
         if self.grid.columns:
             names.append("column")

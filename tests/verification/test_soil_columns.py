@@ -443,6 +443,8 @@ def test_a_run_is_saved_and_restored_bit_for_bit():
     for name in a:
         assert np.array_equal(a[name], b[name], equal_nan=True), name
     assert np.abs(a["soil_column"][:, COMPACTION]).max() > 1e-4
+    with pytest.raises(InputError, match=r"interaction\.soil\.model"):
+        world(**{"interaction.soil.model": "scm"}).restore(state)
 
 
 @pytest.mark.parametrize("step", ["1 ms", "5 ms"])
