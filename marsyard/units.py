@@ -125,6 +125,8 @@ AngularSpeed = _typed("angular_speed")
 Acceleration = _typed("acceleration")
 AngularStiffness = _typed("angular_stiffness")
 AngularDamping = _typed("angular_damping")
+SoilStiffness = _typed("soil_stiffness")
+SoilDamping = _typed("soil_damping")
 Number = _typed("number")
 #: a number of any dimension: SI, or a text with any known unit
 AnyQuantity = Annotated[float, BeforeValidator(any_to_si, json_schema_input_type=float | str)]

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from marsyard.control.names import BUILT_IN
+from marsyard.scenario.compliant import CompliantContact
 from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.gait import Gait
 from marsyard.scenario.part import Part, Point, Slope
@@ -197,9 +198,10 @@ class ContactSolver(Part):
 class Interaction(Part):
     """What passes between robot and ground."""
 
-    law: Literal["nonsmooth", "mujoco", "none"] = Field(
+    law: Literal["nonsmooth", "compliant", "mujoco", "none"] = Field(
         "nonsmooth",
-        description="nonsmooth: unilateral contact, Coulomb friction, Newton impact; mujoco: its "
+        description="nonsmooth: unilateral contact, Coulomb friction, Newton impact; compliant: "
+        "elastic ground under elements, friction by displacement; mujoco: its "
         "soft contact, as a baseline to compare with; none: no contact",
     )
     friction: Annotated[Number, Field(ge=0)] = Field(0.7, description="Coulomb's coefficient μ")
@@ -211,6 +213,9 @@ class Interaction(Part):
     )
     surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
     solver: ContactSolver = ContactSolver()
+    compliant: CompliantContact = Field(
+        CompliantContact(), description="numbers of the law compliant; restitution has no part in it"
+    )
     soil: SoilContact = Field(
         SoilContact(), description="how bodies meet ground of kind terrain, whatever the law"
     )
@@ -454,10 +459,10 @@ class Scenario(Part):
             period = self.run.control_period
             whole_ratio("gait.sample", self.gait.sample, "run.control_period", period)
         smooth = self.run.integrator != "moreau_jean"
-        if smooth and self.interaction.law == "nonsmooth":
+        if smooth and self.interaction.law in ("nonsmooth", "compliant"):
             raise ValueError(
-                f"run.integrator: '{self.run.integrator}' is smooth and cannot carry the "
-                "nonsmooth law; use moreau_jean, or interaction.law mujoco or none"
+                f"run.integrator: '{self.run.integrator}' is MuJoCo's and cannot carry the "
+                f"{self.interaction.law} law; use moreau_jean, or interaction.law mujoco or none"
             )
         if not smooth and self.interaction.law == "mujoco":
             raise ValueError(

@@ -1,0 +1,377 @@
+"""Shapes divided in elements: places, outward normals, areas and lengths.
+
+Elements are flat pieces of a shape's surface, all of about the same size. Places are on the true
+surface; the areas of a shape add up to its own.
+
+wheel (axle along `axis`, middle at the origin)
+    sphere     the whole ball
+    disc       one ring of the wheel's radius, which carries its width
+    cylinder   rings across the tread, or the cone of a `taper`, and both sides from half the
+               radius outwards
+    torus      the outer half of the tread's tube
+geoms          ball, ellipsoid, capsule, cylinder, box, and the triangles of a mesh, cut in four
+               until they are small enough
+belt           stations along the outline of a track, each a row across its width
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+_GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
+#: triangles of a mesh are not cut more often than this
+_MOST_CUTS = 8
+
+
+class Elements(NamedTuple):
+    """n elements in the frame of their body."""
+
+    place: Array  # float64[n, 3] [m]
+    normal: Array  # float64[n, 3], outwards
+    area: Array  # float64[n] [m²]
+    length: Array  # float64[n] [m]
+
+    def moved(self, position: Array, rotation: Array) -> Elements:
+        """The same in another frame."""
+        return self._replace(
+            place=self.place @ rotation.T + position, normal=self.normal @ rotation.T
+        )
+
+
+def join(parts: list[Elements]) -> Elements:
+    """All in one."""
+    if not parts:
+        return Elements(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+    return Elements(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _count(length: float, size: float, least: int = 1) -> int:
+    return max(least, math.ceil(length / size - 1e-9))
+
+
+# --- wheels
+
+
+def wheel(
+    shape: str, radius: float, width: float, taper: float, axis: Array, size: float
+) -> Elements:
+    """Elements of a wheel about its axle."""
+    if shape == "sphere":
+        return ball(radius, size)
+    if shape == "torus":
+        made = _torus(radius, width / 2, size)
+    elif shape == "disc":
+        made = _cone(radius, 0.0, width, 1, size)
+    else:
+        made = _cone(radius, taper, width, _count(width, size), size)
+        sides = [
+            _annulus(radius + taper * s * width / 2, s * width / 2, s, size) for s in (-1.0, 1.0)
+        ]
+        made = join([made, *sides])
+    return made.moved(np.zeros(3), _turn_y_to(axis))
+
+
+def _ring(count: int) -> tuple[Array, Array]:
+    angle = (np.arange(count) + 0.5) * 2 * np.pi / count
+    return np.cos(angle), np.sin(angle)
+
+
+def _cone(radius: float, taper: float, width: float, rings: int, size: float) -> Elements:
+    """Rings about y, of the radius R + taper · y."""
+    around = _count(2 * np.pi * radius, size, 8)
+    c, s = _ring(around)
+    slant = math.sqrt(1.0 + taper * taper)
+    rows = []
+    for k in range(rings):
+        y = ((k + 0.5) / rings - 0.5) * width
+        r = radius + taper * y
+        place = np.stack([r * c, np.full(around, y), r * s], axis=1)
+        normal = np.stack([c, np.full(around, -taper), s], axis=1) / slant
+        step = 2 * np.pi * r / around
+        rows.append(
+            Elements(
+                place,
+                normal,
+                np.full(around, step * width / rings * slant),
+                np.full(around, step),
+            )  # fmt: skip
+        )
+    return join(rows)
+
+
+def _annulus(radius: float, y: float, side: float, size: float) -> Elements:
+    """The outer half of a wheel's side."""
+    rings = _count(radius / 2, size)
+    rows = []
+    for k in range(rings):
+        inner, outer = (radius * (0.5 + 0.5 * (k + i) / rings) for i in (0, 1))
+        area = math.pi * (outer**2 - inner**2)
+        r = 0.5 * (inner + outer)
+        around = _count(2 * np.pi * r, size, 8)
+        c, s = _ring(around)
+        place = np.stack([r * c, np.full(around, y), r * s], axis=1)
+        normal = np.tile([0.0, side, 0.0], (around, 1))
+        each = area / around
+        rows.append(
+            Elements(place, normal, np.full(around, each), np.full(around, math.sqrt(each)))
+        )
+    return join(rows)
+
+
+def _torus(radius: float, tube: float, size: float) -> Elements:
+    """The outer half of a torus: rolling radius R, tube r, about y."""
+    rings = _count(np.pi * tube, size, 3)
+    around = _count(2 * np.pi * radius, size, 8)
+    c, s = _ring(around)
+    rows = []
+    for k in range(rings):
+        low, high = (-np.pi / 2 + np.pi * (k + i) / rings for i in (0, 1))
+        psi = 0.5 * (low + high)
+        r = radius - tube + tube * math.cos(psi)
+        whole = 2 * np.pi * tube * (
+            (radius - tube) * (high - low) + tube * (math.sin(high) - math.sin(low))
+        )  # fmt: skip
+        place = np.stack([r * c, np.full(around, tube * math.sin(psi)), r * s], axis=1)
+        cp, sp = math.cos(psi), math.sin(psi)
+        normal = np.stack([cp * c, np.full(around, sp), cp * s], axis=1)
+        rows.append(
+            Elements(
+                place,
+                normal,
+                np.full(around, whole / around),
+                np.full(around, 2 * np.pi * r / around),
+            )  # fmt: skip
+        )
+    return join(rows)
+
+
+def _turn_y_to(axis: Array) -> Array:
+    """A rotation that brings y to the axis."""
+    y = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    other = np.array([1.0, 0.0, 0.0]) if abs(y[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
+    x = other - (other @ y) * y
+    x /= np.linalg.norm(x)
+    return np.stack([x, y, np.cross(x, y)], axis=1)
+
+
+# --- geoms
+
+
+def ball(radius: float, size: float) -> Elements:
+    """A spiral over the whole ball, equal areas."""
+    return ellipsoid(np.full(3, radius), size)
+
+
+def ellipsoid(radii: Array, size: float) -> Elements:
+    """A ball's spiral stretched along the axes; areas with the stretch of the surface there."""
+    a = np.asarray(radii, dtype=float)
+    p = 1.6075  # Thomsen's approximation, for the number only
+    area = 4 * np.pi * (np.mean([(a[i] * a[j]) ** p for i, j in ((0, 1), (0, 2), (1, 2))])) ** (
+        1 / p
+    )
+    n = _count(area, size**2, 32)
+    z = 1.0 - 2.0 * (np.arange(n) + 0.5) / n
+    turn = _GOLDEN * np.arange(n)
+    r = np.sqrt(1.0 - z * z)
+    unit = np.stack([r * np.cos(turn), r * np.sin(turn), z], axis=1)
+    over = unit / a
+    stretch = np.linalg.norm(over, axis=1)
+    each = 4 * np.pi / n * float(np.prod(a)) * stretch
+    return Elements(unit * a, over / stretch[:, None], each, np.sqrt(each))
+
+
+def _disc(radius: float, z: float, side: float, size: float) -> Elements:
+    """A spiral over a disc at height z, equal areas."""
+    n = _count(np.pi * radius**2, size**2, 8)
+    r = radius * np.sqrt((np.arange(n) + 0.5) / n)
+    turn = _GOLDEN * np.arange(n)
+    place = np.stack([r * np.cos(turn), r * np.sin(turn), np.full(n, z)], axis=1)
+    each = np.pi * radius**2 / n
+    normal = np.tile([0.0, 0.0, side], (n, 1))
+    return Elements(place, normal, np.full(n, each), np.full(n, math.sqrt(each)))
+
+
+def _tube(radius: float, half: float, size: float) -> Elements:
+    """A cylinder's side about z."""
+    made = _cone(radius, 0.0, 2 * half, _count(2 * half, size), size)
+    return made.moved(np.zeros(3), _turn_y_to(np.array([0.0, 0.0, 1.0])))
+
+
+def cylinder(radius: float, half: float, size: float) -> Elements:
+    """About z, with both ends."""
+    ends = [_disc(radius, side * half, side, size) for side in (-1.0, 1.0)]
+    return join([_tube(radius, half, size), *ends])
+
+
+def capsule(radius: float, half: float, size: float) -> Elements:
+    """About z: a tube and two half balls."""
+    whole = ball(radius, size)
+    # the spiral has as many elements above as below
+    shift = np.zeros_like(whole.place)
+    shift[:, 2] = np.where(whole.place[:, 2] > 0.0, half, -half)
+    return join([_tube(radius, half, size), whole._replace(place=whole.place + shift)])
+
+
+def box(half: Array, size: float) -> Elements:
+    """A grid on each side."""
+    rows = []
+    for axis in range(3):
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        n, m = _count(2 * half[i], size), _count(2 * half[j], size)
+        u, v = np.meshgrid((np.arange(n) + 0.5) / n - 0.5, (np.arange(m) + 0.5) / m - 0.5)
+        for side in (-1.0, 1.0):
+            place = np.zeros((n * m, 3))
+            place[:, i] = 2 * half[i] * u.ravel()
+            place[:, j] = 2 * half[j] * v.ravel()
+            place[:, axis] = side * half[axis]
+            normal = np.zeros((n * m, 3))
+            normal[:, axis] = side
+            each = 4 * half[i] * half[j] / (n * m)
+            rows.append(
+                Elements(place, normal, np.full(n * m, each), np.full(n * m, math.sqrt(each)))
+            )
+    return join(rows)
+
+
+def triangles(corners: Array, size: float) -> Elements:
+    """Triangles float64[n, 3, 3], outward counter-clockwise, cut in four until small enough."""
+    done = []
+    todo = np.asarray(corners, dtype=float)
+    for cut in range(_MOST_CUTS + 1):
+        area = 0.5 * np.linalg.norm(
+            np.cross(todo[:, 1] - todo[:, 0], todo[:, 2] - todo[:, 0]), axis=1
+        )
+        small = (area <= size * size) | (cut == _MOST_CUTS)
+        done.append(todo[small & (area > 0.0)])
+        todo = todo[~small]
+        if len(todo) == 0:
+            break
+        a, b, c = todo[:, 0], todo[:, 1], todo[:, 2]
+        ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
+        four = ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
+        todo = np.concatenate([np.stack(t, axis=1) for t in four])
+    all_corners = np.concatenate(done)
+    cross = np.cross(
+        all_corners[:, 1] - all_corners[:, 0], all_corners[:, 2] - all_corners[:, 0]
+    )
+    twice = np.linalg.norm(cross, axis=1)
+    return Elements(
+        all_corners.mean(axis=1), cross / twice[:, None], 0.5 * twice, np.sqrt(0.5 * twice)
+    )
+
+
+# --- belts
+
+
+class Belt(NamedTuple):
+    """A track's belt: elements that move along its outline."""
+
+    elements: Elements  # place: along the outline, y, 0; filled in by the loop
+    along: Array  # float64[n], where each element stands on the outline at angle 0 [m]
+    outline: Array  # float64[p, 4], points at equal distances: x, z, and outward normal x, z
+    length: float  # of the outline [m]
+    row: int  # elements in a row across
+
+
+def belt(outline: Array, width: float, y: float, size: float) -> Belt:
+    """Elements of a belt whose outer side is a closed polygon (x, z), counter-clockwise."""
+    closed = np.concatenate([outline, outline[:1]])
+    steps = np.linalg.norm(np.diff(closed, axis=0), axis=1)
+    at = np.concatenate([[0.0], np.cumsum(steps)])
+    length = float(at[-1])
+    stations, rings = _count(length, size, 8), _count(width, size)
+    n = max(720, 4 * stations)
+    where = np.arange(n) * length / n
+    points = np.stack([np.interp(where, at, closed[:, k]) for k in (0, 1)], axis=1)
+    way = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
+    way /= np.linalg.norm(way, axis=1)[:, None]
+    table = np.concatenate([points, np.stack([way[:, 1], -way[:, 0]], axis=1)], axis=1)
+    along = np.repeat((np.arange(stations) + 0.5) * length / stations, rings)
+    across = np.tile(y + ((np.arange(rings) + 0.5) / rings - 0.5) * width, stations)
+    place = np.zeros((stations * rings, 3))
+    place[:, 1] = across
+    step = length / stations
+    made = Elements(
+        place,
+        np.zeros_like(place),
+        np.full(len(place), step * width / rings),
+        np.full(len(place), step),
+    )
+    return Belt(made, along, table, length, rings)
+
+
+# --- hierarchy
+
+
+class Balls(NamedTuple):
+    """Balls around groups of elements, parents before their children, in the body's frame."""
+
+    centre: Array  # float64[c, 3]
+    radius: Array  # float64[c]
+    after: Array  # int64[c], the ball to go on with if nothing of this one touches
+    first: Array  # int64[c], elements of a leaf; equal to last for others
+    last: Array  # int64[c]
+
+
+#: elements in a leaf, at most
+_LEAF = 9
+
+
+def hierarchy(elements: Elements, depth: float) -> tuple[Elements, Balls]:
+    """Sort elements into leaves of a few; the balls also hold a ball of radius `depth` inside each
+    element."""
+    order: list[Array] = []
+    rows: list[list[float]] = []
+    numbers: list[list[int]] = []
+    inner = elements.place - depth * elements.normal
+    done = 0
+
+    def add(chosen: Array) -> None:
+        nonlocal done
+        here = len(rows)
+        middle = elements.normal[chosen].mean(axis=0)
+        size = float(np.linalg.norm(middle))
+        spread = float(np.linalg.norm(np.ptp(elements.place[chosen], axis=0))) / 2
+        # moved inwards: the ball is flatter outside
+        away = spread * middle / size if size > 0.5 else np.zeros(3)
+        centre = inner[chosen].mean(axis=0) - away
+        reach = np.linalg.norm(inner[chosen] - centre, axis=1) + depth
+        reach = np.maximum(
+            reach,
+            np.linalg.norm(elements.place[chosen] - centre, axis=1) + elements.length[chosen] / 2,
+        )
+        rows.append([*centre, float(reach.max())])
+        numbers.append([0, done, done])
+        if len(chosen) <= _LEAF:
+            order.append(chosen)
+            done += len(chosen)
+            numbers[here][2] = done
+        else:
+            for part in _split(elements.place, chosen, 2 if len(chosen) > 4 * _LEAF else 1):
+                add(part)
+        numbers[here][0] = len(rows)
+
+    if len(elements.area):
+        add(np.arange(len(elements.area)))
+    index = np.concatenate(order) if order else np.zeros(0, dtype=np.int64)
+    table = np.array(rows, dtype=float).reshape(-1, 4)
+    whole = np.array(numbers, dtype=np.int64).reshape(-1, 3)
+    sorted_elements = Elements(*(a[index] for a in elements))
+    return sorted_elements, Balls(
+        table[:, :3].copy(), table[:, 3].copy(), whole[:, 0].copy(), whole[:, 1].copy(),
+        whole[:, 2].copy(),
+    )  # fmt: skip
+
+
+def _split(places: Array, chosen: Array, times: int) -> list[Array]:
+    """Halves, or quarters, along the longest side."""
+    if times == 0:
+        return [chosen]
+    axis = int(np.argmax(np.ptp(places[chosen], axis=0)))
+    by = chosen[np.argsort(places[chosen, axis], kind="stable")]
+    half = len(by) // 2
+    return [*_split(places, by[:half], times - 1), *_split(places, by[half:], times - 1)]

@@ -1,0 +1,164 @@
+"""The contact law of one element: normal stress by penetration, friction by displacement.
+
+Source: C. Grand, F. Ben Amar, P. Bidaud, G. Andrade, A simulation system for behaviour evaluation
+of off-road mobile robots, CLAWAR 2001, section 3.1.
+
+Normal force. A flat element of area A [m²] and length l [m] with its outward normal m stands with
+its middle at the depth δ [m] below the ground, whose normal is n. Over the element the depth varies
+by ± a, a = ½ l sin(m, −n). The force is the mean over the element,
+
+    F_n = A max(0, k ⟨δ₊⟩ + c s δ̇)                          k [Pa/m], c [Pa·s/m]
+    ⟨δ₊⟩ = δ,   s = 1                    for δ ≥ a           the whole element is in the ground
+         = (δ + a)²/(4a),   s = (δ + a)/(2a)   for |δ| < a   a part s of it
+         = 0                             for δ ≤ −a
+
+and acts in the middle of its pressure: shifted from the element's middle towards its deeper end by
+l² sin/(12 δ), or l/2 − s l/3. A rolling wheel's elements so come and go without a jump. Elements
+that do not face the ground (m·n > −0.1) carry nothing.
+
+Friction. F_t = −μ F_n κ e. e [m] is the elastic part of the element's displacement X along the
+ground since it touched, s [m] the way it has slipped, X = e + s, and for a displacement dX
+
+    X* = |e + dX| + s,    s ← max(s, X* − φ(X*)/κ),    |e| ← X* − s
+
+For a displacement in one direction this is the curve itself, |F_t|/F_n = μ φ(X), exactly and with
+any steps; when it turns round, the element is unloaded with the steepest slope κ of the curve, and
+yields the other way where the curve has come to (isotropic hardening, and weakening past a peak).
+Inside that range it is a spring: there is no velocity in the law, and what sticks does not creep.
+dX along the curve is split by s' = 1 − φ'/κ ≥ 0, so that slip is never taken back, and what it
+dissipates, μ F_n κ |e| ds ≥ 0.
+
+The stored energy is ½ μ F_n κ e². Where F_n grows, the force is kept and not its ratio,
+e ← e F_n,before/F_n, as new pressure brings no shear with it; where F_n falls, e is kept. Both ways
+stored energy can only be lost: T²/(2 μ F_n κ) falls as F_n grows at constant T, and ½ μ F_n κ e²
+falls with F_n.
+
+A sticking element also damps, with the ground's own relaxation time τ = c/k [s]: κ (e + τ v_t) in
+place of κ e as long as it does not slip.
+
+e and s are forgotten when the element leaves the ground.
+
+Time step. The force is that in the middle of the step, in the sense of θ (`moreau_jean`): with the
+velocity v at its start and v⁺ at its end,
+
+    δ_θ = δ(q_m) + (1−θ)² h v_n − θ² h v_n⁺,     e_θ = e + h (θ(1−θ) v_t + θ² v_t⁺)
+
+linearised about v⁺ = v. `press` and `shear` give the force there and its derivative,
+
+    D = A s θ (c + θ h k) n nᵀ + μ F_n [d_along ê êᵀ + d_across (1 − ê êᵀ − n nᵀ)],
+
+which goes into the inertia matrix. θ = ½ keeps energy and is of second order, θ = 1 damps.
+"""
+
+from __future__ import annotations
+
+import math
+
+from marsyard.interaction.compliant.curves import DENSE, LOOSE
+from marsyard.jit import inlined, kernel
+
+#: m·n of elements that face the ground lies below this
+FACING = -0.1
+#: slip below this is rounding [m], and relative to the slip so far
+_NO_SLIP, _SAME = 1e-15, 1e-12
+
+
+@inlined
+def curve(numbers, xs, ys, x):
+    """φ and φ' [1/m] at the displacement x [m]."""
+    kind = numbers[0]
+    if kind == LOOSE:
+        gone = math.exp(-x / numbers[3])
+        return 1.0 - gone, gone / numbers[3]
+    if kind == DENSE:
+        length, beta = numbers[3], numbers[4]
+        gone = math.exp(-x / length)
+        rest = (1.0 - gone) * (1.0 + beta * gone)
+        return rest, gone / length * (2.0 * beta * gone - beta + 1.0)
+    last = xs.shape[0] - 1
+    if x >= xs[last]:
+        return ys[last], 0.0
+    i = 0
+    while x >= xs[i + 1]:
+        i += 1
+    slope = (ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i])
+    return ys[i] + slope * (x - xs[i]), slope
+
+
+@inlined
+def immersed(depth, slant, length):
+    """Mean depth [m], part in the ground, and how far the middle of pressure lies from that of the
+    element towards its deeper end [m]; slant is the sine between element and ground."""
+    a = 0.5 * length * slant
+    if depth >= a:
+        shift = length * length * slant / (12.0 * depth) if depth > 0.0 else 0.0
+        return depth, 1.0, shift
+    if depth <= -a:
+        return 0.0, 0.0, 0.0
+    part = (depth + a) / (2.0 * a)
+    return part * part * a, part, length * (0.5 - part / 3.0)
+
+
+@inlined
+def press(k, c, area, mean, part, speed, h, theta):
+    """Normal force [N] for the mean depth, and its derivative [N·s/m]; speed v_n out of the ground
+    [m/s]."""
+    force = area * (k * mean - part * (c + (2.0 * theta - 1.0) * h * k) * speed)
+    if force <= 0.0:
+        return 0.0, 0.0
+    return force, area * part * theta * (c + theta * h * k)
+
+
+@inlined
+def advance_slip(numbers, xs, ys, size, slip):
+    """The return to the curve: elastic size and slip [m] after a trial |e + dX| = size, φ and φ'
+    at the curve, and whether it slips."""
+    x = size + slip
+    share, slope = curve(numbers, xs, ys, x)
+    after = x - share / numbers[1]
+    if after > slip * (1.0 + _SAME) + _NO_SLIP:
+        return x - after, after, share, slope, True
+    return size, slip, numbers[1] * size, numbers[1], False
+
+
+@inlined
+def shear(numbers, xs, ys, tx, ty, tz, slip, vx, vy, vz, delay, h, theta):
+    """Share of μ F_n along each axis for the trial e_θ = t and velocity v in the tangent plane, its
+    direction, and its derivatives along and across [s/m].
+
+    Returns gx, gy, gz, ex, ey, ez, along, across."""
+    size = math.sqrt(tx * tx + ty * ty + tz * tz)
+    kappa = numbers[1]
+    half = theta * theta * h
+    if size < 1e-300:
+        damp = kappa * delay
+        d = kappa * half + theta * damp
+        return damp * vx, damp * vy, damp * vz, 0.0, 0.0, 0.0, d, d
+    elastic, _, share, slope, slips = advance_slip(numbers, xs, ys, size, slip)
+    ex, ey, ez = tx / size, ty / size, tz / size
+    g = kappa * elastic
+    if slips:
+        return g * ex, g * ey, g * ez, ex, ey, ez, max(slope, 0.0) * half, g / size * half
+    damp = kappa * delay
+    gx, gy, gz = g * ex + damp * vx, g * ey + damp * vy, g * ez + damp * vz
+    if gx * gx + gy * gy + gz * gz > numbers[2] * numbers[2]:
+        # more than the curve ever gives: without damping
+        damp = 0.0
+        gx, gy, gz = g * ex, g * ey, g * ez
+    d = kappa * half + theta * damp
+    return gx, gy, gz, ex, ey, ez, d, d
+
+
+@kernel
+def shear_path(numbers, xs, ys, path, ratio):
+    """|F_t|/(μ F_n) with the sign of F_t along a path of displacements in one dimension [m]: the
+    law alone, for figures and tests."""
+    e = 0.0
+    s = 0.0
+    last = 0.0
+    for i in range(path.shape[0]):
+        trial = e + path[i] - last
+        last = path[i]
+        size, s, _, _, _ = advance_slip(numbers, xs, ys, abs(trial), s)
+        e = math.copysign(size, trial)
+        ratio[i] = numbers[1] * e

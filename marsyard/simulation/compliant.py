@@ -1,0 +1,585 @@
+"""Compliant contact under the robot: the glue between the law of elements and the engine.
+
+Before a step `evaluate_compliant` finds the elements that touch at the step's configuration, and
+adds up their forces and derivatives (`interaction.compliant.law`) for each body b with the velocity
+V = (of the body's origin, angular, of the belt along itself) and its Jacobian J (7 × dofs):
+
+    (M + … + h Σ JᵀBJ) (v⁺ − v) = h (… + Σ JᵀF),    F = Σ Lᵀf,   B = Σ LᵀDL
+
+L (3 × 7) takes V to the velocity of an element. After the step `account_for_compliant` works out
+what has really acted on each element, f − D L (V⁺ − V), brings displacement and slip up to date with
+the way the element has really gone, and records. Evaluating changes no state: a step can be tried
+again.
+
+Finding. Distances to the ground change by no more than a point moves: a ball around elements that
+was g away from the ground (or g inside it) cannot touch (or leave) before its middle has moved by g.
+Balls stand in a hierarchy, parents first; most are passed by with one comparison. An element is
+looked at through a ball inside the body that touches the surface at its middle, since the exact
+kernels see ground only from outside: on a mesh down to about 0.8 of that ball's radius.
+
+The elements of a belt are material, too: they move along its outline with the angle of the sprocket.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from marsyard.interaction.compliant.law import FACING, advance_slip, immersed, press, shear
+from marsyard.interaction.contact_geometry import SPHERE
+from marsyard.jit import inlined, kernel
+from marsyard.simulation.contacts import wheel_frame
+from marsyard.simulation.mujoco_c import void_call
+
+Array = np.ndarray
+
+# columns of CompliantLoop.state
+E_X, E_Y, E_Z, SLIP, LOAD = range(5)
+STATE_COLUMNS = 5
+# columns of CompliantLoop.touch
+(
+    P_X, P_Y, P_Z, N_X, N_Y, N_Z, R_X, R_Y, R_Z, T_X, T_Y, T_Z, V_X, V_Y, V_Z, FN, G_X, G_Y, G_Z,
+    D_X, D_Y, D_Z, D_N, D_ALONG, D_ACROSS, B_X, B_Y, B_Z,
+) = range(28)  # fmt: skip
+TOUCH_COLUMNS = 28
+# CompliantLoop.numbers
+STIFFNESS, DAMPING, INSIDE, FAR = range(4)
+
+
+class CompliantLoop(NamedTuple):
+    """What the compiled loop needs; `b` bodies, `k` dofs in a chain, `c` balls, `n` elements."""
+
+    body: Array  # int64[b], mujoco's body
+    joint: Array  # int64[b], mujoco's joint of a wheel's axle, or −1
+    wheel: Array  # int64[b], number of the wheel, or −1
+    organ: Array  # int64[b], number of the foot or track, or −1
+    root: Array  # int64[b], mujoco's body at the root of its tree
+    chain: Array  # int64[b, k], dofs between world and body and that of a belt, ascending
+    chain_count: Array  # int64[b]
+    address: Array  # int64[b, k, k], place in the sparse inertia matrix, or −1
+    balls: Array  # int64[b, 2], first ball and the one after the last
+    belt: Array  # int64[b, 5]: dof, qpos, first and last row of `outline`, elements in a row; or −1
+    belt_size: Array  # float64[b, 2], belt's way per rate [m], length of the outline [m]
+    outline: Array  # float64[p, 4]
+    along: Array  # float64[n], place on the outline at angle 0 [m]
+    jacobian: Array  # float64[b, 7, k]
+    twist: Array  # float64[b, 7]
+    force: Array  # float64[b, 7]
+    stiff: Array  # float64[b, 7, 7]
+    ball: Array  # float64[c, 4], centre in the body's frame, radius
+    ball_seen: Array  # float64[c, 4], where it was last looked at, and the gap it had there
+    ball_next: Array  # int64[c, 3], ball to go on with, first and last element of a leaf
+    place: Array  # float64[n, 3], in the body's frame
+    normal: Array  # float64[n, 3]
+    size: Array  # float64[n, 2], area [m²] and length [m]
+    seen: Array  # float64[n, 4], as ball_seen
+    state: Array  # float64[n, STATE_COLUMNS]
+    now: Array  # int64[n], 1 while in `touching`
+    touching: Array  # int64[n, 3], element, body, surface
+    touch: Array  # float64[n, TOUCH_COLUMNS]
+    before: Array  # int64[n], elements whose state is not zero
+    count: Array  # int64[2], how many touch, how many did before
+    generalised: Array  # float64[nv]
+    numbers: Array  # float64[4]
+    curve: Array  # float64[5]
+    curve_x: Array
+    curve_y: Array
+    scratch: Array  # float64[6, 3]; its second row is the axis of all balls
+    column: Array  # float64[7]
+    work: Array  # float64[2], taken by the ground since the last record [J], deepest [m]
+
+
+_P, _I, _D = types.int64, types.int64, types.float64
+_call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P, _P))
+_call_distance = void_call((_I, _D, _D, _P, _P, _P, _I, _I, _P))
+
+
+@kernel
+def look(F, C, radius, ground, margin, contacts):
+    """Contacts of a ball at C.scratch[0] nearer than margin; returns how many, and the smallest
+    gap."""
+    _call_contacts(
+        F.contacts, SPHERE, radius, 0.0, C.scratch[0].ctypes.data, C.scratch[1].ctypes.data,
+        ground.ctypes.data, ground.shape[0], margin, contacts.near_gap.shape[0],
+        contacts.near_point.ctypes.data, contacts.near_normal.ctypes.data,
+        contacts.near_gap.ctypes.data, contacts.near_surface.ctypes.data,
+        contacts.near_feature.ctypes.data, contacts.near_count.ctypes.data,
+    )  # fmt: skip
+    gap = margin
+    for i in range(contacts.near_count[0]):
+        gap = min(gap, contacts.near_gap[i])
+    return contacts.near_count[0], gap
+
+
+@inlined
+def remember(C, seen, gap):
+    """Keep where something was looked at, and what was found."""
+    seen[0], seen[1], seen[2] = C.scratch[0, 0], C.scratch[0, 1], C.scratch[0, 2]
+    seen[3] = gap
+
+
+@inlined
+def to_world(o, R, local, out):
+    """out = o + R local."""
+    x, y, z = local[0], local[1], local[2]
+    out[0] = o[0] + R[0] * x + R[1] * y + R[2] * z
+    out[1] = o[1] + R[3] * x + R[4] * y + R[5] * z
+    out[2] = o[2] + R[6] * x + R[7] * y + R[8] * z
+
+
+@inlined
+def moved(seen, p):
+    """How far p is from where it was last looked at."""
+    x, y, z = p[0] - seen[0], p[1] - seen[1], p[2] - seen[2]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@kernel
+def body_motion(C, data, b, v):
+    """Jacobian of body b from mujoco's motion axes, and its velocity."""
+    J = C.jacobian[b]
+    V = C.twist[b]
+    o = data.xpos[C.body[b]]
+    root = C.root[b]
+    rx, ry, rz = o[0] - data.com[root, 0], o[1] - data.com[root, 1], o[2] - data.com[root, 2]
+    for k in range(7):
+        V[k] = 0.0
+    for i in range(C.chain_count[b]):
+        j = C.chain[b, i]
+        if j == C.belt[b, 0]:
+            for k in range(6):
+                J[k, i] = 0.0
+            J[6, i] = C.belt_size[b, 0]
+        else:
+            c = data.cdof[j]
+            J[3, i], J[4, i], J[5, i] = c[0], c[1], c[2]
+            J[0, i] = c[3] + c[1] * rz - c[2] * ry
+            J[1, i] = c[4] + c[2] * rx - c[0] * rz
+            J[2, i] = c[5] + c[0] * ry - c[1] * rx
+            J[6, i] = 0.0
+        for k in range(7):
+            V[k] += J[k, i] * v[j]
+
+
+@kernel
+def move_belt(C, data, b):
+    """Bring the elements of a belt to where the sprocket has taken them."""
+    first, points = C.belt[b, 2], C.belt[b, 3] - C.belt[b, 2]
+    length = C.belt_size[b, 1]
+    gone = C.belt_size[b, 0] * data.qpos[C.belt[b, 1]]
+    inside = C.numbers[INSIDE]
+    for c in range(C.balls[b, 0], C.balls[b, 1]):
+        start = C.ball_next[c, 1]
+        at = (C.along[start] - gone) / length
+        at = (at - math.floor(at)) * points
+        i = min(int(at), points - 1)
+        part = at - i
+        j = first + (i + 1 if i + 1 < points else 0)
+        i += first
+        x = C.outline[i, 0] + part * (C.outline[j, 0] - C.outline[i, 0])
+        z = C.outline[i, 1] + part * (C.outline[j, 1] - C.outline[i, 1])
+        nx = C.outline[i, 2] + part * (C.outline[j, 2] - C.outline[i, 2])
+        nz = C.outline[i, 3] + part * (C.outline[j, 3] - C.outline[i, 3])
+        size = math.sqrt(nx * nx + nz * nz)
+        nx /= size
+        nz /= size
+        for e in range(start, C.ball_next[c, 2]):
+            C.place[e, 0], C.place[e, 2] = x, z
+            C.normal[e, 0], C.normal[e, 1], C.normal[e, 2] = nx, 0.0, nz
+        C.ball[c, 0], C.ball[c, 2] = x - inside * nx, z - inside * nz
+
+
+@kernel
+def evaluate_compliant(F, model, data, ground, law, h, theta, C, contacts, v):
+    """Elements that touch at the present configuration, their forces at velocity v and the
+    derivatives."""
+    for i in range(C.count[0]):
+        C.now[C.touching[i, 0]] = 0
+    C.count[0] = 0
+    C.work[1] = 0.0
+    for i in range(model.nv):
+        C.generalised[i] = 0.0
+    for b in range(C.body.shape[0]):
+        o = data.xpos[C.body[b]]
+        R = data.xmat[C.body[b]]
+        for i in range(7):
+            C.force[b, i] = 0.0
+            for j in range(7):
+                C.stiff[b, i, j] = 0.0
+        if C.belt[b, 0] >= 0:
+            move_belt(C, data, b)
+        ready = False
+        c = C.balls[b, 0]
+        p = C.scratch[0]
+        while c < C.balls[b, 1]:
+            to_world(o, R, C.ball[c], p)
+            seen = C.ball_seen[c]
+            way = moved(seen, p)
+            gap = seen[3]
+            if way < gap:
+                c = C.ball_next[c, 0]
+                continue
+            if not way < -gap:
+                _, gap = look(F, C, C.ball[c, 3], ground, C.numbers[FAR], contacts)
+                remember(C, seen, gap)
+                if gap > 0.0:
+                    c = C.ball_next[c, 0]
+                    continue
+            if C.ball_next[c, 2] > C.ball_next[c, 1]:
+                if not ready:
+                    body_motion(C, data, b, v)
+                    ready = True
+                for e in range(C.ball_next[c, 1], C.ball_next[c, 2]):
+                    element(F, C, b, e, o, R, ground, law, h, theta, contacts)
+                c = C.ball_next[c, 0]
+            else:
+                c += 1
+        if ready:
+            for i in range(C.chain_count[b]):
+                total = 0.0
+                for k in range(7):
+                    total += C.jacobian[b, k, i] * C.force[b, k]
+                C.generalised[C.chain[b, i]] += total
+
+
+@kernel
+def element(F, C, b, e, o, R, ground, law, h, theta, contacts):
+    """Add element e of body b, if it touches."""
+    q, m, inner = C.scratch[2], C.scratch[3], C.scratch[0]
+    to_world(o, R, C.place[e], q)
+    local = C.normal[e]
+    m[0] = R[0] * local[0] + R[1] * local[1] + R[2] * local[2]
+    m[1] = R[3] * local[0] + R[4] * local[1] + R[5] * local[2]
+    m[2] = R[6] * local[0] + R[7] * local[1] + R[8] * local[2]
+    radius = C.numbers[INSIDE]
+    for k in range(3):
+        inner[k] = q[k] - radius * m[k]
+    area, length = C.size[e, 0], C.size[e, 1]
+    seen = C.seen[e]
+    if moved(seen, inner) < seen[3] - 0.5 * length:
+        return
+    found, gap = look(F, C, radius, ground, 0.5 * C.numbers[FAR] + 0.5 * length, contacts)
+    remember(C, seen, gap)
+    # of the places found, the one nearest to the element that faces it
+    best = -1
+    nearest = math.inf
+    for i in range(found):
+        n = contacts.near_normal[i]
+        if n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > FACING:
+            continue
+        x = contacts.near_point[i]
+        away = (x[0] - q[0]) ** 2 + (x[1] - q[1]) ** 2 + (x[2] - q[2]) ** 2
+        if away < nearest:
+            best, nearest = i, away
+    if best < 0:
+        return
+    n = contacts.near_normal[best]
+    x = contacts.near_point[best]
+    nx, ny, nz = n[0], n[1], n[2]
+    depth = (x[0] - q[0]) * nx + (x[1] - q[1]) * ny + (x[2] - q[2]) * nz
+    cosine = -(nx * m[0] + ny * m[1] + nz * m[2])
+    slant = math.sqrt(max(1.0 - cosine * cosine, 0.0))
+    mean, part, shift = immersed(depth, slant, length)
+    if part <= 0.0:
+        return
+    C.work[1] = max(C.work[1], depth)
+    if slant > 1e-9:
+        f = shift / slant
+        q[0] -= f * (nx + cosine * m[0])
+        q[1] -= f * (ny + cosine * m[1])
+        q[2] -= f * (nz + cosine * m[2])
+    surface = contacts.near_surface[best]
+    C.touching[C.count[0], 0] = e
+    C.touching[C.count[0], 1] = b
+    C.touching[C.count[0], 2] = surface
+    row = C.touch[C.count[0]]
+    C.count[0] += 1
+    C.now[e] = 1
+    push(C, b, e, row, o, R, area, mean, part, nx, ny, nz, law.friction[surface], h, theta)
+
+
+@kernel
+def push(C, b, e, row, o, R, area, mean, part, nx, ny, nz, mu, h, theta):
+    """Force of a touching element at C.scratch[2] and its derivative, into `row` and the sums."""
+    q, V = C.scratch[2], C.twist[b]
+    k, c = C.numbers[STIFFNESS], C.numbers[DAMPING]
+    rx, ry, rz = q[0] - o[0], q[1] - o[1], q[2] - o[2]
+    # way of a belt's surface per its speed: against the outline's direction, (−n_z, n_x)
+    bx = by = bz = 0.0
+    if C.belt[b, 0] >= 0:
+        x, z = C.normal[e, 2], -C.normal[e, 0]
+        bx, by, bz = R[0] * x + R[2] * z, R[3] * x + R[5] * z, R[6] * x + R[8] * z
+    vx = V[0] + V[4] * rz - V[5] * ry + bx * V[6]
+    vy = V[1] + V[5] * rx - V[3] * rz + by * V[6]
+    vz = V[2] + V[3] * ry - V[4] * rx + bz * V[6]
+    vn = vx * nx + vy * ny + vz * nz
+    fn, dn = press(k, c, area, mean, part, vn, h, theta)
+    # elastic displacement so far: in this tangent plane, less where pressure has grown
+    s = C.state[e]
+    along = s[E_X] * nx + s[E_Y] * ny + s[E_Z] * nz
+    keep = s[LOAD] / fn if fn > s[LOAD] else 1.0
+    ex, ey, ez = keep * (s[E_X] - along * nx), keep * (s[E_Y] - along * ny), keep * (
+        s[E_Z] - along * nz
+    )  # fmt: skip
+    tx, ty, tz = vx - vn * nx, vy - vn * ny, vz - vn * nz
+    way = theta * h
+    gx, gy, gz, dx, dy, dz, d_along, d_across = shear(
+        C.curve, C.curve_x, C.curve_y, ex + way * tx, ey + way * ty, ez + way * tz, s[SLIP],
+        tx, ty, tz, c / k, h, theta,
+    )  # fmt: skip
+    grip = mu * fn
+    gx, gy, gz = grip * gx, grip * gy, grip * gz
+    d_along, d_across = grip * d_along, grip * d_across
+    row[P_X], row[P_Y], row[P_Z] = q[0], q[1], q[2]
+    row[N_X], row[N_Y], row[N_Z] = nx, ny, nz
+    row[R_X], row[R_Y], row[R_Z] = rx, ry, rz
+    row[T_X], row[T_Y], row[T_Z] = ex, ey, ez
+    row[V_X], row[V_Y], row[V_Z] = vx, vy, vz
+    row[FN] = fn
+    row[G_X], row[G_Y], row[G_Z] = gx, gy, gz
+    row[D_X], row[D_Y], row[D_Z] = dx, dy, dz
+    row[D_N], row[D_ALONG], row[D_ACROSS] = dn, d_along, d_across
+    row[B_X], row[B_Y], row[B_Z] = bx, by, bz
+    fx, fy, fz = fn * nx - gx, fn * ny - gy, fn * nz - gz
+    F = C.force[b]
+    F[0] += fx
+    F[1] += fy
+    F[2] += fz
+    F[3] += ry * fz - rz * fy
+    F[4] += rz * fx - rx * fz
+    F[5] += rx * fy - ry * fx
+    F[6] += bx * fx + by * fy + bz * fz
+    # D in its three directions: normal, along the displacement, across
+    B = C.stiff[b]
+    if dx == 0.0 and dy == 0.0 and dz == 0.0:
+        dx, dy, dz = _any_tangent(nx, ny, nz)
+    ux, uy, uz, f = nx, ny, nz, dn
+    for i in range(3):
+        if i == 1:
+            ux, uy, uz, f = dx, dy, dz, d_along
+        elif i == 2:
+            ux, uy, uz, f = ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, d_across
+        if f > 0.0:
+            add_direction(B, f, ux, uy, uz, ry * uz - rz * uy, rz * ux - rx * uz,
+                          rx * uy - ry * ux, bx * ux + by * uy + bz * uz)  # fmt: skip
+
+
+@inlined
+def _any_tangent(nx, ny, nz):
+    if abs(nx) < 0.6:
+        size = math.sqrt(ny * ny + nz * nz)
+        return 0.0, nz / size, -ny / size
+    size = math.sqrt(nx * nx + ny * ny)
+    return -ny / size, nx / size, 0.0
+
+
+@inlined
+def add_direction(B, f, a0, a1, a2, a3, a4, a5, a6):
+    """B += f a aᵀ, its lower triangle."""
+    B[0, 0] += f * a0 * a0
+    B[1, 0] += f * a1 * a0
+    B[1, 1] += f * a1 * a1
+    B[2, 0] += f * a2 * a0
+    B[2, 1] += f * a2 * a1
+    B[2, 2] += f * a2 * a2
+    B[3, 0] += f * a3 * a0
+    B[3, 1] += f * a3 * a1
+    B[3, 2] += f * a3 * a2
+    B[3, 3] += f * a3 * a3
+    B[4, 0] += f * a4 * a0
+    B[4, 1] += f * a4 * a1
+    B[4, 2] += f * a4 * a2
+    B[4, 3] += f * a4 * a3
+    B[4, 4] += f * a4 * a4
+    B[5, 0] += f * a5 * a0
+    B[5, 1] += f * a5 * a1
+    B[5, 2] += f * a5 * a2
+    B[5, 3] += f * a5 * a3
+    B[5, 4] += f * a5 * a4
+    B[5, 5] += f * a5 * a5
+    B[6, 0] += f * a6 * a0
+    B[6, 1] += f * a6 * a1
+    B[6, 2] += f * a6 * a2
+    B[6, 3] += f * a6 * a3
+    B[6, 4] += f * a6 * a4
+    B[6, 5] += f * a6 * a5
+    B[6, 6] += f * a6 * a6
+
+
+@kernel
+def add_compliant_inertia(data, C, h):
+    """M += h Σ JᵀBJ, in place."""
+    for b in range(C.body.shape[0]):
+        B = C.stiff[b]
+        if B[0, 0] == 0.0 and B[1, 1] == 0.0 and B[2, 2] == 0.0:
+            continue
+        J = C.jacobian[b]
+        g = C.column
+        for i in range(C.chain_count[b]):
+            for k in range(7):
+                total = 0.0
+                for j in range(7):
+                    total += (B[k, j] if k >= j else B[j, k]) * J[j, i]
+                g[k] = h * total
+            for j in range(i + 1):
+                value = 0.0
+                for k in range(7):
+                    value += g[k] * J[k, j]
+                at = C.address[b, i, j]
+                if at >= 0:
+                    data.inertia[at] += value
+                else:
+                    # mujoco keeps only the diagonal of this pair: put the coupling there
+                    data.inertia[C.address[b, i, i]] += abs(value)
+                    data.inertia[C.address[b, j, j]] += abs(value)
+
+
+@kernel
+def account_for_compliant(data, C, h, theta, sums):
+    """Forces as they have acted, now that the end velocity is known; displacement and slip."""
+    for i in range(C.count[1]):
+        if C.now[C.before[i]] == 0:
+            for k in range(STATE_COLUMNS):
+                C.state[C.before[i], k] = 0.0
+    # V ← V⁺, force ← what has acted, by body
+    for b in range(C.body.shape[0]):
+        V, F = C.twist[b], C.force[b]
+        for k in range(7):
+            V[k] = 0.0
+            F[k] = 0.0
+        for i in range(C.chain_count[b]):
+            v = data.qvel[C.chain[b, i]]
+            for k in range(7):
+                V[k] += C.jacobian[b, k, i] * v
+    for i in range(C.count[0]):
+        C.before[i] = C.touching[i, 0]
+        act(C, data, i, h, theta, sums)
+    C.count[1] = C.count[0]
+    middle_of_pressure(C, sums)
+    for b in range(C.body.shape[0]):
+        F = C.force[b]
+        if F[0] == 0.0 and F[1] == 0.0 and F[2] == 0.0:
+            continue
+        for i in range(C.chain_count[b]):
+            total = 0.0
+            for k in range(7):
+                total += C.jacobian[b, k, i] * F[k]
+            sums.reaction[C.chain[b, i]] += h * total
+
+
+@kernel
+def act(C, data, i, h, theta, sums):
+    """What has acted on touching element i."""
+    e, b, surface = C.touching[i, 0], C.touching[i, 1], C.touching[i, 2]
+    row, V = C.touch[i], C.twist[b]
+    nx, ny, nz = row[N_X], row[N_Y], row[N_Z]
+    rx, ry, rz = row[R_X], row[R_Y], row[R_Z]
+    vx = V[0] + V[4] * rz - V[5] * ry + row[B_X] * V[6]
+    vy = V[1] + V[5] * rx - V[3] * rz + row[B_Y] * V[6]
+    vz = V[2] + V[3] * ry - V[4] * rx + row[B_Z] * V[6]
+    x, y, z = vx - row[V_X], vy - row[V_Y], vz - row[V_Z]
+    dn = x * nx + y * ny + z * nz
+    fn = row[FN] - row[D_N] * dn
+    x, y, z = x - dn * nx, y - dn * ny, z - dn * nz
+    dx, dy, dz = row[D_X], row[D_Y], row[D_Z]
+    along = (row[D_ALONG] - row[D_ACROSS]) * (x * dx + y * dy + z * dz)
+    tx = -(row[G_X] + row[D_ACROSS] * x + along * dx)
+    ty = -(row[G_Y] + row[D_ACROSS] * y + along * dy)
+    tz = -(row[G_Z] + row[D_ACROSS] * z + along * dz)
+    fx, fy, fz = fn * nx + tx, fn * ny + ty, fn * nz + tz
+    F = C.force[b]
+    F[0] += fx
+    F[1] += fy
+    F[2] += fz
+    F[3] += ry * fz - rz * fy
+    F[4] += rz * fx - rx * fz
+    F[5] += rx * fy - ry * fx
+    F[6] += row[B_X] * fx + row[B_Y] * fy + row[B_Z] * fz
+    # the way of the step, and what the ground took of the work on it
+    mx = theta * vx + (1.0 - theta) * row[V_X]
+    my = theta * vy + (1.0 - theta) * row[V_Y]
+    mz = theta * vz + (1.0 - theta) * row[V_Z]
+    C.work[0] -= 0.5 * h * (fx * (vx + row[V_X]) + fy * (vy + row[V_Y]) + fz * (vz + row[V_Z]))
+    mn = mx * nx + my * ny + mz * nz
+    ex = row[T_X] + h * (mx - mn * nx)
+    ey = row[T_Y] + h * (my - mn * ny)
+    ez = row[T_Z] + h * (mz - mn * nz)
+    s = C.state[e]
+    size = math.sqrt(ex * ex + ey * ey + ez * ez)
+    if size > 0.0:
+        left, slip, _, _, _ = advance_slip(C.curve, C.curve_x, C.curve_y, size, s[SLIP])
+        s[SLIP] = slip
+        left /= size
+        ex, ey, ez = left * ex, left * ey, left * ez
+    s[E_X], s[E_Y], s[E_Z] = ex, ey, ez
+    s[LOAD] = max(fn, 0.0)
+    # sums for the record
+    w = C.wheel[b]
+    if w < 0:
+        sums.other[0] += h * fx
+        sums.other[1] += h * fy
+        sums.other[2] += h * fz
+        if C.organ[b] >= 0:
+            sums.organ[C.organ[b], 0] += h * fx
+            sums.organ[C.organ[b], 1] += h * fy
+            sums.organ[C.organ[b], 2] += h * fz
+        return
+    sums.world[w, 0] += h * fx
+    sums.world[w, 1] += h * fy
+    sums.world[w, 2] += h * fz
+    sums.normal[w, surface] += h * fn
+    n, frame = C.scratch[2], C.scratch[3:6]
+    n[0], n[1], n[2] = nx, ny, nz
+    wheel_frame(n, data.xaxis[C.joint[b]], frame)
+    sums.tangent[w, surface, 0] += h * (frame[1, 0] * tx + frame[1, 1] * ty + frame[1, 2] * tz)
+    sums.tangent[w, surface, 1] += h * (frame[2, 0] * tx + frame[2, 1] * ty + frame[2, 2] * tz)
+
+
+@kernel
+def middle_of_pressure(C, sums):
+    """The point that stands for a wheel's contact: its elements' places by their load."""
+    i = 0
+    while i < C.count[0]:
+        b = C.touching[i, 1]
+        x = y = z = total = 0.0
+        while i < C.count[0] and C.touching[i, 1] == b:
+            row = C.touch[i]
+            x += row[FN] * row[P_X]
+            y += row[FN] * row[P_Y]
+            z += row[FN] * row[P_Z]
+            total += row[FN]
+            i += 1
+        w = C.wheel[b]
+        if w >= 0 and total > 0.0:
+            sums.point[w, 0] = x / total
+            sums.point[w, 1] = y / total
+            sums.point[w, 2] = z / total
+
+
+@kernel
+def smallest_element_gap(F, model, data, ground, surfaces, C, contacts):
+    """Smallest distance of the elements to the ground [m], at any distance, and its body; positions
+    must be up to date."""
+    least = math.inf
+    body = -1
+    for b in range(C.body.shape[0]):
+        o = data.xpos[C.body[b]]
+        R = data.xmat[C.body[b]]
+        if C.belt[b, 0] >= 0:
+            move_belt(C, data, b)
+        q = C.scratch[2]
+        for c in range(C.balls[b, 0], C.balls[b, 1]):
+            for e in range(C.ball_next[c, 1], C.ball_next[c, 2]):
+                to_world(o, R, C.place[e], q)
+                for s in range(surfaces):
+                    _call_distance(
+                        F.distance, SPHERE, 0.0, 0.0, q.ctypes.data, C.scratch[1].ctypes.data,
+                        ground.ctypes.data, ground.shape[0], s, contacts.answer.ctypes.data,
+                    )  # fmt: skip
+                    if contacts.answer[0] < least:
+                        least = contacts.answer[0]
+                        body = C.body[b]
+    return least, body
