@@ -1,4 +1,4 @@
-"""Compliant contact in a scenario: stiffness of hard ground, elements, and the curve of friction."""
+"""Compliant contact in a scenario: stiffness of the ground, elements, the curve of friction."""
 
 from __future__ import annotations
 

@@ -214,7 +214,8 @@ class Interaction(Part):
     surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
     solver: ContactSolver = ContactSolver()
     compliant: CompliantContact = Field(
-        CompliantContact(), description="numbers of the law compliant; restitution has no part in it"
+        CompliantContact(),
+        description="numbers of the law compliant; restitution has no part in it",
     )
     soil: SoilContact = Field(
         SoilContact(), description="how bodies meet ground of kind terrain, whatever the law"

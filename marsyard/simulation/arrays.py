@@ -36,6 +36,7 @@ class Model(NamedTuple):
     has_constraints: bool  # loop closures or joint limits
     has_rigid: bool  # rigid ground, colliding bodies or constraints: there may be impulses
     has_soil: bool
+    has_compliant: bool  # elements on hard ground
     joint_qpos: Array  # int64[njoint] of hinge and slide joints
     joint_dof: Array  # int64[njoint]
     between: int  # number of the law for contacts between bodies
@@ -260,3 +261,4 @@ class Records(NamedTuple):
     soil_sums: Array
     soil_total: Array
     stress: Array
+    ground_work: Array

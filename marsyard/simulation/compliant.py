@@ -7,17 +7,20 @@ V = (of the body's origin, angular, of the belt along itself) and its Jacobian J
     (M + … + h Σ JᵀBJ) (v⁺ − v) = h (… + Σ JᵀF),    F = Σ Lᵀf,   B = Σ LᵀDL
 
 L (3 × 7) takes V to the velocity of an element. After the step `account_for_compliant` works out
-what has really acted on each element, f − D L (V⁺ − V), brings displacement and slip up to date with
-the way the element has really gone, and records. Evaluating changes no state: a step can be tried
-again.
+what has really acted on each element, f − D L (V⁺ − V), brings displacement and slip up to date
+with the way the element has really gone, and records. Evaluating changes no state: a step can be
+tried again.
 
 Finding. Distances to the ground change by no more than a point moves: a ball around elements that
-was g away from the ground (or g inside it) cannot touch (or leave) before its middle has moved by g.
+was g away from the ground (or g inside it) cannot touch (or leave) before its middle has moved by
+g.
 Balls stand in a hierarchy, parents first; most are passed by with one comparison. An element is
 looked at through a ball inside the body that touches the surface at its middle, since the exact
-kernels see ground only from outside: on a mesh down to about 0.8 of that ball's radius.
+kernels see ground only from outside: on a mesh down to about 0.8 of that ball's radius. Where it
+sees several places, the one counts that lies most nearly under the element, a deeper one before a
+shallower. Planes are simple enough to be looked at directly.
 
-The elements of a belt are material, too: they move along its outline with the angle of the sprocket.
+The elements of a belt are material, too: they move along its outline with the sprocket's angle.
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ from marsyard.simulation.contacts import wheel_frame
 from marsyard.simulation.mujoco_c import void_call
 
 Array = np.ndarray
+
+# what is called for every ball or element is inlined: handing over all these arrays would cost more
+# than its work
 
 # columns of CompliantLoop.state
 E_X, E_Y, E_Z, SLIP, LOAD = range(5)
@@ -81,8 +87,10 @@ class CompliantLoop(NamedTuple):
     touching: Array  # int64[n, 3], element, body, surface
     touch: Array  # float64[n, TOUCH_COLUMNS]
     before: Array  # int64[n], elements whose state is not zero
-    count: Array  # int64[2], how many touch, how many did before
+    counts: Array  # int64[2], how many touch, how many did before
     generalised: Array  # float64[nv]
+    plane: Array  # float64[p, 4], normal and offset, where the ground is of planes alone
+    plane_surface: Array  # int64[p]
     numbers: Array  # float64[4]
     curve: Array  # float64[5]
     curve_x: Array
@@ -97,7 +105,7 @@ _call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, 
 _call_distance = void_call((_I, _D, _D, _P, _P, _P, _I, _I, _P))
 
 
-@kernel
+@inlined
 def look(F, C, radius, ground, margin, contacts):
     """Contacts of a ball at C.scratch[0] nearer than margin; returns how many, and the smallest
     gap."""
@@ -137,7 +145,28 @@ def moved(seen, p):
     return math.sqrt(x * x + y * y + z * z)
 
 
-@kernel
+@inlined
+def away(F, C, c, ground, contacts):
+    """Whether ball c, at C.scratch[0], is away from the ground."""
+    p = C.scratch[0]
+    if C.plane.shape[0] > 0:
+        for i in range(C.plane.shape[0]):
+            n = C.plane[i]
+            if n[0] * p[0] + n[1] * p[1] + n[2] * p[2] - n[3] < C.ball[c, 3]:
+                return False
+        return True
+    seen = C.ball_seen[c]
+    way = moved(seen, p)
+    if way < seen[3]:
+        return True
+    if way < -seen[3]:
+        return False
+    _, gap = look(F, C, C.ball[c, 3], ground, C.numbers[FAR], contacts)
+    remember(C, seen, gap)
+    return gap > 0.0
+
+
+@inlined
 def body_motion(C, data, b, v):
     """Jacobian of body b from mujoco's motion axes, and its velocity."""
     J = C.jacobian[b]
@@ -196,9 +225,9 @@ def move_belt(C, data, b):
 def evaluate_compliant(F, model, data, ground, law, h, theta, C, contacts, v):
     """Elements that touch at the present configuration, their forces at velocity v and the
     derivatives."""
-    for i in range(C.count[0]):
+    for i in range(C.counts[0]):
         C.now[C.touching[i, 0]] = 0
-    C.count[0] = 0
+    C.counts[0] = 0
     C.work[1] = 0.0
     for i in range(model.nv):
         C.generalised[i] = 0.0
@@ -216,18 +245,9 @@ def evaluate_compliant(F, model, data, ground, law, h, theta, C, contacts, v):
         p = C.scratch[0]
         while c < C.balls[b, 1]:
             to_world(o, R, C.ball[c], p)
-            seen = C.ball_seen[c]
-            way = moved(seen, p)
-            gap = seen[3]
-            if way < gap:
+            if away(F, C, c, ground, contacts):
                 c = C.ball_next[c, 0]
                 continue
-            if not way < -gap:
-                _, gap = look(F, C, C.ball[c, 3], ground, C.numbers[FAR], contacts)
-                remember(C, seen, gap)
-                if gap > 0.0:
-                    c = C.ball_next[c, 0]
-                    continue
             if C.ball_next[c, 2] > C.ball_next[c, 1]:
                 if not ready:
                     body_motion(C, data, b, v)
@@ -245,41 +265,23 @@ def evaluate_compliant(F, model, data, ground, law, h, theta, C, contacts, v):
                 C.generalised[C.chain[b, i]] += total
 
 
-@kernel
+@inlined
 def element(F, C, b, e, o, R, ground, law, h, theta, contacts):
     """Add element e of body b, if it touches."""
-    q, m, inner = C.scratch[2], C.scratch[3], C.scratch[0]
+    q, m, n = C.scratch[2], C.scratch[3], C.scratch[4]
     to_world(o, R, C.place[e], q)
     local = C.normal[e]
     m[0] = R[0] * local[0] + R[1] * local[1] + R[2] * local[2]
     m[1] = R[3] * local[0] + R[4] * local[1] + R[5] * local[2]
     m[2] = R[6] * local[0] + R[7] * local[1] + R[8] * local[2]
-    radius = C.numbers[INSIDE]
-    for k in range(3):
-        inner[k] = q[k] - radius * m[k]
     area, length = C.size[e, 0], C.size[e, 1]
-    seen = C.seen[e]
-    if moved(seen, inner) < seen[3] - 0.5 * length:
+    if C.plane.shape[0] > 0:
+        surface, depth = deepest_plane(C)
+    else:
+        surface, depth = nearest_place(F, C, e, ground, contacts)
+    if surface < 0:
         return
-    found, gap = look(F, C, radius, ground, 0.5 * C.numbers[FAR] + 0.5 * length, contacts)
-    remember(C, seen, gap)
-    # of the places found, the one nearest to the element that faces it
-    best = -1
-    nearest = math.inf
-    for i in range(found):
-        n = contacts.near_normal[i]
-        if n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > FACING:
-            continue
-        x = contacts.near_point[i]
-        away = (x[0] - q[0]) ** 2 + (x[1] - q[1]) ** 2 + (x[2] - q[2]) ** 2
-        if away < nearest:
-            best, nearest = i, away
-    if best < 0:
-        return
-    n = contacts.near_normal[best]
-    x = contacts.near_point[best]
     nx, ny, nz = n[0], n[1], n[2]
-    depth = (x[0] - q[0]) * nx + (x[1] - q[1]) * ny + (x[2] - q[2]) * nz
     cosine = -(nx * m[0] + ny * m[1] + nz * m[2])
     slant = math.sqrt(max(1.0 - cosine * cosine, 0.0))
     mean, part, shift = immersed(depth, slant, length)
@@ -291,17 +293,62 @@ def element(F, C, b, e, o, R, ground, law, h, theta, contacts):
         q[0] -= f * (nx + cosine * m[0])
         q[1] -= f * (ny + cosine * m[1])
         q[2] -= f * (nz + cosine * m[2])
-    surface = contacts.near_surface[best]
-    C.touching[C.count[0], 0] = e
-    C.touching[C.count[0], 1] = b
-    C.touching[C.count[0], 2] = surface
-    row = C.touch[C.count[0]]
-    C.count[0] += 1
+    C.touching[C.counts[0], 0] = e
+    C.touching[C.counts[0], 1] = b
+    C.touching[C.counts[0], 2] = surface
+    row = C.touch[C.counts[0]]
+    C.counts[0] += 1
     C.now[e] = 1
     push(C, b, e, row, o, R, area, mean, part, nx, ny, nz, law.friction[surface], h, theta)
 
 
-@kernel
+@inlined
+def deepest_plane(C):
+    """Surface (−1: none) and depth [m] of the plane in which the element at C.scratch[2] with the
+    normal C.scratch[3] stands deepest; its normal into C.scratch[4]."""
+    q, m, out = C.scratch[2], C.scratch[3], C.scratch[4]
+    surface = -1
+    depth = -math.inf
+    for i in range(C.plane.shape[0]):
+        n = C.plane[i]
+        under = n[3] - n[0] * q[0] - n[1] * q[1] - n[2] * q[2]
+        if under > depth and n[0] * m[0] + n[1] * m[1] + n[2] * m[2] < FACING:
+            surface, depth = C.plane_surface[i], under
+            out[0], out[1], out[2] = n[0], n[1], n[2]
+    return surface, depth
+
+
+@inlined
+def nearest_place(F, C, e, ground, contacts):
+    """As `deepest_plane` for any ground: the place most nearly under element e."""
+    q, m, out, inner = C.scratch[2], C.scratch[3], C.scratch[4], C.scratch[0]
+    radius, reach = C.numbers[INSIDE], 0.5 * C.size[e, 1]
+    for k in range(3):
+        inner[k] = q[k] - radius * m[k]
+    seen = C.seen[e]
+    if moved(seen, inner) < seen[3] - reach:
+        return -1, 0.0
+    found, gap = look(F, C, radius, ground, 0.5 * C.numbers[FAR] + reach, contacts)
+    remember(C, seen, gap)
+    surface = -1
+    depth = 0.0
+    best = math.inf
+    for i in range(found):
+        n = contacts.near_normal[i]
+        if n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > FACING:
+            continue
+        x = contacts.near_point[i]
+        dx, dy, dz = x[0] - q[0], x[1] - q[1], x[2] - q[2]
+        under = dx * n[0] + dy * n[1] + dz * n[2]
+        beside = math.sqrt(max(dx * dx + dy * dy + dz * dz - under * under, 0.0))
+        if beside - under < best:
+            best = beside - under
+            surface, depth = contacts.near_surface[i], under
+            out[0], out[1], out[2] = n[0], n[1], n[2]
+    return surface, depth
+
+
+@inlined
 def push(C, b, e, row, o, R, area, mean, part, nx, ny, nz, mu, h, theta):
     """Force of a touching element at C.scratch[2] and its derivative, into `row` and the sums."""
     q, V = C.scratch[2], C.twist[b]
@@ -440,7 +487,7 @@ def add_compliant_inertia(data, C, h):
 @kernel
 def account_for_compliant(data, C, h, theta, sums):
     """Forces as they have acted, now that the end velocity is known; displacement and slip."""
-    for i in range(C.count[1]):
+    for i in range(C.counts[1]):
         if C.now[C.before[i]] == 0:
             for k in range(STATE_COLUMNS):
                 C.state[C.before[i], k] = 0.0
@@ -454,10 +501,10 @@ def account_for_compliant(data, C, h, theta, sums):
             v = data.qvel[C.chain[b, i]]
             for k in range(7):
                 V[k] += C.jacobian[b, k, i] * v
-    for i in range(C.count[0]):
+    for i in range(C.counts[0]):
         C.before[i] = C.touching[i, 0]
         act(C, data, i, h, theta, sums)
-    C.count[1] = C.count[0]
+    C.counts[1] = C.counts[0]
     middle_of_pressure(C, sums)
     for b in range(C.body.shape[0]):
         F = C.force[b]
@@ -470,7 +517,7 @@ def account_for_compliant(data, C, h, theta, sums):
             sums.reaction[C.chain[b, i]] += h * total
 
 
-@kernel
+@inlined
 def act(C, data, i, h, theta, sums):
     """What has acted on touching element i."""
     e, b, surface = C.touching[i, 0], C.touching[i, 1], C.touching[i, 2]
@@ -542,10 +589,10 @@ def act(C, data, i, h, theta, sums):
 def middle_of_pressure(C, sums):
     """The point that stands for a wheel's contact: its elements' places by their load."""
     i = 0
-    while i < C.count[0]:
+    while i < C.counts[0]:
         b = C.touching[i, 1]
         x = y = z = total = 0.0
-        while i < C.count[0] and C.touching[i, 1] == b:
+        while i < C.counts[0] and C.touching[i, 1] == b:
             row = C.touch[i]
             x += row[FN] * row[P_X]
             y += row[FN] * row[P_Y]
@@ -560,7 +607,7 @@ def middle_of_pressure(C, sums):
 
 
 @kernel
-def smallest_element_gap(F, model, data, ground, surfaces, C, contacts):
+def smallest_element_gap(F, data, ground, surfaces, C, contacts):
     """Smallest distance of the elements to the ground [m], at any distance, and its body; positions
     must be up to date."""
     least = math.inf

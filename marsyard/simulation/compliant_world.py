@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.ground import Surface
+from marsyard.ground import Plane, Surface, pack
 from marsyard.ground.soil import load_soil
 from marsyard.interaction.compliant import curves, elements
 from marsyard.interaction.compliant.elements import Balls, Belt, Elements
@@ -32,7 +32,7 @@ INSIDE = 0.03
 #: distance up to which balls look for ground [m]
 _FAR = 0.05
 #: arrays of the loop that belong to the state
-STATE = ("state", "before", "count", "work")
+STATE = ("state", "now", "touching", "before", "counts", "work")
 
 
 @dataclass
@@ -91,11 +91,14 @@ def build_compliant(
         chains.append(sorted({*own, b.belt[0]} if b.belt[0] >= 0 else own))
     k = max([1, *(len(c) for c in chains)])
     address = np.full((len(found), k, k), -1, dtype=np.int64)
-    for b, dofs in enumerate(chains):
-        _fill_addresses(model, dofs, address[b])
+    for row, dofs in enumerate(chains):
+        _fill_addresses(model, dofs, address[row])
     made = _assemble(
         found, chains, address, model.nv, (options.stiffness, options.damping), curve_of(scenario)
     )
+    if all(isinstance(s, Plane) for s in surfaces):
+        ground = pack(surfaces)
+        made = made._replace(plane=ground.plane, plane_surface=ground.plane_surface)
     made.root[:] = [model.body_rootid[b.body] for b in found]
     return made
 
@@ -113,8 +116,8 @@ def _assemble(
     total = len(whole.area)
     f, i = np.zeros, np.int64
     chain = f((n, k), i)
-    for b, dofs in enumerate(chains):
-        chain[b, : len(dofs)] = dofs
+    for row, dofs in enumerate(chains):
+        chain[row, : len(dofs)] = dofs
     balls, nexts, ranges, belts, outlines = [], [], [], [], []
     first_ball = first_element = first_point = 0
     for b in found:
@@ -159,7 +162,8 @@ def _assemble(
         size=np.stack([whole.area, whole.length], axis=1),
         seen=f((total, 4)), state=f((total, STATE_COLUMNS)), now=f(total, i),
         touching=f((total, 3), i), touch=f((total, TOUCH_COLUMNS)), before=f(total, i),
-        count=f(2, i), generalised=f(nv), numbers=np.array([*stiffness, INSIDE, _FAR]),
+        counts=f(2, i), generalised=f(nv), plane=f((0, 4)), plane_surface=f(0, i),
+        numbers=np.array([*stiffness, INSIDE, _FAR]),
         curve=curve.numbers, curve_x=curve.x, curve_y=curve.y, scratch=scratch, column=f(7),
         work=f(2),
     )  # fmt: skip
@@ -175,9 +179,7 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None, size: float)
         taper = w.taper if kind == "cylinder" else 0.0
         joint = model.joint(w.joint).id
         made = elements.wheel(kind, w.radius, w.width, taper, model.jnt_axis[joint], size)
-        out.append(
-            _Body(model.body(w.body).id, joint, k, -1, *elements.hierarchy(made, INSIDE))
-        )
+        out.append(_Body(model.body(w.body).id, joint, k, -1, *elements.hierarchy(made, INSIDE)))
     return out
 
 
@@ -189,9 +191,16 @@ def _tracks(robot: Robot, model: mujoco.MjModel, size: float) -> list[_Body]:
         dof, qpos = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
         out.append(
             _Body(
-                model.body(track.body).id, -1, -1, len(robot.feet) + k, made.elements,
-                _stations(made), (dof, qpos, 0, 0, made.row), (track.pitch_radius, made.length),
-                made.along, made.outline,
+                model.body(track.body).id,
+                -1,
+                -1,
+                len(robot.feet) + k,
+                made.elements,
+                _stations(made),
+                (dof, qpos, 0, 0, made.row),
+                (track.pitch_radius, made.length),
+                made.along,
+                made.outline,
             )  # fmt: skip
         )
     return out

@@ -244,7 +244,7 @@ def smooth_tangents(model, data, wheels, sums, normal, frame):
 
 @kernel
 def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
-           records, soil, row, time):  # fmt: skip
+           records, soil, compliant, row, time):  # fmt: skip
     """Write one row of records from the current state and empty the sums."""
     nv = model.nv
     update_positions(F, m, d, model)
@@ -277,6 +277,8 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         records.tether_length[row, k] = data.tendon_length[k]
     if model.has_soil:
         record_soil(soil, records, row)
+    records.ground_work[row] = compliant.work[0]
+    compliant.work[0] = 0.0
     for j in range(commands.torque.shape[0]):
         records.torque[row, j] = commands.torque[j] + commands.manual[model.joint_dof[j]]
     for k in range(6):
@@ -388,8 +390,8 @@ def add_stats(stats, total):
 
 
 @kernel
-def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, contacts, work,
-            sums, records, counters, steps, slow):  # fmt: skip
+def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant,
+            contacts, work, sums, records, counters, steps, slow):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.
 
     counters: int64[2], steps done and records written. Stops early with the code of what went
@@ -411,8 +413,8 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
         else:
             time = counters[0] * scheme.h if slow == 0.0 else 0.0
             status = step(
-                F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, time,
-                contacts, work, sums,
+                F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant,
+                time, contacts, work, sums,
             )  # fmt: skip
         if status != OK:
             work.failure[0] = status
@@ -428,7 +430,7 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
         if counters[0] % per_record == 0:
             record(
                 F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
-                records, soil, counters[1], counters[0] * scheme.h,
+                records, soil, compliant, counters[1], counters[0] * scheme.h,
             )  # fmt: skip
             counters[1] += 1
     return OK

@@ -42,6 +42,11 @@ from marsyard.interaction.nonsmooth.kernel import CONVERGED
 from marsyard.interaction.soil_contact import arrays as soil_status
 from marsyard.jit import inlined, kernel
 from marsyard.simulation.callables import solve_problem
+from marsyard.simulation.compliant import (
+    account_for_compliant,
+    add_compliant_inertia,
+    evaluate_compliant,
+)
 from marsyard.simulation.contacts import (
     bilateral_rows,
     contact_jacobian,
@@ -89,7 +94,9 @@ def update_positions(F, m, d, model):
 
 
 @kernel
-def free_velocity(F, m, d, model, data, scheme, commands, soil, contacts, work, bilateral):
+def free_velocity(
+    F, m, d, model, data, scheme, commands, soil, compliant, contacts, work, bilateral
+):  # fmt: skip
     """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite.
 
     `bilateral` rows of loops stand in contacts.rows; they count in the mean velocity.
@@ -103,6 +110,8 @@ def free_velocity(F, m, d, model, data, scheme, commands, soil, contacts, work, 
     hold_speeds(model, data, commands, h, v)
     if model.has_soil:
         add_soil_inertia(data, soil, h)
+    if model.has_compliant:
+        add_compliant_inertia(data, compliant, h)
     factor_inertia(F, m, d, model, data)
     # forces at (q_m, v); mujoco's spring is taken at q_m, the scheme wants q + θ h v
     call_md(F.com_vel, m, d)
@@ -120,6 +129,8 @@ def free_velocity(F, m, d, model, data, scheme, commands, soil, contacts, work, 
         )
         if model.has_soil:
             work.force[i] += soil.generalised[i]
+        if model.has_compliant:
+            work.force[i] += compliant.generalised[i]
     for j in range(commands.torque.shape[0]):
         work.force[model.joint_dof[j]] += commands.torque[j] - commands.given[j]
     for i in range(nv):
@@ -380,8 +391,8 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
 
 
 @kernel
-def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, time, contacts,
-         work, sums):  # fmt: skip
+def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant, time,
+         contacts, work, sums):  # fmt: skip
     """Advance the state by one step; returns OK or what went wrong.
 
     NEEDS_TILES is no failure: nothing has changed, and the step can be tried again.
@@ -402,6 +413,10 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, t
             for i in range(model.nq):
                 data.qpos[i] = work.q_start[i]
             return SOIL + answer
+    if model.has_compliant:
+        evaluate_compliant(
+            F, model, data, ground, law, h, theta, compliant, contacts, work.v_start
+        )  # fmt: skip
     found = 0
     if model.has_rigid:
         found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
@@ -416,7 +431,7 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, t
 
     # motion without contact
     if not free_velocity(
-        F, m, d, model, data, scheme, commands, soil, contacts, work, bilateral
+        F, m, d, model, data, scheme, commands, soil, compliant, contacts, work, bilateral
     ):  # fmt: skip
         return NOT_FINITE_FORCE
 
@@ -444,12 +459,17 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, t
     account_for_motors(model, data, commands, h, work.v_start, sums)
     if model.has_soil:
         account_for_soil(data, soil, wheels, h, sums)
+    if model.has_compliant:
+        account_for_compliant(data, compliant, h, theta, sums)
+        work.stats[0] += compliant.counts[0]
 
     # no penetration left
     if scheme.projection and model.has_rigid:
         work.stats[5] = project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work)
         if model.has_loops:
             project_velocity(F, O, m, d, model, data, contacts, work)
+    if model.has_compliant:
+        work.stats[5] = max(work.stats[5], compliant.work[1])
     for i in range(model.nq):
         if not math.isfinite(data.qpos[i]):
             work.failure[1] = i

@@ -114,6 +114,9 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
+    if s._model.has_compliant:
+        text = "work taken by the compliant ground since the start, what it stores included"
+        add("energy_ground", (), np.cumsum(r.ground_work), "J", text)
     add("energy_motors", (), np.cumsum(r.motor_work), "J", "work of the motors since the start")
     tethers = s.scenario.tethers
     if tethers:

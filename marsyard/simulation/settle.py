@@ -9,7 +9,7 @@ equilibrium. Onto soil it is eased likewise, straight down and then free, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground import TriangleMesh
+from marsyard.simulation.compliant import smallest_element_gap
 from marsyard.simulation.contacts import find_contacts
 from marsyard.simulation.loop import advance
 from marsyard.simulation.moreau_jean import NEEDS_TILES, OK, update_positions
@@ -79,6 +80,9 @@ def _carrying_joints_held(s: Simulation) -> Iterator[None]:
 
 
 def _onto_hard_ground(s: Simulation) -> None:
+    if s._model.has_compliant:
+        _ease_onto_elements(s)
+        return
     _lift(s)
     _touch(s)
     # without friction, straight down: wheels that stick would keep others in the air; then with it
@@ -104,6 +108,37 @@ def _ease_into_soil(s: Simulation) -> None:
         s.data.qpos[2] += max(0.0, -rigid) if np.isfinite(rigid) else 0.0
     for upright in (True, False):
         _sink(s, friction=2.0, upright=upright)
+
+
+def _ease_onto_elements(s: Simulation) -> None:
+    # as onto rigid ground, with each element's own depth; friction is the ground's in the end
+    _lift(s)
+    _touch(s, element_gap)
+    place = s.data.qpos[:2].copy()
+    heading = _heading(s.data.qpos)
+    _sink(s, friction=0.0, upright=True)
+    s.data.qpos[:2] = place
+    _turn(s.data.qpos, heading - _heading(s.data.qpos))
+    _forget_displacements(s)
+    _sink(s, friction=None, upright=False)
+
+
+def _forget_displacements(s: Simulation) -> None:
+    for name in ("state", "now", "counts", "work"):
+        getattr(s._compliant, name)[:] = 0
+
+
+def element_gap(simulation: Simulation, margin: float = np.inf) -> tuple[float, str]:
+    """Smallest gap [m] of the elements of compliant contact, and the body it belongs to."""
+    s = simulation
+    F, m, d = s._functions, s.model._address, s.data._address
+    update_positions(F, m, d, s._model)
+    gap, body = smallest_element_gap(
+        F, s._data, s._ground, len(s.world.surfaces), s._compliant, s._contacts
+    )
+    if body < 0 or gap > margin:
+        return np.inf, ""
+    return float(gap), f"body '{body_name(s.model, body)}'"
 
 
 def _heading(qpos: np.ndarray) -> float:
@@ -135,11 +170,11 @@ def _lift(s: Simulation) -> None:
                 low[2] = max(low[2], corners[near, :, 2].max() + 0.01)
 
 
-def _touch(s: Simulation) -> None:
+def _touch(s: Simulation, measure: Callable[..., tuple[float, str]] = smallest_gap) -> None:
     # straight up or down until the smallest gap is zero
     height = s.data.qpos[2]
     for _ in range(200):
-        gap, _ = smallest_gap(s, margin=_FAR)
+        gap, _ = measure(s, margin=_FAR)
         if not np.isfinite(gap) or abs(s.data.qpos[2] - height) > _FAR:
             raise InputError("robot.settle: there is no ground above or below the robot")
         s.data.qpos[2] -= gap
@@ -147,7 +182,7 @@ def _touch(s: Simulation) -> None:
             return
 
 
-def _sink(s: Simulation, friction: float, upright: bool) -> None:
+def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
     soil = s.world.soil
     held = s._model.damping.copy()
     if upright:
@@ -156,10 +191,11 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
     for name in [*roles.get("drives", ()), *roles.get("steering", ())]:
         held[s._model.joint_dof[s.world.joints.index(name)]] += _HOLD
     # MuJoCo's soft contact gives way to the exact one here
-    model = s._model._replace(damping=held, smooth=False, has_rigid=s._model.has_rigid or not soil)
-    law = s._law._replace(
-        restitution=0 * s._law.restitution, friction=0 * s._law.friction + friction
-    )
+    alone = not soil and not s._model.has_compliant
+    model = s._model._replace(damping=held, smooth=False, has_rigid=s._model.has_rigid or alone)
+    law = s._law._replace(restitution=0 * s._law.restitution)
+    if friction is not None:
+        law = law._replace(friction=0 * law.friction + friction)
     scheme = s._scheme._replace(h=_STEP, theta=1.0, projection=True)
     steps_of_soil = s._soil_loop.numbers[:2].copy()
     s._soil_loop.numbers[:2] = _STEP
@@ -176,8 +212,8 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
             soil.make_tiles()
         status = advance(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
-            s._ground, law, scheme, s._commands, s._soil_loop, s._contacts, s._work, s._sums,
-            s._records, counters, most - int(counters[0]), slow,
+            s._ground, law, scheme, s._commands, s._soil_loop, s._compliant, s._contacts, s._work,
+            s._sums, s._records, counters, most - int(counters[0]), slow,
         )  # fmt: skip
     if status != OK:
         raise InputError("robot.settle: the robot could not be placed on the ground")
@@ -185,6 +221,7 @@ def _sink(s: Simulation, friction: float, upright: bool) -> None:
     s._soil_loop.numbers[:2] = steps_of_soil
     for array in (s._soil_loop.sums, s._soil_loop.bins, s._soil_loop.bin_count):
         array[:] = 0
+    s._compliant.work[:] = 0.0
     s._contacts.old_count[0] = 0
     for array in s._sums:
         array[:] = 0.0

@@ -26,6 +26,7 @@ from marsyard.simulation.callables import (
     solver_aside,
 )
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
+from marsyard.simulation.compliant_world import STATE, build_compliant
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.inertia import make_tree
@@ -246,8 +247,8 @@ class Simulation:
         return loop.advance(
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
-            self._commands, self._soil_loop, self._contacts, self._work, self._sums, self._records,
-            self._counters, count, 0.0,
+            self._commands, self._soil_loop, self._compliant, self._contacts, self._work,
+            self._sums, self._records, self._counters, count, 0.0,
         )  # fmt: skip
 
     def _need_solver(self) -> None:
@@ -326,10 +327,11 @@ class Simulation:
         for j in joint_ids:
             stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
         law = scenario.interaction
-        nonsmooth = law.law == "nonsmooth"
+        nonsmooth, compliant = law.law == "nonsmooth", law.law == "compliant"
         constrained = bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any())
         self._soil = world.soil
         self._soil_loop = no_soil(nv) if world.soil is None else world.soil.loop
+        self._compliant = build_compliant(scenario, robot, m, world.surfaces)
         organ_body = organ_bodies(robot, m)
         body_organ = np.full(m.nbody, -1, dtype=np.int64)
         body_organ[organ_body] = np.arange(len(organ_body))
@@ -341,19 +343,23 @@ class Simulation:
             geom_body=m.geom_bodyid.astype(np.int64),
             geom_surface=world.geom_surface, geom_wheel=world.geom_wheel,
             has_tendons=m.ntendon > 0, has_actuators=m.nu > 0,
-            has_collisions=bool(nonsmooth and robot_collides.any()),
+            has_collisions=bool(
+                (nonsmooth and robot_collides.any())
+                or (compliant and _several_bodies(m, robot_collides))
+            ),
             has_constraints=constrained,
             has_rigid=bool(
                 constrained
-                or (nonsmooth and (world.surfaces or _several_bodies(m, robot_collides)))
+                or (nonsmooth and world.surfaces)
+                or ((nonsmooth or compliant) and _several_bodies(m, robot_collides))
             ),
-            has_soil=world.soil is not None,
+            has_soil=world.soil is not None, has_compliant=compliant and bool(world.surfaces),
             joint_qpos=np.array([m.jnt_qposadr[j] for j in joint_ids], dtype=np.int64),
             joint_dof=np.array([m.jnt_dofadr[j] for j in joint_ids], dtype=np.int64),
             between=len(world.surfaces),
             smooth=scenario.run.integrator != "moreau_jean",
             has_loops=m.neq > 0,
-            tree=make_tree(m, self.data, allowed=world.soil is None),
+            tree=make_tree(m, self.data, allowed=world.soil is None and not compliant),
             body_organ=body_organ, organ_body=organ_body,
         )  # fmt: skip
         d = self.data
@@ -404,7 +410,7 @@ class Simulation:
         run = scenario.run
         self._scheme = arrays.Scheme(
             h=run.step, theta=run.theta, activation=run.activation,
-            margin=-np.inf if law.law == "none" else contact_margin(scenario),
+            margin=-np.inf if law.law in ("none", "compliant") else contact_margin(scenario),
             projection=run.projection, projection_tolerance=1e-10,
             tolerance=law.solver.tolerance, max_iterations=law.solver.max_iterations,
             method=_METHODS[law.solver.method],
@@ -474,6 +480,7 @@ class Simulation:
             soil_sums=f((n, *self._soil_loop.sums.shape)),
             soil_total=f((n, *self._soil_loop.total.shape)),
             stress=f((n if self._soil else 0, w, STRESS_BINS, 3), np.float32),
+            ground_work=f(n),
         )  # fmt: skip
 
     def _reserve(self, steps: int) -> None:
@@ -525,7 +532,7 @@ class Simulation:
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
             self._contacts, self._work, self._sums, self._records, self._soil_loop,
-            int(self._counters[1]), self.time,
+            self._compliant, int(self._counters[1]), self.time,
         )  # fmt: skip
         self._counters[1] += 1
         self.compile_time += clock.perf_counter() - began
@@ -548,6 +555,8 @@ class Simulation:
             "contact_key": self._contacts.old_key,
             "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
         }  # fmt: skip
+        if self._model.has_compliant:
+            out.update({f"compliant_{name}": getattr(self._compliant, name) for name in STATE})
         out.update({f"sum_{n}": a for n, a in zip(self._sums._fields, self._sums, strict=True)})
         return out
 

@@ -135,7 +135,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     for surface in surfaces:
         _add_ground_geom(spec, surface, scenario)
     # contacts and limits are to be seen before they close
-    if scenario.interaction.law == "nonsmooth":
+    if scenario.interaction.law in ("nonsmooth", "compliant"):
         for geom in spec.geoms:
             geom.margin = max(geom.margin, contact_margin(scenario))
     if scenario.run.integrator == "moreau_jean":
@@ -148,10 +148,13 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
         for equality in spec.equalities:
             equality.solref = [2.0 * scenario.run.step, 1.0]
             equality.solimp = [0.9999, 0.9999, 0.001, 0.5, 2.0]
+    if scenario.interaction.law == "compliant":
+        _couple_all(spec)
     model = _compile(spec, robot)
-    if np.any(model.dof_frictionloss > 0) and scenario.interaction.law == "nonsmooth":
+    law = scenario.interaction.law
+    if np.any(model.dof_frictionloss > 0) and law in ("nonsmooth", "compliant"):
         raise InputError(
-            f"{robot.name}: frictionloss on a joint is not supported with the nonsmooth law; "
+            f"{robot.name}: frictionloss on a joint is not supported with the {law} law; "
             "remove it, or use interaction.law mujoco with run.integrator semi_implicit"
         )
     joints = tuple(
@@ -297,6 +300,14 @@ def _set_integrator(spec: mujoco.MjSpec, scenario: Scenario) -> None:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
 
 
+def _couple_all(spec: mujoco.MjSpec) -> None:
+    # mujoco keeps only the diagonal of the inertia matrix of a body that stands alone; implicit
+    # contact couples its degrees of freedom. An empty child makes it keep all
+    for body in spec.worldbody.bodies:
+        if not body.bodies:
+            body.add_body()
+
+
 def _soft_wheels(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
     # mujoco's own contact needs a geom that collides on each wheel
     friction = scenario.interaction.friction
@@ -334,7 +345,9 @@ def _add_ground_geom(spec: mujoco.MjSpec, surface: Surface, scenario: Scenario) 
         )
     if geom is not None:
         geom.name = f"ground:{surface.name}"
-        geom.contype, geom.conaffinity = 1, 1
+        # elements meet the ground by themselves
+        collides = 0 if scenario.interaction.law == "compliant" else 1
+        geom.contype, geom.conaffinity = collides, collides
         geom.friction = [friction, 0.0, 0.0]
         geom.rgba = [0.72, 0.45, 0.3, 1.0]
 
