@@ -68,6 +68,15 @@ LAWS: dict[str, Law] = {
         },
         rigid=True,
     ),
+    "compliant": Law(
+        "firm ground under elements, friction by displacement",
+        {
+            "interaction.law": "compliant",
+            "interaction.wheel": None,
+            "run.integrator": "moreau_jean",
+        },
+        rigid=True,
+    ),
     "mujoco": Law(
         "rigid ground, MuJoCo's soft contact",
         {"interaction.law": "mujoco", "interaction.wheel": None, "run.integrator": "semi_implicit"},
@@ -192,7 +201,7 @@ def _fits(law: Law, data: Mapping[str, Any]) -> None:
         have = ", ".join(kinds) or "no ground"
         raise InputError(
             f"the law needs ground of kind terrain, and the scenario has {have}; laws of hard "
-            "ground are nonsmooth and mujoco"
+            "ground are nonsmooth, compliant and mujoco"
         )
 
 

@@ -197,7 +197,7 @@ class SoilWorld:
             getattr(self.loop, name)[:] = state[f"soil_{name}"]
         self.laws.state[:] = state["soil_wheel_state"]
         self.belts.rise[:] = state["soil_belt_rise"]
-        for belt in np.flatnonzero(self.belts.count):
+        for belt in np.flatnonzero(self.belts.nodes):
             bend(self.belts, self.bodies, int(belt))
         self.refresh()
 

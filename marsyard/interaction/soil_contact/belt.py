@@ -49,7 +49,7 @@ MOST_NODES = 96
 class Belts(NamedTuple):
     """Lower runs of the belts; rows of bodies that are no belts are not used."""
 
-    count: Array  # int64[b], nodes along the run; 0: it does not give way
+    nodes: Array  # int64[b], how many along the run; 0: it does not give way
     number: Array  # float64[b, 2], tension [N], height of the straight run in the frame [m]
     place: Array  # float64[b, MOST_NODES], x of the nodes in the frame [m]
     fixed: Array  # float64[b, MOST_NODES], 1 at a road wheel
@@ -79,7 +79,7 @@ def lay_belt(belts: Belts, b: int, track: Track) -> None:
             "leave some road wheels out"
         )
     n = len(run.x)
-    belts.count[b] = n
+    belts.nodes[b] = n
     belts.number[b] = track.tension, run.z
     belts.place[b, :n] = run.x
     belts.fixed[b, :n] = run.fixed
@@ -88,7 +88,7 @@ def lay_belt(belts: Belts, b: int, track: Track) -> None:
 @kernel
 def add_load(belts, b, w, count, R, ahead):
     """Add a block's normal forces and their stiffness to the nodes of the run."""
-    n = belts.count[b]
+    n = belts.nodes[b]
     place = belts.place[b]
     for i in range(count):
         x = R[0] * w[PX + i] + R[3] * w[PY + i] + R[6] * w[PZ + i]
@@ -112,7 +112,7 @@ def add_load(belts, b, w, count, R, ahead):
 @kernel
 def give_way(belts, bodies, b):
     """Move the run to its equilibrium (2), and the triangles of the body with it."""
-    n = belts.count[b]
+    n = belts.nodes[b]
     tension = belts.number[b, 0]
     place, rise = belts.place[b], belts.rise[b]
     c, r = belts.scratch[b, 0], belts.scratch[b, 1]
@@ -147,7 +147,7 @@ def bend(belts, bodies, b):
     """Put the triangles of the lower run, which come first, where it is."""
     straight, rise = belts.number[b, 1], belts.rise[b]
     first = bodies.triangles[b, 0]
-    for k in range(belts.count[b] - 1):
+    for k in range(belts.nodes[b] - 1):
         z0, z1 = straight + rise[k], straight + rise[k + 1]
         t = bodies.triangle[first + 2 * k]
         t[2], t[5], t[8] = z0, z0, z1

@@ -170,7 +170,7 @@ def body_contact(grid, soils, bodies, patch, options, belts, b):
         return TOO_MANY_NODES
     patch.touched[b] = found
     stresses(grid, soils, bodies, patch, options, belts, b)
-    if bodies.kind[b] == BELT and belts.count[b] > 0:
+    if bodies.kind[b] == BELT and belts.nodes[b] > 0:
         give_way(belts, bodies, b)
     return OK
 
@@ -307,7 +307,7 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
         add_up(w, padded, axis, is_belt, force, stiff, total)
         if not is_wheel:
             add_rotation(w, count, is_belt, stiff)
-        if is_belt and belts.count[b] > 0:
+        if is_belt and belts.nodes[b] > 0:
             add_load(belts, b, w, count, bodies.rotation[b], options.implicit)
         if options.survey:
             survey(grid, patch, b, k, q[EXPONENT], axis)
