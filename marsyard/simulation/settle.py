@@ -172,14 +172,27 @@ def _lift(s: Simulation) -> None:
 
 def _touch(s: Simulation, measure: Callable[..., tuple[float, str]] = smallest_gap) -> None:
     # straight up or down until the smallest gap is zero
-    height = s.data.qpos[2]
-    for _ in range(200):
-        gap, _ = measure(s, margin=_FAR)
-        if not np.isfinite(gap) or abs(s.data.qpos[2] - height) > _FAR:
-            raise InputError("robot.settle: there is no ground above or below the robot")
-        s.data.qpos[2] -= gap
-        if abs(gap) < 1e-9:
-            return
+    with _ground_felt_from_afar(s):
+        height = s.data.qpos[2]
+        for _ in range(200):
+            gap, _ = measure(s, margin=_FAR)
+            if not np.isfinite(gap) or abs(s.data.qpos[2] - height) > _FAR:
+                raise InputError("robot.settle: there is no ground above or below the robot")
+            s.data.qpos[2] -= gap
+            if abs(gap) < 1e-9:
+                return
+
+
+@contextmanager
+def _ground_felt_from_afar(s: Simulation) -> Iterator[None]:
+    """Have MuJoCo find the gaps of feet and bodies to the ground at any distance."""
+    ground = s.world.geom_surface >= 0
+    margin = s.model.geom_margin[ground].copy()
+    s.model.geom_margin[ground] = _FAR
+    try:
+        yield
+    finally:
+        s.model.geom_margin[ground] = margin
 
 
 def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
