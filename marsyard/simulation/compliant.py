@@ -51,6 +51,8 @@ STATE_COLUMNS = 5
     D_X, D_Y, D_Z, D_N, D_ALONG, D_ACROSS, B_X, B_Y, B_Z,
 ) = range(28)  # fmt: skip
 TOUCH_COLUMNS = 28
+#: of the ball with which a group of elements looks for ground [m]
+SMALL = 0.01
 # CompliantLoop.numbers
 STIFFNESS, DAMPING, INSIDE, FAR = range(4)
 
@@ -161,9 +163,11 @@ def away(F, C, c, ground, contacts):
         return True
     if way < -seen[3]:
         return False
-    _, gap = look(F, C, C.ball[c, 3], ground, C.numbers[FAR], contacts)
-    remember(C, seen, gap)
-    return gap > 0.0
+    # a small ball with a wide margin: one of that size could have its middle too near to be seen
+    radius = C.ball[c, 3] - SMALL
+    _, gap = look(F, C, SMALL, ground, radius + C.numbers[FAR], contacts)
+    remember(C, seen, gap - radius)
+    return gap > radius
 
 
 @inlined

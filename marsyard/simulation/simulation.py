@@ -32,7 +32,7 @@ from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.organs import build_parts, organ_bodies
-from marsyard.simulation.settle import place_on_ground, smallest_gap
+from marsyard.simulation.settle import element_gap, place_on_ground, smallest_gap
 from marsyard.simulation.soil import STRESS_BINS, soil_aside
 from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
@@ -49,6 +49,8 @@ from marsyard.simulation.world import (
 if TYPE_CHECKING:
     import xarray as xr
 
+#: elements that start deeper than this in the ground are worth a warning [m]
+DEEP = 0.01
 _METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
 
 
@@ -506,9 +508,10 @@ class Simulation:
         if robot.settle:
             self._need_solver()
             place_on_ground(self)
-        elif self.scenario.interaction.law == "nonsmooth":
-            gap, where = smallest_gap(self)
-            if gap < -1e-6:
+        elif self.scenario.interaction.law in ("nonsmooth", "compliant"):
+            elastic = self._model.has_compliant
+            gap, where = (element_gap if elastic else smallest_gap)(self)
+            if gap < (-DEEP if elastic else -1e-6):
                 warnings.warn(
                     f"robot.position: the robot starts {-gap * 1000:.3g} mm inside the ground "
                     f"({where}); set robot.settle to true to place it on the ground",

@@ -103,7 +103,7 @@ def test_slow_shear_test(tmp_path, name):
     speed = "where(t < 0.8, 0.01, where(t < 1.4, -0.01, 0.01))"
     sim = simulation(
         tmp_path, mjcf(SLEDGE), robot={"joints": {"press": -depth}},
-        interaction=law(0.5, curve=CURVES[name][0], element_size=0.05),
+        interaction=law(0.5, curve=CURVES[name][0], element_size=0.05, damping=0),
         control=[{"joints": "pull", "speed": speed, "gain": 1e7}],
         run={"duration": 2.0, "step": 1e-3, "record_period": 1e-3},
     ).run()  # fmt: skip
@@ -136,12 +136,12 @@ def block(tmp_path, slope, friction, duration, step=1e-3, size=0.05, **run):
 
 @pytest.mark.parametrize("step", [1e-3, 5e-3])
 def test_block_below_the_angle_of_friction_stays(tmp_path, step):
-    # μ = 0.7 holds up to 35°; after the first second nothing moves
+    # μ = 0.7 holds up to 35°; once its rocking has died away nothing moves
     sim = block(tmp_path, 30, 0.7, 60.0, step)
-    sim.step(round(2 / step))
+    sim.step(round(10 / step))
     place = sim.qpos[:3].copy()
     sim.run()
-    assert np.abs(sim.records.velocities[sim.records.time > 2.0]).max() < 1e-9
+    assert np.abs(sim.records.velocities[sim.records.time > 10.0]).max() < 1e-9
     assert np.abs(sim.qpos[:3] - place).max() < 1e-10
     # it has sagged by what the curve needs for tan 30°/μ
     sag = -1e-3 * math.log(1 - math.tan(math.radians(30)) / 0.7)
@@ -312,7 +312,9 @@ def test_foot_of_every_kind_carries_the_weight(tmp_path, geom):
     lever = (0.2 - 0.1 / 12) / 0.5
     weight = 12 * G
     expected = [weight * lever, weight * (1 - lever) / 2, weight * (1 - lever) / 2]
-    assert total.values == pytest.approx(expected, rel=2e-3)
+    assert total.values.sum() == pytest.approx(weight, rel=1e-5)
+    # a round foot stands a little beside its middle, on its elements
+    assert total.values == pytest.approx(expected, rel=0.01)
     assert np.abs(sim.qvel).max() < 1e-6
 
 
@@ -350,12 +352,15 @@ def test_rolling_resistance_is_that_of_the_damping():
     depth = -np.mean(r.coordinates[-50:, names.index("lift")])
     late = r.time > 0.5
     slowing = -np.polyfit(r.time[late], v[late], 1)[0]
-    # power c ∫ δ̇² dA over the contact, less at its rear end where the ground lets go
-    phi = math.acos(1 - depth / 0.125)
+    # power ∫ p δ̇ dA over the contact, p = max(0, k δ + c δ̇)
+    phi = np.linspace(-0.2, 0.2, 20001)
     speed = float(np.mean(v[late]))
-    power = c * (speed / 0.125) ** 2 * 0.125**3 * 0.1 * (phi - math.sin(phi) * math.cos(phi))
+    rate = speed * np.sin(phi)
+    deep = depth - 0.125 * (1 - np.cos(phi))
+    pressure = np.where(deep > 0, np.maximum(0, K * deep + c * rate), 0)
+    power = np.trapezoid(pressure * rate, phi) * 0.125 * 0.1
     mass = 11 + 0.0078125 / 0.125**2
-    assert slowing * mass * speed == pytest.approx(power, rel=0.15)
+    assert slowing * mass * speed == pytest.approx(power, rel=0.05)
 
 
 def test_spinning_wheel_reaches_friction():
@@ -377,16 +382,17 @@ def test_track_goes_as_far_as_its_belt():
         validate(
             {
                 "robot": {"name": "tracked_rover", "settle": True},
-                "interaction": law(0.8, element_size=0.03), "gravity": G,
+                "interaction": law(0.8), "gravity": G,
                 "control": [{"joints": "drives", "speed": "2*min(1, 2*t)"}],
                 "run": {"duration": 2.0, "record_period": 0.02},
             }
         )
     ).run()  # fmt: skip
     ds = sim.dataset()
-    assert ds.velocity_base.values[-1] == pytest.approx([0.15, 0, 0], abs=2e-3)
-    force = ds.track_force.isel(time=-1).sel(axis="z").values
-    assert force.sum() == pytest.approx(sim.model.body_subtreemass[0] * G, rel=1e-3)
+    late = ds.sel(time=slice(1.0, None))
+    assert late.velocity_base.mean("time").values == pytest.approx([0.15, 0, 0], abs=1e-3)
+    force = late.track_force.mean("time").sel(axis="z").values
+    assert force == pytest.approx(2 * [sim.model.body_subtreemass[0] * G / 2], rel=0.01)
 
 
 # --- rover, energy, order, state
@@ -397,7 +403,8 @@ def rover(law_of, step=1e-3, **run):
         validate(
             {
                 "robot": {"name": "exomars_rt0448", "settle": True}, "gravity": 3.69,
-                "interaction": law_of, "run": {"duration": 0.5, "step": step, **run},
+                "interaction": law_of, "control": [{"joints": "drives", "speed": 0}],
+                "run": {"duration": 0.5, "step": step, **run},
             }
         )
     ).run()  # fmt: skip
@@ -464,10 +471,10 @@ def test_second_order_in_the_step(tmp_path):
 
 def test_state_is_saved_and_restored_bit_for_bit(tmp_path):
     sim = thrown(tmp_path)
-    sim.step(300)
+    sim.step(210)
     kept = sim.state()
+    assert np.abs(kept.arrays["compliant_state"]).max() > 0
     sim.step(400)
-    assert sim._compliant.counts[0] > 0
     first = digest(sim)
     sim.restore(kept)
     sim.step(400)
@@ -484,16 +491,37 @@ def test_displacement_is_forgotten_in_the_air(tmp_path):
     assert element_gap(sim)[0] == pytest.approx(0.5 * math.cos(math.radians(20)), abs=1e-3)
 
 
-def test_closed_loops_are_exact_beside_it():
-    ds = Simulation(
+FOUR_BAR = (
+    '<body name="a" pos="0 0 0.5"><freejoint name="f"/>'
+    '<geom type="box" size=".3 .1 .02" mass="5" contype="0" conaffinity="0"/>'
+    '<body name="l" pos="-.2 0 -.1"><joint name="jl" axis="0 1 0"/>'
+    '<geom name="left" type="sphere" size=".05" mass="1" pos="0 0 -.2"/></body>'
+    '<body name="r" pos=".2 0 -.1"><joint name="jr" axis="0 1 0" range="-.3 .3" limited="true"/>'
+    '<geom name="right" type="sphere" size=".05" mass="1" pos="0 0 -.2"/>'
+    '<geom type="box" size=".05 .3 .02" mass="1" pos="0 0 -.23"/></body></body>'
+)
+
+
+def test_loops_and_limits_are_exact_beside_it(tmp_path):
+    # two legs tied by a gear, one with a stop: the tie holds and the stop is not passed
+    (tmp_path / "model.xml").write_text(mjcf(FOUR_BAR))
+    (tmp_path / "robot.yaml").write_text(
+        "model: model.xml\nbase: a\nloops:\n  tie: {kind: gear, joint: jl, other: jr, ratio: 1}\n"
+    )
+    sim = Simulation(
         validate(
             {
-                "robot": {"name": "sojourner", "settle": True}, "gravity": 3.69,
-                "interaction": law(), "run": {"duration": 0.2},
+                "robot": {"name": str(tmp_path / "robot.yaml"), "position": [0, 0, 0.4],
+                          "velocity": [0.5, 0, 0]},
+                "gravity": G, "interaction": law(), "run": {"duration": 1.0},
             }
         )
     ).run()  # fmt: skip
-    assert np.abs(ds.qvel).max() < 1e-4
+    left, right = (sim.records.coordinates[:, 7 + k] for k in (0, 1))
+    assert np.abs(left - right).max() < 1e-8
+    assert np.abs(right).max() < 0.3 + 1e-6
+    assert np.abs(right).max() > 0.29
+    assert sim.records.other[:, 2].sum() > 0
 
 
 # --- input

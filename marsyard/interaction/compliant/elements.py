@@ -339,11 +339,10 @@ def hierarchy(elements: Elements, depth: float) -> tuple[Elements, Balls]:
         nonlocal done
         here = len(rows)
         middle = elements.normal[chosen].mean(axis=0)
-        size = float(np.linalg.norm(middle))
+        size = max(float(np.linalg.norm(middle)), 1e-9)
         spread = float(np.linalg.norm(np.ptp(elements.place[chosen], axis=0))) / 2
         # moved inwards: the ball is flatter outside
-        away = spread * middle / size if size > 0.5 else np.zeros(3)
-        centre = inner[chosen].mean(axis=0) - away
+        centre = inner[chosen].mean(axis=0) - spread * middle / size
         reach = np.linalg.norm(inner[chosen] - centre, axis=1) + depth
         reach = np.maximum(
             reach,
@@ -360,8 +359,13 @@ def hierarchy(elements: Elements, depth: float) -> tuple[Elements, Balls]:
                 add(part)
         numbers[here][0] = len(rows)
 
-    if len(elements.area):
-        add(np.arange(len(elements.area)))
+    # sides apart, so that the balls lie inside the body
+    axis = np.argmax(np.abs(elements.normal), axis=1)
+    ahead = elements.normal[np.arange(len(axis)), axis] > 0
+    for k in range(6):
+        chosen = np.flatnonzero((axis == k // 2) & (ahead == bool(k % 2)))
+        if len(chosen):
+            add(chosen)
     index = np.concatenate(order) if order else np.zeros(0, dtype=np.int64)
     table = np.array(rows, dtype=float).reshape(-1, 4)
     whole = np.array(numbers, dtype=np.int64).reshape(-1, 3)
