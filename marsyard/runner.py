@@ -7,6 +7,7 @@ A run folder holds
     model.mjb        the compiled model, for the replay
     ground.nc        the soil as the run left it, for runs on soil
     figures/*.png
+    post/*.csv       tables of post-processing functions, where there are some
     report.html      one self-contained page
 
 It is written beside its place and moved there when complete, so that nothing half-written is left.
@@ -30,6 +31,7 @@ from marsyard.run_folder import written_whole
 if TYPE_CHECKING:
     import xarray as xr
 
+    from marsyard.modules.ports import Control, Interaction, PostProcessing
     from marsyard.results import CheckResult, Ground
     from marsyard.scenario import Scenario
 
@@ -51,6 +53,8 @@ class Run:
     stopped: str | None = None
     warnings: tuple[str, ...] = ()
     ground: Ground | None = field(default=None, kw_only=True)
+    #: what post-processing functions gave, by name
+    post: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def report(self) -> Path | None:
@@ -77,6 +81,9 @@ def run(
     progress: Progress | None = None,
     study: bool = True,
     jobs: int = 1,
+    control: Control | Any = None,
+    interaction: Interaction | Any = None,
+    post: Mapping[str, PostProcessing] | None = None,
     **short: Any,
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
@@ -89,11 +96,25 @@ def run(
 
     A scenario with a `study` stands for a family of runs and gives a `StudyRun`; with study=False
     it is run alone. `jobs` is the number of processes for the members.
+
+    A function `control` or `interaction` replaces that of the scenario (`marsyard.modules.ports`);
+    anything else is a setting of that name. Functions in `post` get the data set; what they give is
+    kept in `Run.post` and stands in the report.
+
+        marsyard.run("rt0448/test-1", post={"slip": lambda ds: float(ds.slip_ratio.mean())})
     """
     from marsyard.scenario import Scenario, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
 
     say = say or (lambda text: None)
+    boxes = Boxes(
+        control if callable(control) else None,
+        interaction if callable(interaction) else None,
+        dict(post or {}),
+    )
+    boxes.check()
+    given = {"control": control, "interaction": interaction}
+    short |= {k: v for k, v in given.items() if v is not None and not callable(v)}
     if jobs < 1:
         raise InputError(f"jobs = {jobs}: must be at least 1")
     if isinstance(scenario, Scenario):
@@ -110,11 +131,39 @@ def run(
     if resolved.study is not None and study:
         from marsyard.study import run_study
 
+        if boxes.any:
+            raise InputError("study: modules of one's own need a single run; give study=False")
         return run_study(name, resolved, overrides, target, jobs, say, progress)
     alone = resolved.model_copy(update={"study": None})
     with written_whole(target) as staging:
-        result = simulate(name, alone, overrides, staging, say, progress)
+        result = simulate(name, alone, overrides, staging, say, progress, boxes)
     return replace(result, folder=target)
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Modules of the user's own."""
+
+    control: Control | None = None
+    interaction: Interaction | None = None
+    post: Mapping[str, PostProcessing] = field(default_factory=dict)
+
+    @property
+    def any(self) -> bool:
+        """There is one."""
+        return self.control is not None or self.interaction is not None or bool(self.post)
+
+    def check(self) -> None:
+        """Refuse what cannot be called, before the run."""
+        if self.post:
+            from marsyard.modules.post import check_post
+
+            check_post(self.post)
+
+    def named(self) -> dict[str, str]:
+        """Which modules are the user's own, for the report."""
+        own = {"control": self.control, "interaction": self.interaction}
+        return {k: getattr(f, "__name__", type(f).__name__) for k, f in own.items() if f}
 
 
 def simulate(
@@ -124,13 +173,17 @@ def simulate(
     folder: Path | None,
     say: Say,
     progress: Progress | None = None,
+    boxes: Boxes | None = None,
 ) -> Run:
     """One run from start to end, its files written into `folder`."""
     from marsyard.simulation import Diverged, Simulation
 
+    boxes = boxes or Boxes()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        simulation = Simulation(scenario, say=say)
+        simulation = Simulation(
+            scenario, say=say, control=boxes.control, interaction=boxes.interaction
+        )
         simulation.warm_up()
     heard = tuple(dict.fromkeys(str(w.message) for w in caught))
     for text in heard:
@@ -165,18 +218,29 @@ def simulate(
         "versions": versions(),
         "stopped": stopped,
         "warnings": heard,
+        "modules": boxes.named(),
     }
+    post: dict[str, Any] = {}
+    if boxes.post:
+        from marsyard.modules.post import PostError, evaluate_post
+
+        post = evaluate_post(data, boxes.post)
+        failed = tuple(str(value) for value in post.values() if isinstance(value, PostError))
+        heard += failed
+        info["warnings"] = heard
+        for text in failed:
+            say(f"warning: {text}")
     if folder is not None:
         say("drawing figures and writing the report …")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            _write(folder, simulation, scenario, data, ground, checks, info)
+            _write(folder, simulation, scenario, data, ground, checks, info, post)
         said = [str(w.message) for w in caught]
         left_out = tuple(text for text in said if text.startswith("figure "))
         for text in left_out:
             say(f"warning: {text}")
         heard += left_out
-    return Run(name, scenario, data, checks, folder, info, stopped, heard, ground=ground)
+    return Run(name, scenario, data, checks, folder, info, stopped, heard, ground=ground, post=post)
 
 
 def versions() -> dict[str, str]:
@@ -201,6 +265,7 @@ def _write(
     ground: Ground | None,
     checks: Any,
     info: Any,
+    post: Mapping[str, Any],
 ) -> None:
     import mujoco
 
@@ -216,7 +281,13 @@ def _write(
     figures = save_figures(
         data, report.figures, folder / "figures", ground=ground, ground_figures=report.ground
     )
-    write_report(folder, data, scenario, checks, figures, info, ground)
+    results = ""
+    if post:
+        from marsyard.modules.post import write_post
+
+        results, drawn = write_post(folder, post)
+        figures += drawn
+    write_report(folder, data, scenario, checks, figures, info, ground, results)
 
 
 # --- short names

@@ -48,18 +48,21 @@ def write_report(
     figures: Sequence[FigureFile],
     run_info: Mapping[str, Any] | None = None,
     ground: Ground | None = None,
+    results: str = "",
 ) -> Path:
     """Write `report.html` into `folder`, whole or not at all.
 
     `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
     `wall_time` [s] of the loop, `compile_time` [s], `started` (a text) and `versions` (a mapping);
-    what is missing is looked up in the attributes of `ds`. `ground` is the soil as the run left it.
+    what is missing is looked up in the attributes of `ds`. `ground` is the soil as the run left it,
+    `results` the section of post-processing functions.
     """
     info = {**ds.attrs, **(run_info or {})}
     title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
     sections = [
         _head(title, ds, scenario, checks, info),
         section("Checks", checks_section(checks)),
+        section("Results of own functions", results),
         section("Power and energy", energy_section(ds)),
         section("Soil", soil_section(ds, scenario, ground)),
         section("What was run", parameters_section(scenario, info)),
@@ -273,6 +276,9 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     if scenario.parameters:
         named = [(k, number(v)) for k, v in scenario.parameters.items()]
         blocks.append(("Parameters (SI)", named))
+    if info.get("modules"):
+        modules = [(k, f"{name}(), not the scenario's") for k, name in info["modules"].items()]
+        blocks.append(("Own modules", modules))
     if info.get("overrides"):
         changes = info["overrides"]
         changes = [changes] if isinstance(changes, str) else changes

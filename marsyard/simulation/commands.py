@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from marsyard.control.motor import Motor
     from marsyard.simulation.world import World
 
-_FOREVER = 2**62
+#: a step that never comes
+FOREVER = 2**62
 #: rows that a plan may have
 PLAN_ROWS = 2048
 #: of a speed held by hand: an ideal motor [N·m·s/rad]
@@ -49,8 +50,9 @@ class _Row(NamedTuple):
     limit: float
 
 
-def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
-    """The table of all laws, with the rows for speeds by hand at its end."""
+def build_commands(scenario: Scenario, world: World, own: bool = False) -> arrays.Commands:
+    """The table of all laws, with the rows for speeds by hand at its end; before them, for a
+    controller of the user's `own`, one row per joint for a torque."""
     index = {name: i for i, name in enumerate(world.joints)}
     h = scenario.run.step
     ops: list[np.ndarray] = []
@@ -65,7 +67,7 @@ def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
         gain, limit = 0.0, np.inf
         if isinstance(law, SpeedLaw):
             gain, limit = law.gain, law.limit or np.inf
-        end = _FOREVER if law.end is None else _first_step(law.end, h)
+        end = FOREVER if law.end is None else _first_step(law.end, h)
         members = world.robot.joints_of(law.joints, list(world.joints), f"control.{k}.joints")
         last, start = at + len(program.op), _first_step(law.start, h)
         rows += [_Row(at, last, index[name], start, end, gain, limit) for name in members]
@@ -73,7 +75,12 @@ def build_commands(scenario: Scenario, world: World) -> arrays.Commands:
         arguments.append(program.argument)
         at = last
     n = len(index)
-    rows += [_Row(at + j, at + j + 1, j, _FOREVER, _FOREVER, _GAIN, np.inf) for j in range(n)]
+    if own:
+        rows += [_Row(at + j, at + j + 1, j, 0, FOREVER, 0.0, np.inf) for j in range(n)]
+        ops.append(np.full(n, CONST, np.int64))
+        arguments.append(np.zeros(n))
+        at += n
+    rows += [_Row(at + j, at + j + 1, j, FOREVER, FOREVER, _GAIN, np.inf) for j in range(n)]
     ops.append(np.full(n, CONST, np.int64))
     arguments.append(np.zeros(n))
     whole = [np.array([row[c] for row in rows], np.int64) for c in range(5)]
@@ -235,13 +242,13 @@ class Speeds(ByHand):
 
     def __getitem__(self, name: str) -> float | None:
         row = self._row(name)
-        if self._commands.start[row] == _FOREVER:
+        if self._commands.start[row] == FOREVER:
             return None
         return float(self._commands.argument[self._commands.first[row]])
 
     def __setitem__(self, name: str, value: float | None) -> None:
         row = self._row(name)
-        self._commands.start[row] = _FOREVER if value is None else 0
+        self._commands.start[row] = FOREVER if value is None else 0
         speed = 0.0 if value is None else self._finite(name, value, "rad/s or m/s")
         self._commands.argument[self._commands.first[row]] = speed
 

@@ -105,6 +105,8 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     ds = _add_organs(s, ds)
     if s.world.soil is not None:
         ds = _add_soil(s, ds)
+    if s.interaction is not None:
+        ds = _add_interaction(s, ds)
     ds = _add_motors(s, ds)
     ds = add_energy_constants(s, ds)
     if s.drive is not None and s.drive.log:
@@ -255,6 +257,21 @@ def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
     interval = np.diff(r.time, prepend=np.nan)[:, None]
     moving = larger > REST * interval
     return np.where(moving, (belt - frame) / np.where(moving, larger, 1.0), 0.0)
+
+
+def _add_interaction(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """Means over each record interval of what an interaction of the user's did to the organs."""
+    assert s.interaction is not None
+    r, loop = s.records, soil_loop
+    interval = np.diff(r.time, prepend=-np.inf)[:, None, None]
+    ds = ds.assign_coords(organ=list(s.interaction.table.name))
+    for name, first, last, units, text in (
+        ("organ_force", loop.S_FX, loop.S_FZ, "N", "force of the interaction on the organ"),
+        ("organ_moment", loop.S_MX, loop.S_MZ, "N·m", "its moment about the organ's origin"),
+    ):
+        mean = r.soil_sums[..., first : last + 1] / interval
+        ds[name] = (("time", "organ", "axis"), mean, {"units": units, "long_name": text})
+    return ds
 
 
 def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:

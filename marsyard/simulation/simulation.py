@@ -19,6 +19,7 @@ from marsyard.robot.closing import close_loops, close_rates
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
+from marsyard.simulation.boxes import BoxError, OwnControl, OwnInteraction
 from marsyard.simulation.callables import (
     contact_finder,
     distance_finder,
@@ -49,6 +50,8 @@ from marsyard.simulation.world import (
 if TYPE_CHECKING:
     import xarray as xr
 
+    from marsyard.modules.ports import Control, Interaction
+
 #: elements that start deeper than this in the ground are worth a warning [m]
 DEEP = 0.01
 _METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
@@ -75,17 +78,27 @@ class Simulation:
         scenario: Scenario,
         world: World | None = None,
         say: Callable[[str], Any] | None = None,
+        *,
+        control: Control | None = None,
+        interaction: Interaction | None = None,
     ) -> None:
-        """Build the world; `say` hears when kernels must be compiled, once the input is checked."""
-        self.scenario = scenario
+        """Build the world; `say` hears when kernels must be compiled, once the input is checked.
+
+        A `control` of one's own replaces control, drive and gait of the scenario, an `interaction`
+        its ground (`marsyard.modules.ports`); robot.settle still places the robot on that ground.
+        """
+        self._as_given = scenario
+        self.scenario = scenario = _replaced(scenario, control, interaction)
         self.world = world or build_world(scenario)
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
         self.compile_time = 0.0
         self.wall_time = 0.0
         self.stopped: str | None = None
-        self._build_constants()
+        self.interaction = None if interaction is None else OwnInteraction(self, interaction)
+        self._build_constants(own_control=control is not None)
         self._build_state()
+        self.control = None if control is None else OwnControl(self, control)
         if say is not None and needs_compiling():
             say("compiling the physics kernels, once: a minute or two; later runs use the cache …")
         # what is not in the cache is compiled by two processes at once
@@ -211,16 +224,29 @@ class Simulation:
                     if self.done and not to_the_end:
                         break
                 ahead = min(ahead, self.gait.due)
+            if self.control is not None:
+                if self.control.due == 0:
+                    self._update(self.control)
+                ahead = min(ahead, self.control.due or self._scheme.steps_per_control)
             status = self._advance_on_tiles(ahead)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
         if status != moreau_jean.OK:
+            self._blame_interaction()
             self.stopped = self._explain(status)
             raise Diverged(self.stopped)
 
-    def _update(self, pilot: Drive | GaitRun) -> None:
-        """Have drive or gait decide; one that cannot go on ends the run, what it recorded is
-        kept."""
+    def _blame_interaction(self) -> None:
+        """End the run where an interaction of the user's made an error."""
+        error = self.interaction.take_error() if self.interaction is not None else None
+        if isinstance(error, InputError):
+            self._stop(error)
+        if error is not None:
+            raise error
+
+    def _update(self, pilot: Drive | GaitRun | OwnControl) -> None:
+        """Have drive, gait or a controller decide; one that cannot go on ends the run, what it
+        recorded is kept."""
         try:
             pilot.update()
         except InputError as error:
@@ -230,8 +256,9 @@ class Simulation:
         """End the run, unless it has not begun: then the input is to blame."""
         if self.steps == 0:
             raise error
-        self.stopped = f"stopped at t = {self.time:.6g} s: {error}"
-        raise Diverged(self.stopped) from None
+        at = "" if isinstance(error, BoxError) else f" at t = {self.time:.6g} s"
+        self.stopped = f"stopped{at}: {error}"
+        raise Diverged(self.stopped) from error
 
     def _advance_on_tiles(self, count: int) -> int:
         """Advance by `count` steps, with soil made where it is needed on the way."""
@@ -262,6 +289,8 @@ class Simulation:
         if self._soil is not None:
             forces, flow = soil_aside.addresses()
             self._functions = self._functions._replace(soil_forces=forces, soil_flow=flow)
+        if self.interaction is not None:
+            self._functions = self._functions._replace(soil_forces=self.interaction.address)
         if self._model.has_rigid or self._model.smooth:
             # under a smooth scheme a robot is still settled with exact contact
             self._functions = self._functions._replace(solve=solver_aside.addresses()[0])
@@ -279,7 +308,10 @@ class Simulation:
         soil = self._soil.state() if self._soil else {}
         drive = self.drive.state() if self.drive else {}
         gait = self.gait.state() if self.gait else {}
-        return State({**arrays, **soil, **drive, **gait})
+        boxes = [box.state() for box in (self.control, self.interaction) if box is not None]
+        return State(
+            {**arrays, **soil, **drive, **gait, **{k: v for b in boxes for k, v in b.items()}}
+        )
 
     def restore(self, state: State) -> None:
         """Go to a state of this world; records written later than it are dropped."""
@@ -290,6 +322,9 @@ class Simulation:
             self.drive.check(state.arrays)
         if self.gait is not None:
             state.must_fit(self.gait.state())
+        boxes = [box for box in (self.control, self.interaction) if box is not None]
+        for box in boxes:
+            state.must_fit(box.state())
         if self._soil is not None:
             if "soil_tile" not in state.arrays:
                 raise InputError("restore: 'soil_tile' of the saved state does not fit this world")
@@ -300,6 +335,8 @@ class Simulation:
             self.drive.restore(state.arrays)
         if self.gait is not None:
             self.gait.restore(state.arrays)
+        for box in boxes:
+            box.restore(state.arrays)
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
         self._counters[1] -= np.count_nonzero(later)
         self.data.time = self.time
@@ -314,7 +351,7 @@ class Simulation:
 
     # --- building
 
-    def _build_constants(self) -> None:
+    def _build_constants(self, own_control: bool) -> None:
         m, world, scenario = self.model, self.world, self.scenario
         nv = m.nv
         robot = world.robot
@@ -334,6 +371,9 @@ class Simulation:
         self._soil = world.soil
         self._soil_loop = no_soil(nv) if world.soil is None else world.soil.loop
         self._compliant = build_compliant(scenario, robot, m, world.surfaces)
+        if self.interaction is not None:
+            self._soil_loop = self.interaction.loop
+        by_force = world.soil is not None or self.interaction is not None
         organ_body = organ_bodies(robot, m)
         body_organ = np.full(m.nbody, -1, dtype=np.int64)
         body_organ[organ_body] = np.arange(len(organ_body))
@@ -355,13 +395,13 @@ class Simulation:
                 or (nonsmooth and world.surfaces)
                 or ((nonsmooth or compliant) and _several_bodies(m, robot_collides))
             ),
-            has_soil=world.soil is not None, has_compliant=compliant and bool(world.surfaces),
+            has_soil=by_force, has_compliant=compliant and bool(world.surfaces),
             joint_qpos=np.array([m.jnt_qposadr[j] for j in joint_ids], dtype=np.int64),
             joint_dof=np.array([m.jnt_dofadr[j] for j in joint_ids], dtype=np.int64),
             between=len(world.surfaces),
             smooth=scenario.run.integrator != "moreau_jean",
             has_loops=m.neq > 0,
-            tree=make_tree(m, self.data, allowed=world.soil is None and not compliant),
+            tree=make_tree(m, self.data, allowed=not by_force and not compliant),
             body_organ=body_organ, organ_body=organ_body,
         )  # fmt: skip
         d = self.data
@@ -421,7 +461,7 @@ class Simulation:
                 "record_period", run.record_period, "control_period", run.control_period
             ),
         )  # fmt: skip
-        self._commands = build_commands(scenario, world)
+        self._commands = build_commands(scenario, world, own_control)
 
     def _build_state(self) -> None:
         nv = self.model.nv
@@ -481,7 +521,7 @@ class Simulation:
             organ_position=f((n, o, 3)),
             soil_sums=f((n, *self._soil_loop.sums.shape)),
             soil_total=f((n, *self._soil_loop.total.shape)),
-            stress=f((n if self._soil else 0, w, STRESS_BINS, 3), np.float32),
+            stress=f((n if self._model.has_soil else 0, w, STRESS_BINS, 3), np.float32),
             ground_work=f(n),
         )  # fmt: skip
 
@@ -505,7 +545,9 @@ class Simulation:
         for name, angle in start_angles(world.robot, world.joints, self.scenario).items():
             d.qpos[m.jnt_qposadr[m.joint(name).id]] = angle
         close_loops(m, d, world.robot.name, start_angles(world.robot, world.joints, self.scenario))
-        if robot.settle:
+        if robot.settle and self.interaction is not None:
+            d.qpos[:] = Simulation(self._as_given).qpos
+        elif robot.settle:
             self._need_solver()
             place_on_ground(self)
         elif self.scenario.interaction.law in ("nonsmooth", "compliant"):
@@ -589,6 +631,23 @@ class Simulation:
             joint = self.world.joints[int(np.flatnonzero(~np.isfinite(torques))[0])]
             cause = f"the torque law on joint '{joint}' gave a value that is not finite"
         return f"stopped at {at}: body '{body}' (degree of freedom {dof}): {cause}"
+
+
+def _replaced(
+    scenario: Scenario, control: Control | None, interaction: Interaction | None
+) -> Scenario:
+    """The scenario without what boxes of the user's do."""
+    change: dict[str, Any] = {}
+    if control is not None:
+        change |= {"control": (), "drive": None, "gait": None}
+    if interaction is not None:
+        if scenario.run.integrator != "moreau_jean":
+            raise InputError(
+                f"run.integrator: '{scenario.run.integrator}' cannot take an interaction of one's "
+                "own; use moreau_jean"
+            )
+        change["ground"] = ()
+    return scenario.model_copy(update=change)
 
 
 def _kind(wheel: Wheel, shape: str | None) -> int:

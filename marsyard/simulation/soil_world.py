@@ -310,7 +310,7 @@ def _assemble(
             belt_dof[b] = _belt_dof(robot, model, body)
             lay_belt(belts, b, body.belt)
     chains = [
-        sorted([*_chain(model, b.body), *([int(d)] if d >= 0 else [])])
+        sorted([*chain_of(model, b.body), *([int(d)] if d >= 0 else [])])
         for b, d in zip(found, belt_dof, strict=True)
     ]
     k = max([1, *(len(c) for c in chains)])
@@ -318,7 +318,7 @@ def _assemble(
     address = np.full((n, k, k), -1, dtype=np.int64)
     for b, dofs in enumerate(chains):
         chain[b, : len(dofs)] = dofs
-        _fill_addresses(model, dofs, address[b])
+        fill_addresses(model, dofs, address[b])
     h = scenario.run.step
     bounds = (-np.inf, np.inf, -np.inf, np.inf)
     if grid.terrain.bounds is not None and grid.outside == "stop":
@@ -684,7 +684,7 @@ def _check_resolution(body: _Body, spacing: float) -> None:
 # --- degrees of freedom
 
 
-def _chain(model: mujoco.MjModel, body: int) -> list[int]:
+def chain_of(model: mujoco.MjModel, body: int) -> list[int]:
     """Degrees of freedom between the world and a body, ascending."""
     dofs: list[int] = []
     while body > 0:
@@ -694,7 +694,8 @@ def _chain(model: mujoco.MjModel, body: int) -> list[int]:
     return sorted(dofs)
 
 
-def _fill_addresses(model: mujoco.MjModel, dofs: list[int], address: np.ndarray) -> None:
+def fill_addresses(model: mujoco.MjModel, dofs: list[int], address: np.ndarray) -> None:
+    """Places of pairs of degrees of freedom in the sparse inertia matrix."""
     for i, row in enumerate(dofs):
         start, count = int(model.M_rowadr[row]), int(model.M_rownnz[row])
         columns = [int(c) for c in model.M_colind[start : start + count]]

@@ -1,0 +1,58 @@
+"""The modules of a simulation as black boxes: their inputs and outputs, and how to replace them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from marsyard._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from marsyard.modules.multibody import EngineMultibody
+    from marsyard.modules.ports import (
+        BaseState,
+        Control,
+        Interaction,
+        JointCommands,
+        JointStates,
+        Multibody,
+        OrganStates,
+        OrganWrenches,
+        PostProcessing,
+    )
+    from marsyard.modules.scenario_laws import ScenarioControl
+    from marsyard.modules.soil_box import SoilInteraction
+    from marsyard.modules.yard import Yard
+
+_HOME = {
+    "BaseState": "ports",
+    "Control": "ports",
+    "EngineMultibody": "multibody",
+    "Interaction": "ports",
+    "JointCommands": "ports",
+    "JointStates": "ports",
+    "Multibody": "ports",
+    "OrganStates": "ports",
+    "OrganWrenches": "ports",
+    "PostProcessing": "ports",
+    "ScenarioControl": "scenario_laws",
+    "SoilInteraction": "soil_box",
+    "Yard": "yard",
+}
+
+__all__ = [
+    "BaseState",
+    "Control",
+    "EngineMultibody",
+    "Interaction",
+    "JointCommands",
+    "JointStates",
+    "Multibody",
+    "OrganStates",
+    "OrganWrenches",
+    "PostProcessing",
+    "ScenarioControl",
+    "SoilInteraction",
+    "Yard",
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

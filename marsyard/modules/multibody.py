@@ -1,0 +1,57 @@
+"""marsyard's engine as a multibody box: MuJoCo's mechanics under Moreau-Jean time stepping.
+
+The compiled engine makes one step at a time with the wrenches it is given, implicitly where they
+come with a damping. Joint springs, limits, loops, tethers and motors are in the box. So is hard
+ground where no other interaction replaces it: its law says which forces *and* velocities go
+together, 0 ≤ gap rate ⊥ impulse ≥ 0, and is solved with the inertia matrix at the end of a step. It
+cannot be evaluated from the states of the organs, and is no force law.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.modules.ports import BaseState, JointCommands, JointStates, OrganStates, OrganWrenches
+from marsyard.scenario import Scenario
+from marsyard.simulation import Simulation
+from marsyard.simulation.boxes import base_state, joint_states, look, organ_states, organ_table
+
+
+class EngineMultibody:
+    """The robot of a scenario; `hard_ground` stays with it, or is left out for an interaction."""
+
+    def __init__(self, scenario: Scenario, hard_ground: bool = False) -> None:
+        # commands may change at every step
+        run = scenario.run.model_copy(update={"control_period": scenario.run.step})
+        alone = scenario.model_copy(update={"run": run})
+        self._commands = JointCommands()
+        self._wrenches = OrganWrenches(np.array(0.0))
+        self._step = scenario.run.step
+        self.simulation = Simulation(
+            alone,
+            control=lambda *_: self._commands,
+            interaction=None if hard_ground else lambda *_: self._wrenches,
+        )
+        self.table = organ_table(self.simulation.world.robot, self.simulation.model)
+
+    def organs(self) -> OrganStates:
+        """Wheels, feet, tracks and other bodies that collide."""
+        look(self.simulation)
+        return organ_states(self.simulation, self.table)
+
+    def joints(self) -> JointStates:
+        """Hinges and slides."""
+        return joint_states(self.simulation)
+
+    def base(self) -> BaseState:
+        """The robot's base."""
+        look(self.simulation)
+        return base_state(self.simulation)
+
+    def advance(self, step: float, commands: JointCommands, wrenches: OrganWrenches) -> None:
+        """One step of the engine."""
+        if abs(step - self._step) > 1e-12:
+            raise InputError(f"step = {step:g} s: this box was made for {self._step:g} s")
+        self._commands, self._wrenches = commands, wrenches
+        self.simulation.step()

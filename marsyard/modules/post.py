@@ -1,0 +1,121 @@
+"""Post-processing by functions of one's own: called with the data set of a run, kept by name.
+
+A function may give a number or text (a row of the report), a matplotlib figure (a picture of the
+report, `figures/post-NAME.png`), or a table: an xarray object, a pandas frame, or a mapping of
+columns (`post/NAME.csv`, its first rows in the report). Anything else is kept in `Run.post`, and
+the report says what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from marsyard.errors import InputError
+from marsyard.results._page import escape, number
+from marsyard.results._sheet import FigureFile, save_png, slug
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from marsyard.modules.ports import PostProcessing
+
+#: rows of a table that the report shows
+_SHOWN = 20
+
+
+def check_post(post: Mapping[str, PostProcessing]) -> None:
+    """Refuse what cannot be called, before the run."""
+    for name, function in post.items():
+        if not callable(function):
+            raise InputError(f"post.{name}: is a {type(function).__name__}; a function is needed")
+    taken: dict[str, str] = {}
+    for name in post:
+        other = taken.setdefault(slug(name), name)
+        if other != name:
+            raise InputError(f"post: '{other}' and '{name}' would have the same file name")
+
+
+def evaluate_post(data: xr.Dataset, post: Mapping[str, PostProcessing]) -> dict[str, Any]:
+    """What each function gives; one that fails gives its `PostError`."""
+    check_post(post)
+    out: dict[str, Any] = {}
+    for name, function in post.items():
+        try:
+            # a function may not change what others see
+            out[name] = function(data.copy(deep=True))
+        except Exception as error:
+            text = " ".join(str(error).split())
+            out[name] = PostError(f"post.{name}: {type(error).__name__}: {text}")
+    return out
+
+
+class PostError(str):
+    """What went wrong in a function, in one sentence, in place of its result."""
+
+
+def write_post(folder: Path, results: Mapping[str, Any]) -> tuple[str, list[FigureFile]]:
+    """Write pictures and tables into a run folder; the report's section, and its figures."""
+    rows, tables, figures = [], [], []
+    for name, value in results.items():
+        if hasattr(value, "savefig"):
+            path = folder / "figures" / f"post-{slug(name)}.png"
+            path.parent.mkdir(exist_ok=True)
+            figures.append(
+                FigureFile(name, "By a function of the user's.", save_png(value, path, 130))
+            )
+            continue
+        frame = _frame(value)
+        if frame is not None:
+            path = folder / "post" / f"{slug(name)}.csv"
+            path.parent.mkdir(exist_ok=True)
+            frame.to_csv(path, index=False)
+            tables.append(f"<h3>{escape(name)}</h3>{_table(frame, path.name)}")
+            continue
+        rows.append(f"<tr><td>{escape(name)}</td><td>{escape(_text(value))}</td></tr>")
+    head = "<thead><tr><th>result</th><th>value</th></tr></thead>"
+    body = f'<table id="post">{head}<tbody>{"".join(rows)}</tbody></table>' if rows else ""
+    return body + "".join(tables), figures
+
+
+def _frame(value: Any) -> Any:
+    """A value as a table, or none."""
+    import pandas as pd
+    import xarray as xr
+
+    if isinstance(value, pd.DataFrame):
+        return value
+    if isinstance(value, pd.Series):
+        return value.to_frame().reset_index()
+    if isinstance(value, xr.DataArray) and value.ndim == 0:
+        return None
+    if isinstance(value, xr.DataArray):
+        return value.rename(value.name or "value").to_dataframe().reset_index()
+    if isinstance(value, xr.Dataset):
+        return value.to_dataframe().reset_index()
+    if isinstance(value, Mapping):
+        scalar = all(not hasattr(v, "__len__") or isinstance(v, str) for v in value.values())
+        return pd.DataFrame([value] if scalar else dict(value))
+    return None
+
+
+def _table(frame: Any, file: str) -> str:
+    head = "".join(f"<th>{escape(str(c))}</th>" for c in frame.columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_text(v))}</td>" for v in row) + "</tr>"
+        for row in frame.head(_SHOWN).itertuples(index=False)
+    )
+    more = f'<p class="soft">{len(frame)} rows, all in post/{escape(file)}.</p>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{table}</div>{more}'
+
+
+def _text(value: Any) -> str:
+    if hasattr(value, "ndim") and value.ndim == 0:
+        units = getattr(value, "attrs", {}).get("units", "")
+        return f"{_text(value.item())} {units}".strip()
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return str(value) if isinstance(value, str | bool) else f"a {type(value).__name__}"
+    return number(float(value))

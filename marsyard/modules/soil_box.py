@@ -1,0 +1,144 @@
+"""marsyard's soil as an interaction box: soil contact model or wheel models on the deformable grid.
+
+The same compiled law as in the engine, called at given states of the organs. The box belongs to
+the wheels and other colliding bodies of the scenario's robot and finds them by name among the
+organs it is given. As the engine does, it evaluates forces at the configuration (1 − θ) of a step
+ahead, x + (1 − θ) h v, and gives their damping, so that a multibody box may take them implicitly.
+Displaced soil is laid down and slides at the begin of a call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+
+from marsyard.errors import InputError, suggest
+from marsyard.interaction.soil_contact.arrays import NEEDS_TILES
+from marsyard.modules.ports import OrganStates, OrganWrenches
+from marsyard.scenario import Scenario
+from marsyard.simulation.boxes import CALLBACK, organ_table, unpacked_damping
+from marsyard.simulation.soil import soil_aside
+from marsyard.simulation.world import build_world
+
+_FLOW = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 5)
+#: nodes that one flow of soil may look at, as in the engine
+_MOST = 1_000_000
+
+
+class SoilInteraction:
+    """The soil of a scenario under the organs of its robot.
+
+    soil = SoilInteraction(load_scenario("soil/wheel"))
+    wrenches = soil(time, step, organs)
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        world = build_world(scenario)
+        if world.soil is None:
+            raise InputError("ground: has no soil; a ground of kind terrain is needed")
+        self.soil = world.soil
+        self._ahead = 1.0 - scenario.run.theta
+        self._implicit = scenario.run.theta
+        m, loop = world.model, world.soil.loop
+        table = organ_table(world.robot, m)
+        self._organ = [table.name[int(np.flatnonzero(table.body == b)[0])] for b in loop.body]
+        # geoms lie still in their bodies
+        self._place = np.zeros((len(loop.body), 3))
+        self._turn = np.tile(np.eye(3), (len(loop.body), 1, 1))
+        for b, g in enumerate(loop.geom):
+            if g >= 0:
+                self._place[b] = m.geom_pos[g]
+                mujoco.mju_quat2Mat(self._turn[b].reshape(9), m.geom_quat[g])
+        forces, flow = soil_aside.addresses()
+        self._forces, self._flow = CALLBACK(forces), _FLOW(flow)
+
+    def __call__(self, time: float, step: float, organs: OrganStates) -> OrganWrenches:
+        """Wrenches of the soil on all organs; zero on those that cannot touch it."""
+        loop = self.soil.loop
+        loop.numbers[:3] = step, self._implicit * step, time
+        at = [_index(name, organs.name) for name in self._organ]
+        arms = self._put(organs, at, self._ahead * step)
+        self._let_slide(step)
+        self._evaluate()
+        n = len(organs.name)
+        wrench, damping = np.zeros((n, 6)), np.zeros((n, 6, 6))
+        for b, k in enumerate(at):
+            wheel = loop.wheel[b] >= 0
+            T = np.eye(6)
+            T[:3, 3:] = -_cross(arms[b])
+            wrench[k] += T.T @ loop.force[b]
+            damping[k] += T.T @ unpacked_damping(loop.stiff[b], loop.axis[b], wheel) @ T
+        return OrganWrenches(wrench[:, :3], wrench[:, 3:], damping)
+
+    def _put(self, organs: OrganStates, at: list[int], ahead: float) -> np.ndarray:
+        """Place the soil's bodies; returns where they are from their organs' origins."""
+        loop = self.soil.loop
+        arms = np.zeros((len(at), 3))
+        for b, k in enumerate(at):
+            v, w = organs.velocity[k], organs.angular_velocity[k]
+            turned = _rotation(ahead * w)
+            arms[b] = turned @ organs.rotation[k] @ self._place[b]
+            loop.centre[b] = organs.position[k] + ahead * v + arms[b]
+            loop.axis[b] = turned @ organs.axis[k]
+            loop.rotation[b] = (turned @ organs.rotation[k] @ self._turn[b]).ravel()
+            loop.twist[b, :3], loop.twist[b, 3:] = v + np.cross(w, arms[b]), w
+        return arms
+
+    def _evaluate(self) -> None:
+        loop = self.soil.loop
+        loop.numbers[5] = 0.0
+        loop.evaluations[0] += 1
+        status = NEEDS_TILES
+        while status == NEEDS_TILES:
+            self._forces(
+                loop.table.ctypes.data, len(loop.table), loop.numbers.ctypes.data,
+                loop.answer.ctypes.data,
+            )  # fmt: skip
+            status = int(loop.answer[0])
+            if status == NEEDS_TILES:
+                self.soil.make_tiles()
+        if status != 0:
+            raise InputError(self.soil.explain(status))
+
+    def _let_slide(self, step: float) -> None:
+        loop = self.soil.loop
+        if loop.travel[0] >= loop.flow_after[0]:
+            loop.travel[0] = 0.0
+            self._flow(
+                loop.table.ctypes.data, len(loop.table), loop.numbers.ctypes.data, _MOST,
+                loop.answer.ctypes.data,
+            )  # fmt: skip
+        v, w = np.linalg.norm(loop.twist[:, :3], axis=1), np.linalg.norm(loop.twist[:, 3:], axis=1)
+        loop.travel[0] += step * max(np.maximum(v, loop.reach * w), default=0.0)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The soil as it lies, and the contacts' memory."""
+        return self.soil.state()
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go back to a state."""
+        self.soil.restore(dict(state))
+
+
+def _index(name: str, names: tuple[str, ...]) -> int:
+    if name not in names:
+        raise InputError(f"organs.name: the soil carries '{name}', which is none of the organs; "
+                         f"{suggest(name, names)}")  # fmt: skip
+    return names.index(name)
+
+
+def _cross(r: np.ndarray) -> np.ndarray:
+    """The matrix of r ×."""
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+
+
+def _rotation(turn: np.ndarray) -> np.ndarray:
+    """The rotation by a vector [rad]."""
+    angle = float(np.linalg.norm(turn))
+    if angle == 0.0:
+        return np.eye(3)
+    K = _cross(turn / angle)
+    return np.asarray(np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K)

@@ -1,0 +1,396 @@
+"""Modules of one's own inside the compiled engine: control and interaction in Python.
+
+A controller is called at the start of each control period. Its torques and speeds stand in the
+table of laws as constants, so that the scenario's motors bound them as they bound any law.
+
+An interaction takes the place of the soil: the loop calls the law of the soil by address before
+each step, with the organs' states at the step's configuration, and puts its forces and their
+derivatives into the step (`soil`). Here that address leads to Python.
+
+What a box does wrong ends the run in one sentence that names box, field and time; what was recorded
+is kept.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.interaction.soil_contact.arrays import STIFF_COLUMNS, TOTAL_COLUMNS
+from marsyard.modules.ports import (
+    BaseState,
+    Control,
+    Interaction,
+    JointCommands,
+    JointStates,
+    Message,
+    OrganStates,
+    OrganWrenches,
+)
+from marsyard.robot import Robot
+from marsyard.simulation.commands import FOREVER
+from marsyard.simulation.soil import S_FX, S_FZ, S_MX, S_MZ, STRESS_BINS, SUM_COLUMNS, SoilLoop
+from marsyard.simulation.soil_world import chain_of, fill_addresses, no_soil
+
+if TYPE_CHECKING:
+    from marsyard.simulation.simulation import Simulation
+
+#: a status of the soil that it does not have itself
+FAILED = 50
+CALLBACK = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 4)
+
+
+class BoxError(InputError):
+    """What a box of the user's did wrong, with the box and the time."""
+
+
+@contextmanager
+def blamed(box: str, time: float) -> Iterator[None]:
+    """Errors inside become one sentence about the box."""
+    try:
+        yield
+    except InputError as error:
+        raise BoxError(f"{box} at t = {time:.6g} s: {error}") from error
+    except Exception as error:
+        text = " ".join(str(error).split())
+        raise BoxError(f"{box} at t = {time:.6g} s: {type(error).__name__}: {text}") from error
+
+
+def answer_of(kind: type[Message], value: Any, **sizes: int) -> Any:
+    """What a box gave, as arrays; one sentence if it is something else."""
+    if not isinstance(value, kind):
+        raise InputError(f"gave a {type(value).__name__}; {kind.__name__} is needed")
+    return value.fit(**sizes)
+
+
+def memory_of(box: Any, prefix: str) -> dict[str, np.ndarray]:
+    """The state of a box that has one."""
+    if not hasattr(box, "state"):
+        return {}
+    return {f"{prefix}_{name}": np.array(value) for name, value in box.state().items()}
+
+
+def recall(box: Any, prefix: str, arrays: Mapping[str, np.ndarray]) -> None:
+    """Give a box its state back."""
+    if hasattr(box, "restore"):
+        own = {
+            k.removeprefix(f"{prefix}_"): v for k, v in arrays.items() if k.startswith(f"{prefix}_")
+        }
+        box.restore(own)
+
+
+# --- the robot as the ports see it
+
+
+class OrganTable(NamedTuple):
+    """What does not change of the organs of a robot."""
+
+    name: tuple[str, ...]
+    kind: tuple[str, ...]
+    body: np.ndarray  # int64[n], mujoco's
+    joint: np.ndarray  # int64[n], mujoco's joint of a wheel's axle, else −1
+    radius: np.ndarray
+    width: np.ndarray
+    belt: np.ndarray  # int64[n], degree of freedom of the sprocket, else −1
+    pitch: np.ndarray  # float64[n], belt speed per rate [m]
+
+    def states(self, data: mujoco.MjData, twist: np.ndarray) -> OrganStates:
+        """The organs at mujoco's present kinematics; twist: velocity, angular velocity, [n, 6]."""
+        n, wheel = len(self.name), self.joint >= 0
+        axis = np.zeros((n, 3))
+        axis[wheel] = data.xaxis[self.joint[wheel]]
+        return OrganStates(
+            name=self.name, kind=self.kind, radius=self.radius, width=self.width,
+            position=data.xpos[self.body], velocity=twist[:, :3].copy(),
+            rotation=data.xmat[self.body].reshape(n, 3, 3),
+            angular_velocity=twist[:, 3:].copy(), axis=axis,
+            belt_speed=np.where(self.belt >= 0, self.pitch * data.qvel[self.belt], 0.0),
+        )  # fmt: skip
+
+
+def organ_table(robot: Robot, model: mujoco.MjModel) -> OrganTable:
+    """Wheels, feet, tracks, then all other bodies with a geom that collides."""
+    rows: list[tuple[str, str, int, int, float, float, int, float]] = []
+    for name, w in robot.wheels.items():
+        joint = model.joint(w.joint).id
+        rows.append((name, "wheel", model.body(w.body).id, joint, w.radius, w.width, -1, 0.0))
+    for name, f in robot.feet.items():
+        rows.append((name, "foot", model.body(f.body).id, -1, 0.0, 0.0, -1, 0.0))
+    for name, t in robot.tracks.items():
+        dof = int(model.jnt_dofadr[model.joint(t.joint).id])
+        body = model.body(t.body).id
+        rows.append((name, "track", body, -1, 0.0, t.width, dof, t.pitch_radius))
+    known = {row[2] for row in rows}
+    collides = (model.geom_contype | model.geom_conaffinity) != 0
+    for b in np.unique(model.geom_bodyid[collides]):
+        if b not in known and model.body_weldid[b] != 0:
+            name = model.body(b).name or f"body{b}"
+            rows.append((name, "body", int(b), -1, 0.0, 0.0, -1, 0.0))
+    whole = [np.array([row[k] for row in rows], dtype=np.int64) for k in (2, 3, 6)]
+    sizes = [np.array([row[k] for row in rows], dtype=float) for k in (4, 5, 7)]
+    body, joint, belt = whole
+    radius, width, pitch = sizes
+    names = tuple(row[0] for row in rows)
+    kinds = tuple(row[1] for row in rows)
+    return OrganTable(names, kinds, body, joint, radius, width, belt, pitch)
+
+
+def look(s: Simulation) -> None:
+    """Bring mujoco's kinematics up to the present state."""
+    mujoco.mj_kinematics(s.model, s.data)
+    mujoco.mj_comPos(s.model, s.data)
+    mujoco.mj_comVel(s.model, s.data)
+
+
+def twist_of(s: Simulation, body: int) -> np.ndarray:
+    """Velocity of a body's origin and angular velocity, in the world, after `look`."""
+    out = np.zeros(6)
+    mujoco.mj_objectVelocity(s.model, s.data, mujoco.mjtObj.mjOBJ_XBODY, body, out, 0)
+    return np.concatenate([out[3:], out[:3]])
+
+
+def organ_states(s: Simulation, table: OrganTable) -> OrganStates:
+    """The organs now, after `look`."""
+    twist = [twist_of(s, int(b)) for b in table.body]
+    return table.states(s.data, np.array(twist).reshape(-1, 6))
+
+
+def joint_states(s: Simulation) -> JointStates:
+    """The joints now."""
+    model = s._model
+    return JointStates(s.world.joints, s.qpos[model.joint_qpos], s.qvel[model.joint_dof])
+
+
+def base_state(s: Simulation) -> BaseState:
+    """The base frame now, after `look`."""
+    b = s._model.base
+    twist = twist_of(s, b)
+    return BaseState(s.data.xpos[b].copy(), s.data.xquat[b].copy(), twist[:3], twist[3:])
+
+
+# --- control
+
+
+class OwnControl:
+    """A controller in Python, once per control period."""
+
+    def __init__(self, simulation: Simulation, law: Control) -> None:
+        self.law = law
+        self._simulation = simulation
+        self._table = organ_table(simulation.world.robot, simulation.model)
+        self._felt = Felt(simulation, self._table)
+
+    @property
+    def due(self) -> int:
+        """Steps until the next period begins."""
+        return -self._simulation.steps % self._simulation._scheme.steps_per_control
+
+    def update(self) -> None:
+        """Ask the controller and write its commands into the table of laws."""
+        s = self._simulation
+        look(s)
+        with blamed("control", s.time):
+            given = self.law(s.time, joint_states(s), base_state(s), self._felt.mean())
+            m = len(s.world.joints)
+            command: JointCommands = answer_of(JointCommands, given, m=m)
+            if np.isinf(command.speed).any():
+                raise InputError("speed: must be finite, or NaN for none [rad/s, m/s]")
+            if not (command.limit >= 0).all() or not (command.gain > 0).all():
+                raise InputError("limit: must be at least 0 [N·m], and gain above 0 [N·m·s/rad]")
+        c = s._commands
+        held = np.isfinite(command.speed)
+        torque_row, speed_row = c.first[-2 * m : -m or None], c.first[-m:]
+        if m:
+            c.argument[torque_row] = command.torque
+            c.argument[speed_row] = np.where(held, command.speed, 0.0)
+            c.start[-m:] = np.where(held, 0, FOREVER)
+            # whether a motor is at its limit is found anew where that changes
+            c.servo_full[c.limit[-m:] != command.limit] = 0.0
+            c.limit[-m:], c.gain[-m:] = command.limit, command.gain
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The controller's own state, and what was felt."""
+        own = memory_of(self.law, "control")
+        return {"felt": self._felt.before.copy(), "gain": self._simulation._commands.gain, **own}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave."""
+        self._felt.before = np.array(arrays["felt"])
+        self._simulation._commands.gain[:] = arrays["gain"]
+        recall(self.law, "control", arrays)
+
+
+class Felt:
+    """Mean wrenches on the organs since the last call, from the loop's sums of impulses.
+
+    Impulses are summed up between records, so what earlier records took counts too. Moments are
+    those of force laws; hard ground gives forces alone, and on bodies that are no organs none.
+    """
+
+    def __init__(self, simulation: Simulation, table: OrganTable) -> None:
+        self._simulation = simulation
+        self._table = table
+        self._recorded = 0
+        self._sum = np.zeros((len(table.name), 6))
+        #: time and impulses at the last call
+        self.before = np.zeros(1 + self._sum.size)
+
+    def mean(self) -> OrganWrenches:
+        """Since the last call."""
+        s = self._simulation
+        r = s.records
+        if len(r.time) < self._recorded:  # gone back in time
+            self._recorded, self._sum[:] = 0, 0.0
+        for k in range(self._recorded, len(r.time)):
+            self._sum += self._impulse(r.world[k], r.organ[k], r.soil_sums[k])
+        self._recorded = len(r.time)
+        total = self._sum + self._impulse(s._sums.world, s._sums.organ, s._soil_loop.sums)
+        since = s.time - self.before[0]
+        mean = (total - self.before[1:].reshape(-1, 6)) / since if since > 0 else 0.0 * total
+        self.before = np.concatenate([[s.time], total.ravel()])
+        return OrganWrenches(mean[:, :3], mean[:, 3:]).fit(n=len(mean))
+
+    def _impulse(self, wheels: np.ndarray, organs: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        out = np.zeros_like(self._sum)
+        w = len(wheels)
+        out[:w, :3] = wheels
+        out[w : w + len(organs), :3] = organs
+        loop = self._simulation._soil_loop
+        for b, body in enumerate(loop.body):
+            at = int(np.flatnonzero(self._table.body == body)[0])
+            force, moment = sums[b, S_FX : S_FZ + 1], sums[b, S_MX : S_MZ + 1]
+            if loop.wheel[b] < 0:  # of a wheel it is in the sums above
+                out[at, :3] += force
+            arm = loop.centre[b] - self._simulation.data.xpos[body] if loop.geom[b] >= 0 else 0.0
+            out[at, 3:] += moment + np.cross(np.zeros(3) + arm, force)
+        return out
+
+
+# --- interaction
+
+
+class OwnInteraction:
+    """A law of the ground in Python, before every step."""
+
+    def __init__(self, simulation: Simulation, law: Interaction) -> None:
+        self.law = law
+        self.error: BaseException | None = None
+        self._simulation = simulation
+        self.table = organ_table(simulation.world.robot, simulation.model)
+        self.loop = organ_loop(simulation.model, self.table, simulation.scenario.run.step)
+        self._belt = np.zeros(len(self.table.name))
+        # kept alive: the loop has its address
+        self._callback = CALLBACK(self._evaluate)
+
+    @property
+    def address(self) -> int:
+        """Where the loop finds it."""
+        return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+
+    def _evaluate(self, *_: Any) -> None:
+        # an exception cannot pass through the compiled loop
+        try:
+            self._act()
+            self.loop.answer[0] = 0
+        except BaseException as error:
+            self.error = error
+            self.loop.answer[0] = FAILED
+
+    def _act(self) -> None:
+        s, loop = self._simulation, self.loop
+        time, step = float(loop.numbers[2]), float(loop.numbers[0])
+        with blamed("interaction", time):
+            given = self.law(time, step, self.table.states(s.data, loop.twist))
+            w = answer_of(OrganWrenches, given, n=len(self.table.name))
+        loop.force[:, :3], loop.force[:, 3:] = w.force, w.moment
+        if w.damping.any():
+            for b in range(len(loop.body)):
+                loop.stiff[b] = packed_damping(w.damping[b], loop.axis[b], loop.wheel[b] >= 0)
+        else:
+            loop.stiff[:] = 0.0
+        self._pull_belts(w.belt_force, step)
+
+    def _pull_belts(self, force: np.ndarray, step: float) -> None:
+        # applied forces are written anew at the start of each control period
+        s = self._simulation
+        fresh = s.steps % s._scheme.steps_per_control == 0
+        for k in np.flatnonzero(self.table.belt >= 0):
+            dof, torque = self.table.belt[k], -self.table.pitch[k] * force[k]
+            s.data.qfrc_applied[dof] += torque - (0.0 if fresh else self._belt[k])
+            s._sums.reaction[dof] += step * torque
+            self._belt[k] = torque
+
+    def take_error(self) -> BaseException | None:
+        """What went wrong in the last call, once."""
+        error, self.error = self.error, None
+        return error
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The law's own state, and sums since the last record."""
+        own = memory_of(self.law, "interaction")
+        return {"organ_sums": self.loop.sums.copy(), "organ_belt": self._belt.copy(), **own}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave."""
+        self.loop.sums[:], self._belt[:] = arrays["organ_sums"], arrays["organ_belt"]
+        recall(self.law, "interaction", arrays)
+
+
+def organ_loop(model: mujoco.MjModel, table: OrganTable, step: float) -> SoilLoop:
+    """What the loop knows of the organs: each of them a body of the soil's."""
+    n, f, i = len(table.name), np.zeros, np.int64
+    chains = [chain_of(model, int(b)) for b in table.body]
+    k = max([1, *(len(c) for c in chains)])
+    chain, address = f((n, k), i), np.full((n, k, k), -1, dtype=i)
+    for b, dofs in enumerate(chains):
+        chain[b, : len(dofs)] = dofs
+        fill_addresses(model, dofs, address[b])
+    wheel = np.where(table.joint >= 0, np.arange(n), -1).astype(i)
+    numbers = np.zeros(10)
+    numbers[0] = step
+    return no_soil(model.nv)._replace(
+        body=table.body, joint=np.maximum(table.joint, 0), geom=np.full(n, -1, i), wheel=wheel,
+        root=model.body_rootid[table.body].astype(i), reach=f(n), chain=chain,
+        chain_count=np.array([len(c) for c in chains], dtype=i), address=address,
+        jacobian=f((n, 6, k)), centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)),
+        twist=f((n, 6)), force=f((n, 6)), stiff=f((n, STIFF_COLUMNS)), total=f((n, TOTAL_COLUMNS)),
+        field=f((n, 0, 7)), field_count=f(n, i), sums=f((n, SUM_COLUMNS)),
+        bins=f((n, STRESS_BINS, 3)), numbers=numbers, flow_after=np.array([np.inf]),
+    )  # fmt: skip
+
+
+_UPPER = np.triu_indices(3)
+
+
+def packed_damping(D: np.ndarray, axis: np.ndarray, is_wheel: bool) -> np.ndarray:
+    """A 6 × 6 damping as the loop takes it (`soil_contact.arrays`); of a wheel's angular part only
+    the spin about the axle."""
+    D = (D + D.T) / 2
+    out = np.zeros(STIFF_COLUMNS)
+    out[:6] = D[:3, :3][_UPPER]
+    if is_wheel:
+        out[6:9] = D[:3, 3:] @ axis
+        out[9] = axis @ D[3:, 3:] @ axis
+    else:
+        out[10:19] = D[:3, 3:].ravel()
+        out[19:25] = D[3:, 3:][_UPPER]
+    return out
+
+
+def unpacked_damping(B: np.ndarray, axis: np.ndarray, is_wheel: bool) -> np.ndarray:
+    """The other way round."""
+    D = np.zeros((6, 6))
+    D[:3, :3][_UPPER] = B[:6]
+    if is_wheel:
+        D[:3, 3:] = np.outer(B[6:9], axis)
+        D[3:, 3:] = B[9] * np.outer(axis, axis)
+    else:
+        D[:3, 3:] = B[10:19].reshape(3, 3)
+        D[3:, 3:][_UPPER] = B[19:25]
+    return np.triu(D) + np.triu(D, 1).T
