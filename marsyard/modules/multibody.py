@@ -1,7 +1,8 @@
 """marsyard's engine as a multibody box: MuJoCo's mechanics under Moreau-Jean time stepping.
 
 The compiled engine makes one step at a time with the wrenches it is given, implicitly where they
-come with a damping. Joint springs, limits, loops, tethers and motors are in the box. So is hard
+come with a damping. Moreau-Jean's scheme wants forces at q ⊕ (1 − θ) h v, so the organs are given
+there. Joint springs, limits, loops, tethers and motors are in the box. So is hard
 ground where no other interaction replaces it: its law says which forces *and* velocities go
 together, 0 ≤ gap rate ⊥ impulse ≥ 0, and is solved with the inertia matrix at the end of a step. It
 cannot be evaluated from the states of the organs, and is no force law.
@@ -9,6 +10,7 @@ cannot be evaluated from the states of the organs, and is no force law.
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
@@ -36,9 +38,14 @@ class EngineMultibody:
         self.table = organ_table(self.simulation.world.robot, self.simulation.model)
 
     def organs(self) -> OrganStates:
-        """Wheels, feet, tracks and other bodies that collide."""
-        look(self.simulation)
-        return organ_states(self.simulation, self.table)
+        """Wheels, feet, tracks and other bodies that collide, where the step takes its forces."""
+        s = self.simulation
+        now = s.qpos.copy()
+        mujoco.mj_integratePos(s.model, s.data.qpos, s.qvel, (1 - s._scheme.theta) * self._step)
+        look(s)
+        states = organ_states(s, self.table)
+        s.data.qpos[:] = now
+        return states
 
     def joints(self) -> JointStates:
         """Hinges and slides."""

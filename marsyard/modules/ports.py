@@ -153,7 +153,7 @@ class Multibody(Protocol):
     """The robot's mechanics: torques and wrenches in, a step of time, states out."""
 
     def organs(self) -> OrganStates:
-        """The organs now."""
+        """The organs, where the scheme wants the forces of the next step: now, or midway."""
 
     def joints(self) -> JointStates:
         """The joints now."""

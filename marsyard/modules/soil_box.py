@@ -2,9 +2,9 @@
 
 The same compiled law as in the engine, called at given states of the organs. The box belongs to
 the wheels and other colliding bodies of the scenario's robot and finds them by name among the
-organs it is given. As the engine does, it evaluates forces at the configuration (1 − θ) of a step
-ahead, x + (1 − θ) h v, and gives their damping, so that a multibody box may take them implicitly.
-Displaced soil is laid down and slides at the begin of a call.
+organs it is given. It gives the damping of its forces too, with the scenario's θ, so that a
+multibody box may take them implicitly. Displaced soil is laid down and slides at the begin of a
+call, after the step before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ class SoilInteraction:
         if world.soil is None:
             raise InputError("ground: has no soil; a ground of kind terrain is needed")
         self.soil = world.soil
-        self._ahead = 1.0 - scenario.run.theta
         self._implicit = scenario.run.theta
         m, loop = world.model, world.soil.loop
         table = organ_table(world.robot, m)
@@ -60,9 +59,9 @@ class SoilInteraction:
         loop = self.soil.loop
         loop.numbers[:3] = step, self._implicit * step, time
         at = [_index(name, organs.name) for name in self._organ]
-        arms = self._put(organs, at, self._ahead * step)
-        self._let_slide(step)
-        self._evaluate()
+        self._let_slide()
+        arms = self._put(organs, at)
+        self._evaluate(step)
         n = len(organs.name)
         wrench, damping = np.zeros((n, 6)), np.zeros((n, 6, 6))
         for b, k in enumerate(at):
@@ -73,23 +72,24 @@ class SoilInteraction:
             damping[k] += T.T @ unpacked_damping(loop.stiff[b], loop.axis[b], wheel) @ T
         return OrganWrenches(wrench[:, :3], wrench[:, 3:], damping)
 
-    def _put(self, organs: OrganStates, at: list[int], ahead: float) -> np.ndarray:
+    def _put(self, organs: OrganStates, at: list[int]) -> np.ndarray:
         """Place the soil's bodies; returns where they are from their organs' origins."""
         loop = self.soil.loop
         arms = np.zeros((len(at), 3))
         for b, k in enumerate(at):
             v, w = organs.velocity[k], organs.angular_velocity[k]
-            turned = _rotation(ahead * w)
-            arms[b] = turned @ organs.rotation[k] @ self._place[b]
-            loop.centre[b] = organs.position[k] + ahead * v + arms[b]
-            loop.axis[b] = turned @ organs.axis[k]
-            loop.rotation[b] = (turned @ organs.rotation[k] @ self._turn[b]).ravel()
+            arms[b] = organs.rotation[k] @ self._place[b]
+            loop.centre[b] = organs.position[k] + arms[b]
+            loop.axis[b] = organs.axis[k]
+            loop.rotation[b] = (organs.rotation[k] @ self._turn[b]).ravel()
             loop.twist[b, :3], loop.twist[b, 3:] = v + np.cross(w, arms[b]), w
         return arms
 
-    def _evaluate(self) -> None:
+    def _evaluate(self, step: float) -> None:
         loop = self.soil.loop
         loop.numbers[5] = 0.0
+        v, w = np.linalg.norm(loop.twist[:, :3], axis=1), np.linalg.norm(loop.twist[:, 3:], axis=1)
+        loop.travel[0] += step * max(np.maximum(v, loop.reach * w), default=0.0)
         loop.evaluations[0] += 1
         status = NEEDS_TILES
         while status == NEEDS_TILES:
@@ -103,7 +103,7 @@ class SoilInteraction:
         if status != 0:
             raise InputError(self.soil.explain(status))
 
-    def _let_slide(self, step: float) -> None:
+    def _let_slide(self) -> None:
         loop = self.soil.loop
         if loop.travel[0] >= loop.flow_after[0]:
             loop.travel[0] = 0.0
@@ -111,8 +111,6 @@ class SoilInteraction:
                 loop.table.ctypes.data, len(loop.table), loop.numbers.ctypes.data, _MOST,
                 loop.answer.ctypes.data,
             )  # fmt: skip
-        v, w = np.linalg.norm(loop.twist[:, :3], axis=1), np.linalg.norm(loop.twist[:, 3:], axis=1)
-        loop.travel[0] += step * max(np.maximum(v, loop.reach * w), default=0.0)
 
     def state(self) -> dict[str, np.ndarray]:
         """The soil as it lies, and the contacts' memory."""
@@ -133,12 +131,3 @@ def _index(name: str, names: tuple[str, ...]) -> int:
 def _cross(r: np.ndarray) -> np.ndarray:
     """The matrix of r ×."""
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
-
-
-def _rotation(turn: np.ndarray) -> np.ndarray:
-    """The rotation by a vector [rad]."""
-    angle = float(np.linalg.norm(turn))
-    if angle == 0.0:
-        return np.eye(3)
-    K = _cross(turn / angle)
-    return np.asarray(np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K)
