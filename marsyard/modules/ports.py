@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self, ge
 
 import numpy as np
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, suggest
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -120,6 +120,9 @@ class JointStates(Message):
 
     def index(self, *names: str) -> list[int]:
         """Where these joints stand."""
+        for name in names:
+            if name not in self.name:
+                raise InputError(f"unknown joint '{name}'; {suggest(name, self.name)}")
         return [self.name.index(name) for name in names]
 
 

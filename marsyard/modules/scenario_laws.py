@@ -30,11 +30,14 @@ class ScenarioControl:
         self._names = world.joints
         self._table = build_commands(scenario, world)
         self._step = scenario.run.step
+        self._laws = len(scenario.control)
 
     def __call__(
         self, time: float, joints: JointStates, base: BaseState, wrenches: OrganWrenches
     ) -> JointCommands:
         """Torques and speeds by the laws that act at `time`."""
+        if not self._laws:
+            return JointCommands()
         t = self._table
         at = joints.index(*self._names)
         angle, rate = joints.angle[at], joints.rate[at]

@@ -200,6 +200,8 @@ def series(ds: xr.Dataset, name: str) -> xr.DataArray:
         if variable.startswith(("impulse", "force")):
             array = array.sum("surface").assign_attrs(attrs)
         elif variable == "gap":
+            if array.sizes["surface"] == 0:
+                raise InputError(f"'{name}': the run has no hard ground")
             array = array.min("surface").assign_attrs(attrs)
     if reduction:
         array = _reduce(array, name, reduction)
