@@ -96,6 +96,7 @@ class Yard:
         self._commands = JointCommands()
         self._wrenches = OrganWrenches(np.array(0.0))
         self._now: tuple[OrganStates, JointStates, BaseState] | None = None
+        self._felt: list[OrganWrenches] = []
         self._rows: list[dict[str, np.ndarray]] = []
         self._times: list[float] = []
         run = scenario.run
@@ -140,18 +141,29 @@ class Yard:
         n, m = len(organs.name), len(joints.name)
         if self.steps % self._per_control == 0:
             with blamed("control", t):
-                commands = self.control(t, joints, base, self._wrenches)
+                commands = self.control(t, joints, base, self._mean_wrenches(n))
                 self._commands = answer_of(JointCommands, commands, m=m)
         if self.interaction is not None:
             with blamed("interaction", t):
                 wrenches = self.interaction(t, h, organs)
                 self._wrenches = answer_of(OrganWrenches, wrenches, n=n)
+        self._felt.append(self._wrenches)
         with blamed("multibody", t):
             self.multibody.advance(h, self._commands, self._wrenches)
         self.steps += 1
         self._look()
         if self.steps % self._per_record == 0:
             self._keep()
+
+    def _mean_wrenches(self, n: int) -> OrganWrenches:
+        """Of the steps since the last control period."""
+        felt, self._felt = self._felt, []
+        if not felt:
+            return OrganWrenches(np.array(0.0)).fit(n=n)
+        force, moment = (
+            np.mean([getattr(w, k) for w in felt], axis=0) for k in ("force", "moment")
+        )
+        return OrganWrenches(force, moment).fit(n=n)
 
     def _look(self) -> tuple[OrganStates, JointStates, BaseState]:
         """Ask the multibody box where everything is."""
@@ -209,9 +221,13 @@ class Yard:
 
     def results(self, post: Mapping[str, PostProcessing]) -> dict[str, Any]:
         """What functions of the data set give, by name."""
-        from marsyard.modules.post import evaluate_post
+        from marsyard.modules.post import PostError, evaluate_post
 
-        return evaluate_post(self.dataset(), post)
+        out = evaluate_post(self.dataset(), post)
+        for value in out.values():
+            if isinstance(value, PostError):
+                raise InputError(value)
+        return out
 
 
 def _sized(kind: type, value: Any) -> Any:

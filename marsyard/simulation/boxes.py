@@ -217,47 +217,65 @@ class OwnControl:
     def state(self) -> dict[str, np.ndarray]:
         """The controller's own state, and what was felt."""
         own = memory_of(self.law, "control")
-        return {"felt": self._felt.before.copy(), "gain": self._simulation._commands.gain, **own}
+        felt = {"felt_time": np.array([self._felt.last]), "felt_sums": self._felt.sums.copy()}
+        felt["felt_impulse"] = self._felt.impulse()
+        return {**felt, "law_gain": self._simulation._commands.gain.copy(), **own}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave."""
-        self._felt.before = np.array(arrays["felt"])
-        self._simulation._commands.gain[:] = arrays["gain"]
+        felt = arrays["felt_sums"], arrays["felt_impulse"]
+        self._felt.recall(float(arrays["felt_time"][0]), *felt)
+        self._simulation._commands.gain[:] = arrays["law_gain"]
         recall(self.law, "control", arrays)
 
 
 class Felt:
     """Mean wrenches on the organs since the last call, from the loop's sums of impulses.
 
-    Impulses are summed up between records, so what earlier records took counts too. Moments are
-    those of force laws; hard ground gives forces alone, and on bodies that are no organs none.
+    Sums are emptied by a record; there is at most one between two calls, and its impulses count.
+    Moments are those of force laws; hard ground gives forces alone, and only those on wheels, feet
+    and tracks.
     """
 
     def __init__(self, simulation: Simulation, table: OrganTable) -> None:
         self._simulation = simulation
         self._table = table
-        self._recorded = 0
-        self._sum = np.zeros((len(table.name), 6))
-        #: time and impulses at the last call
-        self.before = np.zeros(1 + self._sum.size)
+        #: time of the last call, and the sums then
+        self.last = 0.0
+        self.sums = np.zeros((len(table.name), 6))
+        #: step at which a state was restored, and what was felt then
+        self._restored: tuple[int, np.ndarray] | None = None
 
     def mean(self) -> OrganWrenches:
         """Since the last call."""
         s = self._simulation
-        r = s.records
-        if len(r.time) < self._recorded:  # gone back in time
-            self._recorded, self._sum[:] = 0, 0.0
-        for k in range(self._recorded, len(r.time)):
-            self._sum += self._impulse(r.world[k], r.organ[k], r.soil_sums[k])
-        self._recorded = len(r.time)
-        total = self._sum + self._impulse(s._sums.world, s._sums.organ, s._soil_loop.sums)
-        since = s.time - self.before[0]
-        mean = (total - self.before[1:].reshape(-1, 6)) / since if since > 0 else 0.0 * total
-        self.before = np.concatenate([[s.time], total.ravel()])
+        since = s.time - self.last
+        mean = self.impulse() / since if since > 0 else 0.0 * self.sums
+        self.last, self.sums = s.time, self._now()
         return OrganWrenches(mean[:, :3], mean[:, 3:]).fit(n=len(mean))
 
+    def impulse(self) -> np.ndarray:
+        """Of force and moment since the last call [N·s, N·m·s], shape [n, 6]."""
+        s = self._simulation
+        if self._restored is not None and self._restored[0] == s.steps:
+            return self._restored[1]
+        r = s.records
+        total = self._now() - self.sums
+        if len(r.time) and r.time[-1] > self.last + 0.5 * s.scenario.run.step:
+            total += self._impulse(r.world[-1], r.organ[-1], r.soil_sums[-1])
+        return total
+
+    def recall(self, last: float, sums: np.ndarray, impulse: np.ndarray) -> None:
+        """Go on from a saved state; the record before it may be gone."""
+        self.last, self.sums = last, sums.copy()
+        self._restored = self._simulation.steps, impulse.copy()
+
+    def _now(self) -> np.ndarray:
+        s = self._simulation
+        return self._impulse(s._sums.world, s._sums.organ, s._soil_loop.sums)
+
     def _impulse(self, wheels: np.ndarray, organs: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        out = np.zeros_like(self._sum)
+        out = np.zeros_like(self.sums)
         w = len(wheels)
         out[:w, :3] = wheels
         out[w : w + len(organs), :3] = organs

@@ -71,6 +71,10 @@ class Simulation:
     sim.torque["RLWheel_y"] = 0.1   # [N·m] by hand, on top of the scenario's laws
     sim.speed["RLWheel_y"] = 0.2    # [rad/s] held from now on
     later = sim.state()        # save, restore, hash
+
+    Controller and law of the ground may be functions of one's own, see `marsyard.modules.ports`:
+
+    Simulation(scenario, control=my_control, interaction=my_ground)
     """
 
     def __init__(
@@ -335,10 +339,10 @@ class Simulation:
             self.drive.restore(state.arrays)
         if self.gait is not None:
             self.gait.restore(state.arrays)
-        for box in boxes:
-            box.restore(state.arrays)
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
         self._counters[1] -= np.count_nonzero(later)
+        for box in boxes:
+            box.restore(state.arrays)
         self.data.time = self.time
         self.stopped = None
 

@@ -41,6 +41,12 @@ def test_scenario_reference_is_up_to_date():
     assert page.read_text(encoding="utf-8") == made, "run python docs/make_reference.py"
 
 
+def test_page_of_the_modules_is_up_to_date():
+    page = ROOT / "docs" / "modules.md"
+    made = runpy.run_path(str(ROOT / "docs" / "make_modules.py"))["page"]()
+    assert page.read_text(encoding="utf-8") == made, "run python docs/make_modules.py"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):

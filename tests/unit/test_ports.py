@@ -1,0 +1,75 @@
+"""What passes between modules: shapes, defaults, and what is said where they do not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marsyard.errors import InputError
+from marsyard.modules.ports import (
+    BaseState,
+    JointCommands,
+    JointStates,
+    OrganStates,
+    OrganWrenches,
+    ports,
+)
+from marsyard.simulation.boxes import packed_damping, unpacked_damping
+
+MESSAGES = (OrganStates, OrganWrenches, JointStates, JointCommands, BaseState)
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda m: m.__name__)
+def test_every_field_has_shape_and_meaning(message):
+    for port in ports(message).values():
+        assert port.meaning
+        assert set(port.shape.split(", ")) <= {"n", "m", "3", "4", "6"}
+
+
+def test_fields_left_out_and_single_numbers_are_filled_in():
+    organs = OrganStates(("a", "b"), np.zeros((2, 3)), velocity=0.5).fit(n=2)
+    assert organs.velocity.tolist() == [[0.5] * 3] * 2
+    assert organs.rotation.tolist() == np.stack([np.eye(3)] * 2).tolist()
+    assert organs.kind == ("", "")
+    commands = JointCommands(torque=[1, 2, 3]).fit(m=3)
+    assert commands.torque.dtype == float
+    assert np.isnan(commands.speed).all() and np.isinf(commands.limit).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: OrganWrenches([1.0, 2.0, 3.0]), r"force: has the shape \(3,\); \(2, 3\)"),
+        (lambda: OrganWrenches([[1.0] * 3] * 2, np.inf), "moment: has a value that is not"),
+        (lambda: OrganWrenches("up"), "force: must be numbers"),
+        (lambda: OrganStates(("a",), 0.0, 0.0), "name: 1 names; 2 are needed"),
+    ],
+)
+def test_what_does_not_fit_is_named(make, says):
+    with pytest.raises(InputError, match=says):
+        make().fit(n=2)
+
+
+def test_unknown_joints_are_named():
+    joints = JointStates(("knee", "hip"), [0, 0], [0, 0])
+    assert joints.index("hip", "knee") == [1, 0]
+    with pytest.raises(InputError, match="unknown joint 'kne'; did you mean 'knee'"):
+        joints.index("kne")
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_damping_packs_and_unpacks(seed):
+    random = np.random.default_rng(seed)
+    root = random.normal(size=(6, 6))
+    D = root @ root.T
+    assert unpacked_damping(packed_damping(D, np.zeros(3), False), np.zeros(3), False) == (
+        pytest.approx(D)
+    )
+    # of a wheel: what velocity and spin about the axle feel, V = (v, s a)
+    axis = random.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    wheel = unpacked_damping(packed_damping(D, axis, True), axis, True)
+    V = np.concatenate([random.normal(size=3), random.normal() * axis])
+    assert V @ wheel @ V == pytest.approx(V @ D @ V)
