@@ -135,8 +135,8 @@ def _recorded() -> str:
             meaning = _flat(port.meaning)
             rows.append(f"| `{start}_{name}` | {shape} | {port.unit} | {meaning} |")
     text = (
-        "`Yard.dataset()` is an `xarray.Dataset` of what passed; wrenches and commands are those of\n"
-        "the step that ends at each time. The data set of the engine is described under\n"
+        "`Yard.dataset()` is an `xarray.Dataset` of what passed; wrenches and commands are\n"
+        "those of the step that ends at each time. The engine's data set is described under\n"
         "[conventions](physics/conventions.md).\n"
     )
     return "\n".join(["### What the yard records\n", text, *rows, ""])
