@@ -97,7 +97,7 @@ def compare(
     steeper slopes: which climbs further, which costs less energy by metre, and where they change
     places; one figure, compare.csv, compare.nc, report.html.
 
-    Exit code 0 if all runs go through, 1 if one diverges, 2 for wrong input.
+    Exit code 0 if all runs go through (of modes: if one climbs), 1 if not, 2 for wrong input.
 
     Examples:
 
@@ -107,7 +107,7 @@ def compare(
 
       marsyard compare rt0448/test-4 -v 'μ 0.4: interaction.friction=0.4' -v 'μ 0.8: interaction.friction=0.8'
 
-      marsyard compare modes/sandy-slope --modes rolling,peristaltic --slopes 0:30:2.5 --jobs 2
+      marsyard compare modes/sandy-slope --modes rolling,peristaltic --slopes 0:25:2.5 --jobs 2
 
       marsyard compare exomars --laws wong_reece,ding --soil dry_sand --gravity mars -s coefficients.peak_0=0.43 -s coefficients.peak_1=0.32
 

@@ -193,7 +193,7 @@ def draw_modes(result: ModeComparison) -> Canvas:
     panels[0].set_ylabel(f"{result.basis} energy\nby distance [J/m]", fontsize=FONT)
     panels[1].set_ylabel("speed up the\nslope [mm/s]", fontsize=FONT)
     panels[2].set_ylabel("slip [%]", fontsize=FONT)
-    panels[2].set_xlabel("slope [°]    (× does not climb; dashed: steepest slope climbed)",
+    panels[2].set_xlabel("slope [°]    (× does not climb; dotted: steepest slope climbed)",
                          fontsize=FONT)  # fmt: skip
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

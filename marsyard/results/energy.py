@@ -17,7 +17,7 @@ where `burnt` is ∫ max(−U i, 0) dt without regeneration and 0 with it; the s
 
 Distances: `way` is the length of the base's path, `made_good` its displacement along the wanted
 direction: the robot's heading at the start, tilted as the robot is (uphill on a slope), or one that
-is given. The energy E drawn, electrical where every motor that works has a model and mechanical
+is given. The energy E drawn, electrical where motors with a model do 99 % of the work, mechanical
 otherwise (spent, less what is returned with regeneration), gives
 
     energy per metre E/d [J/m],  cost of transport E/(m g d),
@@ -62,6 +62,8 @@ CAUSES = {
     "damping": "joint damping",
     "rest": "rest",
 }
+#: share of the work that motors without a model may do while the electrical energy counts as known
+SMALL = 0.01
 #: below this way a cost per metre means nothing [m]
 LEAST_WAY = 0.01
 
@@ -148,7 +150,7 @@ class EnergyAccount:
 
     @property
     def electrical(self) -> float:
-        """Electrical energy drawn [J]; NaN unless every motor that works has a model."""
+        """Electrical energy drawn [J]; NaN unless motors with a model do nearly all the work."""
         return self.total.electrical
 
     @property
@@ -348,16 +350,18 @@ def _groups(ds: xr.Dataset, motors: Sequence[MotorEnergy]) -> list[MotorEnergy]:
 
 
 def _sum(name: str, role: str, members: Sequence[MotorEnergy], power: np.ndarray) -> MotorEnergy:
-    """Several motors together: the peak is that of their sum. A member that works and has no model
-    leaves the electrical parts unknown."""
+    """Several motors together: the peak is that of their sum. Members that have no model and do
+    more than `SMALL` of the work leave the electrical parts unknown."""
 
-    def of(field: str) -> float:
-        return float(sum(getattr(m, field) for m in members))
+    def of(field: str, of_these: Sequence[MotorEnergy] = members) -> float:
+        return float(sum(getattr(m, field) for m in of_these))
 
-    counted = [m for m in members if m.works or m.has_model]
+    known = [m for m in members if m.has_model]
+    unknown = [m for m in members if not m.has_model]
     electric = {}
-    if counted and all(m.has_model for m in counted):
-        electric = {f: of(f) for f in ("electrical", "copper", "gear", "burnt")}
+    moved = of("spent") + of("returned")
+    if known and of("spent", unknown) + of("returned", unknown) <= SMALL * moved:
+        electric = {f: of(f, known) for f in ("electrical", "copper", "gear", "burnt")}
     return MotorEnergy(
         name, role, of("mean_power"), float(np.max(np.abs(power), initial=0.0)), of("spent"),
         of("returned"), **electric,

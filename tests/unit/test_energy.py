@@ -188,6 +188,10 @@ def test_motors_of_which_one_has_no_model_give_no_electrical_total():
     assert a.groups[0].has_model and not a.groups[1].has_model
     assert math.isnan(a.electrical) and a.basis == "mechanical"
     assert a.total.spent == pytest.approx(sum(m.spent for m in a.motors))
+    # one that does next to nothing is no reason not to know
+    two["motor_torque"] = two["motor_torque"] * xr.DataArray([1.0, 0.005], dims="joint")
+    little = energy_account(two)
+    assert little.basis == "electrical" and little.electrical == a.groups[0].electrical
 
 
 def test_what_is_shown_and_written(tmp_path):
