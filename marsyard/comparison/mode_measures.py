@@ -139,7 +139,7 @@ def measure(
         margin=_least(ds, "stability_margin", first), sinkage=_mean(ds, "sinkage", first),
         closure=account.closure, lifting=by["lifting"], compaction=by["compaction"],
         shear=by["shear"], soil_rest=by["soil_rest"], braking=total.returned / d,
-        rest=by["rest"] + by["damping"] + by["springs"] + by["kinetic"],
+        rest=sum(by[k] for k in ("rest", "ground", "damping", "springs", "kinetic")),
         copper=total.copper / d, gear=(total.gear + total.burnt) / d, **health,
     )  # fmt: skip
 

@@ -28,6 +28,7 @@ Where the work of all motors W went (`energy_motors`, summed in every step):
 
     W = Δ kinetic + m g Δz (lifting the centre of mass) + Δ springs and tethers
       + soil: compaction + shear + its rest (rebound, soil pushed aside)
+      + compliant ground (law compliant: its friction, damping and what it stores)
       + joint damping ∫ Σ b q̇² dt + what is left
 
 What is left holds friction and impacts on hard ground, the loss of the integration scheme, and the
@@ -59,6 +60,7 @@ CAUSES = {
     "compaction": "compaction of soil",
     "shear": "shear and slip in soil",
     "soil_rest": "soil, rest",
+    "ground": "compliant ground",
     "damping": "joint damping",
     "rest": "rest",
 }
@@ -279,6 +281,7 @@ def causes_of(ds: xr.Dataset) -> dict[str, np.ndarray]:
         "compaction": compaction,
         "shear": shear,
         "soil_rest": soil - compaction - shear,
+        "ground": since("energy_ground"),
         "damping": _damping(ds),
     }
     out["rest"] = work - sum(values for name, values in out.items() if name != "motors")

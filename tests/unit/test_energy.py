@@ -134,6 +134,13 @@ def test_damping_is_found_from_the_rates():
     assert abs(a.closure) < 1e-12
 
 
+def test_compliant_ground_takes_what_is_recorded_of_it():
+    ds = climb(torque=TORQUE + 1.0)
+    ds["energy_ground"] = ("time", 1.0 * SPEED / RADIUS * ds["time"].values)
+    a = energy_account(ds)
+    assert a.causes["ground"] == pytest.approx(10 * SPEED / RADIUS) and abs(a.closure) < 1e-12
+
+
 def test_spent_and_returned_of_an_oscillation():
     ds = climb()
     t = ds["time"].values
