@@ -31,6 +31,8 @@ app = typer.Typer(
     "  marsyard movie runs/rt0448-test-1  film it: movie.mp4\n\n"
     "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
     "  marsyard run control/goal          plan a way on sand and drive it\n\n"
+    "  marsyard analyze energy RUN        where the energy of a run went\n\n"
+    "  marsyard compare modes/sandy-slope --slopes 0:25:5   roll or walk on wheels?\n\n"
     "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
     "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
     "  marsyard identify tests.csv        soil parameters from measured wheels\n\n"

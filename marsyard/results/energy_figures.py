@@ -27,7 +27,8 @@ ROLE_COLOURS = {
 }  # fmt: skip
 _CAUSE_COLOURS = {
     "kinetic": "#2f8f4e", "lifting": "#2b5fc0", "springs": "#4aa3b5", "compaction": "#d55e00",
-    "shear": "#b8860b", "soil_rest": "#c9a77c", "ground": "#7a5c3e", "damping": "#c2568a", "rest": "#8e5bb5",
+    "shear": "#b8860b", "soil_rest": "#c9a77c", "ground": "#7a5c3e",
+    "damping": "#c2568a", "rest": "#8e5bb5",
 }  # fmt: skip
 #: parts of a motor's energy: field, name, colour
 _PARTS = (
