@@ -310,6 +310,11 @@ def _couple_all(spec: mujoco.MjSpec) -> None:
 
 def _soft_wheels(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
     # mujoco's own contact needs a geom that collides on each wheel
+    if robot.tracks:
+        raise InputError(
+            f"{robot.name}: mujoco's soft contact knows no belts, so that its tracks would not "
+            "touch the ground; use interaction.law nonsmooth or compliant"
+        )
     friction = scenario.interaction.friction
     for name, wheel in robot.wheels.items():
         body = spec.body(wheel.body)

@@ -9,6 +9,8 @@ import pytest
 from marsyard import library
 from marsyard.ground.soil import PROVENANCE
 from marsyard.robot import load_robot
+from marsyard.scenario import validate
+from marsyard.simulation import Simulation
 
 #: mass [kg], velocities, independent equations of its loops, joints of each role
 ROBOTS = {
@@ -86,3 +88,20 @@ def test_every_number_says_where_it_comes_from(built):
     for key, entry in data["numbers"].items():
         assert entry["provenance"] in PROVENANCE, key
         assert len(entry["source"]) > 5, key
+
+
+@pytest.mark.parametrize("height", [-0.5, 3.0])
+def test_settles_from_far_above_and_below(height):
+    # feet are found by MuJoCo's shapes, which otherwise look only a few centimetres ahead
+    scenario = validate(
+        {
+            "robot": {"name": "hexapod", "settle": True, "position": [0.0, 0.0, height]},
+            "ground": [{"kind": "plane"}],
+            "run": {"duration": 1.0},
+        }
+    )
+    sim = Simulation(scenario)
+    robot = load_robot("hexapod")
+    feet = [sim.data.body(foot.body).xpos[2] for foot in robot.feet.values()]
+    radius = sim.model.geom("FLFoot").size[0]
+    assert feet == pytest.approx([radius] * 6, abs=1e-5)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from marsyard.errors import InputError
 from marsyard.robot import load_robot
 from marsyard.robot.belt import ground_length, length, outline, runs
 from marsyard.robot.organs import Track
@@ -147,3 +148,16 @@ def test_conical_wheel_rolls_on_its_larger_rim():
     ds = sim.dataset()
     assert ds.velocity_base.values[-1, 0] == pytest.approx(large, rel=1e-6)
     assert float(np.abs(ds.gap.values[-1]).max()) < 1e-6
+
+
+def test_soft_contact_refuses_belts():
+    scenario = validate(
+        {
+            "robot": {"name": "tracked_rover"},
+            "ground": [{"kind": "plane"}],
+            "interaction": {"law": "mujoco"},
+            "run": {"duration": 1.0, "integrator": "semi_implicit"},
+        }
+    )
+    with pytest.raises(InputError, match=r"tracked_rover: .* knows no belts"):
+        Simulation(scenario)
