@@ -98,15 +98,21 @@ class OrganWrenches(Message):
     damping: Annotated[
         Array,
         Port(
-            "n, 6, 6",
+            "n, 7, 7",
             "N·s/m, N·s, N·m·s",
-            "D = −∂(force, moment)/∂(velocity, angular velocity), symmetric; over a step the force "
-            "is then force − D (V⁺ − V), implicit and stable. A spring K adds K step. 0: explicit",
+            "D = −∂(force, moment, belt force)/∂V, V = (velocity, angular velocity, belt speed), "
+            "symmetric; over a step the force is then force − D (V⁺ − V), implicit and stable. A "
+            "spring K adds K step. 0: explicit",
         ),
     ] = left_out(0.0)
     belt_force: Annotated[
         Array,
-        Port("n", "N", "of a track: forward force on its belt, which turns its sprocket back"),
+        Port(
+            "n",
+            "N",
+            "of a track: force along the motion of its belt, whose power is belt force × belt "
+            "speed; it turns the sprocket. Traction forwards is negative here",
+        ),
     ] = left_out(0.0)
 
 

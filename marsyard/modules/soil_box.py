@@ -20,7 +20,7 @@ from marsyard.interaction.soil_contact.arrays import NEEDS_TILES
 from marsyard.modules.ports import OrganStates, OrganWrenches
 from marsyard.scenario import Scenario
 from marsyard.simulation.boxes import CALLBACK, organ_table, unpacked_damping
-from marsyard.simulation.soil import soil_aside
+from marsyard.simulation.soil import FLOW_PERIOD, FLOW_TIME, FLOWING, soil_aside
 from marsyard.simulation.world import build_world
 
 _FLOW = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 5)
@@ -59,18 +59,18 @@ class SoilInteraction:
         loop = self.soil.loop
         loop.numbers[:3] = step, self._implicit * step, time
         at = [_index(name, organs.name) for name in self._organ]
-        self._let_slide()
+        self._let_slide(step)
         arms = self._put(organs, at)
         self._evaluate(step)
         n = len(organs.name)
-        wrench, damping = np.zeros((n, 6)), np.zeros((n, 6, 6))
+        wrench, damping = np.zeros((n, 7)), np.zeros((n, 7, 7))
         for b, k in enumerate(at):
             wheel = loop.wheel[b] >= 0
-            T = np.eye(6)
-            T[:3, 3:] = -_cross(arms[b])
+            T = np.eye(7)
+            T[:3, 3:6] = -_cross(arms[b])
             wrench[k] += T.T @ loop.force[b]
             damping[k] += T.T @ unpacked_damping(loop.stiff[b], loop.axis[b], wheel) @ T
-        return OrganWrenches(wrench[:, :3], wrench[:, 3:], damping)
+        return OrganWrenches(wrench[:, :3], wrench[:, 3:6], damping, wrench[:, 6])
 
     def _put(self, organs: OrganStates, at: list[int]) -> np.ndarray:
         """Place the soil's bodies; returns where they are from their organs' origins."""
@@ -80,16 +80,19 @@ class SoilInteraction:
             v, w = organs.velocity[k], organs.angular_velocity[k]
             arms[b] = organs.rotation[k] @ self._place[b]
             loop.centre[b] = organs.position[k] + arms[b]
-            loop.axis[b] = organs.axis[k]
+            wheel = loop.wheel[b] >= 0
+            loop.axis[b] = organs.axis[k] if wheel else organs.rotation[k][:, 1]
             loop.rotation[b] = (organs.rotation[k] @ self._turn[b]).ravel()
-            loop.twist[b, :3], loop.twist[b, 3:] = v + np.cross(w, arms[b]), w
+            loop.twist[b, :3], loop.twist[b, 3:6] = v + np.cross(w, arms[b]), w
+            loop.twist[b, 6] = organs.belt_speed[k] if loop.belt[b] >= 0 else 0.0
         return arms
 
     def _evaluate(self, step: float) -> None:
         loop = self.soil.loop
         loop.numbers[5] = 0.0
-        v, w = np.linalg.norm(loop.twist[:, :3], axis=1), np.linalg.norm(loop.twist[:, 3:], axis=1)
-        loop.travel[0] += step * max(np.maximum(v, loop.reach * w), default=0.0)
+        v, w = (np.linalg.norm(loop.twist[:, k : k + 3], axis=1) for k in (0, 3))
+        fast = np.maximum(np.maximum(v, loop.reach * w), np.abs(loop.twist[:, 6]))
+        loop.travel[0] += step * max(fast, default=0.0)
         loop.evaluations[0] += 1
         status = NEEDS_TILES
         while status == NEEDS_TILES:
@@ -103,14 +106,21 @@ class SoilInteraction:
         if status != 0:
             raise InputError(self.soil.explain(status))
 
-    def _let_slide(self) -> None:
+    def _let_slide(self, step: float) -> None:
+        """What the engine does after each step."""
         loop = self.soil.loop
-        if loop.travel[0] >= loop.flow_after[0]:
+        if loop.evaluations[0] == 0:
+            return
+        n = loop.numbers
+        n[FLOW_TIME] += step
+        due = n[FLOWING] > 0.0 and n[FLOW_TIME] >= n[FLOW_PERIOD]
+        if due or loop.travel[0] >= loop.flow_after[0]:
             loop.travel[0] = 0.0
             self._flow(
                 loop.table.ctypes.data, len(loop.table), loop.numbers.ctypes.data, _MOST,
                 loop.answer.ctypes.data,
             )  # fmt: skip
+            n[FLOW_TIME], n[FLOWING] = 0.0, float(loop.answer[0])
 
     def state(self) -> dict[str, np.ndarray]:
         """The soil as it lies, and the contacts' memory."""

@@ -35,7 +35,16 @@ from marsyard.modules.ports import (
 )
 from marsyard.robot import Robot
 from marsyard.simulation.commands import FOREVER
-from marsyard.simulation.soil import S_FX, S_FZ, S_MX, S_MZ, STRESS_BINS, SUM_COLUMNS, SoilLoop
+from marsyard.simulation.soil import (
+    NUMBERS,
+    S_FX,
+    S_FZ,
+    S_MX,
+    S_MZ,
+    STRESS_BINS,
+    SUM_COLUMNS,
+    SoilLoop,
+)
 from marsyard.simulation.soil_world import chain_of, fill_addresses, no_soil
 
 if TYPE_CHECKING:
@@ -101,7 +110,7 @@ class OrganTable(NamedTuple):
     pitch: np.ndarray  # float64[n], belt speed per rate [m]
 
     def states(self, data: mujoco.MjData, twist: np.ndarray) -> OrganStates:
-        """The organs at mujoco's present kinematics; twist: velocity, angular velocity, [n, 6]."""
+        """The organs at mujoco's present kinematics; twist: velocity and angular velocity."""
         n, wheel = len(self.name), self.joint >= 0
         axis = np.zeros((n, 3))
         axis[wheel] = data.xaxis[self.joint[wheel]]
@@ -109,7 +118,7 @@ class OrganTable(NamedTuple):
             name=self.name, kind=self.kind, radius=self.radius, width=self.width,
             position=data.xpos[self.body], velocity=twist[:, :3].copy(),
             rotation=data.xmat[self.body].reshape(n, 3, 3),
-            angular_velocity=twist[:, 3:].copy(), axis=axis,
+            angular_velocity=twist[:, 3:6].copy(), axis=axis,
             belt_speed=np.where(self.belt >= 0, self.pitch * data.qvel[self.belt], 0.0),
         )  # fmt: skip
 
@@ -283,7 +292,7 @@ class Felt:
         for b, body in enumerate(loop.body):
             at = int(np.flatnonzero(self._table.body == body)[0])
             force, moment = sums[b, S_FX : S_FZ + 1], sums[b, S_MX : S_MZ + 1]
-            if loop.wheel[b] < 0:  # of a wheel it is in the sums above
+            if loop.wheel[b] < 0 and loop.organ[b] < 0:  # else it is in the sums above
                 out[at, :3] += force
             arm = loop.centre[b] - self._simulation.data.xpos[body] if loop.geom[b] >= 0 else 0.0
             out[at, 3:] += moment + np.cross(np.zeros(3) + arm, force)
@@ -302,7 +311,6 @@ class OwnInteraction:
         self._simulation = simulation
         self.table = organ_table(simulation.world.robot, simulation.model)
         self.loop = organ_loop(simulation.model, self.table, simulation.scenario.run.step)
-        self._belt = np.zeros(len(self.table.name))
         # kept alive: the loop has its address
         self._callback = CALLBACK(self._evaluate)
 
@@ -326,23 +334,12 @@ class OwnInteraction:
         with blamed("interaction", time):
             given = self.law(time, step, self.table.states(s.data, loop.twist))
             w = answer_of(OrganWrenches, given, n=len(self.table.name))
-        loop.force[:, :3], loop.force[:, 3:] = w.force, w.moment
+        loop.force[:, :3], loop.force[:, 3:6], loop.force[:, 6] = w.force, w.moment, w.belt_force
         if w.damping.any():
             for b in range(len(loop.body)):
                 loop.stiff[b] = packed_damping(w.damping[b], loop.axis[b], loop.wheel[b] >= 0)
         else:
             loop.stiff[:] = 0.0
-        self._pull_belts(w.belt_force, step)
-
-    def _pull_belts(self, force: np.ndarray, step: float) -> None:
-        # applied forces are written anew at the start of each control period
-        s = self._simulation
-        fresh = s.steps % s._scheme.steps_per_control == 0
-        for k in np.flatnonzero(self.table.belt >= 0):
-            dof, torque = self.table.belt[k], -self.table.pitch[k] * force[k]
-            s.data.qfrc_applied[dof] += torque - (0.0 if fresh else self._belt[k])
-            s._sums.reaction[dof] += step * torque
-            self._belt[k] = torque
 
     def take_error(self) -> BaseException | None:
         """What went wrong in the last call, once."""
@@ -352,32 +349,37 @@ class OwnInteraction:
     def state(self) -> dict[str, np.ndarray]:
         """The law's own state, and sums since the last record."""
         own = memory_of(self.law, "interaction")
-        return {"organ_sums": self.loop.sums.copy(), "organ_belt": self._belt.copy(), **own}
+        return {"organ_sums": self.loop.sums.copy(), **own}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave."""
-        self.loop.sums[:], self._belt[:] = arrays["organ_sums"], arrays["organ_belt"]
+        self.loop.sums[:] = arrays["organ_sums"]
         recall(self.law, "interaction", arrays)
 
 
 def organ_loop(model: mujoco.MjModel, table: OrganTable, step: float) -> SoilLoop:
     """What the loop knows of the organs: each of them a body of the soil's."""
     n, f, i = len(table.name), np.zeros, np.int64
-    chains = [chain_of(model, int(b)) for b in table.body]
+    chains = [
+        sorted([*chain_of(model, int(b)), *([int(dof)] if dof >= 0 else [])])
+        for b, dof in zip(table.body, table.belt, strict=True)
+    ]
     k = max([1, *(len(c) for c in chains)])
     chain, address = f((n, k), i), np.full((n, k, k), -1, dtype=i)
     for b, dofs in enumerate(chains):
         chain[b, : len(dofs)] = dofs
         fill_addresses(model, dofs, address[b])
     wheel = np.where(table.joint >= 0, np.arange(n), -1).astype(i)
-    numbers = np.zeros(10)
+    organ = [k in ("foot", "track") for k in table.kind]
+    numbers = np.zeros(NUMBERS)
     numbers[0] = step
     return no_soil(model.nv)._replace(
-        body=table.body, joint=np.maximum(table.joint, 0), geom=np.full(n, -1, i), wheel=wheel,
+        body=table.body, joint=table.joint, geom=np.full(n, -1, i), wheel=wheel,
         root=model.body_rootid[table.body].astype(i), reach=f(n), chain=chain,
         chain_count=np.array([len(c) for c in chains], dtype=i), address=address,
-        jacobian=f((n, 6, k)), centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)),
-        twist=f((n, 6)), force=f((n, 6)), stiff=f((n, STIFF_COLUMNS)), total=f((n, TOTAL_COLUMNS)),
+        jacobian=f((n, 7, k)), organ=np.where(organ, np.cumsum(organ) - 1, -1).astype(i),
+        belt=table.belt, belt_radius=table.pitch, centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)),
+        twist=f((n, 7)), force=f((n, 7)), stiff=f((n, STIFF_COLUMNS)), total=f((n, TOTAL_COLUMNS)),
         field=f((n, 0, 7)), field_count=f(n, i), sums=f((n, SUM_COLUMNS)),
         bins=f((n, STRESS_BINS, 3)), numbers=numbers, flow_after=np.array([np.inf]),
     )  # fmt: skip
@@ -387,28 +389,32 @@ _UPPER = np.triu_indices(3)
 
 
 def packed_damping(D: np.ndarray, axis: np.ndarray, is_wheel: bool) -> np.ndarray:
-    """A 6 × 6 damping as the loop takes it (`soil_contact.arrays`); of a wheel's angular part only
+    """A 7 × 7 damping as the loop takes it (`soil_contact.arrays`); of a wheel's angular part only
     the spin about the axle."""
     D = (D + D.T) / 2
     out = np.zeros(STIFF_COLUMNS)
     out[:6] = D[:3, :3][_UPPER]
     if is_wheel:
-        out[6:9] = D[:3, 3:] @ axis
-        out[9] = axis @ D[3:, 3:] @ axis
+        out[6:9] = D[:3, 3:6] @ axis
+        out[9] = axis @ D[3:6, 3:6] @ axis
     else:
-        out[10:19] = D[:3, 3:].ravel()
-        out[19:25] = D[3:, 3:][_UPPER]
+        out[6:9], out[9] = D[:3, 6], D[6, 6]
+        out[10:19] = D[:3, 3:6].ravel()
+        out[19:25] = D[3:6, 3:6][_UPPER]
+        out[25:28] = D[3:6, 6]
     return out
 
 
 def unpacked_damping(B: np.ndarray, axis: np.ndarray, is_wheel: bool) -> np.ndarray:
     """The other way round."""
-    D = np.zeros((6, 6))
+    D = np.zeros((7, 7))
     D[:3, :3][_UPPER] = B[:6]
     if is_wheel:
-        D[:3, 3:] = np.outer(B[6:9], axis)
-        D[3:, 3:] = B[9] * np.outer(axis, axis)
+        D[:3, 3:6] = np.outer(B[6:9], axis)
+        D[3:6, 3:6] = B[9] * np.outer(axis, axis)
     else:
-        D[:3, 3:] = B[10:19].reshape(3, 3)
-        D[3:, 3:][_UPPER] = B[19:25]
+        D[:3, 6], D[6, 6] = B[6:9], B[9]
+        D[:3, 3:6] = B[10:19].reshape(3, 3)
+        D[3:6, 3:6][_UPPER] = B[19:25]
+        D[3:6, 6] = B[25:28]
     return np.triu(D) + np.triu(D, 1).T

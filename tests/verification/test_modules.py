@@ -36,7 +36,7 @@ def springs(time, step, organs):
     on = (depth > 0) & (organs.radius > 0)
     force = np.zeros_like(organs.position)
     force[:, 2] = np.where(on, STIFF * depth - 1500 * organs.velocity[:, 2], 0)
-    damping = np.zeros((len(on), 6, 6))
+    damping = np.zeros((len(on), 7, 7))
     damping[on, 2, 2] = 1500 + STIFF * step
     return OrganWrenches(force, damping=damping)
 
@@ -145,6 +145,35 @@ def test_soil_under_geoms_through_the_ports():
     assert np.abs(engine.motor_torque.values).max() > 10
 
 
+def tracked():
+    """The tracked rover, let down on soil from just above it, its belts turning."""
+    return validate(
+        {
+            "robot": {"name": "tracked_rover", "position": [0, 0, 0.252]},
+            "ground": [{"kind": "terrain", "soil": "dry_sand", "spacing": "2 cm"}],
+            "control": [{"joints": "drives", "speed": 1.0}],
+            "run": {"duration": 0.3, "record_period": 0.02},
+        }
+    )
+
+
+def columns():
+    """The wheel rig on soil in columns, which flows in time."""
+    run = {"run.duration": 1.2, "run.record_period": 0.02}
+    return load_scenario("soil/columns-wheel", {"study": None, **run})
+
+
+@pytest.mark.parametrize("scenario", [tracked, columns])
+def test_tracks_and_columns_through_the_ports(scenario):
+    engine = Simulation(scenario()).run()
+    own = Simulation(scenario(), interaction=SoilInteraction(scenario())).run()
+    assert own.qpos == pytest.approx(engine.qpos, abs=1e-9)
+    assert own.qvel == pytest.approx(engine.qvel, abs=1e-7)
+    one, other = engine.dataset(), own.dataset()
+    assert other.motor_torque.values == pytest.approx(one.motor_torque.values, abs=1e-5)
+    assert np.abs(one.motor_torque.values).max() > 0.1
+
+
 def test_hard_ground_stays_in_the_multibody_box():
     scenario = rover(duration=0.2)
     engine = Simulation(scenario).run().dataset()
@@ -206,7 +235,7 @@ def test_belt_force_turns_the_sprocket():
     def ground(time, step, organs):
         track = np.array([k == "track" for k in organs.kind])
         assert organs.belt_speed[track] == pytest.approx(0.075 * 2.0 * (time > 0), abs=0.02)
-        return OrganWrenches(0 * organs.position, belt_force=pull * track)
+        return OrganWrenches(0 * organs.position, belt_force=-pull * track)
 
     scenario = validate(
         {
