@@ -264,6 +264,7 @@ def _add_interaction(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     assert s.interaction is not None
     r, loop = s.records, soil_loop
     interval = np.diff(r.time, prepend=-np.inf)[:, None, None]
+    interval[interval <= 0] = np.inf
     ds = ds.assign_coords(organ=list(s.interaction.table.name))
     for name, first, last, units, text in (
         ("organ_force", loop.S_FX, loop.S_FZ, "N", "force of the interaction on the organ"),
@@ -271,6 +272,9 @@ def _add_interaction(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     ):
         mean = r.soil_sums[..., first : last + 1] / interval
         ds[name] = (("time", "organ", "axis"), mean, {"units": units, "long_name": text})
+    work = -np.cumsum(r.soil_sums[..., loop.S_WORK].sum(axis=1))
+    text = "work taken by the interaction since the start"
+    ds["energy_ground"] = (("time",), work, {"units": "J", "long_name": text})
     return ds
 
 

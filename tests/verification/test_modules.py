@@ -201,6 +201,16 @@ def test_rover_on_springs_weighs_what_statics_says():
     assert impulse == pytest.approx(load, rel=1e-6)
 
 
+def test_energy_that_an_own_ground_takes_is_recorded():
+    # the rover sinks into the springs: what it loses, the ground has taken
+    ds = Simulation(rover(duration=0.3, step=5e-4, theta=0.5), control=hold, interaction=springs)
+    ds = ds.run().dataset()
+    energy = ds.energy_kinetic + ds.energy_potential - ds.energy_motors
+    lost = (energy[0] - energy).values
+    assert lost[-1] > 5
+    assert ds.energy_ground.values == pytest.approx(lost, abs=0.02 * lost[-1])
+
+
 def test_damping_makes_a_stiff_ground_stable():
     def hard(time, step, organs):
         soft = springs(time, step, organs)
