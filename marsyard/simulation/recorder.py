@@ -438,12 +438,14 @@ def _surface_normals(s: Simulation) -> np.ndarray:
 def _sinkage(s: Simulation, total: np.ndarray, normal: np.ndarray) -> np.ndarray:
     """Depth of the wheels below the undisturbed surface, across it; 0 without contact [m].
 
-    The wheel's deepest point is the one farthest against the surface's normal n.
+    The wheel's deepest point is the one farthest against the surface's normal n; of a cone it lies
+    on the rim of one of its ends.
     """
     r, soil = s.records, s.world.soil
     assert soil is not None
     height = soil.grid.terrain.height
     out = np.zeros(r.wheel_axis.shape[:-1])
+    tapers = [wheel.taper for wheel in s.world.robot.wheels.values()]
     for w, (radius, half) in enumerate(zip(s._carrying_radius, s._wheels.width, strict=True)):
         touching = total[:, w, scm.T_NODES] > 0
         if not touching.any():
@@ -456,9 +458,15 @@ def _sinkage(s: Simulation, total: np.ndarray, normal: np.ndarray) -> np.ndarray
         along = np.sum(n * axis, axis=-1, keepdims=True)
         down = along * axis - n
         down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
-        edge = -np.sign(along) * half * (np.abs(along) > 1e-9)
-        lowest = centre + radius * down + edge * axis
-        out[touching, w] = (height(lowest[:, 0], lowest[:, 1]) - lowest[:, 2]) * n[:, 2]
+        if tapers[w] == 0.0:
+            edges = [-np.sign(along) * half * (np.abs(along) > 1e-9)]
+        else:
+            edges = [np.full_like(along, -half), np.full_like(along, half)]
+        deepest = np.full(len(centre), -np.inf)
+        for edge in edges:
+            lowest = centre + (radius + tapers[w] * edge) * down + edge * axis
+            deepest = np.maximum(deepest, height(lowest[:, 0], lowest[:, 1]) - lowest[:, 2])
+        out[touching, w] = deepest * n[:, 2]
     return out
 
 
