@@ -62,7 +62,7 @@ def energy(
 
         from marsyard.results.energy_figures import balance_words, energy_tables
 
-        console = Console(width=max(Console().width, 110))
+        console = Console(width=max(Console().width, 140))
         for table in energy_tables(account):
             console.print(table, highlight=False)
         console.print(balance_words(account), highlight=False)

@@ -229,7 +229,7 @@ def energy_tables(account: EnergyAccount) -> list[Table]:
     def table(title: str, heads: Sequence[str]) -> Table:
         out = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for k, head in enumerate(heads):
-            out.add_column(Text(head), justify="right" if k else "left", no_wrap=k > 0)
+            out.add_column(Text(head), justify="right" if k else "left", no_wrap=True)
         return out
 
     heads = _heads(account)
