@@ -148,7 +148,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
         for equality in spec.equalities:
             equality.solref = [2.0 * scenario.run.step, 1.0]
             equality.solimp = [0.9999, 0.9999, 0.001, 0.5, 2.0]
-    if scenario.interaction.law == "compliant":
+    if scenario.interaction.law == "compliant" or any(g.kind == "terrain" for g in scenario.ground):
         _couple_all(spec)
     model = _compile(spec, robot)
     law = scenario.interaction.law
