@@ -28,7 +28,7 @@ Where the work of all motors W went (`energy_motors`, summed in every step):
 
     W = Δ kinetic + m g Δz (lifting the centre of mass) + Δ springs and tethers
       + soil: compaction + shear + its rest (rebound, soil pushed aside)
-      + compliant ground (law compliant: its friction, damping and what it stores)
+      + ground of the compliant law or of one of your own (friction, damping, what it stores)
       + joint damping ∫ Σ b q̇² dt + what is left
 
 What is left holds friction and impacts on hard ground, the loss of the integration scheme, and the
@@ -60,7 +60,7 @@ CAUSES = {
     "compaction": "compaction of soil",
     "shear": "shear and slip in soil",
     "soil_rest": "soil, rest",
-    "ground": "compliant ground",
+    "ground": "ground of compliant or own law",
     "damping": "joint damping",
     "rest": "rest",
 }
