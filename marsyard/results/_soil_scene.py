@@ -61,17 +61,30 @@ class SoilScene:
     around: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None
     scale: float  # change of height at the end of the colours [m]
     soils: tuple[str, ...]
+    columns: bool = False  # soil in columns is shown as such: steps instead of a smooth surface
+
+    def lines(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Places x and y [m] of the rows and columns of a block as it is drawn."""
+        block = self.blocks[number]
+        if not self.columns:
+            return block.x, block.y
+        return _both_sides(block.x), _both_sides(block.y)
 
     def surface(
         self, number: int, z: np.ndarray, by_change: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Points [m] and normals of a block with heights z [m], shape [33 · 33, 3], and their
-        colours by change of height or by soil, shape [33, 33, 3], sRGB from 0 to 1."""
+        colours by change of height or by soil, shape [33, 33, 3], sRGB from 0 to 1; of columns
+        twice as many rows and columns."""
         block = self.blocks[number]
-        x, y = np.meshgrid(block.x, block.y)
-        gy, gx = np.gradient(z, block.y, block.x)
+        colours = self._colours(block, z, by_change)
+        along, across = self.lines(number)
+        if self.columns:
+            z, colours = (v.repeat(2, axis=0).repeat(2, axis=1) for v in (z, colours))
+        x, y = np.meshgrid(along, across)
+        gy, gx = np.gradient(z, across, along)
         normals = _points(-gx, -gy, np.ones_like(z))
-        return _points(x, y, z), normals, self._colours(block, z, by_change)
+        return _points(x, y, z), normals, colours
 
     def _colours(self, block: Block, z: np.ndarray, by_change: bool) -> np.ndarray:
         if by_change:
@@ -109,7 +122,9 @@ def soil_scene(ground: Ground, ds: xr.Dataset) -> SoilScene | None:
     if not blocks and around is None:
         return None
     sunk, risen = ground.extremes()
-    return SoilScene(tuple(blocks), around, max(0.8 * max(-sunk, risen), 1e-3), ground.soils)
+    scale = max(0.8 * max(-sunk, risen), 1e-3)
+    # where nodes are left out a column would stand for several
+    return SoilScene(tuple(blocks), around, scale, ground.soils, ground.columns and every == 1)
 
 
 def _choose_blocks(ground: Ground) -> tuple[int, np.ndarray]:
@@ -228,6 +243,14 @@ def change_colours(change: np.ndarray, soil: np.ndarray, scale: float) -> np.nda
 
 def _points(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.column_stack([x.ravel(), y.ravel(), z.ravel()])
+
+
+def _both_sides(places: np.ndarray) -> np.ndarray:
+    """The two sides of columns that stand at these places, nearly touching their neighbours'; half
+    of the outermost ones belongs to the next block."""
+    half = 0.49 * (places[1] - places[0])
+    sides = np.stack([places - half, places + half], axis=-1).ravel()
+    return np.clip(sides, places[0] - 1e-6, places[-1] + 1e-6)
 
 
 def squares(rows: int, columns: int) -> np.ndarray:

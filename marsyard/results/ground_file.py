@@ -79,6 +79,11 @@ class Ground:
         return self._terrain
 
     @property
+    def columns(self) -> bool:
+        """Whether the soil was one of columns."""
+        return "compaction" in self.data
+
+    @property
     def tiles(self) -> int:
         """Number of tiles."""
         return int(self.data.sizes["tile"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,3 +110,21 @@ def test_without_terrain_only_blocks(ground, ds):
 def test_nothing_to_show(ground, ds):
     empty = Ground(ground.data.isel(tile=slice(0, 0)))
     assert soil_scene(empty, ds) is None
+
+
+def test_columns_are_shown_as_steps(scene):
+    flat = scene.surface(0, scene.blocks[0].height(np.inf), by_change=True)
+    steps = replace(scene, columns=True)
+    points, normals, colours = steps.surface(0, scene.blocks[0].height(np.inf), by_change=True)
+    n = len(scene.blocks[0].x)
+    assert points.shape == normals.shape == (4 * n * n, 3)
+    assert colours.shape == (2 * n, 2 * n, 3)
+    # both sides of a column are as high as its node, and nearly touch the next one's
+    z = points[:, 2].reshape(2 * n, 2 * n)
+    assert np.array_equal(z[::2, ::2], flat[0][:, 2].reshape(n, n))
+    assert np.array_equal(z[::2, 1::2], z[::2, ::2])
+    x = points[:, 0].reshape(2 * n, 2 * n)[0]
+    spacing = scene.blocks[0].x[1] - scene.blocks[0].x[0]
+    assert np.diff(x)[1::2] == pytest.approx(np.full(n - 1, 0.02 * spacing), rel=1e-2)
+    # half of the outermost columns belongs to the next block
+    assert x[[0, -1]] == pytest.approx(scene.blocks[0].x[[0, -1]], abs=2e-6)

@@ -136,12 +136,12 @@ class Stage:
 
     def _deform(self, soil: SoilScene, time: float) -> None:
         for number in self._ruts.move_to(time):
-            block, height = soil.blocks[number], self._ruts.height(number)
+            height = self._ruts.height(number)
             points, normals, colours = soil.surface(number, height, self._by_change)
             mesh = self.model.mesh(f"soil{number}").id
             _set_points(self.model, mesh, points, normals)
             texture = self.model.texture(f"soil{number}").id
-            _set_colours(self.model, texture, _painted(block.x, block.y, colours))
+            _set_colours(self.model, texture, _painted(*soil.lines(number), colours))
             self._canvas.upload_mesh(mesh)
             self._canvas.upload_texture(texture)
 
@@ -301,7 +301,7 @@ def _add_soil(spec: mujoco.MjSpec, take: Take, soil: SoilScene, by_change: bool)
     for number, block in enumerate(soil.blocks):
         points, normals, colours = soil.surface(number, block.height(-np.inf), by_change)
         name = f"soil{number}"
-        painted = _painted(block.x, block.y, colours)
+        painted = _painted(*soil.lines(number), colours)
         _add_texture(spec, name, painted)
         rows, columns = colours.shape[:2]
         down, across = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
