@@ -181,7 +181,7 @@ def with_(path, value):
         ("run.control_period", 0.0015, "control_period = 0.0015 s is not a whole multiple"),
         ("run.theta", 0.4, "run.theta = 0.4: must be at least 0.5"),
         ("run.integrator", "euler", "run.integrator: 'euler' is not allowed"),
-        ("run.integrator", "semi_implicit", "smooth and cannot carry the nonsmooth law"),
+        ("run.integrator", "semi_implicit", "cannot carry the nonsmooth law"),
         ("interaction.law", "mujoco", "needs a smooth integrator"),
         ("robot.position", [1, 2], "robot.position"),
         ("robot.name", None, "robot.name"),
