@@ -140,7 +140,7 @@ def chassis_of(robot: Robot) -> Chassis:
     base = data.body(robot.base) if robot.base else data.body(int(model.jnt_bodyid[0]))
     bodies = [model.body(w.body).id for w in robot.wheels.values()]
     centres = data.xpos[bodies].copy()
-    radius = np.array([w.radius for w in robot.wheels.values()])
+    radius = np.array([w.largest_radius for w in robot.wheels.values()])
     bottom = centres[:, 2] - radius
     if np.ptp(bottom) > _LEVEL * radius.min():
         raise InputError(

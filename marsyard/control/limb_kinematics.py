@@ -90,7 +90,7 @@ class Limbs:
         self._point = [self._middle(b) for b in self._body[: len(robot.feet)]]
         self._point += [np.zeros(3) for _ in robot.wheels]
         self.is_wheel = np.arange(len(bodies)) >= len(robot.feet)
-        radii = [w.radius + abs(w.taper) * w.width / 2 for w in robot.wheels.values()]
+        radii = [w.largest_radius for w in robot.wheels.values()]
         self.radius = np.array([*[0.0] * len(robot.feet), *radii])
         balls = [self._ball(b) for b in self._body[: len(robot.feet)]]
         self.clearance = np.array([*balls, *radii])

@@ -59,7 +59,8 @@ class RoverKinematics:
         self.wheels = tuple(self.robot.wheels)
         specs: list[Wheel] = list(self.robot.wheels.values())
         tips = [w.lug_height if grousers else 0.0 for w in specs]
-        self.radius = np.array([w.radius for w in specs]) + tips
+        # cones roll on their large ends
+        self.radius = np.array([w.largest_radius for w in specs]) + tips
         self.width = np.array([w.width for w in specs])
         self.joints = tuple(
             self.model.joint(j).name

@@ -41,7 +41,8 @@ class Grousers(BaseModel):
 class Wheel(BaseModel):
     """A wheel: the body that turns, its joint and its shape.
 
-    radius [m]: rolling radius. width [m]: of a cylinder; for a torus twice the tread's own radius.
+    radius [m]: rolling radius, of a cone see `taper`.
+    width [m]: of a cylinder; for a torus twice the tread's own radius.
     taper: of a conical wheel, change of radius per metre along the axle (which points left):
     0.2 is a cone that is 2 cm thicker 10 cm further left. `radius` is that of the middle.
     fillet [m]: radius of the tread's rounded edges, 0 for a sharp cylinder.
@@ -66,6 +67,11 @@ class Wheel(BaseModel):
     def lug_height(self) -> float:
         """Height of the grousers [m], 0 for a smooth wheel."""
         return 0.0 if self.grousers is None else self.grousers.height
+
+    @property
+    def largest_radius(self) -> float:
+        """Of a cone's large end, on which it rolls on plane ground; else the radius [m]."""
+        return self.radius + abs(self.taper) * self.width / 2
 
     @model_validator(mode="after")
     def _fits_together(self) -> Wheel:

@@ -21,7 +21,7 @@ import mujoco
 import numpy as np
 
 from marsyard.interaction.contact_geometry import CYLINDER, DISC
-from marsyard.robot import Robot, Track
+from marsyard.robot import Robot, Track, Wheel
 from marsyard.robot.belt import runs
 from marsyard.simulation.body_shapes import BodyShapes
 
@@ -67,11 +67,16 @@ def organ_bodies(robot: Robot, model: mujoco.MjModel) -> np.ndarray:
     return np.array([model.body(name).id for name in names], dtype=np.int64)
 
 
-def build_parts(robot: Robot, model: mujoco.MjModel) -> Parts:
-    """All parts of a robot."""
+def is_cone(wheel: Wheel, shape: str | None) -> bool:
+    """Whether a wheel is conical; not where the scenario's `shape` makes it something else."""
+    return wheel.taper != 0.0 and shape in (None, "cylinder")
+
+
+def build_parts(robot: Robot, model: mujoco.MjModel, shape: str | None = None) -> Parts:
+    """All parts of a robot; `shape` is that which the scenario gives all wheels."""
     rows: list[_Part] = []
     for k, wheel in enumerate(robot.wheels.values()):
-        if wheel.taper != 0.0:
+        if is_cone(wheel, shape):
             axis = np.array(model.jnt_axis[model.joint(wheel.joint).id])
             for share in _SLICES:
                 off = share * wheel.width / 2

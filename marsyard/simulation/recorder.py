@@ -28,6 +28,7 @@ from marsyard.simulation import soil as soil_loop
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.energy_constants import add_energy_constants
 from marsyard.simulation.gait import add_gait
+from marsyard.simulation.organs import is_cone
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -445,7 +446,8 @@ def _sinkage(s: Simulation, total: np.ndarray, normal: np.ndarray) -> np.ndarray
     assert soil is not None
     height = soil.grid.terrain.height
     out = np.zeros(r.wheel_axis.shape[:-1])
-    tapers = [wheel.taper for wheel in s.world.robot.wheels.values()]
+    shape = s.scenario.robot.wheel_shape
+    tapers = [w.taper if is_cone(w, shape) else 0.0 for w in s.world.robot.wheels.values()]
     for w, (radius, half) in enumerate(zip(s._carrying_radius, s._wheels.width, strict=True)):
         touching = total[:, w, scm.T_NODES] > 0
         if not touching.any():

@@ -32,7 +32,7 @@ from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.mujoco_c import functions, offsets
-from marsyard.simulation.organs import build_parts, organ_bodies
+from marsyard.simulation.organs import build_parts, is_cone, organ_bodies
 from marsyard.simulation.settle import element_gap, place_on_ground, smallest_gap
 from marsyard.simulation.soil import STRESS_BINS, soil_aside
 from marsyard.simulation.soil_world import no_soil
@@ -422,7 +422,7 @@ class Simulation:
         self._ground = ground_table(self._packed)
         self._meshes, numbers = mesh_ground(world.surfaces)
         self._shapes = body_shapes(m, world.surfaces if nonsmooth else ())
-        parts = build_parts(robot, m)
+        parts = build_parts(robot, m, shape)
         self._wheels = arrays.Wheels(
             body=np.array([m.body(w.body).id for w in wheels], dtype=np.int64),
             joint=np.array(ids, dtype=np.int64),
@@ -439,7 +439,10 @@ class Simulation:
         # drums through the tips of their grousers, wheel models carry with the rim
         lugs = np.array([w.lug_height if world.soil else 0.0 for w in wheels])
         model = scenario.interaction.wheel
-        self._slip_radius = self._wheels.radius + lugs * (model.shear_share if model else 1.0)
+        # a cone rolls on its large end; wheel models know cones by their middle only
+        on_rim = [is_cone(w, shape) and not model for w in wheels]
+        rolling = [w.largest_radius if r else w.radius for w, r in zip(wheels, on_rim, strict=True)]
+        self._slip_radius = np.array(rolling) + lugs * (model.shear_share if model else 1.0)
         self._carrying_radius = self._wheels.radius + (0.0 if model else lugs)
         names = [s.name for s in world.surfaces]
 
@@ -656,7 +659,7 @@ def _replaced(
 
 def _kind(wheel: Wheel, shape: str | None) -> int:
     """The contact kernels' number for a wheel's shape; of a cone, its middle disc."""
-    if wheel.taper != 0.0 and shape in (None, "cylinder"):
+    if is_cone(wheel, shape):
         return WHEEL_KINDS["disc"]
     return WHEEL_KINDS[shape or wheel.shape]
 

@@ -527,7 +527,8 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[_Bod
     out = []
     for k, (name, w) in enumerate(robot.wheels.items()):
         kind = shape or w.shape
-        radius = w.radius + w.lug_height + abs(w.taper) * w.width / 2
+        taper = w.taper if kind == "cylinder" else 0.0
+        radius = w.lug_height + (w.largest_radius if taper else w.radius)
         half, rounding, crown = w.width / 2, w.fillet, w.crown or 0.0
         if kind == "torus":
             rounding, half = w.width / 2, w.width / 2
@@ -542,7 +543,7 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[_Bod
                 model.joint(w.joint).id,
                 -1,
                 k,
-                (radius, half, rounding, crown, w.taper),
+                (radius, half, rounding, crown, taper),
                 math.hypot(radius, half),
                 2 * half,
                 w.lug_height,

@@ -13,6 +13,7 @@ from marsyard.robot.belt import ground_length, length, outline, runs
 from marsyard.robot.organs import Track
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
+from marsyard.simulation.organs import build_parts
 
 G = 9.81
 RADIUS = 0.075  # pitch radius of tracked_rover's sprockets [m]
@@ -148,6 +149,32 @@ def test_conical_wheel_rolls_on_its_larger_rim():
     ds = sim.dataset()
     assert ds.velocity_base.values[-1, 0] == pytest.approx(large, rel=1e-6)
     assert float(np.abs(ds.gap.values[-1]).max()) < 1e-6
+    assert ds.slip_ratio.values[-1] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_cone_is_none_where_the_scenario_gives_wheels_another_shape():
+    robot = load_robot("marsokhod_like")
+    model = robot.spec().compile()
+    assert len(build_parts(robot, model).wheel) == 4 * len(robot.wheels)
+    assert len(build_parts(robot, model, "sphere").wheel) == 0
+    sim = Simulation(
+        validate(
+            {
+                "robot": {"name": "marsokhod_like", "settle": True, "wheel_shape": "sphere"},
+                "ground": [{"kind": "plane"}],
+                "run": {"duration": 0.1},
+            }
+        )
+    )
+    height = sim.dataset().wheel_position.values[0, :, 2]
+    assert height == pytest.approx([w.radius for w in robot.wheels.values()], abs=1e-6)
+
+
+def test_drive_counts_with_the_rim_on_which_a_cone_rolls():
+    from marsyard.control.rover_kinematics import RoverKinematics
+
+    robot = load_robot("marsokhod_like")
+    assert RoverKinematics(robot).radius == pytest.approx([0.175] * 6)
 
 
 def test_soft_contact_refuses_belts():
