@@ -66,12 +66,18 @@ class LowerRun(NamedTuple):
 
 #: parts into which the belt between two road wheels is divided
 _PARTS = 10
+#: rollers nearer to each other than this along the belt stand side by side [m]
+_BESIDE = 1e-6
 
 
 def lower_run(track: Track) -> LowerRun | None:
-    """The straight run on which all lowest road wheels stand, or None if there is only one."""
-    low = min(r.z - r.radius for r in track.road_wheels)
-    under = sorted(r.x for r in track.road_wheels if r.z - r.radius < low + 1e-6)
+    """The straight run on which all lowest rollers stand, sprocket and idler too where they are as
+    low as the road wheels; None if there is only one. Rollers side by side count once."""
+    low = min(r.z - r.radius for r in track.rollers)
+    under: list[float] = []
+    for x in sorted(r.x for r in track.rollers if r.z - r.radius < low + 1e-6):
+        if not under or x - under[-1] > _BESIDE:
+            under.append(x)
     if len(under) < 2 or not any(run.normal[1] < -0.999 for run in runs(track)):
         return None
     x = [under[0]]

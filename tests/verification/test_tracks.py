@@ -9,7 +9,14 @@ import pytest
 
 from marsyard.errors import InputError
 from marsyard.robot import load_robot
-from marsyard.robot.belt import ground_length, length, outline, runs
+from marsyard.robot.belt import (
+    belt_triangles,
+    ground_length,
+    length,
+    lower_run,
+    outline,
+    runs,
+)
 from marsyard.robot.organs import Track
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
@@ -53,6 +60,34 @@ def test_belt_geometry():
     corners = outline(track)
     assert np.ptp(corners, axis=0) == pytest.approx([1.24, 0.24], abs=1e-4)
     assert all(run.normal @ (run.end - run.start) == pytest.approx(0) for run in runs(track))
+
+
+def shadow(track, side):
+    """Area of the belt's triangles that face down (−1) or up (1), seen from above [m²]."""
+    corners = belt_triangles(track).reshape(-1, 3, 3)
+    area = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[:, 2]
+    return np.maximum(side * area, 0.0).sum()
+
+
+@pytest.mark.parametrize("height", [0.06, 0.0, -0.02], ids=["raised", "on the ground", "below"])
+def test_belts_are_closed_wherever_sprocket_and_idler_stand(height):
+    # what faces down has the same shadow as what faces up: the whole length times the width
+    given = load_robot("tracked_rover").tracks["L"].model_dump()
+    ends = {"sprocket": {"x": -0.42}, "idler": {"x": 0.42}}
+    track = Track.model_validate(
+        given | {k: v | {"z": height, "radius": 0.06} for k, v in ends.items()}
+    )
+    whole = np.ptp(outline(track)[:, 0]) * track.width
+    assert shadow(track, 1.0) == pytest.approx(whole, rel=1e-3)
+    assert shadow(track, -1.0) == pytest.approx(whole, rel=1e-3)
+
+
+def test_road_wheels_side_by_side_count_once():
+    track = load_robot("tracked_rover").tracks["L"]
+    twice = track.model_copy(update={"road_wheels": (*track.road_wheels, *track.road_wheels)})
+    once, run = lower_run(track), lower_run(twice)
+    assert run.x == pytest.approx(once.x) and np.all(np.diff(run.x) > 0)
+    assert run.fixed.tolist() == once.fixed.tolist()
 
 
 def test_track_drives_with_its_belt_speed():
