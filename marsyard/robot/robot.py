@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
@@ -37,6 +37,21 @@ class Robot(BaseModel):
     roles: dict[str, tuple[str, ...]] = {}
     numbers: dict[str, dict[str, Any]] = {}
     sources: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _own_bodies(self) -> Robot:
+        """Wheels and feet are known by their bodies."""
+        owners: dict[str, str] = {}
+        for kind, organs in (("wheels", self.wheels), ("feet", self.feet)):
+            for key, organ in organs.items():
+                name = f"{kind}.{key}"
+                if organ.body in owners:
+                    raise ValueError(
+                        f"{name}.body: '{organ.body}' is the body of {owners[organ.body]} already; "
+                        "each wheel and foot needs its own"
+                    )
+                owners[organ.body] = name
+        return self
 
     def spec(self) -> mujoco.MjSpec:
         """A fresh, editable MuJoCo specification of the model, with its loops closed."""
@@ -91,9 +106,9 @@ def _from_yaml(path: Path, name: str) -> Robot:
         robot = Robot.model_validate({"name": name, **data})
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(p) for p in first["loc"])
+        where = "".join(f"{p}." for p in first["loc"]).rstrip(".")
         said = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{path.name}: {where}: {said}") from None
+        raise InputError(": ".join(t for t in (path.name, where, said) if t)) from None
     model = path.parent / robot.model
     if not model.exists():
         raise InputError(f"{path.name}: model: no such file '{robot.model}'")

@@ -380,7 +380,9 @@ class Simulation:
         by_force = world.soil is not None or self.interaction is not None
         organ_body = organ_bodies(robot, m)
         body_organ = np.full(m.nbody, -1, dtype=np.int64)
-        body_organ[organ_body] = np.arange(len(organ_body))
+        # belts know their tracks; what else of a track's frame touches is no track
+        feet = len(robot.feet)
+        body_organ[organ_body[:feet]] = np.arange(feet)
         robot_collides = (world.geom_surface < 0) & ((m.geom_contype | m.geom_conaffinity) != 0)
         self._model = arrays.Model(
             nq=m.nq, nv=nv, base=base, free_base=free_base,

@@ -307,7 +307,7 @@ def _assemble(
     belt_dof = np.full(n, -1, dtype=np.int64)
     for b, body in enumerate(found):
         if body.belt is not None:
-            belt_dof[b] = _belt_dof(robot, model, body)
+            belt_dof[b] = model.jnt_dofadr[model.joint(body.belt.joint).id]
             lay_belt(belts, b, body.belt)
     chains = [
         sorted([*chain_of(model, b.body), *([int(d)] if d >= 0 else [])])
@@ -613,21 +613,6 @@ def _tracks(robot: Robot, model: mujoco.MjModel) -> list[_Body]:
             )  # fmt: skip
         )
     return out
-
-
-def _belt_dof(robot: Robot, model: mujoco.MjModel, body: _Body) -> int:
-    """The sprocket's degree of freedom, which must belong to a body on the track's frame."""
-    assert body.belt is not None
-    joint = model.joint(body.belt.joint).id
-    above = int(model.jnt_bodyid[joint])
-    while above > 0 and above != body.body:
-        above = int(model.body_parentid[above])
-    if above != body.body:
-        raise InputError(
-            f"{robot.name}: {body.name}: the sprocket's joint '{body.belt.joint}' must be on the "
-            f"track's body '{body.belt.body}' or on a body that it carries"
-        )
-    return int(model.jnt_dofadr[joint])
 
 
 def _geom_mesh(model: mujoco.MjModel, g: int, name: str) -> tuple[np.ndarray, np.ndarray, float]:

@@ -176,6 +176,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
             geom_surface[g] = names.index(name.removeprefix("ground:"))
         geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
     _check_axles(model, robot)
+    _check_sprockets(model, robot)
     soil = build_soil(scenario, robot, model, scenario.robot.wheel_shape)
     return World(robot, model, soil, surfaces, joints, geom_surface, geom_wheel)
 
@@ -193,6 +194,30 @@ def _check_axles(model: mujoco.MjModel, robot: Robot) -> None:
             "slip, pull and torque of these wheels count backwards in the results; turn them left",
             stacklevel=3,
         )
+
+
+def _check_sprockets(model: mujoco.MjModel, robot: Robot) -> None:
+    """A sprocket turns about the left of the frame that carries it: so the belt's speed counts."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    for key, track in robot.tracks.items():
+        joint, frame = model.joint(track.joint).id, model.body(track.body).id
+        where = f"{robot.name}: tracks.{key}.joint: '{track.joint}'"
+        if int(model.jnt_type[joint]) != mujoco.mjtJoint.mjJNT_HINGE:
+            raise InputError(f"{where} must be a hinge, about which the sprocket turns")
+        above = int(model.body_parentid[model.jnt_bodyid[joint]])
+        while above not in (0, frame):
+            above = int(model.body_parentid[above])
+        if above != frame:
+            raise InputError(
+                f"{where} must move a body that the track's frame '{track.body}' carries, not the "
+                "frame itself"
+            )
+        if data.xaxis[joint] @ data.xmat[frame].reshape(3, 3)[:, 1] < 0.99:
+            raise InputError(
+                f"{where} must turn about the y axis of '{track.body}', to the left, so that a "
+                "positive rate drives forwards"
+            )
 
 
 def _with_changes(robot: Robot, scenario: Scenario) -> Robot:
