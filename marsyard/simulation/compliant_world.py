@@ -24,6 +24,7 @@ from marsyard.simulation.compliant import (
     TOUCH_COLUMNS,
     CompliantLoop,
 )
+from marsyard.simulation.soil_world import chain_of, fill_addresses
 
 #: K of a curve that says nothing [m]
 THIN_LAYER = 1e-3
@@ -87,12 +88,12 @@ def build_compliant(
     ]
     chains = []
     for b in found:
-        own = _chain(model, b.body)
+        own = chain_of(model, b.body)
         chains.append(sorted({*own, b.belt[0]} if b.belt[0] >= 0 else own))
     k = max([1, *(len(c) for c in chains)])
     address = np.full((len(found), k, k), -1, dtype=np.int64)
     for row, dofs in enumerate(chains):
-        _fill_addresses(model, dofs, address[row])
+        fill_addresses(model, dofs, address[row])
     made = _assemble(
         found, chains, address, model.nv, (options.stiffness, options.damping), curve_of(scenario)
     )
@@ -261,24 +262,3 @@ def geom_elements(model: mujoco.MjModel, g: int, size: float) -> Elements:
     turn = np.zeros(9)
     mujoco.mju_quat2Mat(turn, model.geom_quat[g])
     return made.moved(np.array(model.geom_pos[g]), turn.reshape(3, 3))
-
-
-# --- degrees of freedom
-
-
-def _chain(model: mujoco.MjModel, body: int) -> list[int]:
-    dofs: list[int] = []
-    while body > 0:
-        first, count = int(model.body_dofadr[body]), int(model.body_dofnum[body])
-        dofs += range(first, first + count) if count else []
-        body = int(model.body_parentid[body])
-    return sorted(dofs)
-
-
-def _fill_addresses(model: mujoco.MjModel, dofs: list[int], address: np.ndarray) -> None:
-    for i, row in enumerate(dofs):
-        start, count = int(model.M_rowadr[row]), int(model.M_rownnz[row])
-        columns = [int(c) for c in model.M_colind[start : start + count]]
-        for j, column in enumerate(dofs[: i + 1]):
-            if column in columns:
-                address[i, j] = start + columns.index(column)
