@@ -177,6 +177,12 @@ def _rotate(quaternion: np.ndarray) -> np.ndarray:
     return np.stack([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)], axis=-1)
 
 
+def _left(quaternion: np.ndarray) -> np.ndarray:
+    """The base frame's y direction in the world, shape [time, 3]."""
+    w, x, y, z = (quaternion[:, k] for k in range(4))
+    return np.stack([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)], axis=-1)
+
+
 def _add_slip(s: Simulation, ds: xr.Dataset, add: Any) -> None:
     r = s.records
     # along the wheel's heading, tilted as the robot is: a wheel that climbs does not slip by it
@@ -247,12 +253,17 @@ def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
 
 
 def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
-    """(belt's way − frame's way along its heading)/larger of the two, over each record interval."""
+    """(belt's way − frame's way along its heading)/larger of the two, over each record interval.
+
+    The frame's way is that of its point beside the belt, which turns with the base.
+    """
     robot, r = s.world.robot, s.records
     angles = [int(s.model.jnt_qposadr[s.model.joint(t.joint).id]) for t in robot.tracks.values()]
     belt = np.diff(r.coordinates[:, angles], axis=0, prepend=np.nan) * radii
     ahead = _rotate(r.base_quaternion)[:, None, :]
-    way = np.diff(r.organ_position[:, feet:], axis=0, prepend=np.nan)
+    beside = np.array([t.y for t in robot.tracks.values()])[:, None]
+    place = r.organ_position[:, feet:] + beside * _left(r.base_quaternion)[:, None, :]
+    way = np.diff(place, axis=0, prepend=np.nan)
     frame = np.sum(way * ahead, axis=-1)
     larger = np.maximum(np.abs(belt), np.abs(frame))
     interval = np.diff(r.time, prepend=np.nan)[:, None]

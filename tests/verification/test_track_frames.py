@@ -65,6 +65,26 @@ def test_what_the_belly_rests_on_is_no_force_on_a_track(tmp_path):
     assert np.abs(ds.track_force.values).max() < 1e-9
 
 
+def test_slip_of_a_belt_counts_beside_it(tmp_path):
+    # it turns on the spot, and each belt runs as fast as its side of the frame goes
+    sim = Simulation(
+        validate(
+            {
+                "robot": {"name": robot(tmp_path), "angular_velocity": [0, 0, 0.5]},
+                "gravity": 0.0,
+                "control": [
+                    {"joints": "left", "speed": -0.5 * 0.25 / 0.07},
+                    {"joints": "right", "speed": 0.5 * 0.25 / 0.07},
+                ],
+                "run": {"duration": 0.5, "record_period": 0.02},
+            }
+        )
+    )
+    ds = sim.run().dataset()
+    # it turns about its centre of mass, 3 cm behind the frame's origin, which moves a little
+    assert ds.track_slip.values[-1] == pytest.approx([0.0, 0.0], abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
