@@ -450,11 +450,12 @@ def _direction(ds: xr.Dataset, along: Sequence[float] | None) -> np.ndarray:
 
 
 def _soil_only(ds: xr.Dataset) -> bool:
-    """Whether there is soil and no impulse came from hard ground."""
-    if "energy_soil" not in ds:
+    """Whether there is soil, and nothing met hard ground, another body or a stop: only wheels have
+    impulses of their own, all rigid contacts are counted."""
+    if "energy_soil" not in ds or "energy_ground" in ds:
         return False
-    hard = ds["impulse_normal"].values[1:] if "impulse_normal" in ds else np.zeros(0)
-    return not np.any(np.nan_to_num(hard) != 0)
+    hard = [ds[name].values[1:] for name in ("impulse_normal", "contacts") if name in ds]
+    return not any(np.any(np.nan_to_num(values) != 0) for values in hard)
 
 
 def _finite(value: float) -> float | None:

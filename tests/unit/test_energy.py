@@ -171,7 +171,7 @@ def test_a_span_and_a_direction():
 
 def test_causes_on_soil_add_up():
     ds = soil_dataset()
-    ds = ds.drop_vars(["impulse_normal"])
+    ds = ds.drop_vars(["impulse_normal", "contacts"])
     terms = causes_of(ds)
     assert set(terms) == {"motors", *CAUSES}
     t = ds["time"].values
@@ -181,6 +181,15 @@ def test_causes_on_soil_add_up():
     lifted = MASS * 3.7 * (ds["position_com"].values[:, 2] - ds["position_com"].values[0, 2])
     assert terms["lifting"] == pytest.approx(lifted)
     assert energy_account(ds).soil_only and not energy_account(soil_dataset()).soil_only
+
+
+def test_a_foot_on_a_stone_is_not_soil_alone():
+    # only wheels have impulses; contacts of feet, tracks and bodies are counted
+    ds = soil_dataset().drop_vars(["impulse_normal"])
+    ds["contacts"] = ("time", np.zeros(ds.sizes["time"]))
+    assert energy_account(ds).soil_only
+    ds["contacts"][3] = 1.0
+    assert not energy_account(ds).soil_only
 
 
 def test_motors_of_which_one_has_no_model_give_no_electrical_total():
