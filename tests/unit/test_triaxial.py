@@ -112,3 +112,9 @@ def test_an_angle_of_repose_goes_without_cohesion():
     assert granular_row(own, EARTH)[TAN_START] == pytest.approx(math.tan(math.radians(40)))
     assert granular_row(own, EARTH)[2] == 0.0
     assert granular_row(load_soil("lunar_nominal"), EARTH)[2] == 170.0
+
+
+def test_columns_that_carry_nothing_are_refused():
+    # without weight the strength is that of the cohesion alone
+    with pytest.raises(InputError, match=r"columns without cohesion carry nothing .* scm$"):
+        law_row(soil(modulus=1e6), 0.1, None, ColumnOptions(0.0))

@@ -123,6 +123,11 @@ def law_row(soil: Soil, width: float, modulus: float | None, options: ColumnOpti
     if options.depth is not None:
         height = min(height, options.depth)
     q0, q1 = strength(soil, width, options.gravity)
+    if not q0 > 0:
+        raise InputError(
+            f"soil {soil.name}: columns without cohesion carry nothing where gravity = "
+            f"{options.gravity:g} m/s²; give the soil a cohesion, or use interaction.soil.model scm"
+        )
     ratio = tri.failure_ratio or FAILURE_RATIO
     row = np.zeros(LAW_COLUMNS)
     row[HEIGHT], row[STRENGTH_0], row[STRENGTH_1], row[RATIO] = height, q0, q1, ratio
