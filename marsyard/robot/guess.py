@@ -408,7 +408,9 @@ class _Guess:
                 text = " ".join([self.body_name(parent), *(self.text(j) for j in found)])
                 still = self._still_rollers(found[0])
                 if len(found) + len(still) >= 3 and _TRACK.search(text):
-                    groups["L" if side else "R"] = found
+                    key = "L" if side else "R"
+                    same = sum(name.startswith(key) for name in groups)
+                    groups[f"{key}{same + 1}" if same else key] = found
         for key, found in groups.items():
             self._track(key or f"T{len(self.roles.tracks) + 1}", found)
 

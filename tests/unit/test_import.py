@@ -89,6 +89,32 @@ def test_a_dog(tmp_path):
     assert not plan.wheels
 
 
+def test_several_tracks_on_a_side_are_all_kept(tmp_path):
+    parts = [files.box_link("hull", 20, 0.6, 0.3, 0.15)]
+    for side, y in (("left", 0.25), ("right", -0.25)):
+        for end, x in (("front", 0.4), ("rear", -0.4)):
+            frame = f"{side}_{end}"
+            parts += [
+                files.box_link(frame, 2, 0.3, 0.05, 0.05),
+                files.joint(f"{frame}_arm", "revolute", "hull", frame, f"{x} {y} 0", "0 1 0",
+                            '<limit lower="-1" upper="1" effort="100" velocity="1"/>'),
+            ]  # fmt: skip
+            for name, at in (("sprocket", -0.15), ("road", 0.0), ("idler", 0.15)):
+                roll = files.shape('<cylinder radius="0.06" length="0.1"/>', rpy="1.5708 0 0")
+                link = f"{frame}_{name}"
+                parts += [
+                    f'<link name="{link}">{files.inertial(0.5, (0.001,) * 3)}{roll}</link>',
+                    files.joint(f"{link}_joint", "continuous", frame, link, f"{at} 0 0", "0 1 0"),
+                ]
+    path = tmp_path / "flippers.urdf"
+    path.write_text(files.robot("flippers", parts))
+    plan = plan_import(path)
+    assert {t.body for t in plan.tracks.values()} == {
+        "left_front", "left_rear", "right_front", "right_rear"
+    }  # fmt: skip
+    assert set(plan.tracks) == {"L", "L2", "R", "R2"}
+
+
 def test_tracks_by_name_and_by_option(tmp_path):
     path = files.tracked(tmp_path)
     plan = plan_import(path)
