@@ -102,6 +102,10 @@ class Foot(BaseModel):
     body: str
 
 
+#: so many of the smallest roller's radii a belt may be long
+MOST_ROLLERS = 400
+
+
 class Roller(BaseModel):
     """A circle the belt goes round, in the side view of the track's frame [m]."""
 
@@ -132,6 +136,19 @@ class Track(BaseModel):
     thickness: Annotated[Length, Field(ge=0)] = 0.0
     tension: Annotated[Force, Field(ge=0)] | None = None
     mass: Annotated[Mass, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def _rollers_of_a_size(self) -> Track:
+        """The belt between rollers is felt in pieces of the smallest one's size."""
+        ends = [r.x + side * r.radius for r in self.rollers for side in (-1.0, 1.0)]
+        least = (max(ends) - min(ends)) / MOST_ROLLERS
+        for r in self.rollers:
+            if r.radius < least:
+                raise ValueError(
+                    f"a roller of radius {r.radius:g} m is too small for a belt of this length; "
+                    f"at least {least:.3g} m is needed"
+                )
+        return self
 
     @property
     def pitch_radius(self) -> float:

@@ -56,7 +56,10 @@ def curve_of(scenario: Scenario) -> curves.Curve:
     if given.kind == "loose":
         length = given.displacement
         if length is None and given.soil is not None:
-            length = load_soil(given.soil).shear_modulus
+            try:
+                length = load_soil(given.soil).shear_modulus
+            except InputError as error:
+                raise InputError(f"interaction.compliant.curve.soil: {error}") from None
             if length is None:
                 raise InputError(
                     f"interaction.compliant.curve.soil: '{given.soil}' has no shear_modulus; give "

@@ -105,3 +105,12 @@ def test_two_feet_need_two_bodies(tmp_path):
     file.write_text("model: robot.xml\nfeet: {A: {body: Chassis}, B: {body: Chassis}}\n")
     with pytest.raises(InputError, match=r"^robot.yaml: feet.B.body: 'Chassis' is .* of feet.A"):
         load_robot(str(file))
+
+
+def test_a_roller_too_small_to_feel_is_refused(tmp_path):
+    name = robot(tmp_path)
+    file = tmp_path / "robot.yaml"
+    small = file.read_text().replace("x: 0, z: 0, radius: 0.07", "x: 0, z: 0, radius: 1e-9")
+    file.write_text(small)
+    with pytest.raises(InputError, match=r"^robot.yaml: tracks.L: a roller of radius 1e-09 m"):
+        load_robot(name)
