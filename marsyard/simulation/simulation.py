@@ -407,7 +407,10 @@ class Simulation:
             between=len(world.surfaces),
             smooth=scenario.run.integrator != "moreau_jean",
             has_loops=m.neq > 0,
-            tree=make_tree(m, self.data, allowed=not by_force and not compliant),
+            # forces of the ground and inertia of tendons couple more than the tree does
+            tree=make_tree(
+                m, self.data, not (by_force or compliant or np.any(m.tendon_armature > 0))
+            ),
             body_organ=body_organ, organ_body=organ_body,
         )  # fmt: skip
         d = self.data
