@@ -56,13 +56,8 @@ class _Part(NamedTuple):
     per_rate: float = 0.0
 
 
-def organ_names(robot: Robot) -> list[str]:
-    """Feet, then tracks: the order of the organs in the loop."""
-    return [*robot.feet, *robot.tracks]
-
-
 def organ_bodies(robot: Robot, model: mujoco.MjModel) -> np.ndarray:
-    """MuJoCo's bodies of feet and tracks."""
+    """MuJoCo's bodies of feet, then tracks: the order of the organs in the loop."""
     names = [f.body for f in robot.feet.values()] + [t.body for t in robot.tracks.values()]
     return np.array([model.body(name).id for name in names], dtype=np.int64)
 
