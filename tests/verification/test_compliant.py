@@ -15,6 +15,7 @@ from marsyard.interaction.compliant.law import shear_path
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
 from marsyard.simulation.compliant import evaluate_compliant
+from marsyard.simulation.compliant_world import curve_of
 from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.settle import element_gap
 
@@ -570,3 +571,17 @@ def test_comparison_of_laws_knows_it():
     scenario, changes = scenario_under(data, Variant("compliant", "compliant"), "x")
     assert scenario.interaction.law == "compliant"
     assert changes["run.integrator"] == "moreau_jean"
+
+
+def test_an_unknown_soil_of_a_curve_is_named_with_its_field():
+    law = {"law": "compliant", "compliant": {"curve": {"kind": "loose", "soil": "dry_sant"}}}
+    scenario = validate(
+        {
+            "robot": {"name": "hexapod"},
+            "ground": [{"kind": "plane"}],
+            "interaction": law,
+            "run": {"duration": 1.0},
+        }
+    )
+    with pytest.raises(InputError, match=r"^interaction.compliant.curve.soil: .*dry_sand"):
+        curve_of(scenario)
