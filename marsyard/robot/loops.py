@@ -98,6 +98,11 @@ def add_loops(spec: mujoco.MjSpec, loops: dict[str, Loop], where: str) -> None:
                     f"{where}: loops.{name}.{field}: '{value}' is not in the model; "
                     f"{suggest(value, known)}"
                 )
+        if (loop.joint if isinstance(loop, GearLoop) else loop.body) == loop.other:
+            what = "joint" if isinstance(loop, GearLoop) else "body"
+            raise InputError(
+                f"{where}: loops.{name}.other: '{loop.other}' is the {what} itself; give another"
+            )
         if isinstance(loop, GearLoop):
             _equality(spec, name, mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT, loop.joint,
                       loop.other).data[:5] = [loop.offset, loop.ratio, 0.0, 0.0, 0.0]  # fmt: skip

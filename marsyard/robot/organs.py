@@ -130,7 +130,7 @@ class Track(BaseModel):
     joint: str
     sprocket: Roller
     idler: Roller
-    road_wheels: Annotated[tuple[Roller, ...], Field(min_length=1)]
+    road_wheels: Annotated[tuple[Roller, ...], Field(min_length=1, max_length=24)]
     width: Annotated[Length, Field(gt=0)]
     y: Length = 0.0
     thickness: Annotated[Length, Field(ge=0)] = 0.0

@@ -184,6 +184,8 @@ class Contacts(NamedTuple):
     bilateral_factor: Array  # float64[e, e]
     bilateral_pivot: Array  # float64[e]
     bilateral_order: Array  # int64[e]
+    bilateral_group: Array  # int64[e], the same for rows of one unit of one equality
+    bilateral_scale: Array  # float64[e]
     bilateral_impulse: Array  # float64[e]
     coupling: Array  # float64[e, 3c + 1]
     old_key: Array

@@ -560,7 +560,10 @@ def act(C, data, i, h, theta, sums):
     ez = row[T_Z] + h * (mz - mn * nz)
     s = C.state[e]
     size = math.sqrt(ex * ex + ey * ey + ez * ez)
-    if size > 0.0:
+    if fn <= 0.0:
+        # pressed on by nothing it grips anew; its curve is not used up by that
+        ex = ey = ez = 0.0
+    elif size > 0.0:
         left, slip, _, _, _ = advance_slip(C.curve, C.curve_x, C.curve_y, size, s[SLIP])
         s[SLIP] = slip
         left /= size

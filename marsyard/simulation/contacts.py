@@ -206,7 +206,12 @@ def bilateral_rows(O, d, nv, contacts):
         return -1
     jacobian = read_int64(d + O.efc_J, 0)
     position = read_int64(d + O.efc_pos, 0)
+    ids = read_int64(d + O.efc_id, 0)
+    place = 0
     for i in range(count):
+        # the three rows of a point, the three of a rotation, and single ones keep together
+        place = place + 1 if i > 0 and read_int32(ids, i) == read_int32(ids, i - 1) else 0
+        contacts.bilateral_group[i] = 2 * read_int32(ids, i) + (1 if place >= 3 else 0)
         contacts.bilateral[i] = read_double(position, i)
         for j in range(nv):
             contacts.rows[i, j] = read_double(jacobian, i * nv + j)

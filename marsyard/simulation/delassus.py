@@ -7,7 +7,8 @@ With rows J = [E; C] (E bilateral, C contacts, three rows each) and the inertia 
 where B = E M⁻¹ Eᵀ and G = C M⁻¹ Eᵀ: the bilateral impulses λ are eliminated exactly (Schur
 complement), so that the contact solver sees contacts only. Redundant bilateral rows (a loop closed
 twice, a planar linkage closed in space) are normal: B is factored with the largest pivot first, and
-rows whose pivots are below 1e-10 of the largest depend on the others; their impulse is zero.
+rows whose pivots are below 1e-10 of the largest entry of their own loop depend on the others; their
+impulse is zero.
 """
 
 from __future__ import annotations
@@ -65,24 +66,34 @@ def assemble(F, m, d, model, bilateral, n, contacts, data, root):
 @kernel
 def factor_bilateral(bilateral, contacts):
     """B = L Lᵀ with the largest pivot first; returns the rank. Rows come in the order
-    contacts.bilateral_order, those beyond the rank depend on the others."""
+    contacts.bilateral_order, those beyond the rank depend on the others.
+
+    A pivot counts by its share of the largest diagonal entry among the rows of the same kind of the
+    same equality: the rows of different loops may differ by any factor, in units and in inertia.
+    """
     gram, L, order = contacts.bilateral_gram, contacts.bilateral_factor, contacts.bilateral_order
-    largest = 0.0
+    group, scale = contacts.bilateral_group, contacts.bilateral_scale
     for i in range(bilateral):
         order[i] = i
         contacts.bilateral_pivot[i] = gram[i, i]
-        largest = max(largest, gram[i, i])
+        scale[i] = 0.0
+        for j in range(bilateral):
+            if group[j] == group[i]:
+                scale[i] = max(scale[i], gram[j, j])
     for k in range(bilateral):
         best = k
-        for i in range(k + 1, bilateral):
-            if contacts.bilateral_pivot[order[i]] > contacts.bilateral_pivot[order[best]]:
-                best = i
+        most = 0.0
+        for i in range(k, bilateral):
+            o = order[i]
+            share = contacts.bilateral_pivot[o] / scale[o] if scale[o] > 0.0 else 0.0
+            if share > most:
+                best, most = i, share
+        if not most > 1e-10:
+            return k
         row = order[best]
         order[best] = order[k]
         order[k] = row
         pivot = contacts.bilateral_pivot[row]
-        if not pivot > 1e-10 * largest:
-            return k
         L[row, k] = math.sqrt(pivot)
         for i in range(k + 1, bilateral):
             other = order[i]

@@ -119,6 +119,7 @@ class Offsets(NamedTuple):
     efc_J: int
     efc_pos: int
     efc_force: int
+    efc_id: int
     contact_size: int
     contact_dist: int
     contact_pos: int
@@ -194,6 +195,7 @@ def offsets() -> Offsets:
         and pointer("efc_J") == data.efc_J.ctypes.data
         and pointer("efc_pos") == data.efc_pos.ctypes.data
         and pointer("efc_type") == data.efc_type.ctypes.data
+        and pointer("efc_id") == data.efc_id.ctypes.data
         and integer("ncon") == 1
         and integer("nefc") == data.nefc
         and pointer("contact") + in_contact["dist"] == contact.dist.ctypes.data

@@ -9,8 +9,9 @@ the nearest admissible one in the kinetic metric,
 iterated with updated geometry until the gaps are closed to the tolerance. Velocities stay. Each
 iteration is a frictionless contact problem for the same solver.
 
-Loops are closed at velocity level as well: v ← v − M⁻¹Eᵀ (E M⁻¹Eᵀ)⁻¹ E v at the configuration
-reached, the nearest velocity in the kinetic metric. MuJoCo's own schemes hold loops by stiff
+Loops are closed at velocity level as well: v ← v − M⁻¹Eᵀ (E M⁻¹Eᵀ)⁻¹ E v with E at the
+configuration reached and the inertia matrix as it stands, M̂ of the step (with the gains of motors,
+which so keep their speeds) or M of the last projection. MuJoCo's own schemes hold loops by stiff
 springs; after each of their steps `close_loops` does both.
 
 Source: the combined projection idea of V. Acary, Projected event-capturing time-stepping schemes

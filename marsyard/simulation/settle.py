@@ -74,9 +74,11 @@ def _carrying_joints_held(s: Simulation) -> Iterator[None]:
         j = s.world.joints.index(name)
         s._commands.servo_speed[j], s._commands.servo_lag[j] = 0.0, 0.0
         s._commands.servo_gain[j], s._commands.servo_limit[j] = _SERVO_GAIN, np.inf
-    yield
-    for array, old in zip(s._commands, before, strict=True):
-        array[...] = old
+    try:
+        yield
+    finally:
+        for array, old in zip(s._commands, before, strict=True):
+            array[...] = old
 
 
 def _onto_hard_ground(s: Simulation) -> None:

@@ -297,15 +297,18 @@ def evaluate_soil(F, model, data, soil, v, time):
         speed = math.sqrt(vx * vx + vy * vy + vz * vz)
         speed = max(speed, soil.reach[b] * math.sqrt(wx * wx + wy * wy + wz * wz), abs(belt))
         fastest = max(fastest, speed)
-    soil.travel[0] += fastest * soil.numbers[0]
     soil.numbers[2] = time
     soil.numbers[5] = 1.0 if soil.evaluations[0] % 8 == 0 else 0.0
-    soil.evaluations[0] += 1
     _call_forces(
         F.soil_forces, soil.table.ctypes.data, soil.table.shape[0], soil.numbers.ctypes.data,
         soil.answer.ctypes.data,
     )  # fmt: skip
-    if soil.numbers[5] > 0.0 and soil.answer[0] == 0:
+    if soil.answer[0] != 0:
+        # tried again, once there are tiles: nothing has happened yet
+        return soil.answer[0]
+    soil.travel[0] += fastest * soil.numbers[0]
+    soil.evaluations[0] += 1
+    if soil.numbers[5] > 0.0:
         add_to_bins(soil)
     for i in range(model.nv):
         soil.generalised[i] = 0.0
@@ -323,7 +326,10 @@ def add_soil_inertia(data, soil, h):
     """M += h Σ JᵀBJ, in place."""
     for b in range(soil.body.shape[0]):
         B = soil.stiff[b]
-        if B[0] == 0.0 and B[3] == 0.0 and B[5] == 0.0:
+        some = False
+        for k in range(B.shape[0]):
+            some = some or B[k] != 0.0
+        if not some:
             continue
         J = soil.jacobian[b]
         ax, ay, az = soil.axis[b, 0], soil.axis[b, 1], soil.axis[b, 2]

@@ -71,6 +71,8 @@ RIGID_UNLOADING = 1e9
 _COUNTED = ("sums", "total", "bins", "bin_count", "evaluations", "travel")
 #: nodes a body has room for, at least; also for slopes that wait for the next flow
 FEWEST_ROOM = 4096
+#: and at most; a body of 40 m on a spacing of 2 cm
+MOST_ROOM = 4_000_000
 #: fewer nodes than this under a wheel are too few
 FEWEST_NODES = 4
 
@@ -302,6 +304,12 @@ def _assemble(
         centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)), twist=f((n, 7)),
     )  # fmt: skip
     room = max([FEWEST_ROOM, *(int((2 * b.reach / grid.spacing + 3) ** 2) for b in found)])
+    if room > MOST_ROOM:
+        large = max(found, key=lambda b: b.reach)
+        raise InputError(
+            f"{large.name} is {2 * large.reach:.3g} m long or wide, too large for a spacing of "
+            f"{grid.spacing:g} m; is one of its sizes wrong?"
+        )
     patch = make_patch(n, room)
     belts = make_belts(n)
     belt_dof = np.full(n, -1, dtype=np.int64)

@@ -267,3 +267,39 @@ def test_unknown_names_in_loops_are_named(tmp_path):
     with pytest.raises(InputError, match=r"loops.pin.other: 'rokcer'.*did you mean 'rocker'"):
         robot(tmp_path, FOUR_BAR, bad, run={"duration": 1.0})
     assert math.isfinite(rocker_angle(0.0))
+
+
+def test_loops_of_very_different_inertia_all_hold(tmp_path):
+    # a body of a tonne on a pin, beside a gear of two tiny rotors: neither is taken for redundant
+    rotor = '<body name="{0}" pos="0 {1} 0"><joint name="{0}" axis="0 1 0"/>' + (
+        '<inertial pos="0 0 0" mass="1e-3" diaginertia="5e-8 5e-8 5e-8"/></body>'
+    )
+    model = mjcf(
+        '<body name="big" pos="0 0 1"><freejoint name="free"/>'
+        '<inertial pos="0 0 0" mass="1000" diaginertia="100 100 100"/></body>'
+        + rotor.format("a", 3)
+        + rotor.format("b", 4)
+    )
+    loops = {
+        "pin": {
+            "kind": "ball", "body": "big", "other": "world", "point": [0, 0, 0],
+            "other_point": [0, 0, 1],
+        },
+        "gear": {"kind": "gear", "joint": "a", "other": "b", "ratio": 10},
+    }  # fmt: skip
+    sim = robot(
+        tmp_path, model, loops, control=[{"joints": "b", "torque": 1e-6}],
+        run={"duration": 0.2, "record_period": 0.1},
+    ).run()  # fmt: skip
+    assert sim.qpos[:3] == pytest.approx([0, 0, 1], abs=1e-9)
+    a, b = sim.qpos[7:]
+    assert abs(b) > 1e-4
+    assert a == pytest.approx(10 * b, rel=1e-9)
+    # τ = (I + 100 I) q̈
+    assert b == pytest.approx(0.5 * 1e-6 / (101 * 5e-8) * 0.2**2, rel=1e-2)
+
+
+def test_a_loop_with_itself_is_refused(tmp_path):
+    bad = {"pin": {"kind": "weld", "body": "rocker", "other": "rocker"}}
+    with pytest.raises(InputError, match=r"loops.pin.other: 'rocker' is the body itself"):
+        robot(tmp_path, FOUR_BAR, bad, run={"duration": 1.0})

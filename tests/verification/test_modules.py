@@ -509,3 +509,30 @@ def test_wrong_use_is_said_before_the_run():
     )
     with pytest.raises(InputError, match=r"run.integrator: 'semi_implicit' cannot take"):
         Simulation(smooth, interaction=springs)
+
+
+def test_angular_damping_alone_is_implicit(tmp_path):
+    # a moment −c ω with c h far above the inertia: ω is gone after a step, not blown up
+    (tmp_path / "box.xml").write_text(
+        '<mujoco><worldbody><body name="b" pos="0 0 1"><freejoint/>'
+        '<geom name="g" type="box" size=".1 .1 .1" mass="1"/></body></worldbody></mujoco>'
+    )
+
+    def law(time, step, organs):
+        n = len(organs.name)
+        damping = np.zeros((n, 7, 7))
+        damping[:, 3:6, 3:6] = 1000.0 * np.eye(3)
+        return OrganWrenches(np.zeros((n, 3)), -1000.0 * organs.angular_velocity, damping=damping)
+
+    sim = Simulation(
+        validate(
+            {
+                "robot": {"name": str(tmp_path / "box.xml"), "angular_velocity": [0, 1, 0]},
+                "gravity": 0.0,
+                "run": {"duration": 0.1, "step": 1e-3},
+            }
+        ),
+        interaction=law,
+    )
+    sim.step(3)
+    assert np.abs(sim.qvel[3:6]).max() < 1e-5

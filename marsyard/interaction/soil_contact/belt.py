@@ -43,7 +43,7 @@ from marsyard.robot.organs import Track
 Array = np.ndarray
 
 #: nodes along the lower run that there is room for
-MOST_NODES = 96
+MOST_NODES = 256
 
 
 class Belts(NamedTuple):
