@@ -130,7 +130,7 @@ def body_shapes(model: mujoco.MjModel) -> dict[int, list[Shape]]:
 
 
 def wheel_bodies(model: mujoco.MjModel) -> list[int]:
-    """Bodies at the end of a chain that turn about one hinge and are round about it."""
+    """Bodies at the end of a chain, round about their one hinge, which has no stops."""
     parents = set(model.body_parentid.tolist())
     found = []
     for body in range(1, model.nbody):
@@ -140,9 +140,16 @@ def wheel_bodies(model: mujoco.MjModel) -> list[int]:
         if int(model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_HINGE):
             continue
         geoms = np.flatnonzero(model.geom_bodyid == body)
-        if any(int(model.geom_type[g]) in _ROUND for g in geoms):
+        if not model.jnt_limited[joint] and any(_is_round(model, joint, g) for g in geoms):
             found.append(body)
     return found
+
+
+def _is_round(model: mujoco.MjModel, joint: int, geom: int) -> bool:
+    """Whether a geom is of a round kind and has its middle on the joint's axis, or nearly so."""
+    off = np.cross(model.geom_pos[geom] - model.jnt_pos[joint], model.jnt_axis[joint])
+    near = np.linalg.norm(off) < 0.2 * model.geom_rbound[geom]
+    return int(model.geom_type[geom]) in _ROUND and bool(near)
 
 
 _BOX = int(mujoco.mjtGeom.mjGEOM_BOX)

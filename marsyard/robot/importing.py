@@ -119,6 +119,7 @@ def plan_import(
     _rolling_shapes(flat, roles)
     _no_dry_friction(flat, model, notes)
     _collide(flat, collisions, notes)
+    _soles(flat, roles, notes)
     _used_meshes(flat)
     _stand(flat)
     _exclude_overlaps(flat, notes)
@@ -438,6 +439,75 @@ def _box(body: ET.Element, geom: ET.Element, model: mujoco.MjModel, g: int) -> N
         _only_seen(geom)
     else:
         body.remove(geom)
+
+
+def _soles(flat: FlatModel, roles: Roles, notes: list[str]) -> None:
+    """Give each foot a body of its own with its origin in the middle of what touches the ground.
+
+    A shank with a ball at its end is a usual way to write a leg; gaits, margins and records ask
+    where the ball is, not where the knee is. The ball moves to a body fixed to the shank, without
+    mass (the shank keeps its inertia). A capsule gets a ball of its radius in its lower end and is
+    one radius shorter there, so that both do not press on the same ground.
+    """
+    model = flat.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    moved = []
+    for key, name in roles.feet.items():
+        body = flat.body(name)
+        geoms = [g for g in body.findall("geom") if _collides(g)]
+        if not geoms or body.find("joint") is None:  # a foot of its own, fixed to the shank
+            continue
+        heights = [extent.lowest(model, data, [model.geom(g.get("name")).id]) for g in geoms]
+        sole = geoms[int(np.argmin(heights))]
+        g = model.geom(sole.get("name")).id
+        kind, radius = int(model.geom_type[g]), float(model.geom_size[g, 0])
+        at = Pose.of_quat(model.geom_pos[g], model.geom_quat[g])
+        if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+            sole = _tip(body, sole, model, data, g)
+            at = pose_of(sole)
+        elif kind != mujoco.mjtGeom.mjGEOM_SPHERE:
+            roles.warnings.append(
+                f"foot {key} ends in no ball: gaits take the middle of all shapes of '{name}' as "
+                "its place; give the foot a body of its own for walking"
+            )
+            continue
+        elif np.linalg.norm(at.place) < 0.1 * radius:
+            continue
+        else:
+            body.remove(sole)
+        taken = {b.get("name") for b in flat.each("body")}
+        foot = f"{name}_sole"
+        while foot in taken:
+            foot += "_"
+        child = ET.SubElement(body, "body", name=foot)
+        set_pose(child, Pose(at.place, np.eye(3)))
+        set_pose(sole, Pose(np.zeros(3), np.eye(3)))
+        sole.set("mass", "0")
+        child.append(sole)
+        roles.feet[key] = foot
+        roles.why[f"body {foot}"] = f"ball at the end of {name}, {roles.why[f'body {name}']}"
+        moved.append(name)
+    if moved:
+        notes.append(f"feet got bodies of their own, in the balls at the ends of {_few(moved)}")
+
+
+def _tip(
+    body: ET.Element, geom: ET.Element, model: mujoco.MjModel, data: mujoco.MjData, g: int
+) -> ET.Element:
+    """A ball in the lower end of a capsule, which gets one radius shorter there."""
+    radius, half = (float(v) for v in model.geom_size[g, :2])
+    down = -1.0 if data.geom_xmat[g, 8] > 0 else 1.0
+    at = Pose.of_quat(model.geom_pos[g], model.geom_quat[g])
+    keys = ("contype", "conaffinity", "friction", "condim", "class", "group", "priority", "rgba")
+    kept = {k: v for k in keys if (v := geom.get(k)) is not None}
+    ball = ET.Element("geom", {"name": f"{geom.get('name')}_tip", "type": "sphere", **kept})
+    ball.set("size", row([radius]))
+    set_pose(ball, Pose(at.then(Pose(np.array([0, 0, down * half]), np.eye(3))).place, np.eye(3)))
+    cut = min(radius, 2 * half) / 2
+    geom.set("size", row([radius, max(half - cut, 1e-4)]))
+    set_pose(geom, at.then(Pose(np.array([0, 0, -down * cut]), np.eye(3))))
+    return ball
 
 
 def _used_meshes(flat: FlatModel) -> None:

@@ -12,6 +12,7 @@ import trimesh
 
 from marsyard import InputError, library
 from marsyard.cli.import_robot import edit
+from marsyard.control import Limbs
 from marsyard.robot import load_robot
 from marsyard.robot.flat_model import flatten, set_pose
 from marsyard.robot.guess import guess
@@ -113,6 +114,47 @@ def test_several_tracks_on_a_side_are_all_kept(tmp_path):
         "left_front", "left_rear", "right_front", "right_rear"
     }  # fmt: skip
     assert set(plan.tracks) == {"L", "L2", "R", "R2"}
+
+
+_SHANK = '<geom name="shank_{k}" type="capsule" fromto="0 0 0 0.1 0 -0.2" size="0.015"/>'
+_BALL = '<geom name="ball_{k}" type="sphere" pos="0.1 0 -0.2" size="0.03"/>'
+
+
+def _legs(folder: Path, shapes: str) -> Path:
+    """Four legs whose feet are no bodies of their own but ends of the shanks."""
+    text = '<mujoco><worldbody><body name="trunk" pos="0 0 0.5"><freejoint/>'
+    text += '<geom type="box" size="0.3 0.1 0.05"/>'
+    for k, (x, y) in enumerate([(0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)]):
+        text += f"""<body name="thigh_{k}" pos="{x} {y} 0"><joint name="hip_{k}" axis="0 1 0"
+          range="-60 60"/><geom type="capsule" fromto="0 0 0 -0.1 0 -0.2" size="0.02"/>
+          <body name="shank_{k}" pos="-0.1 0 -0.2"><joint name="knee_{k}" axis="0 1 0"
+          range="-60 60"/>{shapes.format(k=k)}</body></body>"""
+    path = folder / "legs.xml"
+    path.write_text(text + "</body></worldbody></mujoco>")
+    return path
+
+
+@pytest.mark.parametrize(("shapes", "radius"), [(_SHANK + _BALL, 0.03), (_SHANK, 0.015)])
+def test_feet_that_are_ends_of_shanks_get_bodies_there(tmp_path, shapes, radius):
+    path = _legs(tmp_path, shapes)
+    plan = plan_import(path)
+    write_robot(plan, tmp_path / "legs")
+    limbs = Limbs(load_robot(str(tmp_path / "legs" / "robot.yaml")))
+    # hips are at ±0.3, ±0.2; thigh and shank lead straight down from there, 0.4 m in all
+    want = [[0.3, 0.2, -0.4], [0.3, -0.2, -0.4], [-0.3, 0.2, -0.4], [-0.3, -0.2, -0.4]]
+    assert limbs.home == pytest.approx(np.array(want), abs=1e-9)
+    assert plan.data.xpos[plan.model.body("shank_0_sole").id] == pytest.approx([0.3, 0.2, radius])
+    old = mujoco.MjModel.from_xml_path(str(path))
+    for name in ("body_subtreemass", "body_inertia"):
+        a, b = getattr(old, name), getattr(plan.model, name)
+        for k in range(4):
+            body = f"shank_{k}"
+            assert b[plan.model.body(body).id] == pytest.approx(a[old.body(body).id], rel=1e-6)
+
+
+def test_feet_that_end_in_no_ball_are_warned_of(tmp_path):
+    plan = plan_import(_legs(tmp_path, '<geom type="box" pos="0.1 0 -0.1" size="0.02 0.02 0.1"/>'))
+    assert sum("ends in no ball" in text for text in plan.warnings) == 4
 
 
 def test_tracks_by_name_and_by_option(tmp_path):

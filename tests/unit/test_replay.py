@@ -91,6 +91,16 @@ def test_mesh_geoms_keep_their_place():
     np.testing.assert_allclose(vertices.max(axis=0), [1, 1, 3], atol=1e-6)
 
 
+@pytest.mark.parametrize("joint", ['range="-90 90"', ""])
+def test_a_shank_with_a_ball_at_its_end_is_no_wheel(joint):
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody><body><freejoint/><geom size="0.1"/><body name="shank">
+        <joint axis="0 1 0" {joint}/><geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.01"/>
+        <geom type="sphere" pos="0 0 -0.3" size="0.02"/></body></body></worldbody></mujoco>"""
+    )
+    assert wheel_bodies(model) == []
+
+
 @pytest.mark.parametrize("kind", ['cylinder" size="0.12 0.05', 'sphere" size="0.12'])
 def test_wheels_are_found_and_marked(kind):
     xml = XML.replace(f'cylinder" size="{RADIUS} 0.05', kind)
