@@ -139,7 +139,7 @@ def wheel_bodies(model: mujoco.MjModel) -> list[int]:
             continue
         if int(model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_HINGE):
             continue
-        geoms = np.flatnonzero(model.geom_bodyid == body)
+        geoms = np.flatnonzero(model.geom_bodyid == body).tolist()
         if not model.jnt_limited[joint] and any(_is_round(model, joint, g) for g in geoms):
             found.append(body)
     return found
