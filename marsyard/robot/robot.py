@@ -105,10 +105,9 @@ def _from_yaml(path: Path, name: str) -> Robot:
     try:
         robot = Robot.model_validate({"name": name, **data})
     except ValidationError as error:
-        first = error.errors()[0]
-        where = "".join(f"{p}." for p in first["loc"]).rstrip(".")
-        said = first["msg"].removeprefix("Value error, ")
-        raise InputError(": ".join(t for t in (path.name, where, said) if t)) from None
+        from marsyard.scenario.scenario import sentence
+
+        raise InputError(f"{path.name}: {sentence(error, Robot)}") from None
     model = path.parent / robot.model
     if not model.exists():
         raise InputError(f"{path.name}: model: no such file '{robot.model}'")

@@ -36,7 +36,7 @@ def validate(data: Mapping[str, Any], name: str = "scenario") -> Scenario:
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
-        raise InputError(f"{name}: {_sentence(error)}") from None
+        raise InputError(f"{name}: {sentence(error)}") from None
 
 
 def parse_setting(text: str, what: str = "--set") -> tuple[str, Any]:
@@ -154,7 +154,8 @@ _KINDS = {
 _MODES = ("walking", "peristaltic", "rolling")
 
 
-def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
+def sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
+    """What is wrong with a file, where, and what is allowed."""
     first = _of_its_form(error.errors())
     location = [str(p) for p in first["loc"]]
     # pydantic names the kind of a ground, layer or place between its index and the key
@@ -162,6 +163,9 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     for k in range(len(location) - 1, 0, -1):
         if location[k - 1].isdigit() and location[k] in _KINDS:
             tag = location.pop(k)
+    # of a loop after its name
+    if len(location) > 2 and location[0] == "loops":
+        location.pop(2)
     # and marks which form of a value was taken
     location = [part for part in location if not _is_form(part)]
     where = ".".join(location)
@@ -202,6 +206,8 @@ def _sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
         return f"{where}: {value!r} is not a text"
     if kind == "tuple_type":
         return f"{where}: {value!r} is not a list; give one, in square brackets"
+    if kind == "float_type" or kind == "float_parsing":
+        return f"{where}: {value!r} is not a number"
     if kind == "too_short":
         return f"{where}: holds {context['actual_length']}; at least {context['min_length']} needed"
     return f"{where}: {message}" if where else message

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
-from marsyard.scenario.scenario import _sentence
+from marsyard.scenario.scenario import sentence
 from marsyard.scenario.terrain import TerrainSpec
 
 MESHES = (".stl", ".obj", ".ply")
@@ -45,4 +45,4 @@ def validate_terrain(data: Mapping[str, Any], name: str = "terrain") -> TerrainS
     try:
         return TerrainSpec.model_validate(data)
     except ValidationError as error:
-        raise InputError(f"{name}: {_sentence(error, TerrainSpec)}") from None
+        raise InputError(f"{name}: {sentence(error, TerrainSpec)}") from None
