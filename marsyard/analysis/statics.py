@@ -125,12 +125,21 @@ class Chassis:
         return self.motions.T @ columns.T, self.motions.T @ force
 
 
+def _stands_on(robot: Robot) -> str:
+    for organs, name, scenario in (
+        (robot.tracks, "tracks", "tracked/sand"), (robot.feet, "feet", "walker/sand"),
+    ):  # fmt: skip
+        if organs:
+            return f" but stands on {name}; simulate it, e.g. in the scenario {scenario}"
+    return ""
+
+
 def chassis_of(robot: Robot) -> Chassis:
     """The chassis of a robot with a free base and at least three wheels."""
     if len(robot.wheels) < 3:
         raise InputError(
             f"{robot.name}: a rover with three wheels or more is expected, it has "
-            f"{len(robot.wheels)}"
+            f"{len(robot.wheels)}{_stands_on(robot)}"
         )
     model = robot.spec().compile()
     if model.njnt == 0 or model.jnt_type[0] != mujoco.mjtJoint.mjJNT_FREE:

@@ -64,6 +64,8 @@ def import_robot(
     from marsyard.robot.robot_folder import check_folder, robot_name, write_robot
     from marsyard.robot.roles import Wish
 
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder; give an MJCF or URDF file")
     folder = out or Path(_plain(name) if name else robot_name(file))
     check_folder(folder, force)
     _one_of(wheel_shape, ("sphere", "disc", "cylinder", "torus"), "--wheel-shape")

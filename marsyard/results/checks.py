@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError
-from marsyard.results.dataset import record_period, series
+from marsyard.results.dataset import record_period, series, span_text
 from marsyard.scenario.report_schema import Check, Measure
 
 IMPACT_FACTOR = 5.0
@@ -116,7 +116,7 @@ def _window(ds: xr.Dataset, check: Measure, several: bool = False) -> tuple[np.n
     inside = _inside(time, check)
     if not inside.any():
         raise InputError(
-            f"no record between {check.start} s and {check.end} s; "
+            f"no record {span_text(check.start, check.end)}; "
             f"the run goes from {time[0]:g} s to {time[-1]:g} s"
         )
     return time[inside], values[inside]

@@ -291,3 +291,10 @@ def _pick(array: xr.DataArray, variable: str, labels: list[str]) -> tuple[xr.Dat
     valid = [label for dim in dims for label in _labels(array, dim)]
     valid += REDUCTIONS if dims else []
     raise InputError(f"'{variable}' has no component '{labels[0]}'; {suggest(labels[0], valid)}")
+
+
+def span_text(start: float | None, end: float | None) -> str:
+    """Words for a span of time [s] that may be open at either end."""
+    if start is None:
+        return "at all" if end is None else f"up to {end:g} s"
+    return f"from {start:g} s on" if end is None else f"between {start:g} s and {end:g} s"

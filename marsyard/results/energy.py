@@ -47,7 +47,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError
-from marsyard.results.dataset import open_results
+from marsyard.results.dataset import open_results, span_text
 
 if TYPE_CHECKING:
     from marsyard.runner import Run
@@ -394,7 +394,7 @@ def _span(ds: xr.Dataset, start: float | None, end: float | None) -> tuple[int, 
     found = np.flatnonzero(inside)
     if len(found) < 2:
         raise InputError(
-            f"energy: fewer than two records between start = {start} and end = {end}; the run goes "
+            f"energy: fewer than two records {span_text(start, end)}; the run goes "
             f"from {time[0]:g} s to {time[-1]:g} s"
         )
     return int(found[0]), int(found[-1])

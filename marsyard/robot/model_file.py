@@ -99,6 +99,21 @@ def _check_numbers(root: Element) -> None:
                 continue
             if any(w in ("nan", "inf", "-nan", "-inf") for w in text.lower().split()):
                 raise element.error(f'{key}="{text}": must be finite')
+        if element.tag == "joint":
+            _check_range(element)
+
+
+def _check_range(joint: Element) -> None:
+    # mujoco takes a reversed range for none, without a word
+    text = joint.attributes.get("range", "")
+    if joint.attributes.get("limited", "auto") == "false":
+        return
+    try:
+        low, high = (float(v) for v in text.split())
+    except ValueError:
+        return
+    if low > high:
+        raise joint.error(f'range="{text}": its lower end is above its upper one')
 
 
 def _check_meshes(spec: mujoco.MjSpec, root: Element, path: Path) -> None:

@@ -635,6 +635,10 @@ BODY = '<mujoco>\n<worldbody>\n<body name="a">\n{}\n</body>\n</worldbody>\n</muj
     [
         ('<joint/><geom size="0.1" mass="0"/>', 'line 3, <body name="a">: moves but has no mass'),
         ('<joint/><geom size="nan"/>', 'line 4, <geom>: size="nan": must be finite'),
+        (
+            '<joint range="40 -40"/><geom size="0.1"/>',
+            'line 4, <joint>: range="40 -40": its lower end is above its upper one',
+        ),
         ('<joint/><geom type="sphre" size="1"/>', "line 4, <geom>: invalid keyword: 'sphre'"),
         ('<joint axs="0 1 0"/><geom size="1"/>', "unknown attribute 'axs'; did you mean 'axis'"),
         ('<jont/><geom size="1"/>', "line 4, <jont>: is no element of MJCF"),
