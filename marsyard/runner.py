@@ -110,7 +110,7 @@ def run(
     boxes = Boxes(
         control if callable(control) else None,
         interaction if callable(interaction) else None,
-        dict(post or {}),
+        _functions(post),
     )
     boxes.check()
     given = {"control": control, "interaction": interaction}
@@ -138,6 +138,12 @@ def run(
     with written_whole(target) as staging:
         result = simulate(name, alone, overrides, staging, say, progress, boxes)
     return replace(result, folder=target)
+
+
+def _functions(post: Any) -> dict[str, PostProcessing]:
+    if post is not None and not isinstance(post, Mapping):
+        raise InputError("post: must be functions by name, e.g. {'slip': my_function}")
+    return dict(post or {})
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,9 @@ def sentence(error: ValidationError, model: type[BaseModel] = Scenario) -> str:
     for k in range(len(location) - 1, 0, -1):
         if location[k - 1].isdigit() and location[k] in _KINDS:
             tag = location.pop(k)
+    # of a curve after that
+    if location[:3] == ["interaction", "compliant", "curve"] and len(location) > 3:
+        location.pop(3)
     # of a loop after its name
     if len(location) > 2 and location[0] == "loops":
         location.pop(2)

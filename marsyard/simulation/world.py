@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,6 +121,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     surfaces = make_surfaces(scenario)
     spec = robot.spec()
     _check_roles(spec, robot)
+    _warn_of_nothing(robot, scenario)
     _set_geoms(spec, robot, scenario)
     _add_tethers(spec, robot, scenario)
     _add_rotors(spec, robot, scenario)
@@ -316,6 +318,27 @@ def _check_roles(spec: mujoco.MjSpec, robot: Robot) -> None:
         for joint in members:
             known(joint, joints, f"roles.{role}")
     _check_organs(spec, robot)
+
+
+def _warn_of_nothing(robot: Robot, scenario: Scenario) -> None:
+    """Settings that have nothing to act on in this robot."""
+    if scenario.interaction.wheel is not None and not robot.wheels:
+        warnings.warn(
+            f"interaction.wheel: {robot.name} has no wheels, so that the model does nothing",
+            stacklevel=2,
+        )
+    groups = {g for law in scenario.control for g in _names(law.joints)}
+    for group in sorted(groups):
+        if group == "drives" and robot.roles.get(group) == ():
+            warnings.warn(
+                f"control: the role '{group}' of {robot.name} holds no joint, so that nothing "
+                "drives it",
+                stacklevel=2,
+            )
+
+
+def _names(joints: str | Sequence[str]) -> tuple[str, ...]:
+    return (joints,) if isinstance(joints, str) else tuple(joints)
 
 
 def _check_organs(spec: mujoco.MjSpec, robot: Robot) -> None:

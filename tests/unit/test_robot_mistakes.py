@@ -57,3 +57,17 @@ def test_organs_that_do_not_fit_the_model(tmp_path, name, old, new, said):
     with pytest.raises(InputError) as caught:
         build_world(scenario)
     assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_settings_with_nothing_to_act_on_are_warned_of(tmp_path):
+    robot = _spoilt(tmp_path, "tracked_rover", "  drives: .*", "  drives: []")
+    with pytest.warns(UserWarning, match="'drives' of tracked_rover holds no joint"):
+        build_world(load_scenario("tracked/step", {"robot.name": robot}))
+    with pytest.warns(UserWarning, match="interaction.wheel: tracked_rover has no wheels"):
+        build_world(load_scenario("tracked/step", {"interaction.wheel.model": "ding"}))
+
+
+def test_curves_are_named_as_they_stand_in_the_file():
+    curve = {"kind": "dense", "peak": 0.5}
+    with pytest.raises(InputError, match="interaction.compliant.curve.peak = 0.5: must be at"):
+        load_scenario("compliant/hold", {"interaction.compliant.curve": curve})
