@@ -25,10 +25,10 @@ MISTAKES = [
 
 MISFITS = [
     ("tracked_rover", "LeftSprocket_y, y", "RightSprocket_y, y",
-     "tracks.L.joint: 'RightSprocket_y' is not on the track's body 'LeftTrack'"),
+     "tracks.L.joint: 'RightSprocket_y' must move a body that the track's frame"),
     ("marsokhod_like", "joint: FLWheel_y", "joint: FRWheel_y",
      "wheels.FL.joint: 'FRWheel_y' does not move the wheel's body 'FLWheel'"),
-    ("hexapod", "body: FLFoot", "body: FRFoot", "feet.FR.body: 'FRFoot' is that of 'FL', too"),
+    ("hexapod", "body: FLFoot", "body: FRFoot", "'FRFoot' is the body of feet.FL already"),
     ("hexapod", "body: FLFoot", "body: FLFot", "'FLFot' is not in robot.xml; did you mean 'FLFoot"),
 ]  # fmt: skip
 
