@@ -153,6 +153,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     if scenario.interaction.law == "compliant" or any(g.kind == "terrain" for g in scenario.ground):
         _couple_all(spec)
     model = _compile(spec, robot)
+    _check_sprockets(model, robot)
     law = scenario.interaction.law
     if np.any(model.dof_frictionloss > 0) and law in ("nonsmooth", "compliant"):
         raise InputError(
@@ -178,7 +179,6 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
             geom_surface[g] = names.index(name.removeprefix("ground:"))
         geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
     _check_axles(model, robot)
-    _check_sprockets(model, robot)
     soil = build_soil(scenario, robot, model, scenario.robot.wheel_shape)
     return World(robot, model, soil, surfaces, joints, geom_surface, geom_wheel)
 
