@@ -235,6 +235,14 @@ class Limbs:
         R_WB = self.data.xmat[self.base].reshape(3, 3)
         return (point - self.data.xpos[self.base]) @ R_WB
 
+    def places(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+        """Where the organs' points are, given position [m] and rotation (by rows) of their bodies:
+        of feet the middle of their colliding geoms, of wheels their centres."""
+        out = np.array(position)
+        for i, point in enumerate(self._point):
+            out[i] += rotation[i].reshape(3, 3) @ point
+        return out
+
     def _world_point(self, i: int) -> np.ndarray:
         body = self._body[i]
         return self.data.xpos[body] + self.data.xmat[body].reshape(3, 3) @ self._point[i]

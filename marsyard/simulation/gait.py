@@ -306,7 +306,7 @@ def _margins(s: Simulation, run: GaitRun, entries: list[Entry]) -> np.ndarray:
         data.qpos[:] = s.records.coordinates[k]
         mujoco.mj_kinematics(s.model, data)
         mujoco.mj_comPos(s.model, data)
-        points = data.xpos[ids][support]
+        points = run.limbs.places(data.xpos[ids], data.xmat[ids])[support]
         points = points - run.limbs.clearance[support, None] * _normal(points)
         out[k] = static_margin(points, data.subtree_com[0])
     return out
