@@ -687,5 +687,8 @@ def compile_kernels() -> None:
     """Compile everything a run may need, meshes too, into the cache on disk."""
     from marsyard.scenario import load_scenario
 
+    # the loop in this process, solver and soil meanwhile in two others
+    solver_aside.start()
+    soil_aside.start()
     for name in ("rt0448/test-7", "exomars/drawbar-pull"):
         Simulation(load_scenario(name)).warm_up()
