@@ -64,7 +64,8 @@ def compile_expression(
         if name in BUILT_IN:
             raise InputError(f"parameters.{name}: expressions know '{name}' already; rename it")
     try:
-        tree = ast.parse(str(text).strip(), mode="eval")
+        # a NUL is a ValueError before Python 3.11.4, and a SyntaxError since
+        tree = ast.parse(str(text).strip().replace("\0", " \\ "), mode="eval")
         code: list[tuple[int, float]] = []
         _emit(tree.body, joints, known, field, str(text), code)
     except SyntaxError as error:

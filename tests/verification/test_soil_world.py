@@ -142,9 +142,9 @@ def test_beyond_the_strength_of_the_soil_it_slides():
     soil = {"name": "dry_sand", "friction_angle": "12 deg", "cohesion": 0, "k_phi": 1e9,
             "repose_angle": "35 deg"}  # fmt: skip
     sim = Simulation(rover(soil, slope=math.radians(25), control=brake)).run()
-    # g (sin − cos tan φ) t²/2 less the start
+    # g (sin − cos tan φ) t, less the start and what its wheels plough
     pull = MARS * (math.sin(0.4363) - math.cos(0.4363) * math.tan(0.2094))
-    assert sim.qvel[0] / math.cos(0.4363) == pytest.approx(-pull * 3.0, rel=0.2)
+    assert -1.0 < sim.qvel[0] / math.cos(0.4363) / (pull * 3.0) < -0.7
 
 
 # --- ruts
