@@ -34,10 +34,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.comparison.mode_measures import Row, measure, planned
-from marsyard.comparison.runs import _base
+from marsyard.comparison.runs import _base, run_quietly
 from marsyard.errors import InputError, suggest
 from marsyard.run_folder import written_whole
-from marsyard.runner import Progress, Say, simulate, versions
+from marsyard.runner import Progress, Say, versions
 from marsyard.scenario import Scenario, apply_setting, validate
 
 if TYPE_CHECKING:
@@ -455,12 +455,7 @@ class _Task:
 
     def work(self, tell: Callable[[float], Any]) -> _Done:
         """Run and measure; `tell` hears the simulated time [s]."""
-        if self.folder is not None:
-            self.folder.mkdir(parents=True)
-        run = simulate(
-            self.name, self.scenario, self.overrides, self.folder, lambda text: None,
-            lambda t, total, what: tell(t),
-        )  # fmt: skip
+        run = run_quietly(self.name, self.scenario, self.overrides, self.folder, tell)
         assert self.scenario.gait is not None
         row = measure(
             run.data, self.variant.name, self.scenario.gait.modes[0], self.slope,

@@ -332,6 +332,22 @@ def _point_at(staging: Path, target: Path) -> None:
 # --- the runs
 
 
+def run_quietly(
+    name: str,
+    scenario: Scenario,
+    overrides: Mapping[str, Any],
+    folder: Path | None,
+    tell: Callable[[float], Any],
+) -> Run:
+    """A run as `marsyard run` makes it, into a new folder if one is given; says nothing, and `tell`
+    hears the simulated time [s]."""
+    if folder is not None:
+        folder.mkdir(parents=True)
+    return simulate(
+        name, scenario, overrides, folder, lambda text: None, lambda t, total, what: tell(t)
+    )
+
+
 @dataclass(frozen=True)
 class _Task:
     """One law's run, in whichever process."""
@@ -343,12 +359,7 @@ class _Task:
 
     def work(self, tell: Callable[[float], Any]) -> _Done:
         """The run as `marsyard run` makes it; `tell` hears the simulated time [s]."""
-        if self.folder is not None:
-            self.folder.mkdir(parents=True)
-        run = simulate(
-            self.name, self.scenario, self.overrides, self.folder, lambda text: None,
-            lambda t, total, what: tell(t),
-        )  # fmt: skip
+        run = run_quietly(self.name, self.scenario, self.overrides, self.folder, tell)
         # the grid of soil is on disk, and too large to pass between processes
         return _Done(replace(run, ground=None))
 
