@@ -28,11 +28,18 @@ UNITS: dict[str, dict[str, float]] = {
     "angular_speed": {"rad/s": 1.0, "deg/s": _DEG, "°/s": _DEG, "rpm": 2 * math.pi / 60},
     "acceleration": {"m/s²": 1.0, "m/s^2": 1.0, "m/s2": 1.0},
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
-    "pressure": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6},
+    "pressure": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9},
     "torque": {"N·m": 1.0, "N.m": 1.0, "N*m": 1.0, "Nm": 1.0, "mN·m": 1e-3, "mNm": 1e-3},
     "angular_stiffness": {"N·m/rad": 1.0, "Nm/rad": 1.0, "N.m/rad": 1.0, "N·m/deg": 1 / _DEG},
     "density": {"kg/m³": 1.0, "kg/m^3": 1.0, "g/cm³": 1e3, "g/cm^3": 1e3},
-    "soil_stiffness": {"Pa/m": 1.0, "kPa/m": 1e3, "MPa/m": 1e6, "N/m³": 1.0, "N/m^3": 1.0},
+    "soil_stiffness": {
+        "Pa/m": 1.0,
+        "kPa/m": 1e3,
+        "MPa/m": 1e6,
+        "GPa/m": 1e9,
+        "N/m³": 1.0,
+        "N/m^3": 1.0,
+    },
     "soil_damping": {"Pa·s/m": 1.0, "kPa·s/m": 1e3},
     "cohesive_modulus": {"N/m^(n+1)": 1.0, "kN/m^(n+1)": 1e3},
     "frictional_modulus": {"N/m^(n+2)": 1.0, "kN/m^(n+2)": 1e3},
@@ -125,6 +132,7 @@ AngularSpeed = _typed("angular_speed")
 Acceleration = _typed("acceleration")
 AngularStiffness = _typed("angular_stiffness")
 AngularDamping = _typed("angular_damping")
+Pressure = _typed("pressure")
 SoilStiffness = _typed("soil_stiffness")
 SoilDamping = _typed("soil_damping")
 Number = _typed("number")

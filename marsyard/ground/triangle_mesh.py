@@ -101,17 +101,13 @@ class TriangleMesh:
     def from_file(cls, path: str | Path, scale: float = 1.0, **options) -> TriangleMesh:
         """A mesh from an STL, OBJ or PLY file; `scale` turns its unit of length into metres."""
         path = Path(path)
-        if path.suffix.lower() not in FILE_KINDS:
-            raise InputError(f"mesh file '{path}' must end in {', '.join(FILE_KINDS)}.")
-        if not path.is_file():
-            raise InputError(f"mesh file '{path}' does not exist.")
         try:
             scale = float(scale)
         except (TypeError, ValueError):
             scale = 0.0
         if not (np.isfinite(scale) and scale > 0.0):
             raise InputError("mesh scale must be a positive number.")
-        vertices, triangles = _read(path)
+        vertices, triangles = read_mesh(path)
         options.setdefault("name", path.stem)
         return cls(vertices * scale, triangles, **options)
 
@@ -153,8 +149,12 @@ def _checked(name: str, vertices, triangles) -> tuple[np.ndarray, np.ndarray]:
     return points, index
 
 
-def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def read_mesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and triangles of a file as they are written there."""
+    if path.suffix.lower() not in FILE_KINDS:
+        raise InputError(f"mesh file '{path}' must end in {', '.join(FILE_KINDS)}.")
+    if not path.is_file():
+        raise InputError(f"mesh file '{path}' does not exist.")
     try:
         import trimesh
     except ImportError:

@@ -1,8 +1,8 @@
 """A robot: an MJCF model with roles.
 
 `robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`; the
-locomotion organs `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); and `roles`,
-named groups of joints (drives, steering, passive, …). A bare MJCF or URDF file is a robot without
+locomotion organs `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); `shapes` that
+polygonal contact knows (`shapes`); and `roles`, named groups of joints (drives, steering, passive, …). A bare MJCF or URDF file is a robot without
 roles; `marsyard import` finds them.
 """
 
@@ -19,6 +19,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.robot.loops import GearLoop, Loop, add_loops
 from marsyard.robot.model_file import read_model
 from marsyard.robot.organs import Foot, Track, Wheel
+from marsyard.robot.shapes import Shape
 
 
 class Robot(BaseModel):
@@ -34,6 +35,7 @@ class Robot(BaseModel):
     feet: dict[str, Foot] = {}
     tracks: dict[str, Track] = {}
     loops: dict[str, Loop] = {}
+    shapes: dict[str, Shape] = {}
     roles: dict[str, tuple[str, ...]] = {}
     numbers: dict[str, dict[str, Any]] = {}
     sources: tuple[str, ...] = ()

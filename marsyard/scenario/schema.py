@@ -19,6 +19,7 @@ from marsyard.scenario.compliant import CompliantContact
 from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.gait import Gait
 from marsyard.scenario.part import Part, Point, Slope
+from marsyard.scenario.polygonal import PolygonalContact
 from marsyard.scenario.report_schema import Check, Figure, Report
 from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
 from marsyard.scenario.study_schema import Study
@@ -198,11 +199,12 @@ class ContactSolver(Part):
 class Interaction(Part):
     """What passes between robot and ground."""
 
-    law: Literal["nonsmooth", "compliant", "mujoco", "none"] = Field(
+    law: Literal["nonsmooth", "compliant", "polygonal", "mujoco", "none"] = Field(
         "nonsmooth",
         description="nonsmooth: unilateral contact, Coulomb friction, Newton impact; compliant: "
-        "elastic ground under elements, friction by displacement; mujoco: its "
-        "soft contact, as a baseline to compare with; none: no contact",
+        "elastic ground under elements, friction by displacement; polygonal: elastic layers on "
+        "polygon meshes (PCM); mujoco: its soft contact, as a baseline to compare with; none: no "
+        "contact with hard ground",
     )
     friction: Annotated[Number, Field(ge=0)] = Field(0.7, description="Coulomb's coefficient μ")
     restitution: Annotated[Number, Field(ge=0, le=1)] = Field(
@@ -216,6 +218,11 @@ class Interaction(Part):
     compliant: CompliantContact = Field(
         CompliantContact(),
         description="numbers of the law compliant; restitution has no part in it",
+    )
+    polygonal: PolygonalContact = Field(
+        PolygonalContact(),
+        description="numbers of the law polygonal, and shapes of the robot that meet each other; "
+        "restitution has no part in it",
     )
     soil: SoilContact = Field(
         SoilContact(), description="how bodies meet ground of kind terrain, whatever the law"
@@ -460,7 +467,12 @@ class Scenario(Part):
             period = self.run.control_period
             whole_ratio("gait.sample", self.gait.sample, "run.control_period", period)
         smooth = self.run.integrator != "moreau_jean"
-        if smooth and self.interaction.law in ("nonsmooth", "compliant"):
+        if smooth and self.interaction.polygonal.pairs:
+            raise ValueError(
+                f"run.integrator: '{self.run.integrator}' is MuJoCo's and cannot carry "
+                "interaction.polygonal.pairs; use moreau_jean"
+            )
+        if smooth and self.interaction.law in ("nonsmooth", "compliant", "polygonal"):
             raise ValueError(
                 f"run.integrator: '{self.run.integrator}' is MuJoCo's and cannot carry the "
                 f"{self.interaction.law} law; use moreau_jean, or interaction.law mujoco or none"

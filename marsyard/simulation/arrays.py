@@ -37,6 +37,9 @@ class Model(NamedTuple):
     has_rigid: bool  # rigid ground, colliding bodies or constraints: there may be impulses
     has_soil: bool
     has_compliant: bool  # elements on hard ground
+    floating: bool  # nothing outside acts: momentum is kept
+    roots: Array  # int64[trees, 2], body and first dof of trees on free joints
+    has_polygonal: bool  # pairs of surfaces in polygonal contact
     joint_qpos: Array  # int64[njoint] of hinge and slide joints
     joint_dof: Array  # int64[njoint]
     between: int  # number of the law for contacts between bodies
@@ -71,6 +74,8 @@ class Data(NamedTuple):
     geom_xpos: Array
     geom_xmat: Array
     tendon_length: Array
+    angular_momentum: Array
+    mass: Array  # of the subtrees
 
 
 class Wheels(NamedTuple):
@@ -216,6 +221,7 @@ class Work(NamedTuple):
     jac2: Array
     stats: Array  # float64: contacts, iterations, residual, unconverged, limited, penetration
     failure: Array  # int64[2]: what became non-finite, its index
+    momentum: Array  # float64[3, 6], to be kept, as it is, what is missing
 
 
 class Sums(NamedTuple):
@@ -264,3 +270,4 @@ class Records(NamedTuple):
     soil_total: Array
     stress: Array
     ground_work: Array
+    pair: Array  # float64[record, pair, columns of simulation.polygonal]

@@ -31,7 +31,7 @@ def assemble(F, m, d, model, bilateral, n, contacts, data, root):
     count = bilateral + 3 * n
     half = contacts.half
     other = half
-    if model.tree.articulated:
+    if model.tree.articulated or model.tree.dense:
         # no square root there: rows times the inverse against the rows themselves
         other = contacts.rows
         for i in range(count):

@@ -1,6 +1,6 @@
 """The inertia matrix of a step: built, added to on its diagonal, factored and solved with.
 
-Two ways, alike to rounding. Shallow trees, as rovers are, use MuJoCo's sparse M = LᵀDL, whose cost
+Three ways, alike to rounding. Shallow trees, as rovers are, use MuJoCo's sparse M = LᵀDL, whose cost
 grows with Σ depth² over the degrees of freedom; for a chain of n bodies that is n³. Deep trees use
 the articulated-body recursion, O(n) whatever the shape: eqs. (7) to (9) of Grand et al. 2001, here
 with one motion axis sᵢ at a time in place of the paper's constraint Jacobians. MuJoCo gives axes
@@ -16,11 +16,15 @@ and M̂ x = f, M̂ = M + diag a, is solved by
     uᵢ = fᵢ − sᵢᵀpᵢ,   p_parent += pᵢ + Uᵢ uᵢ/Dᵢ          up
     xᵢ = (uᵢ − Uᵢᵀ a_parent)/Dᵢ,   aᵢ = a_parent + sᵢ xᵢ    down
 
+Contact between two bodies of which neither carries the other couples what no tree couples: their
+world's matrix is factored dense, M̂ = L Lᵀ (Cholesky), with the couplings added to what MuJoCo keeps.
+
 Sources: R. Featherstone, Rigid body dynamics algorithms (2008), ch. 7; C. Grand et al. 2001.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import mujoco
@@ -51,9 +55,16 @@ class Tree(NamedTuple):
     D: Array  # float64[nv]
     p: Array  # float64[nv, 6]
     a: Array  # float64[nv, 6]
+    dense: bool
+    coupling: Array  # float64[nv, nv], what the tree does not couple; its lower triangle
+    factor: Array  # float64[nv, nv], L of the dense matrix
+    row: Array  # int64[nv, 2], first entry and entries of each row of mujoco's matrix
+    column: Array  # int64[·], of each entry
 
 
-def make_tree(model: mujoco.MjModel, data: mujoco.MjData, allowed: bool) -> Tree:
+def make_tree(
+    model: mujoco.MjModel, data: mujoco.MjData, allowed: bool, dense: bool = False
+) -> Tree:
     """The tree of a model; the recursion is used where it is `allowed` and pays."""
     nv = model.nv
     parent = np.array(model.dof_parentid, dtype=np.int64)
@@ -65,12 +76,14 @@ def make_tree(model: mujoco.MjModel, data: mujoco.MjData, allowed: bool) -> Tree
     for b in range(1, model.nbody):
         last = int(model.body_dofadr[b] + model.body_dofnum[b] - 1)
         of_body[b] = last if model.body_dofnum[b] > 0 else of_body[model.body_parentid[b]]
-    deep = bool(allowed and nv > 0 and np.sum(depth**2) > DEEP * nv)
-    n = nv if deep else 0
+    deep = bool(allowed and not dense and nv > 0 and np.sum(depth**2) > DEEP * nv)
+    n, full = nv if deep else 0, nv if dense else 0
     f = np.zeros
     return Tree(
         deep, parent, of_body, np.array(model.dof_armature), f(nv), f(nv), data.cinert,
-        f((n, 21)), f((n, 6)), f(n), f((n, 6)), f((n, 6)),
+        f((n, 21)), f((n, 6)), f(n), f((n, 6)), f((n, 6)), dense, f((full, full)), f((full, full)),
+        np.stack([model.M_rowadr, model.M_rownnz], axis=1).astype(np.int64),
+        np.array(model.M_colind, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -86,6 +99,8 @@ def make_inertia(F, m, d, model, data):
     tree = model.tree
     if not tree.articulated:
         call_md(F.make_inertia, m, d)
+        if tree.dense:
+            tree.coupling[:] = 0.0
         return
     nv = model.nv
     for i in range(nv):
@@ -166,6 +181,8 @@ def factor_inertia(F, m, d, model, data):
     tree = model.tree
     if not tree.articulated:
         call_md(F.factor_inertia, m, d)
+        if tree.dense:
+            factor_dense(tree, data, model.nv)
         return
     nv = model.nv
     for i in range(nv):
@@ -192,9 +209,45 @@ def factor_inertia(F, m, d, model, data):
 
 
 @kernel
+def factor_dense(tree, data, nv):
+    """L of M̂ = L Lᵀ: mujoco's entries and the couplings."""
+    L = tree.factor
+    for i in range(nv):
+        for j in range(i + 1):
+            L[i, j] = tree.coupling[i, j]
+        first = tree.row[i, 0]
+        for k in range(first, first + tree.row[i, 1]):
+            L[i, tree.column[k]] += data.inertia[k]
+    for i in range(nv):
+        for j in range(i + 1):
+            total = L[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
+
+
+@kernel
+def solve_dense(L, nv, out, rhs):
+    """out = (L Lᵀ)⁻¹ rhs."""
+    for i in range(nv):
+        total = rhs[i]
+        for k in range(i):
+            total -= L[i, k] * out[k]
+        out[i] = total / L[i, i]
+    for i in range(nv - 1, -1, -1):
+        total = out[i]
+        for k in range(i + 1, nv):
+            total -= L[k, i] * out[k]
+        out[i] = total / L[i, i]
+
+
+@kernel
 def solve_inertia(F, m, d, model, data, out, rhs):
     """out = M̂⁻¹ rhs, with M̂ factored."""
     tree = model.tree
+    if tree.dense:
+        solve_dense(tree.factor, model.nv, out, rhs)
+        return
     if not tree.articulated:
         call_mdppi(F.solve_inertia, m, d, out.ctypes.data, rhs.ctypes.data, 1)
         return

@@ -17,6 +17,7 @@ from marsyard.simulation.contacts import (
     place_part,
     wheel_frame,
 )
+from marsyard.simulation.floating import measure_momentum
 from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_inertia
 from marsyard.simulation.moreau_jean import (
     NOT_FINITE_FORCE,
@@ -34,6 +35,7 @@ from marsyard.simulation.mujoco_c import (
     read_int32,
     read_int64,
 )
+from marsyard.simulation.polygonal import record_polygonal
 from marsyard.simulation.projection import close_loops
 from marsyard.simulation.soil import flow_soil, record_soil
 
@@ -244,7 +246,7 @@ def smooth_tangents(model, data, wheels, sums, normal, frame):
 
 @kernel
 def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
-           records, soil, compliant, row, time):  # fmt: skip
+           records, soil, compliant, polygonal, row, time):  # fmt: skip
     """Write one row of records from the current state and empty the sums."""
     nv = model.nv
     update_positions(F, m, d, model)
@@ -277,8 +279,11 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         records.tether_length[row, k] = data.tendon_length[k]
     if model.has_soil:
         record_soil(soil, records, row)
-    records.ground_work[row] = compliant.work[0]
+    records.ground_work[row] = compliant.work[0] + polygonal.work[0]
     compliant.work[0] = 0.0
+    polygonal.work[0] = 0.0
+    if model.has_polygonal:
+        record_polygonal(polygonal, records, row)
     for j in range(commands.torque.shape[0]):
         records.torque[row, j] = commands.torque[j] + commands.manual[model.joint_dof[j]]
     for k in range(6):
@@ -391,7 +396,7 @@ def add_stats(stats, total):
 
 @kernel
 def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant,
-            contacts, work, sums, records, counters, steps, slow):  # fmt: skip
+            polygonal, contacts, work, sums, records, counters, steps, slow):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.
 
     counters: int64[2], steps done and records written. Stops early with the code of what went
@@ -401,6 +406,8 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
     damped away, and the steps end when nothing moves faster than this.
     """
     per_record = scheme.steps_per_control * scheme.controls_per_record
+    if model.floating and steps > 0:
+        measure_momentum(F, m, d, data, work.momentum[0])
     for _ in range(steps):
         if slow == 0.0 and counters[0] % scheme.steps_per_control == 0:
             command(model, data, commands, scheme.h, counters[0])
@@ -414,7 +421,7 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
             time = counters[0] * scheme.h if slow == 0.0 else 0.0
             status = step(
                 F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant,
-                time, contacts, work, sums,
+                polygonal, time, contacts, work, sums,
             )  # fmt: skip
         if status != OK:
             work.failure[0] = status
@@ -430,7 +437,7 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
         if counters[0] % per_record == 0:
             record(
                 F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
-                records, soil, compliant, counters[1], counters[0] * scheme.h,
+                records, soil, compliant, polygonal, counters[1], counters[0] * scheme.h,
             )  # fmt: skip
             counters[1] += 1
     return OK

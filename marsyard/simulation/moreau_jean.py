@@ -59,6 +59,7 @@ from marsyard.simulation.delassus import (
     eliminate,
     transposed_product,
 )
+from marsyard.simulation.floating import restore_momentum
 from marsyard.simulation.inertia import (
     add_to_diagonal,
     diagonal_of,
@@ -67,11 +68,23 @@ from marsyard.simulation.inertia import (
     solve_inertia,
 )
 from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mppd
+from marsyard.simulation.polygonal import (
+    account_for_polygonal,
+    add_polygonal_inertia,
+    evaluate_polygonal,
+)
 from marsyard.simulation.projection import loop_displacement, project, project_velocity
 from marsyard.simulation.soil import account_for_soil, add_soil_inertia, evaluate_soil
 
 # what a step can end with
-OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
+(
+    OK,
+    NOT_FINITE_FORCE,
+    NOT_FINITE_VELOCITY,
+    NOT_FINITE_POSITION,
+    TOO_MANY_CONTACTS,
+    TOO_MANY_FACES,
+) = range(6)
 #: what the soil contact model answered is added to this
 SOIL = 100
 NEEDS_TILES = SOIL + soil_status.NEEDS_TILES
@@ -95,7 +108,7 @@ def update_positions(F, m, d, model):
 
 @kernel
 def free_velocity(
-    F, m, d, model, data, scheme, commands, soil, compliant, contacts, work, bilateral
+    F, m, d, model, data, scheme, commands, soil, compliant, polygonal, contacts, work, bilateral
 ):  # fmt: skip
     """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite.
 
@@ -112,6 +125,8 @@ def free_velocity(
         add_soil_inertia(data, soil, h)
     if model.has_compliant:
         add_compliant_inertia(data, compliant, h)
+    if model.has_polygonal:
+        add_polygonal_inertia(model, data, polygonal, h)
     factor_inertia(F, m, d, model, data)
     # forces at (q_m, v); mujoco's spring is taken at q_m, the scheme wants q + θ h v
     call_md(F.com_vel, m, d)
@@ -131,6 +146,8 @@ def free_velocity(
             work.force[i] += soil.generalised[i]
         if model.has_compliant:
             work.force[i] += compliant.generalised[i]
+        if model.has_polygonal:
+            work.force[i] += polygonal.generalised[i]
     for j in range(commands.torque.shape[0]):
         work.force[model.joint_dof[j]] += commands.torque[j] - commands.given[j]
     for i in range(nv):
@@ -391,8 +408,8 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
 
 
 @kernel
-def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant, time,
-         contacts, work, sums):  # fmt: skip
+def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant, polygonal,
+         time, contacts, work, sums):  # fmt: skip
     """Advance the state by one step; returns OK or what went wrong.
 
     NEEDS_TILES is no failure: nothing has changed, and the step can be tried again.
@@ -417,6 +434,9 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
         evaluate_compliant(
             F, model, data, ground, law, h, theta, compliant, contacts, work.v_start
         )  # fmt: skip
+    if model.has_polygonal:
+        if evaluate_polygonal(F, model, data, polygonal, h, theta, work.v_start) != 0:
+            return TOO_MANY_FACES
     found = 0
     if model.has_rigid:
         found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
@@ -431,7 +451,8 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
 
     # motion without contact
     if not free_velocity(
-        F, m, d, model, data, scheme, commands, soil, compliant, contacts, work, bilateral
+        F, m, d, model, data, scheme, commands, soil, compliant, polygonal, contacts, work,
+        bilateral,
     ):  # fmt: skip
         return NOT_FINITE_FORCE
 
@@ -462,6 +483,8 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
     if model.has_compliant:
         account_for_compliant(data, compliant, h, theta, sums)
         work.stats[0] += compliant.counts[0]
+    if model.has_polygonal:
+        account_for_polygonal(F, data, polygonal, h, theta, sums)
 
     # no penetration left
     if scheme.projection and model.has_rigid:
@@ -474,6 +497,8 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
         if not math.isfinite(data.qpos[i]):
             work.failure[1] = i
             return NOT_FINITE_POSITION
+    if model.floating:
+        restore_momentum(F, m, d, model, data, work)
     return OK
 
 

@@ -58,6 +58,8 @@ class Functions(NamedTuple):
     distance: int = 0
     soil_forces: int = 0
     soil_flow: int = 0
+    polygon_forces: int = 0
+    polygon_account: int = 0
 
 
 _NAMES = {

@@ -104,6 +104,8 @@ def dataset(simulation: Simulation) -> xr.Dataset:
         _add_slip(s, ds, add)
         _add_sizes(s, ds)
     ds = _add_organs(s, ds)
+    if s._model.has_polygonal:
+        ds = _add_pairs(s, ds)
     if s.world.soil is not None:
         ds = _add_soil(s, ds)
     if s.interaction is not None:
@@ -117,8 +119,8 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
-    if s._model.has_compliant:
-        text = "work taken by the compliant ground since the start, what it stores included"
+    if s._model.has_compliant or s._model.has_polygonal:
+        text = "work taken by elastic contact since the start, what it stores included"
         add("energy_ground", (), np.cumsum(r.ground_work), "J", text)
     add("energy_motors", (), np.cumsum(r.motor_work), "J", "work of the motors since the start")
     tethers = s.scenario.tethers
@@ -155,6 +157,26 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     }
     if s.stopped:
         ds.attrs["stopped"] = s.stopped
+    return ds
+
+
+def _add_pairs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """Pairs of surfaces in polygonal contact: means over a record, and the largest in it."""
+    r = s.records.pair
+    period = float(s.scenario.run.record_period or s.scenario.run.step)
+    ds = ds.assign_coords(pair=list(s._polygonal.names))
+    frame = "on the other body, in the frame of its shape"
+    rows: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
+        ("pair_force", ("axis",), r[..., 0:3] / period, "N", f"mean contact force {frame}"),
+        ("pair_torque", ("axis",), r[..., 3:6] / period, "N·m", f"mean contact torque {frame}"),
+        ("pair_normal_force", (), r[..., 6] / period, "N", "mean sum of the faces' normal forces"),
+        ("pair_depth", (), r[..., 7], "m", "largest penetration of a pair of surfaces"),
+        ("pair_area", (), r[..., 8], "m²", "largest contact area of a pair of surfaces"),
+        ("pair_faces", (), r[..., 9], "1", "largest number of touching faces"),
+        ("pair_slipping", (), r[..., 10], "1", "largest number of slipping faces"),
+    ]
+    for name, dims, values, units, text in rows:
+        ds[name] = (("time", "pair", *dims), values, {"units": units, "long_name": text})
     return ds
 
 

@@ -22,7 +22,7 @@ from marsyard.simulation.compliant import smallest_element_gap
 from marsyard.simulation.contacts import find_contacts
 from marsyard.simulation.loop import advance
 from marsyard.simulation.moreau_jean import NEEDS_TILES, OK, update_positions
-from marsyard.simulation.world import body_name
+from marsyard.simulation.world import body_name, contact_margin
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -85,6 +85,32 @@ def _onto_hard_ground(s: Simulation) -> None:
     if s._model.has_compliant:
         _ease_onto_elements(s)
         return
+    if s._model.has_polygonal and s.scenario.interaction.law == "polygonal":
+        # onto the surfaces as if they were rigid, then into their layers
+        with _rigid(s):
+            _onto_rigid_ground(s)
+        _sink(s, friction=None, upright=False)
+        return
+    _onto_rigid_ground(s)
+
+
+@contextmanager
+def _rigid(s: Simulation) -> Iterator[None]:
+    """Exact contact in place of polygons."""
+    model, scheme = s._model, s._scheme
+    collides = (s.model.geom_contype | s.model.geom_conaffinity) != 0
+    s._model = model._replace(
+        has_polygonal=False, has_rigid=True,
+        has_collisions=bool(np.any(collides & (s.world.geom_surface < 0))),
+    )  # fmt: skip
+    s._scheme = scheme._replace(margin=contact_margin(s.scenario))
+    try:
+        yield
+    finally:
+        s._model, s._scheme = model, scheme
+
+
+def _onto_rigid_ground(s: Simulation) -> None:
     _lift(s)
     _touch(s)
     # without friction, straight down: wheels that stick would keep others in the air; then with it
@@ -206,7 +232,7 @@ def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
     for name in [*roles.get("drives", ()), *roles.get("steering", ())]:
         held[s._model.joint_dof[s.world.joints.index(name)]] += _HOLD
     # MuJoCo's soft contact gives way to the exact one here
-    alone = not soil and not s._model.has_compliant
+    alone = not soil and not s._model.has_compliant and not s._model.has_polygonal
     model = s._model._replace(damping=held, smooth=False, has_rigid=s._model.has_rigid or alone)
     law = s._law._replace(restitution=0 * s._law.restitution)
     if friction is not None:
@@ -227,8 +253,8 @@ def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
             soil.make_tiles()
         status = advance(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
-            s._ground, law, scheme, s._commands, s._soil_loop, s._compliant, s._contacts, s._work,
-            s._sums, s._records, counters, most - int(counters[0]), slow,
+            s._ground, law, scheme, s._commands, s._soil_loop, s._compliant,
+            s._polygonal.loop, s._contacts, s._work, s._sums, s._records, counters, most - int(counters[0]), slow,
         )  # fmt: skip
     if status != OK:
         raise InputError("robot.settle: the robot could not be placed on the ground")
@@ -237,6 +263,8 @@ def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
     for array in (s._soil_loop.sums, s._soil_loop.bins, s._soil_loop.bin_count):
         array[:] = 0
     s._compliant.work[:] = 0.0
+    s._polygonal.loop.work[:] = 0.0
+    s._polygonal.loop.sums[:] = 0.0
     s._contacts.old_count[0] = 0
     for array in s._sums:
         array[:] = 0.0

@@ -14,6 +14,7 @@ from marsyard.errors import InputError
 from marsyard.ground import pack
 from marsyard.interaction.contact_geometry import WHEEL_KINDS
 from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
+from marsyard.interaction.polygonal.pairs import MOST_TOUCHING
 from marsyard.robot import Wheel
 from marsyard.robot.closing import close_loops, close_rates
 from marsyard.scenario.schema import Scenario, whole_ratio
@@ -29,10 +30,13 @@ from marsyard.simulation.callables import (
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
 from marsyard.simulation.compliant_world import STATE, build_compliant
 from marsyard.simulation.drive import Drive
+from marsyard.simulation.floating import floats_freely, free_roots
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.organs import build_parts, is_cone, organ_bodies
+from marsyard.simulation.polygonal import SUM_COLUMNS, polygonal_aside
+from marsyard.simulation.polygonal_world import build_polygonal
 from marsyard.simulation.settle import element_gap, place_on_ground, smallest_gap
 from marsyard.simulation.soil import STRESS_BINS, soil_aside
 from marsyard.simulation.soil_world import no_soil
@@ -110,6 +114,8 @@ class Simulation:
             solver_aside.start()
         elif self._soil is not None:
             soil_aside.start()
+        if self._model.has_polygonal:
+            polygonal_aside.start()
         self._functions = functions()._replace(
             contacts=contact_finder.address, distance=distance_finder.address
         )
@@ -280,8 +286,8 @@ class Simulation:
         return loop.advance(
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
-            self._commands, self._soil_loop, self._compliant, self._contacts, self._work,
-            self._sums, self._records, self._counters, count, 0.0,
+            self._commands, self._soil_loop, self._compliant, self._polygonal.loop, self._contacts,
+            self._work, self._sums, self._records, self._counters, count, 0.0,
         )  # fmt: skip
 
     def _need_solver(self) -> None:
@@ -295,8 +301,14 @@ class Simulation:
             self._functions = self._functions._replace(soil_forces=forces, soil_flow=flow)
         if self.interaction is not None:
             self._functions = self._functions._replace(soil_forces=self.interaction.address)
-        if self._model.has_rigid or self._model.smooth:
-            # under a smooth scheme a robot is still settled with exact contact
+        if self._model.has_polygonal:
+            forces, account = polygonal_aside.addresses()
+            self._functions = self._functions._replace(
+                polygon_forces=forces, polygon_account=account
+            )
+        polygonal = self.scenario.interaction.law == "polygonal"
+        if self._model.has_rigid or self._model.smooth or polygonal:
+            # under a smooth scheme and on polygons a robot is still settled with exact contact
             self._functions = self._functions._replace(solve=solver_aside.addresses()[0])
         self._ready = True
 
@@ -371,10 +383,13 @@ class Simulation:
             stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
         law = scenario.interaction
         nonsmooth, compliant = law.law == "nonsmooth", law.law == "compliant"
+        polygonal = law.law == "polygonal"
         constrained = bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any())
         self._soil = world.soil
         self._soil_loop = no_soil(nv) if world.soil is None else world.soil.loop
         self._compliant = build_compliant(scenario, robot, m, world.surfaces)
+        self._polygonal = build_polygonal(scenario, robot, m, world.surfaces)
+        pairs = len(self._polygonal.names) > 0
         if self.interaction is not None:
             self._soil_loop = self.interaction.loop
         by_force = world.soil is not None or self.interaction is not None
@@ -402,6 +417,8 @@ class Simulation:
                 or ((nonsmooth or compliant) and _several_bodies(m, robot_collides))
             ),
             has_soil=by_force, has_compliant=compliant and bool(world.surfaces),
+            floating=self.interaction is None and floats_freely(m, scenario),
+            roots=free_roots(m), has_polygonal=pairs,
             joint_qpos=np.array([m.jnt_qposadr[j] for j in joint_ids], dtype=np.int64),
             joint_dof=np.array([m.jnt_dofadr[j] for j in joint_ids], dtype=np.int64),
             between=len(world.surfaces),
@@ -409,7 +426,9 @@ class Simulation:
             has_loops=m.neq > 0,
             # forces of the ground and inertia of tendons couple more than the tree does
             tree=make_tree(
-                m, self.data, not (by_force or compliant or np.any(m.tendon_armature > 0))
+                m, self.data,
+                not (by_force or compliant or pairs or np.any(m.tendon_armature > 0)),
+                self._polygonal.dense,
             ),
             body_organ=body_organ, organ_body=organ_body,
         )  # fmt: skip
@@ -418,6 +437,7 @@ class Simulation:
             d.qpos, d.qvel, d.M, d.qLDiagInv, d.qfrc_bias, d.qfrc_passive, d.qfrc_applied,
             d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xmat, d.xquat, d.xaxis, d.subtree_com,
             d.cdof, d.subtree_linvel, d.energy, d.qacc, d.geom_xpos, d.geom_xmat, d.ten_length,
+            d.subtree_angmom, m.body_subtreemass,
         )  # fmt: skip
         shape = scenario.robot.wheel_shape
         wheels = list(robot.wheels.values())
@@ -426,7 +446,7 @@ class Simulation:
         self._packed = pack(world.surfaces)
         self._ground = ground_table(self._packed)
         self._meshes, numbers = mesh_ground(world.surfaces)
-        self._shapes = body_shapes(m, world.surfaces if nonsmooth else ())
+        self._shapes = body_shapes(m, world.surfaces if nonsmooth or polygonal else ())
         parts = build_parts(robot, m, shape)
         self._wheels = arrays.Wheels(
             body=np.array([m.body(w.body).id for w in wheels], dtype=np.int64),
@@ -464,7 +484,7 @@ class Simulation:
         run = scenario.run
         self._scheme = arrays.Scheme(
             h=run.step, theta=run.theta, activation=run.activation,
-            margin=-np.inf if law.law in ("none", "compliant") else contact_margin(scenario),
+            margin=contact_margin(scenario) if law.law in ("nonsmooth", "mujoco") else -np.inf,
             projection=run.projection, projection_tolerance=1e-10,
             tolerance=law.solver.tolerance, max_iterations=law.solver.max_iterations,
             method=_METHODS[law.solver.method],
@@ -508,7 +528,7 @@ class Simulation:
         )  # fmt: skip
         self._work = arrays.Work(
             f(self.model.nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)),
-            f((3, nv)), f(6), f(2, i),
+            f((3, nv)), f(6), f(2, i), f((3, 6)),
         )  # fmt: skip
         self._sums = arrays.Sums(
             f((n_wheels, n_surfaces)), f((n_wheels, n_surfaces, 2)), f((n_wheels, 3)),
@@ -535,7 +555,7 @@ class Simulation:
             soil_sums=f((n, *self._soil_loop.sums.shape)),
             soil_total=f((n, *self._soil_loop.total.shape)),
             stress=f((n if self._model.has_soil else 0, w, STRESS_BINS, 3), np.float32),
-            ground_work=f(n),
+            ground_work=f(n), pair=f((n, len(self._polygonal.names), SUM_COLUMNS)),
         )  # fmt: skip
 
     def _reserve(self, steps: int) -> None:
@@ -563,9 +583,9 @@ class Simulation:
         elif robot.settle:
             self._need_solver()
             place_on_ground(self)
-        elif self.scenario.interaction.law in ("nonsmooth", "compliant"):
-            elastic = self._model.has_compliant
-            gap, where = (element_gap if elastic else smallest_gap)(self)
+        elif self.scenario.interaction.law in ("nonsmooth", "compliant", "polygonal"):
+            gap, where = (element_gap if self._model.has_compliant else smallest_gap)(self)
+            elastic = self.scenario.interaction.law != "nonsmooth"
             if gap < (-DEEP if elastic else -1e-6):
                 warnings.warn(
                     f"robot.position: the robot starts {-gap * 1000:.3g} mm inside the ground "
@@ -590,7 +610,7 @@ class Simulation:
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
             self._contacts, self._work, self._sums, self._records, self._soil_loop,
-            self._compliant, int(self._counters[1]), self.time,
+            self._compliant, self._polygonal.loop, int(self._counters[1]), self.time,
         )  # fmt: skip
         self._counters[1] += 1
         self.compile_time += clock.perf_counter() - began
@@ -613,6 +633,8 @@ class Simulation:
             "contact_key": self._contacts.old_key,
             "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
         }  # fmt: skip
+        if self._model.has_polygonal:
+            out.update(self._polygonal.state())
         if self._model.has_compliant:
             out.update({f"compliant_{name}": getattr(self._compliant, name) for name in STATE})
         out.update({f"sum_{n}": a for n, a in zip(self._sums._fields, self._sums, strict=True)})
@@ -626,6 +648,11 @@ class Simulation:
             return (
                 f"stopped at {at}: more than {len(self._contacts.gap)} contacts at once; "
                 "is a body deep inside the ground?"
+            )
+        if status == moreau_jean.TOO_MANY_FACES:
+            return (
+                f"stopped at {at}: more than {MOST_TOUCHING} faces of a pair of surfaces touch at "
+                "once; is a body deep inside another, or face_size too small?"
             )
         index = int(self._work.failure[1])
         causes = {
@@ -690,5 +717,6 @@ def compile_kernels() -> None:
     # the loop in this process, solver and soil meanwhile in two others
     solver_aside.start()
     soil_aside.start()
+    polygonal_aside.start()
     for name in ("rt0448/test-7", "exomars/drawbar-pull"):
         Simulation(load_scenario(name)).warm_up()

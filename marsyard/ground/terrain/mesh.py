@@ -17,14 +17,14 @@ from marsyard.errors import InputError
 from marsyard.ground.terrain.cells import cell_of, compiled, make_cells
 from marsyard.ground.terrain.files import find
 from marsyard.ground.terrain.layer import Layer
-from marsyard.ground.triangle_mesh import _read
+from marsyard.ground.triangle_mesh import read_mesh
 
 PROBES = 200  # places along each side where a mesh is checked for holes
 
 
 def mesh(spec: Any, folder: Path | None) -> Layer:
     """The layer of a mesh file."""
-    vertices, triangles = _read(find(spec.file, folder))
+    vertices, triangles = read_mesh(find(spec.file, folder))
     corners = (vertices * spec.scale + np.array(spec.offset))[triangles]
     if not np.isfinite(corners).all():
         raise InputError(f"{spec.file}: has corners that are not finite")

@@ -1,0 +1,522 @@
+"""Polygonal contact of one pair: faces of one body inside another, their forces and derivatives.
+
+Finding. The faces stand in a hierarchy of boxes. The ball around a box is passed by when its middle
+is further from the other body than its radius, so that the cost grows with the faces that touch and
+only with the logarithm of those that do not. Any shape of the other body will do whose distance is
+known (`distance`): convex or not, touching in any number of places.
+
+A face. With s = −d at its corners and its middle, the face is
+
+    outside     all s ≤ 0 and nothing of the other body can bulge into it: left out
+    inside      all s > 0:     V = A (¾ s_middle + ¼ mean of the corners'), exact to second order
+    at the border, or curved: cut in four, each part looked at again, at most `refine` times; then
+                the three triangles around its middle are clipped at s = 0 with s linear on each
+
+V = ∫ s dA, area and middle of pressure are summed over the parts; so are the directions, weighted
+with V. A face is cut when the surface bends away from its plane by more than a tenth of the depths
+in it: by ρ²/(2R), ρ the size of the part, R the smallest radius of the other body; a plane is never
+cut, a mesh, with its sharp edges, only at the border. Faces that do not face the other body
+(n·n_other > 0) carry nothing.
+
+The force k Σ V n is −∂/∂x of the energy ½ k ∫ s² dA: without friction and damping nothing is lost.
+Friction acts on the face as a whole, in its middle of pressure (`law`).
+
+State. Displacement from the anchor, area and whether it slips are kept for the faces that touched
+in the last step, in a compact list; `slot` says where. `evaluate` changes no state: a step can be
+tried again. `account` does, with the velocity at the end of the step.
+
+Frames. Detection runs in the frame of the other body, the rest in the world's. The displacement is
+kept in the frame of the other body, so that it turns with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from marsyard.interaction.contact_geometry.mesh import next_node
+from marsyard.interaction.polygonal.distance import distance
+from marsyard.interaction.polygonal.law import drag_anchor, friction, normal_force
+from marsyard.jit import inlined, kernel
+
+Array = np.ndarray
+
+# columns of Pairs.numbers
+(
+    STIFFNESS, DAMPING, TRANSITION, STIFFNESS_T, DAMPING_T, STICK, SLIP, SLIP_SPEED, DEEPEST,
+    REFINE, ROUND,
+) = range(11)  # fmt: skip
+NUMBERS = 11
+# columns of Pairs.state
+E_X, E_Y, E_Z, AREA, SLIPPING = range(5)
+STATE_COLUMNS = 5
+# columns of Pairs.touch
+(
+    R_X, R_Y, R_Z, N_X, N_Y, N_Z, T_X, T_Y, T_Z, V_X, V_Y, V_Z, FN, G_X, G_Y, G_Z, D_X, D_Y, D_Z,
+    D_N, D_ALONG, D_ACROSS, T_AREA, T_DEPTH, T_SLIPS, T_WAS,
+) = range(26)  # fmt: skip
+TOUCH_COLUMNS = 26
+# columns of Pairs.result: normal force [N], largest depth [m], area [m²], faces, slipping ones,
+# work taken in the step [J], normal force as a vector, its moment F_N r
+(
+    Q_NORMAL, Q_DEPTH, Q_AREA, Q_FACES, Q_SLIPPING, Q_WORK, Q_NX, Q_NY, Q_NZ, Q_PX, Q_PY, Q_PZ,
+) = range(12)  # fmt: skip
+RESULTS = 12
+# columns of a part of a face on the stack: corners, level
+PART = 10
+#: what `evaluate` answers
+OK, TOO_MANY = 0, 1
+#: a face is cut where the other body bends away by more than this part of the depths in it
+BEND = 0.1
+
+
+class Shapes(NamedTuple):
+    """The surfaces of all pairs; `m` meshes, `t` triangles, `r` profiles."""
+
+    mesh: Array  # int64[m, 5]: first triangle, count, node before the first, leaves, first pseudo
+    node: Array  # float64[·, 6], boxes in heap order
+    triangle: Array  # float64[t, 13], corners, normal, area
+    pseudo: Array  # float64[·, 18], normals of corners and sides, of meshes that are searched
+    profile: Array  # int64[r, 5]: first point, points, first station, stations, first of `shape`
+    point: Array  # float64[·, 2], (z, r) [m] as they are now
+    station: Array  # float64[·], coordinates at which a changing profile is given
+    shape: Array  # float64[·, 2], profiles at the stations, one after another
+    stack: Array  # int64[128]
+    part: Array  # float64[·, PART]
+
+
+class Pairs(NamedTuple):
+    """What is in contact with what; `n` pairs, `c` places for touching faces of all pairs."""
+
+    faces: Array  # int64[n], mesh whose faces carry
+    kind: Array  # int64[n], of the other body: PLANE, SPHERE, …
+    number: Array  # int64[n], profile or mesh of the other body
+    size: Array  # float64[n, 3], radius or half sizes [m]; side of a profile
+    numbers: Array  # float64[n, NUMBERS]
+    place: Array  # int64[n, 3], first slot, first place, places
+    face_pose: Array  # float64[n, 12], origin and rotation of the faces' frame
+    other_pose: Array  # float64[n, 12], of the other body's
+    centre: Array  # float64[n, 3], point for twist and torque, in the world
+    twist: Array  # float64[n, 6], velocity of the faces' body less that of the other, at `centre`
+    force: Array  # float64[n, 6], on the faces' body, about `centre`
+    stiff: Array  # float64[n, 6, 6], −∂force/∂twist, its lower triangle
+    result: Array  # float64[n, RESULTS]
+    slot: Array  # int64[·], place of a face in the list of the last step, or −1
+    counts: Array  # int64[n, 2], faces that touch now, and did in the last step
+    touching: Array  # int64[c]
+    touch: Array  # float64[c, TOUCH_COLUMNS]
+    before: Array  # int64[c]
+    state: Array  # float64[c, STATE_COLUMNS]
+    face: Array  # float64[FACE], sums over the parts of a face
+    turn: Array  # float64[12], from the faces' frame to the other body's
+
+
+# Pairs.face: V, area, damped area, x V (3), n V (3), depth
+F_V, F_A, F_D, F_X, F_Y, F_Z, F_NX, F_NY, F_NZ, F_S = range(10)
+FACE = 10
+
+
+@kernel
+def change_profile(shapes, r, value):
+    """Bring a changing profile to where its joint is: linear between the stations."""
+    row = shapes.profile[r]
+    first, count, at, stations = row[0], row[1], row[2], row[3]
+    if stations < 2:
+        return
+    i = 0
+    while i < stations - 2 and value > shapes.station[at + i + 1]:
+        i += 1
+    low, high = shapes.station[at + i], shapes.station[at + i + 1]
+    share = min(max((value - low) / (high - low), 0.0), 1.0)
+    # the points of the stations lie one after another behind those of earlier profiles
+    start = row[4] + i * count
+    for k in range(count):
+        for c in range(2):
+            a, b = shapes.shape[start + k, c], shapes.shape[start + count + k, c]
+            shapes.point[first + k, c] = a + share * (b - a)
+
+
+@inlined
+def _turn(q, x, y, z):
+    return (
+        q[0] + q[3] * x + q[4] * y + q[5] * z,
+        q[1] + q[6] * x + q[7] * y + q[8] * z,
+        q[2] + q[9] * x + q[10] * y + q[11] * z,
+    )
+
+
+@inlined
+def relative_pose(a, b, q):
+    """q = b⁻¹ a, poses as origin and rotation by rows."""
+    x, y, z = a[0] - b[0], a[1] - b[1], a[2] - b[2]
+    for i in range(3):
+        q[i] = b[3 + i] * x + b[6 + i] * y + b[9 + i] * z
+        for j in range(3):
+            q[3 + 3 * i + j] = (
+                b[3 + i] * a[3 + j] + b[6 + i] * a[6 + j] + b[9 + i] * a[9 + j]
+            )  # fmt: skip
+
+
+@kernel
+def evaluate(shapes, pairs, p, h, theta):
+    """Faces of pair p that touch, their forces at the pair's twist and the derivatives."""
+    mesh = pairs.faces[p]
+    start, total = shapes.mesh[mesh, 0], shapes.mesh[mesh, 1]
+    base, leaves = shapes.mesh[mesh, 2], shapes.mesh[mesh, 3]
+    node = shapes.node
+    q = pairs.turn
+    relative_pose(pairs.face_pose[p], pairs.other_pose[p], q)
+    pairs.counts[p, 0] = 0
+    for i in range(RESULTS):
+        pairs.result[p, i] = 0.0
+    for i in range(6):
+        pairs.force[p, i] = 0.0
+        for j in range(6):
+            pairs.stiff[p, i, j] = 0.0
+    deepest = pairs.numbers[p, DEEPEST]
+    i = 1
+    while i > 0:
+        b = node[base + i]
+        x, y, z = _turn(q, 0.5 * (b[0] + b[3]), 0.5 * (b[1] + b[4]), 0.5 * (b[2] + b[5]))
+        a0, a1, a2 = b[3] - b[0], b[4] - b[1], b[5] - b[2]
+        radius = 0.5 * math.sqrt(a0 * a0 + a1 * a1 + a2 * a2)
+        d, _, _, _ = distance(shapes, pairs, p, radius + deepest, x, y, z)
+        if d > radius:
+            i = next_node(i)
+        elif i < leaves:
+            i = 2 * i
+        else:
+            leaf = i - leaves
+            for f in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
+                look_at(shapes, pairs, p, f)
+                if pairs.face[F_V] > 0.0:
+                    if pairs.counts[p, 0] == pairs.place[p, 2]:
+                        return TOO_MANY
+                    push(pairs, p, f - start, h, theta)
+            i = next_node(i)
+    return OK
+
+
+@kernel
+def look_at(shapes, pairs, p, f):
+    """Sum up what of face f is inside the other body, into pairs.face."""
+    sums, q, part = pairs.face, pairs.turn, shapes.part
+    for k in range(FACE):
+        sums[k] = 0.0
+    t = shapes.triangle[f]
+    # its normal in the other body's frame
+    mx = q[3] * t[9] + q[4] * t[10] + q[5] * t[11]
+    my = q[6] * t[9] + q[7] * t[10] + q[8] * t[11]
+    mz = q[9] * t[9] + q[10] * t[10] + q[11] * t[11]
+    for k in range(3):
+        x, y, z = _turn(q, t[3 * k], t[3 * k + 1], t[3 * k + 2])
+        part[0, 3 * k], part[0, 3 * k + 1], part[0, 3 * k + 2] = x, y, z
+    part[0, 9] = 0.0
+    deepest, most = pairs.numbers[p, DEEPEST], pairs.numbers[p, REFINE]
+    bent, fade = pairs.numbers[p, ROUND], pairs.numbers[p, TRANSITION]
+    top = 1
+    while top > 0:
+        top -= 1
+        c = part[top]
+        level = c[9]
+        x, y, z = (c[0] + c[3] + c[6]) / 3.0, (c[1] + c[4] + c[7]) / 3.0, (c[2] + c[5] + c[8]) / 3.0
+        size = 0.0
+        for k in range(3):
+            ax, ay, az = c[3 * k] - x, c[3 * k + 1] - y, c[3 * k + 2] - z
+            size = max(size, ax * ax + ay * ay + az * az)
+        size = math.sqrt(size)
+        reach = size + deepest
+        d, nx, ny, nz = distance(shapes, pairs, p, reach, x, y, z)
+        if d > size or nx * mx + ny * my + nz * mz > 0.0:
+            continue
+        d0, _, _, _ = distance(shapes, pairs, p, reach, c[0], c[1], c[2])
+        d1, _, _, _ = distance(shapes, pairs, p, reach, c[3], c[4], c[5])
+        d2, _, _, _ = distance(shapes, pairs, p, reach, c[6], c[7], c[8])
+        low, high = min(d, d0, d1, d2), max(d, d0, d1, d2)
+        if level < most and _to_cut(low, high, size, bent):
+            _cut(part, top, level + 1.0)
+            top += 4
+            continue
+        if low >= 0.0:
+            continue
+        # twice the area
+        ux, uy, uz = c[3] - c[0], c[4] - c[1], c[5] - c[2]
+        vx, vy, vz = c[6] - c[0], c[7] - c[1], c[8] - c[2]
+        wx, wy, wz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+        area = 0.5 * math.sqrt(wx * wx + wy * wy + wz * wz)
+        before_v, before_a = sums[F_V], sums[F_A]
+        if high <= 0.0:
+            mean = -(0.75 * d + (d0 + d1 + d2) / 12.0)
+            sums[F_V] += area * mean
+            sums[F_A] += area
+            # middle of pressure of a linear s
+            total = -(d0 + d1 + d2)
+            if total > 0.0:
+                f0, f1, f2 = (total - d0) / (4.0 * total), (total - d1) / (4.0 * total), (
+                    (total - d2) / (4.0 * total)
+                )  # fmt: skip
+            else:
+                f0 = f1 = f2 = 1.0 / 3.0
+            v = area * mean
+            sums[F_X] += v * (f0 * c[0] + f1 * c[3] + f2 * c[6])
+            sums[F_Y] += v * (f0 * c[1] + f1 * c[4] + f2 * c[7])
+            sums[F_Z] += v * (f0 * c[2] + f1 * c[5] + f2 * c[8])
+        else:
+            third = area / 3.0
+            clip(sums, third, x, y, z, -d, c[0], c[1], c[2], -d0, c[3], c[4], c[5], -d1)
+            clip(sums, third, x, y, z, -d, c[3], c[4], c[5], -d1, c[6], c[7], c[8], -d2)
+            clip(sums, third, x, y, z, -d, c[6], c[7], c[8], -d2, c[0], c[1], c[2], -d0)
+        v, a = sums[F_V] - before_v, sums[F_A] - before_a
+        sums[F_NX] += v * nx
+        sums[F_NY] += v * ny
+        sums[F_NZ] += v * nz
+        sums[F_S] = max(sums[F_S], -low)
+        if a > 0.0:
+            sums[F_D] += a * (min(v / (a * fade), 1.0) if fade > 0.0 else 1.0)
+
+
+@inlined
+def _to_cut(low, high, size, bent):
+    """Whether a part with the distances low to high is to be cut further."""
+    border = low < 0.0 < high
+    if bent == 0.0:
+        # sharp edges may be anywhere
+        return border
+    bulge = min(size, size * size / (2.0 * bent)) if math.isfinite(bent) else 0.0
+    if low >= 0.0:
+        return low < bulge
+    return bulge > BEND * ((high - low) if border else -low)
+
+
+@inlined
+def _cut(part, top, level):
+    """Replace the part at `top` by four, at its place and above."""
+    c = part[top]
+    ax, ay, az, bx, by, bz, cx, cy, cz = c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8]
+    px, py, pz = 0.5 * (ax + bx), 0.5 * (ay + by), 0.5 * (az + bz)
+    qx, qy, qz = 0.5 * (bx + cx), 0.5 * (by + cy), 0.5 * (bz + cz)
+    rx, ry, rz = 0.5 * (cx + ax), 0.5 * (cy + ay), 0.5 * (cz + az)
+    _put(part[top], ax, ay, az, px, py, pz, rx, ry, rz, level)
+    _put(part[top + 1], px, py, pz, bx, by, bz, qx, qy, qz, level)
+    _put(part[top + 2], rx, ry, rz, qx, qy, qz, cx, cy, cz, level)
+    _put(part[top + 3], px, py, pz, qx, qy, qz, rx, ry, rz, level)
+
+
+@inlined
+def _put(row, a, b, c, d, e, f, g, h, i, level):
+    row[0], row[1], row[2], row[3], row[4] = a, b, c, d, e
+    row[5], row[6], row[7], row[8], row[9] = f, g, h, i, level
+
+
+@kernel
+def clip(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
+    """Add the part of a triangle where s > 0, s linear between its corners."""
+    inside = (1 if sa > 0.0 else 0) + (1 if sb > 0.0 else 0) + (1 if sc > 0.0 else 0)
+    if inside == 0:
+        return
+    if inside == 3:
+        add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc)
+        return
+    # turn round so that a is the one alone on its side
+    if (sa > 0.0) == (sb > 0.0):
+        ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc = (
+            cx, cy, cz, sc, ax, ay, az, sa, bx, by, bz, sb,
+        )  # fmt: skip
+    elif (sa > 0.0) == (sc > 0.0):
+        ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc = (
+            bx, by, bz, sb, cx, cy, cz, sc, ax, ay, az, sa,
+        )  # fmt: skip
+    f, g = sa / (sa - sb), sa / (sa - sc)
+    px, py, pz = ax + f * (bx - ax), ay + f * (by - ay), az + f * (bz - az)
+    qx, qy, qz = ax + g * (cx - ax), ay + g * (cy - ay), az + g * (cz - az)
+    if inside == 1:
+        add_linear(sums, area * f * g, ax, ay, az, sa, px, py, pz, 0.0, qx, qy, qz, 0.0)
+    else:
+        # the quadrilateral p b c q as p b c and p c q
+        add_linear(sums, area * (1.0 - f), px, py, pz, 0.0, bx, by, bz, sb, cx, cy, cz, sc)
+        add_linear(sums, area * f * (1.0 - g), px, py, pz, 0.0, cx, cy, cz, sc, qx, qy, qz, 0.0)
+
+
+@inlined
+def add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
+    """Add a triangle with s linear and nowhere negative: ∫ s x dA = A/12 Σ x_i (Σ s + s_i)."""
+    total = sa + sb + sc
+    sums[F_A] += area
+    sums[F_V] += area * total / 3.0
+    f = area / 12.0
+    fa, fb, fc = f * (total + sa), f * (total + sb), f * (total + sc)
+    sums[F_X] += fa * ax + fb * bx + fc * cx
+    sums[F_Y] += fa * ay + fb * by + fc * cy
+    sums[F_Z] += fa * az + fb * bz + fc * cz
+
+
+@kernel
+def push(pairs, p, f, h, theta):
+    """Force and derivative of face f of pair p, whose sums stand in pairs.face."""
+    sums, b, number = pairs.face, pairs.other_pose[p], pairs.numbers[p]
+    volume, area = sums[F_V], sums[F_A]
+    # middle of pressure and direction, in the world
+    lx, ly, lz = sums[F_X] / volume, sums[F_Y] / volume, sums[F_Z] / volume
+    centre, V = pairs.centre[p], pairs.twist[p]
+    rx = b[0] + b[3] * lx + b[4] * ly + b[5] * lz - centre[0]
+    ry = b[1] + b[6] * lx + b[7] * ly + b[8] * lz - centre[1]
+    rz = b[2] + b[9] * lx + b[10] * ly + b[11] * lz - centre[2]
+    mx, my, mz = sums[F_NX], sums[F_NY], sums[F_NZ]
+    size = math.sqrt(mx * mx + my * my + mz * mz)
+    if size == 0.0:
+        return
+    mx, my, mz = mx / size, my / size, mz / size
+    nx = b[3] * mx + b[4] * my + b[5] * mz
+    ny = b[6] * mx + b[7] * my + b[8] * mz
+    nz = b[9] * mx + b[10] * my + b[11] * mz
+    vx = V[0] + V[4] * rz - V[5] * ry
+    vy = V[1] + V[5] * rx - V[3] * rz
+    vz = V[2] + V[3] * ry - V[4] * rx
+    vn = vx * nx + vy * ny + vz * nz
+    fn, dn = normal_force(
+        number[STIFFNESS], number[DAMPING], size, area, sums[F_D], vn, h, theta
+    )  # fmt: skip
+    row = pairs.place[p, 1] + pairs.counts[p, 0]
+    pairs.counts[p, 0] += 1
+    pairs.touching[row] = f
+    # displacement from the anchor, in this tangent plane
+    ex = ey = ez = 0.0
+    slipping = False
+    at = pairs.slot[pairs.place[p, 0] + f]
+    if at >= 0:
+        s = pairs.state[pairs.place[p, 1] + at]
+        keep = s[AREA] / area if area > s[AREA] else 1.0
+        ex = keep * (b[3] * s[E_X] + b[4] * s[E_Y] + b[5] * s[E_Z])
+        ey = keep * (b[6] * s[E_X] + b[7] * s[E_Y] + b[8] * s[E_Z])
+        ez = keep * (b[9] * s[E_X] + b[10] * s[E_Y] + b[11] * s[E_Z])
+        along = ex * nx + ey * ny + ez * nz
+        ex, ey, ez = ex - along * nx, ey - along * ny, ez - along * nz
+        slipping = s[SLIPPING] > 0.0
+    gx, gy, gz, dx, dy, dz, d_along, d_across, slips = friction(
+        number[STIFFNESS_T] * area, number[DAMPING_T] * sums[F_D], number[STICK] * fn,
+        number[SLIP] * fn, slipping, ex, ey, ez, vx - vn * nx, vy - vn * ny, vz - vn * nz, h, theta,
+    )  # fmt: skip
+    t = pairs.touch[row]
+    t[R_X], t[R_Y], t[R_Z] = rx, ry, rz
+    t[N_X], t[N_Y], t[N_Z] = nx, ny, nz
+    t[T_X], t[T_Y], t[T_Z] = ex, ey, ez
+    t[V_X], t[V_Y], t[V_Z] = vx, vy, vz
+    t[FN] = fn
+    t[G_X], t[G_Y], t[G_Z] = gx, gy, gz
+    t[D_X], t[D_Y], t[D_Z] = dx, dy, dz
+    t[D_N], t[D_ALONG], t[D_ACROSS] = dn, d_along, d_across
+    t[T_AREA], t[T_DEPTH] = area, sums[F_S]
+    t[T_SLIPS], t[T_WAS] = 1.0 if slips else 0.0, 1.0 if slipping else 0.0
+    fx, fy, fz = fn * nx - gx, fn * ny - gy, fn * nz - gz
+    F = pairs.force[p]
+    F[0] += fx
+    F[1] += fy
+    F[2] += fz
+    F[3] += ry * fz - rz * fy
+    F[4] += rz * fx - rx * fz
+    F[5] += rx * fy - ry * fx
+    B = pairs.stiff[p]
+    if dx == 0.0 and dy == 0.0 and dz == 0.0:
+        # the same along and across: any tangent
+        if abs(nx) < 0.6:
+            dy, dz = nz, -ny
+        else:
+            dx, dy = -ny, nx
+        size = math.sqrt(dx * dx + dy * dy + dz * dz)
+        dx, dy, dz = dx / size, dy / size, dz / size
+    add_direction(B, dn, nx, ny, nz, rx, ry, rz)
+    add_direction(B, d_along, dx, dy, dz, rx, ry, rz)
+    add_direction(
+        B, d_across, ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, rx, ry, rz
+    )  # fmt: skip
+    result = pairs.result[p]
+    result[Q_DEPTH] = max(result[Q_DEPTH], sums[F_S])
+    result[Q_AREA] += area
+
+
+@inlined
+def add_direction(B, f, ux, uy, uz, rx, ry, rz):
+    """B += f a aᵀ with a = (u, r × u), its lower triangle."""
+    if f == 0.0:
+        return
+    a3, a4, a5 = ry * uz - rz * uy, rz * ux - rx * uz, rx * uy - ry * ux
+    a = (ux, uy, uz, a3, a4, a5)
+    for i in range(6):
+        g = f * a[i]
+        for j in range(i + 1):
+            B[i, j] += g * a[j]
+
+
+@kernel
+def account(pairs, p, h, theta):
+    """What has acted on pair p, whose twist is now that at the end of the step; new anchors."""
+    first, places, slots = pairs.place[p, 1], pairs.place[p, 2], pairs.place[p, 0]
+    number, V, F, b = pairs.numbers[p], pairs.twist[p], pairs.force[p], pairs.other_pose[p]
+    result = pairs.result[p]
+    for i in range(6):
+        F[i] = 0.0
+    for i in range(pairs.counts[p, 1]):
+        pairs.slot[slots + pairs.before[first + i]] = -1
+    n = min(pairs.counts[p, 0], places)
+    for i in range(n):
+        t = pairs.touch[first + i]
+        nx, ny, nz = t[N_X], t[N_Y], t[N_Z]
+        rx, ry, rz = t[R_X], t[R_Y], t[R_Z]
+        vx = V[0] + V[4] * rz - V[5] * ry
+        vy = V[1] + V[5] * rx - V[3] * rz
+        vz = V[2] + V[3] * ry - V[4] * rx
+        x, y, z = vx - t[V_X], vy - t[V_Y], vz - t[V_Z]
+        dn = x * nx + y * ny + z * nz
+        fn = t[FN] - t[D_N] * dn
+        x, y, z = x - dn * nx, y - dn * ny, z - dn * nz
+        dx, dy, dz = t[D_X], t[D_Y], t[D_Z]
+        along = (t[D_ALONG] - t[D_ACROSS]) * (x * dx + y * dy + z * dz)
+        fx = fn * nx - (t[G_X] + t[D_ACROSS] * x + along * dx)
+        fy = fn * ny - (t[G_Y] + t[D_ACROSS] * y + along * dy)
+        fz = fn * nz - (t[G_Z] + t[D_ACROSS] * z + along * dz)
+        F[0] += fx
+        F[1] += fy
+        F[2] += fz
+        F[3] += ry * fz - rz * fy
+        F[4] += rz * fx - rx * fz
+        F[5] += rx * fy - ry * fx
+        result[Q_WORK] -= 0.5 * h * (
+            fx * (vx + t[V_X]) + fy * (vy + t[V_Y]) + fz * (vz + t[V_Z])
+        )  # fmt: skip
+        result[Q_NORMAL] += fn
+        result[Q_NX] += fn * nx
+        result[Q_NY] += fn * ny
+        result[Q_NZ] += fn * nz
+        result[Q_PX] += fn * rx
+        result[Q_PY] += fn * ry
+        result[Q_PZ] += fn * rz
+        # the way of the step, along the surface
+        mx = theta * vx + (1.0 - theta) * t[V_X]
+        my = theta * vy + (1.0 - theta) * t[V_Y]
+        mz = theta * vz + (1.0 - theta) * t[V_Z]
+        mn = mx * nx + my * ny + mz * nz
+        ex = t[T_X] + h * (mx - mn * nx)
+        ey = t[T_Y] + h * (my - mn * ny)
+        ez = t[T_Z] + h * (mz - mn * nz)
+        vn = vx * nx + vy * ny + vz * nz
+        x, y, z = vx - vn * nx, vy - vn * ny, vz - vn * nz
+        speed = math.sqrt(x * x + y * y + z * z)
+        held = max(fn, 0.0)
+        ex, ey, ez, slipping = drag_anchor(
+            number[STIFFNESS_T] * t[T_AREA], number[STICK] * held, number[SLIP] * held,
+            t[T_WAS] > 0.0, t[T_SLIPS] > 0.0, ex, ey, ez, speed, number[SLIP_SPEED],
+        )  # fmt: skip
+        s = pairs.state[first + i]
+        s[E_X] = b[3] * ex + b[6] * ey + b[9] * ez
+        s[E_Y] = b[4] * ex + b[7] * ey + b[10] * ez
+        s[E_Z] = b[5] * ex + b[8] * ey + b[11] * ez
+        s[AREA] = t[T_AREA]
+        s[SLIPPING] = 1.0 if slipping else 0.0
+        result[Q_SLIPPING] += s[SLIPPING]
+        f = pairs.touching[first + i]
+        pairs.before[first + i] = f
+        pairs.slot[slots + f] = i
+    pairs.counts[p, 1] = n
+    result[Q_FACES] = n

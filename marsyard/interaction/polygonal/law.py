@@ -1,0 +1,85 @@
+"""The contact law of one face: eqs. (1) and (2) of Krenn and Hirzinger 2008.
+
+Normal force of a face with penetration s [m] and speed v_N into the other body [m/s]:
+
+    F_N = c_N s + d_N v_N                        s > s_d0                               (1)
+    F_N = c_N s + d_N (s/s_d0) v_N               0 < s ≤ s_d0
+
+s_d0 is the depth over which damping comes in, so that nothing jumps at touch-down. Here F_N is
+summed over the part of the face that is inside the other body: c_N s becomes k ∫ s dA = k V and
+d_N becomes d ∫ min(s/s_d0, 1) dA. Eq. (1) would pull where a face leaves fast; here F_N ≥ 0.
+
+Friction:
+
+    stick:   F_T = −(c_T (r − r₀) + d_T v_T)     until |F_T| > μ_stick F_N               (2)
+    slip:    F_T = −μ_slip F_N v_T/|v_T|         until |v_T| < v_T0
+
+e = r − r₀ is the tangential displacement of the face from its anchor on the other body. A slipping
+face drags its anchor along so that c_T |e| = μ_slip F_N: F_T has the size of (2), points along the
+way it has slipped, and stays where it is when the face sticks again. Taken literally, (2) forgets
+r₀ on sticking and drops F_T to zero, and has no force at all where v_T = 0; a slipping body would
+never come to rest on a slope. As soon as the anchor has turned round (after some μ F_N/c_T,
+micrometres) both are the same. No force depends on a velocity while a face sticks at rest: what
+sticks does not creep.
+
+The part of a face that touches changes, and with it c_T = k_T A. Where A grows, the force is kept,
+e ← e A_before/A, as new area brings no shear with it; where it falls, e is kept. Both ways the
+stored energy ½ k_T A e² can only be lost.
+
+Time step. As for compliant contact the force is that in the middle of the step in the sense of θ
+(`moreau_jean`), linearised about the velocity v at its start:
+
+    s_θ = s(q_m) + (1−θ)² h v_N − θ² h v_N⁺,     e_θ = e + h (θ(1−θ) v_T + θ² v_T⁺)
+
+and the derivatives D_N, D_T go into the inertia matrix. θ = ½ keeps energy, θ = 1 damps.
+
+Source: R. Krenn, G. Hirzinger, Contact dynamics simulation for space robotics applications (2008),
+section II.B.
+"""
+
+from __future__ import annotations
+
+import math
+
+from marsyard.jit import inlined
+
+
+@inlined
+def normal_force(k, d, volume, area, damped, out_speed, h, theta):
+    """F_N [N] and its derivative [N·s/m].
+
+    volume: ∫ s dA [m³]; area that touches [m²]; damped: ∫ min(s/s_d0, 1) dA [m²]; out_speed: speed
+    out of the other body [m/s]."""
+    force = k * volume - (damped * d + (2.0 * theta - 1.0) * h * k * area) * out_speed
+    if force <= 0.0:
+        return 0.0, 0.0
+    return force, theta * (damped * d + theta * h * k * area)
+
+
+@inlined
+def friction(c, d, stick, slip, slipping, ex, ey, ez, vx, vy, vz, h, theta):
+    """The force that the face takes along the displacement (−F_T) [N], its direction if it slips,
+    its derivatives along and across [N·s/m] and whether it slips.
+
+    c, d: of the face [N/m], [N·s/m]; stick, slip: μ F_N of both [N]; e: displacement at q_m."""
+    reach = theta * h
+    gx = c * (ex + reach * vx) + d * vx
+    gy = c * (ey + reach * vy) + d * vy
+    gz = c * (ez + reach * vz) + d * vz
+    size = math.sqrt(gx * gx + gy * gy + gz * gz)
+    slope = theta * (c * reach + d)
+    if size <= (slip if slipping else stick):
+        return gx, gy, gz, 0.0, 0.0, 0.0, slope, slope, False
+    ux, uy, uz = gx / size, gy / size, gz / size
+    return slip * ux, slip * uy, slip * uz, ux, uy, uz, 0.0, slip / size * slope, True
+
+
+@inlined
+def drag_anchor(c, stick, slip, slipping, slipped, ex, ey, ez, speed, rest):
+    """The displacement e after a step, cut back to what friction holds, and whether it slips."""
+    size = math.sqrt(ex * ex + ey * ey + ez * ez)
+    most = slip if slipping or slipped else stick
+    if c * size > most:
+        part = slip / (c * size)
+        return part * ex, part * ey, part * ez, True
+    return ex, ey, ez, (slipping or slipped) and speed >= rest

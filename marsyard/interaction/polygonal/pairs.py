@@ -1,0 +1,132 @@
+"""Pairs of surfaces in polygonal contact: their arrays, and one pair on its own.
+
+The engine builds all pairs of a world at once (`make_pairs`); `PolygonalContact` is one pair by
+itself, for analysis and tests: given where two bodies are and how they move, what passes between
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from marsyard.interaction.polygonal import contact
+from marsyard.interaction.polygonal.contact import Pairs, Shapes
+from marsyard.interaction.polygonal.layer import Layer
+from marsyard.interaction.polygonal.surface import MOST_CUTS, Other, Surface, pack_shapes
+
+Array = np.ndarray
+
+#: room for touching faces of one pair, at most
+MOST_TOUCHING = 50_000
+#: how deep meshes are searched, unless said otherwise [m]
+DEEPEST = 0.05
+#: how often a face may be cut, unless said otherwise
+REFINE = 4
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Faces of one body against another one."""
+
+    faces: Surface
+    other: Other
+    layer: Layer
+    refine: int = REFINE
+    deepest: float = DEEPEST
+
+
+def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
+    """The arrays of all pairs."""
+    shapes, face_number, other_number = pack_shapes(
+        [p.faces for p in given], [p.other for p in given]
+    )
+    n = len(given)
+    f, i = np.zeros, np.int64
+    numbers = f((n, contact.NUMBERS))
+    place = f((n, 3), i)
+    slots = places = 0
+    for k, pair in enumerate(given):
+        numbers[k, :8] = pair.layer
+        numbers[k, contact.DEEPEST] = pair.deepest
+        numbers[k, contact.REFINE] = min(pair.refine, MOST_CUTS)
+        numbers[k, contact.ROUND] = pair.other.roundness
+        room = min(len(pair.faces), MOST_TOUCHING)
+        place[k] = slots, places, room
+        slots += len(pair.faces)
+        places += room
+    pose = np.tile(np.concatenate([f(3), np.eye(3).ravel()]), (n, 1))
+    return shapes, Pairs(
+        faces=np.array(face_number, dtype=i), kind=np.array([p.other.kind for p in given], dtype=i),
+        number=np.array(other_number, dtype=i),
+        size=np.array([p.other.size for p in given], dtype=float).reshape(n, 3),
+        numbers=numbers, place=place, face_pose=pose.copy(), other_pose=pose.copy(),
+        centre=f((n, 3)), twist=f((n, 6)), force=f((n, 6)), stiff=f((n, 6, 6)),
+        result=f((n, contact.RESULTS)), slot=np.full(slots, -1, dtype=i), counts=f((n, 2), i),
+        touching=f(places, i), touch=f((places, contact.TOUCH_COLUMNS)), before=f(places, i),
+        state=f((places, contact.STATE_COLUMNS)), face=f(contact.FACE), turn=f(12),
+    )  # fmt: skip
+
+
+class Pressed(NamedTuple):
+    """What passes between two bodies; forces act on the body that carries the faces."""
+
+    force: Array  # [N], in the world
+    torque: Array  # [N·m] about the origin of the faces' body
+    normal_force: float  # sum of the faces' [N]
+    depth: float  # largest [m]
+    area: float  # [m²]
+    faces: int
+    point: Array  # float64[faces, 3], middle of pressure of each face, in the world [m]
+    pressure: Array  # float64[faces], over the part of a face that touches [Pa]
+    face: Array  # int64[faces], which
+
+
+class PolygonalContact:
+    """One pair on its own.
+
+    pair = PolygonalContact(Pair(ball(0.1, 0.005), plane(), layer))
+    pair.press(place=(0, 0, 0.0995)).force
+    """
+
+    def __init__(self, pair: Pair) -> None:
+        self.shapes, self.pairs = make_pairs([pair])
+
+    def press(
+        self,
+        place: Array | tuple[float, float, float] = (0.0, 0.0, 0.0),
+        turn: Array | None = None,
+        velocity: Array | tuple[float, float, float] = (0.0, 0.0, 0.0),
+        rate: Array | tuple[float, float, float] = (0.0, 0.0, 0.0),
+        *,
+        advance: float = 0.0,
+    ) -> Pressed:
+        """The faces' body at `place` [m], turned by the matrix `turn`, moving with `velocity` [m/s]
+        and `rate` [rad/s]; the other body stays at the origin. With `advance` [s] the anchors of
+        friction move on by that time."""
+        p = self.pairs
+        p.face_pose[0, :3] = place
+        p.face_pose[0, 3:] = np.eye(3).ravel() if turn is None else np.ravel(turn)
+        p.centre[0] = place
+        p.twist[0, :3], p.twist[0, 3:] = velocity, rate
+        if contact.evaluate(self.shapes, p, 0, 0.0, 0.5) != contact.OK:
+            raise RuntimeError(f"more than {MOST_TOUCHING} faces touch")
+        n = int(p.counts[0, 0])
+        rows = p.touch[:n]
+        wrench = p.force[0].copy()
+        first = self.shapes.mesh[p.faces[0], 0]
+        made = Pressed(
+            wrench[:3], wrench[3:], float(rows[:, contact.FN].sum()),
+            float(p.result[0, contact.Q_DEPTH]), float(p.result[0, contact.Q_AREA]), n,
+            rows[:, :3] + p.centre[0], rows[:, contact.FN] / rows[:, contact.T_AREA],
+            p.touching[:n] + first,
+        )  # fmt: skip
+        if advance > 0.0:
+            contact.account(p, 0, advance, 0.5)
+        return made
+
+    def set_profile(self, value: float) -> None:
+        """Change the other body's profile to that at the coordinate `value`."""
+        contact.change_profile(self.shapes, int(self.pairs.number[0]), value)

@@ -1,0 +1,101 @@
+"""Shapes: surfaces of a robot's bodies that polygonal contact knows by name.
+
+A shape sits on a body, in a frame of its own: `place` is its origin and `axis` its z, in the body's
+frame. It is one of
+
+    revolution   a body of revolution about z, by its longitudinal section r(z)
+    geom         a geom of the model: sphere, capsule, cylinder, ellipsoid, box or mesh
+    mesh         a closed mesh from a file (STL, OBJ, PLY)
+
+The section of a body of revolution may change with a joint: `profiles` lists it for several
+coordinates, with the same number of points each; in between it is linear.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from marsyard.errors import InputError
+from marsyard.units import AnyQuantity, Length, Number
+
+Point = tuple[Length, Length]
+
+
+class ChangingProfile(BaseModel):
+    """Sections for several coordinates of a joint."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    joint: str
+    at: tuple[AnyQuantity, ...] = Field(min_length=2, description="[m] or [rad], increasing")
+    profile: tuple[tuple[Point, ...], ...]
+
+    @model_validator(mode="after")
+    def _as_many(self) -> ChangingProfile:
+        if len(self.at) != len(self.profile):
+            raise ValueError(
+                f"'at' has {len(self.at)} coordinates and 'profile' {len(self.profile)} sections; "
+                "as many are needed"
+            )
+        if any(b <= a for a, b in zip(self.at[:-1], self.at[1:], strict=True)):
+            raise ValueError("'at' must increase from coordinate to coordinate")
+        if len({len(p) for p in self.profile}) > 1:
+            raise ValueError("all sections of a changing profile need the same number of points")
+        return self
+
+
+class Revolution(BaseModel):
+    """A body of revolution about z.
+
+    profile [m]: (z, r), z increasing; profiles: one that changes with a joint instead.
+    solid: whether the body is inside its profile (a bolt) or outside (the wall of a nozzle).
+    samples: take so many points of the profile, denser where it bends; default: all, as given.
+    steps: around the axis, for its faces.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    profile: tuple[Point, ...] | None = None
+    profiles: ChangingProfile | None = None
+    solid: Literal["inside", "outside"] = "inside"
+    samples: Annotated[int, Field(ge=2, le=10_000)] | None = None
+    steps: Annotated[int, Field(ge=8, le=100_000)] = 96
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Revolution:
+        from marsyard.interaction.polygonal.revolution import check_profile
+
+        if (self.profile is None) == (self.profiles is None):
+            raise ValueError("a revolution takes either 'profile' or 'profiles', exactly one")
+        if self.profiles is not None and self.samples is not None:
+            raise ValueError("'samples' is for a profile that does not change")
+        sections = [self.profile] if self.profile is not None else list(self.profiles.profile)  # type: ignore[union-attr]
+        for section in sections:
+            try:
+                check_profile(section, "profile")
+            except InputError as error:
+                raise ValueError(str(error)) from None
+        return self
+
+
+class Shape(BaseModel):
+    """A named surface of a body."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    body: str
+    place: tuple[Length, Length, Length] = (0.0, 0.0, 0.0)
+    axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)
+    revolution: Revolution | None = None
+    geom: str | None = None
+    mesh: str | None = None
+    scale: Annotated[Number, Field(gt=0)] = 1.0
+    face_size: Annotated[Length, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Shape:
+        given = [k for k in ("revolution", "geom", "mesh") if getattr(self, k) is not None]
+        if len(given) != 1:
+            raise ValueError("a shape is exactly one of 'revolution', 'geom' and 'mesh'")
+        if sum(a * a for a in self.axis) == 0.0:
+            raise ValueError("axis: must have a length above zero")
+        return self

@@ -1,0 +1,536 @@
+"""From a scenario to polygonal contact: pairs of the robot with the ground, and of its shapes.
+
+With `interaction.law: polygonal` every wheel and every colliding geom of the robot meets every
+surface of the hard ground. Wheels carry faces against planes, balls and boxes; against a mesh (a
+field of rocks) the mesh carries the faces and the wheel is an exact body of revolution, however
+many rocks there are. `interaction.polygonal.pairs` adds shapes of the robot against each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from marsyard.errors import InputError, suggest
+from marsyard.ground import Box, Plane, Sphere, TriangleMesh
+from marsyard.ground import Surface as GroundSurface
+from marsyard.interaction.polygonal import (
+    Layer,
+    Material,
+    Other,
+    Pair,
+    Surface,
+    ball,
+    box,
+    closed_surface,
+    divided,
+    in_series,
+    make_pairs,
+    mesh,
+    open_surface,
+    plane,
+    resample,
+    revolution,
+    solid_box,
+    sphere,
+    turned,
+)
+from marsyard.interaction.polygonal.layer import RELAXATION
+from marsyard.interaction.polygonal.pairs import Pairs, Shapes
+from marsyard.interaction.polygonal.revolution import around, polygons
+from marsyard.robot import Robot, Wheel
+from marsyard.robot.shapes import Revolution, Shape
+from marsyard.scenario.polygonal import ContactLayer
+from marsyard.scenario.schema import Scenario
+from marsyard.simulation.polygonal import SUM_COLUMNS, PolygonalLoop
+from marsyard.simulation.soil_world import chain_of, fill_addresses
+from marsyard.simulation.tables import address_table
+
+#: k of a layer that says nothing [Pa/m]
+STIFFNESS = 1e9
+#: how far the chords of a wheel's polygon leave its circle [m]
+SAGITTA = 2e-6
+_HERE = np.concatenate([np.zeros(3), np.eye(3).ravel()])
+
+
+@dataclass
+class _Placed:
+    """A pair and where its two shapes sit."""
+
+    name: str
+    pair: Pair
+    body: tuple[int, int]
+    frame: tuple[np.ndarray, np.ndarray]
+    sign: float = 0.0
+    joint: int = -1
+    wheel: int = -1
+    organ: int = -1
+    surface: int = -1
+    change: int = -1  # qpos with which the other's profile changes
+
+
+@dataclass(frozen=True)
+class PolygonalWorld:
+    """The pairs of a world, by name; arrays are kept alive here."""
+
+    names: tuple[str, ...]
+    shapes: Shapes
+    pairs: Pairs
+    loop: PolygonalLoop
+    dense: bool  # some pair couples what the tree does not
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Arrays that belong to the state of a run."""
+        p = self.pairs
+        return {
+            "polygonal_slot": p.slot, "polygonal_count": p.counts, "polygonal_before": p.before,
+            "polygonal_anchor": p.state, "polygonal_sums": self.loop.sums,
+            "polygonal_work": self.loop.work,
+        }  # fmt: skip
+
+    def forget(self) -> None:
+        """No face has touched yet."""
+        self.pairs.slot[:] = -1
+        for array in (self.pairs.counts, self.pairs.state, self.loop.sums, self.loop.work):
+            array[:] = 0
+
+
+def build_polygonal(
+    scenario: Scenario,
+    robot: Robot,
+    model: mujoco.MjModel,
+    surfaces: tuple[GroundSurface, ...],
+) -> PolygonalWorld:
+    """All pairs of a scenario; none for most."""
+    placed = []
+    if scenario.interaction.law == "polygonal":
+        if robot.tracks and surfaces:
+            raise InputError(
+                f"{robot.name}: polygonal contact knows no belts; use interaction.law nonsmooth or "
+                "compliant for robots with tracks"
+            )
+        placed += _with_ground(scenario, robot, model, surfaces)
+    placed += _between_shapes(scenario, robot, model)
+    return _assemble(placed, model)
+
+
+def contact_layer(given: ContactLayer, friction: float) -> Layer:
+    """The numbers of a layer; `friction` where it names none."""
+    if given.materials:
+        made = [Material(m.modulus, m.poisson, m.thickness) for m in given.materials]
+        k, shear = in_series(made)
+    else:
+        k = STIFFNESS if given.stiffness is None else given.stiffness
+        shear = 0.5 * k
+    if given.stiffness_tangential is not None:
+        shear = given.stiffness_tangential
+    damping = RELAXATION * k if given.damping is None else given.damping
+    tangential = given.damping_tangential
+    slip = friction if given.slip is None else given.slip
+    return Layer(
+        k, damping, given.transition, shear,
+        RELAXATION * shear if tangential is None else tangential,
+        slip if given.stick is None else max(given.stick, slip), slip, given.slip_speed,
+    )  # fmt: skip
+
+
+# --- robot and ground
+
+
+def _with_ground(
+    scenario: Scenario,
+    robot: Robot,
+    model: mujoco.MjModel,
+    surfaces: tuple[GroundSurface, ...],
+) -> list[_Placed]:
+    options = scenario.interaction.polygonal
+    bodies = [*_wheels(scenario, robot, model), *_geoms(robot, model, options.face_size)]
+    placed = []
+    for number, surface in enumerate(surfaces):
+        own = scenario.interaction.surfaces.get(surface.name)
+        friction = scenario.interaction.friction
+        if own is not None and own.friction is not None:
+            friction = own.friction
+        layer = contact_layer(options.layer, friction)
+        other, frame = _ground(surface)
+        for part in bodies:
+            common = {
+                "joint": part.joint, "wheel": part.wheel, "organ": part.organ, "surface": number,
+            }  # fmt: skip
+            name = f"{part.name}-{surface.name}"
+            if isinstance(surface, TriangleMesh) and part.round is not None:
+                ground = other.surface
+                assert ground is not None
+                pair = Pair(ground, part.round, layer, options.refine, options.deepest)
+                placed.append(
+                    _Placed(name, pair, (0, part.body), (frame, part.frame), -1.0, **common)
+                )
+            else:
+                pair = Pair(part.faces(), other, layer, options.refine, options.deepest)
+                placed.append(
+                    _Placed(name, pair, (part.body, 0), (part.frame, frame), 1.0, **common)
+                )
+    return placed
+
+
+def _ground(surface: GroundSurface) -> tuple[Other, np.ndarray]:
+    """What faces are tested against, and its frame in the world."""
+    if isinstance(surface, Plane):
+        return plane(), _frame(np.array(surface.point), np.array(surface.normal))
+    if isinstance(surface, Sphere):
+        return sphere(surface.radius), _frame(np.array(surface.centre), np.array([0.0, 0.0, 1.0]))
+    if isinstance(surface, Box):
+        turn = np.zeros(9)
+        mujoco.mju_quat2Mat(turn, np.array(surface.rotation))
+        return solid_box(np.array(surface.half_size)), np.concatenate([surface.centre, turn])
+    made = open_surface(surface.vertices, surface.triangles, f"ground.{surface.name}")
+    return mesh(made), _HERE
+
+
+@dataclass
+class _Part:
+    """Something of the robot that may touch the ground."""
+
+    name: str
+    body: int
+    frame: np.ndarray
+    make: Callable[[], Surface]
+    round: Other | None = None
+    joint: int = -1
+    wheel: int = -1
+    organ: int = -1
+    _made: Surface | None = None
+
+    def faces(self) -> Surface:
+        """Its polygons, made when first needed."""
+        if self._made is None:
+            self._made = self.make()
+        return self._made
+
+
+def _wheels(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> list[_Part]:
+    size = scenario.interaction.polygonal.face_size
+    out = []
+    for k, (name, wheel) in enumerate(robot.wheels.items()):
+        joint = model.joint(wheel.joint).id
+        section = wheel_section(wheel, scenario.robot.wheel_shape or wheel.shape)
+        steps = around(float(section[:, 1].max()), SAGITTA)
+        out.append(
+            _Part(
+                name,
+                model.body(wheel.body).id,
+                _frame(np.zeros(3), model.jnt_axis[joint]),
+                lambda section=section, steps=steps: turned(section, size, steps),  # type: ignore[misc]
+                revolution(section, 1),
+                joint,
+                k,
+            )  # fmt: skip
+        )
+    return out
+
+
+def wheel_section(wheel: Wheel, shape: str) -> np.ndarray:
+    """The longitudinal section of a wheel about its axle: (z, r) [m]."""
+    r, half = wheel.radius, wheel.width / 2
+    if shape == "sphere":
+        angle = np.linspace(0.0, math.pi, 65)
+        return np.stack([-r * np.cos(angle), r * np.sin(angle)], axis=1)
+    if shape == "torus":
+        angle = np.linspace(0.0, math.pi, 33)
+        rim = np.stack([-half * np.cos(angle), r - half + half * np.sin(angle)], axis=1)
+        return rim
+    # a disc has no area to carry: it gets its width
+    fillet = min(max(wheel.fillet, 1e-3 * r), half)
+    taper = wheel.taper
+    angle = np.linspace(0.0, math.pi / 2, 9)
+    left = np.stack([-half + fillet * (1 - np.sin(angle[::-1])), np.zeros(9)], axis=1)
+    left[:, 1] = r - fillet * (1 - np.cos(angle[::-1]))
+    right = left[::-1] * [-1.0, 1.0]
+    middle = np.zeros((0, 2))
+    if wheel.crown is not None:
+        y = np.linspace(-half + fillet, half - fillet, 33)[1:-1]
+        drop = wheel.crown - np.sqrt(np.maximum(wheel.crown**2 - y**2, 0.0))
+        middle = np.stack([y, r - drop], axis=1)
+        edge = wheel.crown - math.sqrt(max(wheel.crown**2 - (half - fillet) ** 2, 0.0))
+        left[:, 1] -= edge
+        right[:, 1] -= edge
+    made = np.concatenate([left, middle, right])
+    made[:, 1] += taper * made[:, 0]
+    keep = np.concatenate([[True], np.diff(made[:, 0]) > 1e-12])
+    return made[keep]
+
+
+def _geoms(robot: Robot, model: mujoco.MjModel, size: float) -> list[_Part]:
+    wheels = {model.body(w.body).id for w in robot.wheels.values()}
+    feet = {model.body(f.body).id: k for k, f in enumerate(robot.feet.values())}
+    out = []
+    for g in range(model.ngeom):
+        body = int(model.geom_bodyid[g])
+        if body == 0 or body in wheels or model.body_weldid[body] == 0:
+            continue
+        if not model.geom_contype[g] | model.geom_conaffinity[g]:
+            continue
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, g) or f"geom{g}"
+        out.append(
+            _Part(
+                name,
+                body,
+                _geom_frame(model, g),
+                lambda g=g, name=name: geom_surface(model, g, size, f"geom '{name}'"),  # type: ignore[misc]
+                organ=feet.get(body, -1),
+            )  # fmt: skip
+        )
+    return out
+
+
+def _geom_frame(model: mujoco.MjModel, g: int) -> np.ndarray:
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, model.geom_quat[g])
+    return np.concatenate([model.geom_pos[g], turn])
+
+
+def geom_surface(model: mujoco.MjModel, g: int, size: float, name: str) -> Surface:
+    """The polygons of a geom, in its own frame."""
+    kinds = mujoco.mjtGeom
+    kind = kinds(int(model.geom_type[g]))
+    half = np.array(model.geom_size[g])
+    if kind == kinds.mjGEOM_SPHERE:
+        return ball(half[0], size, name)
+    if kind == kinds.mjGEOM_ELLIPSOID:
+        unit = ball(1.0, size / float(half.max()), name)
+        return Surface(unit.vertices * half, unit.triangles, name)
+    if kind == kinds.mjGEOM_BOX:
+        return box(half, size, name)
+    section = geom_section(kind, half)
+    if section is not None:
+        return turned(section, size, max(16, 4 * math.ceil(math.pi * half[0] / (2 * size))), name)
+    if kind == kinds.mjGEOM_MESH:
+        m = int(model.geom_dataid[g])
+        first, count = int(model.mesh_vertadr[m]), int(model.mesh_vertnum[m])
+        start, faces = int(model.mesh_faceadr[m]), int(model.mesh_facenum[m])
+        vertices = np.array(model.mesh_vert[first : first + count], dtype=float)
+        index = np.array(model.mesh_face[start : start + faces], dtype=np.int64)
+        return divided(closed_surface(vertices, index, name), size)
+    raise InputError(f"{name}: a {kind.name[7:].lower()} has no polygons")
+
+
+def geom_section(kind: mujoco.mjtGeom, half: np.ndarray) -> np.ndarray | None:
+    """The section of a cylinder or capsule about z, or None for other geoms."""
+    r, length = float(half[0]), float(half[1])
+    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        return np.array([[-length, r], [length, r]])
+    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        angle = np.linspace(0.0, math.pi / 2, 17)
+        low = np.stack([-length - r * np.cos(angle), r * np.sin(angle)], axis=1)
+        high = np.stack([length + r * np.sin(angle), r * np.cos(angle)], axis=1)
+        return np.concatenate([low, high])
+    return None
+
+
+# --- shapes of the robot against each other
+
+
+def _between_shapes(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> list[_Placed]:
+    options = scenario.interaction.polygonal
+    made: dict[str, Surface] = {}
+    placed: list[_Placed] = []
+    for k, pair in enumerate(options.pairs):
+        where = f"interaction.polygonal.pairs.{k}"
+        shapes = []
+        for field in ("faces", "against"):
+            name = getattr(pair, field)
+            if name not in robot.shapes:
+                raise InputError(
+                    f"{where}.{field}: '{name}' is no shape of {robot.name}; "
+                    f"{suggest(name, list(robot.shapes))}"
+                )
+            shapes.append(robot.shapes[name])
+        faces, against = shapes
+        bodies = tuple(
+            _body(model, robot, s, n)
+            for s, n in zip(shapes, (pair.faces, pair.against), strict=True)
+        )
+        if model.body_weldid[bodies[0]] == model.body_weldid[bodies[1]]:
+            raise InputError(
+                f"{where}: '{pair.faces}' and '{pair.against}' sit on bodies that cannot move "
+                "against each other"
+            )
+        if faces.revolution is not None and faces.revolution.profiles is not None:
+            raise InputError(
+                f"{where}.faces: the profile of '{pair.faces}' changes; faces cannot, so put it "
+                "into 'against'"
+            )
+        if pair.faces not in made:
+            made[pair.faces] = _faces_of(model, robot, faces, pair.faces, options.face_size)
+        other, change = _other_of(model, robot, against, pair.against, options.face_size)
+        layer = contact_layer(pair.layer or options.layer, scenario.interaction.friction)
+        refine = options.refine if pair.refine is None else pair.refine
+        name = pair.name or f"{pair.faces}-{pair.against}"
+        if name in [p.name for p in placed]:
+            raise InputError(f"{where}.name: two pairs are called '{name}'; names must differ")
+        placed.append(
+            _Placed(
+                name,
+                Pair(made[pair.faces], other, layer, refine, options.deepest),
+                (bodies[0], bodies[1]),
+                (_shape_frame(model, faces), _shape_frame(model, against)),
+                change=change,
+            )
+        )
+    return placed
+
+
+def _body(model: mujoco.MjModel, robot: Robot, shape: Shape, name: str) -> int:
+    found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, shape.body)
+    if found < 0:
+        names = [model.body(b).name for b in range(1, model.nbody)]
+        raise InputError(
+            f"{robot.name}: shapes.{name}.body: '{shape.body}' is not in {robot.model.name}; "
+            f"{suggest(shape.body, names)}"
+        )
+    return int(found)
+
+
+def _geom(model: mujoco.MjModel, robot: Robot, shape: Shape, name: str) -> int:
+    assert shape.geom is not None
+    found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, shape.geom)
+    body = _body(model, robot, shape, name)
+    if found < 0 or int(model.geom_bodyid[found]) != body:
+        names = [model.geom(g).name for g in range(model.ngeom) if model.geom_bodyid[g] == body]
+        raise InputError(
+            f"{robot.name}: shapes.{name}.geom: '{shape.geom}' is no geom of '{shape.body}'; "
+            f"{suggest(shape.geom, [n for n in names if n])}"
+        )
+    return int(found)
+
+
+def _shape_frame(model: mujoco.MjModel, shape: Shape) -> np.ndarray:
+    if shape.geom is not None:
+        return _geom_frame(model, model.geom(shape.geom).id)
+    return _frame(np.array(shape.place), np.array(shape.axis))
+
+
+def _faces_of(model: mujoco.MjModel, robot: Robot, shape: Shape, name: str, size: float) -> Surface:
+    size = shape.face_size or size
+    label = f"{robot.name}: shapes.{name}"
+    if shape.geom is not None:
+        return geom_surface(model, _geom(model, robot, shape, name), size, label)
+    if shape.mesh is not None:
+        return divided(_from_file(robot, shape, label), size)
+    assert shape.revolution is not None
+    section = _section(shape.revolution)[0]
+    if shape.revolution.solid == "inside":
+        return turned(section, size, shape.revolution.steps, label)
+    vertices, triangles = polygons(section, shape.revolution.steps, closed=False)
+    return Surface(vertices, triangles[:, ::-1].copy(), label)
+
+
+def _section(shape: Revolution) -> np.ndarray:
+    """float64[stations, points, 2]."""
+    if shape.profiles is not None:
+        return np.array(shape.profiles.profile, dtype=float)
+    section = np.array(shape.profile, dtype=float)
+    if shape.samples is not None:
+        section = resample(section, shape.samples)
+    return section[None]
+
+
+def _other_of(
+    model: mujoco.MjModel, robot: Robot, shape: Shape, name: str, size: float
+) -> tuple[Other, int]:
+    """What faces are tested against, and the coordinate with which it changes, or −1."""
+    label = f"{robot.name}: shapes.{name}"
+    if shape.geom is not None:
+        g = _geom(model, robot, shape, name)
+        kind = mujoco.mjtGeom(int(model.geom_type[g]))
+        half = np.array(model.geom_size[g])
+        if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+            return sphere(float(half[0])), -1
+        if kind == mujoco.mjtGeom.mjGEOM_BOX:
+            return solid_box(half), -1
+        section = geom_section(kind, half)
+        if section is not None:
+            return revolution(section, 1), -1
+        return mesh(geom_surface(model, g, shape.face_size or size, label)), -1
+    if shape.mesh is not None:
+        return mesh(_from_file(robot, shape, label)), -1
+    assert shape.revolution is not None
+    side = 1 if shape.revolution.solid == "inside" else -1
+    section = _section(shape.revolution)
+    changing = shape.revolution.profiles
+    if changing is None:
+        return revolution(section, side), -1
+    joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, changing.joint)
+    if joint < 0:
+        names = [model.joint(j).name for j in range(model.njnt)]
+        raise InputError(
+            f"{label}.revolution.profiles.joint: '{changing.joint}' is not in {robot.model.name}; "
+            f"{suggest(changing.joint, names)}"
+        )
+    return revolution(section, side, np.array(changing.at)), int(model.jnt_qposadr[joint])
+
+
+def _from_file(robot: Robot, shape: Shape, label: str) -> Surface:
+    from marsyard.ground.triangle_mesh import read_mesh
+
+    path = Path(robot.model).parent / str(shape.mesh)
+    vertices, triangles = read_mesh(path)
+    return closed_surface(vertices * shape.scale, triangles, label)
+
+
+def _frame(place: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    """Origin and rotation that turns z into the axis."""
+    q, turn = np.zeros(4), np.zeros(9)
+    mujoco.mju_quatZ2Vec(q, np.asarray(axis, dtype=float) / np.linalg.norm(axis))
+    mujoco.mju_quat2Mat(turn, q)
+    return np.concatenate([place, turn])
+
+
+# --- arrays
+
+
+def _assemble(placed: list[_Placed], model: mujoco.MjModel) -> PolygonalWorld:
+    shapes, pairs = make_pairs([p.pair for p in placed])
+    n = len(placed)
+    chains, moves = [], []
+    for p in placed:
+        first, second = (set(chain_of(model, b)) for b in p.body)
+        dofs = sorted(first | second)
+        chains.append(dofs)
+        moves.append([(d in first) + 2 * (d in second) for d in dofs])
+    k = max([1, *(len(c) for c in chains)])
+    f, i = np.zeros, np.int64
+    address = np.full((n, k, k), -1, dtype=i)
+    chain, move = f((n, k), i), f((n, k), i)
+    dense = False
+    for row, dofs in enumerate(chains):
+        chain[row, : len(dofs)] = dofs
+        move[row, : len(dofs)] = moves[row]
+        fill_addresses(model, dofs, address[row])
+        lower = np.tril(np.ones((len(dofs), len(dofs)), dtype=bool))
+        dense = dense or bool(np.any(address[row, : len(dofs), : len(dofs)][lower] < 0))
+    changes = {int(pairs.number[r]): p.change for r, p in enumerate(placed) if p.change >= 0}
+
+    def whole(name: str) -> np.ndarray:
+        return np.array([getattr(p, name) for p in placed], dtype=i)
+
+    body = np.array([p.body for p in placed], dtype=i).reshape(n, 2)
+    loop = PolygonalLoop(
+        body=body, root=np.array(model.body_rootid, dtype=i)[body],
+        frame=np.array([p.frame for p in placed], dtype=float).reshape(n, 2, 12),
+        chain=chain, chain_count=np.array([len(c) for c in chains], dtype=i), moves=move,
+        address=address, jacobian=f((n, 6, k)), face_pose=pairs.face_pose,
+        other_pose=pairs.other_pose, centre=pairs.centre, twist=pairs.twist, force=pairs.force,
+        stiff=pairs.stiff, result=pairs.result,
+        change=np.array(sorted(changes.items()), dtype=i).reshape(-1, 2), value=f(len(changes)),
+        sign=np.array([p.sign for p in placed], dtype=float), joint=whole("joint"),
+        wheel=whole("wheel"), organ=whole("organ"), surface=whole("surface"),
+        generalised=f(model.nv), sums=f((n, SUM_COLUMNS)), column=f(6), normal=f(3),
+        tangents=f((3, 3)), work=f(1), table=address_table(shapes, pairs), answer=f(1, i),
+    )  # fmt: skip
+    return PolygonalWorld(tuple(p.name for p in placed), shapes, pairs, loop, dense)
