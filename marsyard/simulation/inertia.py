@@ -105,12 +105,7 @@ def make_inertia(F, m, d, model, data):
     nv = model.nv
     for i in range(nv):
         tree.extra[i] = 0.0
-        for k in range(21):
-            tree.inertia[i, k] = 0.0
-    for b in range(1, tree.of_body.shape[0]):
-        i = tree.of_body[b]
-        if i >= 0:
-            add_body(tree.inertia[i], tree.body[b])
+    lay_down_bodies(tree)
     # the diagonal of M is that of the composite inertias: D holds nothing else yet
     for i in range(nv - 1, -1, -1):
         s = data.cdof[i]
@@ -123,6 +118,18 @@ def make_inertia(F, m, d, model, data):
         if p >= 0:
             for k in range(21):
                 tree.inertia[p, k] += tree.inertia[i, k]
+
+
+@inlined
+def lay_down_bodies(tree):
+    """Each body's inertia at the last degree of freedom that moves it."""
+    for i in range(tree.inertia.shape[0]):
+        for k in range(21):
+            tree.inertia[i, k] = 0.0
+    for b in range(1, tree.of_body.shape[0]):
+        i = tree.of_body[b]
+        if i >= 0:
+            add_body(tree.inertia[i], tree.body[b])
 
 
 @inlined
@@ -184,15 +191,8 @@ def factor_inertia(F, m, d, model, data):
         if tree.dense:
             factor_dense(tree, data, model.nv)
         return
-    nv = model.nv
-    for i in range(nv):
-        for k in range(21):
-            tree.inertia[i, k] = 0.0
-    for b in range(1, tree.of_body.shape[0]):
-        i = tree.of_body[b]
-        if i >= 0:
-            add_body(tree.inertia[i], tree.body[b])
-    for i in range(nv - 1, -1, -1):
+    lay_down_bodies(tree)
+    for i in range(model.nv - 1, -1, -1):
         s = data.cdof[i]
         U = tree.U[i]
         times(tree.inertia[i], s, U)

@@ -73,7 +73,7 @@ from marsyard.simulation.polygonal import (
     add_polygonal_inertia,
     evaluate_polygonal,
 )
-from marsyard.simulation.projection import loop_displacement, project, project_velocity
+from marsyard.simulation.projection import keep_in_loops, project, project_velocity
 from marsyard.simulation.soil import account_for_soil, add_soil_inertia, evaluate_soil
 
 # what a step can end with
@@ -158,14 +158,7 @@ def free_velocity(
         for i in range(nv):
             data.qvel[i] = v[i] + theta * work.delta[i]
         if bilateral > 0 and scheme.projection:
-            for i in range(bilateral):
-                total = 0.0
-                for j in range(nv):
-                    total += contacts.rows[i, j] * data.qvel[j]
-                contacts.bilateral[i] = total
-            loop_displacement(F, m, d, model, data, contacts, work, bilateral)
-            for i in range(nv):
-                data.qvel[i] += work.delta[i]
+            keep_in_loops(F, m, d, model, data, contacts, work, bilateral)
         call_md(F.com_vel, m, d)
         call_mdip(F.rne, m, d, 0, data.bias.ctypes.data)
         for i in range(nv):

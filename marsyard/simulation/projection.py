@@ -123,10 +123,15 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
 @kernel
 def project_velocity(F, O, m, d, model, data, contacts, work):
     """Take the part of the velocity out that opens a loop; rows and inertia as they stand."""
+    bilateral = bilateral_rows(O, d, model.nv, contacts)
+    if bilateral > 0:
+        keep_in_loops(F, m, d, model, data, contacts, work, bilateral)
+
+
+@kernel
+def keep_in_loops(F, m, d, model, data, contacts, work, bilateral):
+    """v ← v − M⁻¹Eᵀ (E M⁻¹Eᵀ)⁻¹ E v, with E in contacts.rows and M factored."""
     nv = model.nv
-    bilateral = bilateral_rows(O, d, nv, contacts)
-    if bilateral <= 0:
-        return
     for i in range(bilateral):
         total = 0.0
         for j in range(nv):

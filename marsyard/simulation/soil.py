@@ -45,6 +45,7 @@ from marsyard.interaction.soil_contact.belt import Belts
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
 from marsyard.interaction.wheel_models.on_terrain import WheelLaws
 from marsyard.jit import allocating, callback, kernel
+from marsyard.simulation.body_motion import add_coupling, add_to_chain, body_motion
 from marsyard.simulation.callables import Aside
 from marsyard.simulation.mujoco_c import as_pointer, void_call
 
@@ -262,41 +263,15 @@ def evaluate_soil(F, model, data, soil, v, time):
                 soil.rotation[b, k] = data.xmat[soil.body[b], k]
             for k in range(3):
                 soil.axis[b, k] = soil.rotation[b, 3 * k + 1]
-        # the Jacobian from mujoco's motion axes, which are about the tree's centre of mass
-        J = soil.jacobian[b]
-        root = soil.root[b]
-        rx = soil.centre[b, 0] - data.com[root, 0]
-        ry = soil.centre[b, 1] - data.com[root, 1]
-        rz = soil.centre[b, 2] - data.com[root, 2]
-        vx = vy = vz = wx = wy = wz = 0.0
-        belt = 0.0
-        for i in range(soil.chain_count[b]):
-            j = soil.chain[b, i]
-            J[6, i] = 0.0
-            if j == soil.belt[b]:
-                # it moves the belt, not the frame
-                for k in range(6):
-                    J[k, i] = 0.0
-                J[6, i] = soil.belt_radius[b]
-                belt = soil.belt_radius[b] * v[j]
-                continue
-            c = data.cdof[j]
-            J[3, i], J[4, i], J[5, i] = c[0], c[1], c[2]
-            J[0, i] = c[3] + c[1] * rz - c[2] * ry
-            J[1, i] = c[4] + c[2] * rx - c[0] * rz
-            J[2, i] = c[5] + c[0] * ry - c[1] * rx
-            vx += J[0, i] * v[j]
-            vy += J[1, i] * v[j]
-            vz += J[2, i] * v[j]
-            wx += J[3, i] * v[j]
-            wy += J[4, i] * v[j]
-            wz += J[5, i] * v[j]
         V = soil.twist[b]
-        V[0], V[1], V[2], V[3], V[4], V[5], V[6] = vx, vy, vz, wx, wy, wz, belt
+        body_motion(
+            data, soil.chain[b], soil.chain_count[b], soil.root[b], soil.centre[b], soil.belt[b],
+            soil.belt_radius[b], v, soil.jacobian[b], V,
+        )  # fmt: skip
         # how fast soil may be moved: by the body itself, or by the surface of a spinning one
-        speed = math.sqrt(vx * vx + vy * vy + vz * vz)
-        speed = max(speed, soil.reach[b] * math.sqrt(wx * wx + wy * wy + wz * wz), abs(belt))
-        fastest = max(fastest, speed)
+        speed = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2])
+        spin = math.sqrt(V[3] * V[3] + V[4] * V[4] + V[5] * V[5])
+        fastest = max(fastest, speed, soil.reach[b] * spin, abs(V[6]))
     soil.numbers[2] = time
     soil.numbers[5] = 1.0 if soil.evaluations[0] % 8 == 0 else 0.0
     _call_forces(
@@ -313,11 +288,10 @@ def evaluate_soil(F, model, data, soil, v, time):
     for i in range(model.nv):
         soil.generalised[i] = 0.0
     for b in range(soil.body.shape[0]):
-        for i in range(soil.chain_count[b]):
-            total = 0.0
-            for k in range(7):
-                total += soil.jacobian[b, k, i] * soil.force[b, k]
-            soil.generalised[soil.chain[b, i]] += total
+        add_to_chain(
+            soil.jacobian[b], soil.chain[b], soil.chain_count[b], soil.force[b], 1.0,
+            soil.generalised,
+        )  # fmt: skip
     return soil.answer[0]
 
 
@@ -360,13 +334,7 @@ def add_soil_inertia(data, soil, h):
                 value += rx * J[3, j] + ry * J[4, j] + rz * J[5, j]
                 if not is_wheel:
                     value += gs * J[6, j]
-                at = soil.address[b, i, j]
-                if at >= 0:
-                    data.inertia[at] += value
-                else:
-                    # mujoco keeps only the diagonal of this pair: put the coupling there
-                    data.inertia[soil.address[b, i, i]] += abs(value)
-                    data.inertia[soil.address[b, j, j]] += abs(value)
+                add_coupling(data.inertia, soil.address[b], i, j, value)
 
 
 @kernel
