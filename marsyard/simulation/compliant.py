@@ -11,16 +11,7 @@ what has really acted on each element, f − D L (V⁺ − V), brings displaceme
 with the way the element has really gone, and records. Evaluating changes no state: a step can be
 tried again.
 
-Finding. Distances to the ground change by no more than a point moves: a ball around elements that
-was g away from the ground (or g inside it) cannot touch (or leave) before its middle has moved by
-g.
-Balls stand in a hierarchy, parents first; most are passed by with one comparison. An element is
-looked at through a ball inside the body that touches the surface at its middle, since the exact
-kernels see ground only from outside: on a mesh down to about 0.8 of that ball's radius. Where it
-sees several places, the one counts that lies most nearly under the element, a deeper one before a
-shallower. Planes are simple enough to be looked at directly.
-
-The elements of a belt are material, too: they move along its outline with the sprocket's angle.
+Which elements touch, and how deep, says `compliant_finding`.
 """
 
 from __future__ import annotations
@@ -29,18 +20,23 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from marsyard.interaction.compliant.law import FACING, advance_slip, immersed, press, shear
-from marsyard.interaction.contact_geometry import SPHERE
+from marsyard.interaction.compliant.law import advance_slip, press, shear
 from marsyard.jit import inlined, kernel
+from marsyard.simulation.body_motion import add_coupling, add_to_chain, body_motion
+from marsyard.simulation.compliant_finding import (
+    DAMPING,
+    STIFFNESS,
+    away,
+    deepest_plane,
+    move_belt,
+    nearest_place,
+    stand,
+    to_world,
+)
 from marsyard.simulation.contacts import wheel_frame
-from marsyard.simulation.mujoco_c import void_call
 
 Array = np.ndarray
-
-# what is called for every ball or element is inlined: handing over all these arrays would cost more
-# than its work
 
 # columns of CompliantLoop.state
 E_X, E_Y, E_Z, SLIP, LOAD = range(5)
@@ -51,10 +47,6 @@ STATE_COLUMNS = 5
     D_X, D_Y, D_Z, D_N, D_ALONG, D_ACROSS, B_X, B_Y, B_Z,
 ) = range(28)  # fmt: skip
 TOUCH_COLUMNS = 28
-#: of the ball with which a group of elements looks for ground [m]
-SMALL = 0.01
-# CompliantLoop.numbers
-STIFFNESS, DAMPING, INSIDE, FAR = range(4)
 
 
 class CompliantLoop(NamedTuple):
@@ -69,7 +61,7 @@ class CompliantLoop(NamedTuple):
     chain_count: Array  # int64[b]
     address: Array  # int64[b, k, k], place in the sparse inertia matrix, or −1
     balls: Array  # int64[b, 2], first ball and the one after the last
-    belt: Array  # int64[b, 5]: dof, qpos, first and last row of `outline`, elements in a row; or −1
+    belt: Array  # int64[b, 4]: dof, qpos, first and last row of `outline`; or −1
     belt_size: Array  # float64[b, 2], belt's way per rate [m], length of the outline [m]
     outline: Array  # float64[p, 4]
     along: Array  # float64[n], place on the outline at angle 0 [m]
@@ -82,7 +74,8 @@ class CompliantLoop(NamedTuple):
     ball_next: Array  # int64[c, 3], ball to go on with, first and last element of a leaf
     place: Array  # float64[n, 3], in the body's frame
     normal: Array  # float64[n, 3]
-    size: Array  # float64[n, 2], area [m²] and length [m]
+    size: Array  # float64[n, 3], area [m²], length [m] and how far it reaches from its middle [m]
+    arc: Array  # float64[n, 8], as `elements.Elements.arc`
     seen: Array  # float64[n, 4], as ball_seen
     state: Array  # float64[n, STATE_COLUMNS]
     now: Array  # int64[n], 1 while in `touching`
@@ -100,129 +93,6 @@ class CompliantLoop(NamedTuple):
     scratch: Array  # float64[6, 3]; its second row is the axis of all balls
     column: Array  # float64[7]
     work: Array  # float64[2], taken by the ground since the last record [J], deepest [m]
-
-
-_P, _I, _D = types.int64, types.int64, types.float64
-_call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P, _P))
-_call_distance = void_call((_I, _D, _D, _P, _P, _P, _I, _I, _P))
-
-
-@inlined
-def look(F, C, radius, ground, margin, contacts):
-    """Contacts of a ball at C.scratch[0] nearer than margin; returns how many, and the smallest
-    gap."""
-    _call_contacts(
-        F.contacts, SPHERE, radius, 0.0, C.scratch[0].ctypes.data, C.scratch[1].ctypes.data,
-        ground.ctypes.data, ground.shape[0], margin, contacts.near_gap.shape[0],
-        contacts.near_point.ctypes.data, contacts.near_normal.ctypes.data,
-        contacts.near_gap.ctypes.data, contacts.near_surface.ctypes.data,
-        contacts.near_feature.ctypes.data, contacts.near_count.ctypes.data,
-    )  # fmt: skip
-    gap = margin
-    for i in range(contacts.near_count[0]):
-        gap = min(gap, contacts.near_gap[i])
-    return contacts.near_count[0], gap
-
-
-@inlined
-def remember(C, seen, gap):
-    """Keep where something was looked at, and what was found."""
-    seen[0], seen[1], seen[2] = C.scratch[0, 0], C.scratch[0, 1], C.scratch[0, 2]
-    seen[3] = gap
-
-
-@inlined
-def to_world(o, R, local, out):
-    """out = o + R local."""
-    x, y, z = local[0], local[1], local[2]
-    out[0] = o[0] + R[0] * x + R[1] * y + R[2] * z
-    out[1] = o[1] + R[3] * x + R[4] * y + R[5] * z
-    out[2] = o[2] + R[6] * x + R[7] * y + R[8] * z
-
-
-@inlined
-def moved(seen, p):
-    """How far p is from where it was last looked at."""
-    x, y, z = p[0] - seen[0], p[1] - seen[1], p[2] - seen[2]
-    return math.sqrt(x * x + y * y + z * z)
-
-
-@inlined
-def away(F, C, c, ground, contacts):
-    """Whether ball c, at C.scratch[0], is away from the ground."""
-    p = C.scratch[0]
-    if C.plane.shape[0] > 0:
-        for i in range(C.plane.shape[0]):
-            n = C.plane[i]
-            if n[0] * p[0] + n[1] * p[1] + n[2] * p[2] - n[3] < C.ball[c, 3]:
-                return False
-        return True
-    seen = C.ball_seen[c]
-    way = moved(seen, p)
-    if way < seen[3]:
-        return True
-    if way < -seen[3]:
-        return False
-    # a small ball with a wide margin: one of that size could have its middle too near to be seen
-    radius = C.ball[c, 3] - SMALL
-    _, gap = look(F, C, SMALL, ground, radius + C.numbers[FAR], contacts)
-    remember(C, seen, gap - radius)
-    return gap > radius
-
-
-@inlined
-def body_motion(C, data, b, v):
-    """Jacobian of body b from mujoco's motion axes, and its velocity."""
-    J = C.jacobian[b]
-    V = C.twist[b]
-    o = data.xpos[C.body[b]]
-    root = C.root[b]
-    rx, ry, rz = o[0] - data.com[root, 0], o[1] - data.com[root, 1], o[2] - data.com[root, 2]
-    for k in range(7):
-        V[k] = 0.0
-    for i in range(C.chain_count[b]):
-        j = C.chain[b, i]
-        if j == C.belt[b, 0]:
-            for k in range(6):
-                J[k, i] = 0.0
-            J[6, i] = C.belt_size[b, 0]
-        else:
-            c = data.cdof[j]
-            J[3, i], J[4, i], J[5, i] = c[0], c[1], c[2]
-            J[0, i] = c[3] + c[1] * rz - c[2] * ry
-            J[1, i] = c[4] + c[2] * rx - c[0] * rz
-            J[2, i] = c[5] + c[0] * ry - c[1] * rx
-            J[6, i] = 0.0
-        for k in range(7):
-            V[k] += J[k, i] * v[j]
-
-
-@kernel
-def move_belt(C, data, b):
-    """Bring the elements of a belt to where the sprocket has taken them."""
-    first, points = C.belt[b, 2], C.belt[b, 3] - C.belt[b, 2]
-    length = C.belt_size[b, 1]
-    gone = C.belt_size[b, 0] * data.qpos[C.belt[b, 1]]
-    inside = C.numbers[INSIDE]
-    for c in range(C.balls[b, 0], C.balls[b, 1]):
-        start = C.ball_next[c, 1]
-        at = (C.along[start] - gone) / length
-        at = (at - math.floor(at)) * points
-        i = min(int(at), points - 1)
-        part = at - i
-        j = first + (i + 1 if i + 1 < points else 0)
-        i += first
-        x = C.outline[i, 0] + part * (C.outline[j, 0] - C.outline[i, 0])
-        z = C.outline[i, 1] + part * (C.outline[j, 1] - C.outline[i, 1])
-        nx = C.outline[i, 2] + part * (C.outline[j, 2] - C.outline[i, 2])
-        nz = C.outline[i, 3] + part * (C.outline[j, 3] - C.outline[i, 3])
-        size = math.sqrt(nx * nx + nz * nz)
-        nx /= size
-        nz /= size
-        for e in range(start, C.ball_next[c, 2]):
-            C.place[e, 0], C.place[e, 2] = x, z
-            C.normal[e, 0], C.normal[e, 1], C.normal[e, 2] = nx, 0.0, nz
-        C.ball[c, 0], C.ball[c, 2] = x - inside * nx, z - inside * nz
 
 
 @kernel
@@ -254,7 +124,10 @@ def evaluate_compliant(F, model, data, ground, law, h, theta, C, contacts, v):
                 continue
             if C.ball_next[c, 2] > C.ball_next[c, 1]:
                 if not ready:
-                    body_motion(C, data, b, v)
+                    body_motion(
+                        data, C.chain[b], C.chain_count[b], C.root[b], o, C.belt[b, 0],
+                        C.belt_size[b, 0], v, C.jacobian[b], C.twist[b],
+                    )  # fmt: skip
                     ready = True
                 for e in range(C.ball_next[c, 1], C.ball_next[c, 2]):
                     element(F, C, b, e, o, R, ground, law, h, theta, contacts)
@@ -262,100 +135,45 @@ def evaluate_compliant(F, model, data, ground, law, h, theta, C, contacts, v):
             else:
                 c += 1
         if ready:
-            for i in range(C.chain_count[b]):
-                total = 0.0
-                for k in range(7):
-                    total += C.jacobian[b, k, i] * C.force[b, k]
-                C.generalised[C.chain[b, i]] += total
+            add_to_chain(
+                C.jacobian[b], C.chain[b], C.chain_count[b], C.force[b], 1.0, C.generalised
+            )
 
 
 @inlined
 def element(F, C, b, e, o, R, ground, law, h, theta, contacts):
     """Add element e of body b, if it touches."""
-    q, m, n = C.scratch[2], C.scratch[3], C.scratch[4]
+    q, m = C.scratch[2], C.scratch[3]
     to_world(o, R, C.place[e], q)
     local = C.normal[e]
     m[0] = R[0] * local[0] + R[1] * local[1] + R[2] * local[2]
     m[1] = R[3] * local[0] + R[4] * local[1] + R[5] * local[2]
     m[2] = R[6] * local[0] + R[7] * local[1] + R[8] * local[2]
-    area, length = C.size[e, 0], C.size[e, 1]
     if C.plane.shape[0] > 0:
         surface, depth = deepest_plane(C)
     else:
         surface, depth = nearest_place(F, C, e, ground, contacts)
     if surface < 0:
         return
-    nx, ny, nz = n[0], n[1], n[2]
-    cosine = -(nx * m[0] + ny * m[1] + nz * m[2])
-    slant = math.sqrt(max(1.0 - cosine * cosine, 0.0))
-    mean, part, shift = immersed(depth, slant, length)
+    mean, part = stand(C, e, R, depth)
     if part <= 0.0:
         return
     C.work[1] = max(C.work[1], depth)
-    if slant > 1e-9:
-        f = shift / slant
-        q[0] -= f * (nx + cosine * m[0])
-        q[1] -= f * (ny + cosine * m[1])
-        q[2] -= f * (nz + cosine * m[2])
     C.touching[C.counts[0], 0] = e
     C.touching[C.counts[0], 1] = b
     C.touching[C.counts[0], 2] = surface
     row = C.touch[C.counts[0]]
     C.counts[0] += 1
     C.now[e] = 1
-    push(C, b, e, row, o, R, area, mean, part, nx, ny, nz, law.friction[surface], h, theta)
+    push(C, b, e, row, o, R, mean, part, law.friction[surface], h, theta)
 
 
 @inlined
-def deepest_plane(C):
-    """Surface (−1: none) and depth [m] of the plane in which the element at C.scratch[2] with the
-    normal C.scratch[3] stands deepest; its normal into C.scratch[4]."""
-    q, m, out = C.scratch[2], C.scratch[3], C.scratch[4]
-    surface = -1
-    depth = -math.inf
-    for i in range(C.plane.shape[0]):
-        n = C.plane[i]
-        under = n[3] - n[0] * q[0] - n[1] * q[1] - n[2] * q[2]
-        if under > depth and n[0] * m[0] + n[1] * m[1] + n[2] * m[2] < FACING:
-            surface, depth = C.plane_surface[i], under
-            out[0], out[1], out[2] = n[0], n[1], n[2]
-    return surface, depth
-
-
-@inlined
-def nearest_place(F, C, e, ground, contacts):
-    """As `deepest_plane` for any ground: the place most nearly under element e."""
-    q, m, out, inner = C.scratch[2], C.scratch[3], C.scratch[4], C.scratch[0]
-    radius, reach = C.numbers[INSIDE], 0.5 * C.size[e, 1]
-    for k in range(3):
-        inner[k] = q[k] - radius * m[k]
-    seen = C.seen[e]
-    if moved(seen, inner) < seen[3] - reach:
-        return -1, 0.0
-    found, gap = look(F, C, radius, ground, 0.5 * C.numbers[FAR] + reach, contacts)
-    remember(C, seen, gap)
-    surface = -1
-    depth = 0.0
-    best = math.inf
-    for i in range(found):
-        n = contacts.near_normal[i]
-        if n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > FACING:
-            continue
-        x = contacts.near_point[i]
-        dx, dy, dz = x[0] - q[0], x[1] - q[1], x[2] - q[2]
-        under = dx * n[0] + dy * n[1] + dz * n[2]
-        beside = math.sqrt(max(dx * dx + dy * dy + dz * dz - under * under, 0.0))
-        if beside - under < best:
-            best = beside - under
-            surface, depth = contacts.near_surface[i], under
-            out[0], out[1], out[2] = n[0], n[1], n[2]
-    return surface, depth
-
-
-@inlined
-def push(C, b, e, row, o, R, area, mean, part, nx, ny, nz, mu, h, theta):
-    """Force of a touching element at C.scratch[2] and its derivative, into `row` and the sums."""
-    q, V = C.scratch[2], C.twist[b]
+def push(C, b, e, row, o, R, mean, part, mu, h, theta):
+    """Force of a touching element at C.scratch[2] on ground of the normal C.scratch[4] and its
+    derivative, into `row` and the sums."""
+    q, n, V = C.scratch[2], C.scratch[4], C.twist[b]
+    nx, ny, nz, area = n[0], n[1], n[2], C.size[e, 0]
     k, c = C.numbers[STIFFNESS], C.numbers[DAMPING]
     rx, ry, rz = q[0] - o[0], q[1] - o[1], q[2] - o[2]
     # way of a belt's surface per its speed: against the outline's direction, (−n_z, n_x)
@@ -479,13 +297,7 @@ def add_compliant_inertia(data, C, h):
                 value = 0.0
                 for k in range(7):
                     value += g[k] * J[k, j]
-                at = C.address[b, i, j]
-                if at >= 0:
-                    data.inertia[at] += value
-                else:
-                    # mujoco keeps only the diagonal of this pair: put the coupling there
-                    data.inertia[C.address[b, i, i]] += abs(value)
-                    data.inertia[C.address[b, j, j]] += abs(value)
+                add_coupling(data.inertia, C.address[b], i, j, value)
 
 
 @kernel
@@ -514,11 +326,7 @@ def account_for_compliant(data, C, h, theta, sums):
         F = C.force[b]
         if F[0] == 0.0 and F[1] == 0.0 and F[2] == 0.0:
             continue
-        for i in range(C.chain_count[b]):
-            total = 0.0
-            for k in range(7):
-                total += C.jacobian[b, k, i] * F[k]
-            sums.reaction[C.chain[b, i]] += h * total
+        add_to_chain(C.jacobian[b], C.chain[b], C.chain_count[b], F, h, sums.reaction)
 
 
 @inlined
@@ -611,29 +419,3 @@ def middle_of_pressure(C, sums):
             sums.point[w, 0] = x / total
             sums.point[w, 1] = y / total
             sums.point[w, 2] = z / total
-
-
-@kernel
-def smallest_element_gap(F, data, ground, surfaces, C, contacts):
-    """Smallest distance of the elements to the ground [m], at any distance, and its body; positions
-    must be up to date."""
-    least = math.inf
-    body = -1
-    for b in range(C.body.shape[0]):
-        o = data.xpos[C.body[b]]
-        R = data.xmat[C.body[b]]
-        if C.belt[b, 0] >= 0:
-            move_belt(C, data, b)
-        q = C.scratch[2]
-        for c in range(C.balls[b, 0], C.balls[b, 1]):
-            for e in range(C.ball_next[c, 1], C.ball_next[c, 2]):
-                to_world(o, R, C.place[e], q)
-                for s in range(surfaces):
-                    _call_distance(
-                        F.distance, SPHERE, 0.0, 0.0, q.ctypes.data, C.scratch[1].ctypes.data,
-                        ground.ctypes.data, ground.shape[0], s, contacts.answer.ctypes.data,
-                    )  # fmt: skip
-                    if contacts.answer[0] < least:
-                        least = contacts.answer[0]
-                        body = C.body[b]
-    return least, body

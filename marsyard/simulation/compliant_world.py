@@ -19,11 +19,7 @@ from marsyard.interaction.compliant.elements import Balls, Belt, Elements
 from marsyard.robot import Robot
 from marsyard.robot.belt import outline
 from marsyard.scenario.schema import Scenario
-from marsyard.simulation.compliant import (
-    STATE_COLUMNS,
-    TOUCH_COLUMNS,
-    CompliantLoop,
-)
+from marsyard.simulation.compliant import STATE_COLUMNS, TOUCH_COLUMNS, CompliantLoop
 from marsyard.simulation.soil_world import chain_of, fill_addresses
 
 #: K of a curve that says nothing [m]
@@ -44,7 +40,7 @@ class _Body:
     organ: int
     elements: Elements
     balls: Balls
-    belt: tuple[int, ...] = (-1, -1, 0, 0, 1)
+    belt: tuple[int, int] = (-1, -1)
     belt_size: tuple[float, float] = (0.0, 1.0)
     along: np.ndarray = field(default_factory=lambda: np.zeros(0))
     outline: np.ndarray = field(default_factory=lambda: np.zeros((0, 4)))
@@ -138,8 +134,7 @@ def _assemble(
             )  # fmt: skip
         )
         ranges.append((first_ball, first_ball + count))
-        dof, qpos, _, _, row = b.belt
-        belts.append((dof, qpos, first_point, first_point + len(b.outline), row))
+        belts.append((*b.belt, first_point, first_point + len(b.outline)))
         outlines.append(b.outline)
         first_ball += count
         first_element += len(b.elements.area)
@@ -156,14 +151,15 @@ def _assemble(
         organ=numbers("organ"), root=f(n, i), chain=chain,
         chain_count=np.array([len(c) for c in chains], dtype=i),
         address=np.ascontiguousarray(address),
-        balls=np.array(ranges, dtype=i).reshape(n, 2), belt=np.array(belts, dtype=i).reshape(n, 5),
+        balls=np.array(ranges, dtype=i).reshape(n, 2), belt=np.array(belts, dtype=i).reshape(n, 4),
         belt_size=np.array([b.belt_size for b in found], dtype=float).reshape(n, 2),
         outline=np.concatenate([f((0, 4)), *outlines]), along=np.concatenate([f(0), *along]),
         jacobian=f((n, 7, k)), twist=f((n, 7)), force=f((n, 7)), stiff=f((n, 7, 7)),
         ball=np.concatenate([f((0, 4)), *balls]), ball_seen=f((first_ball, 4)),
         ball_next=np.concatenate([f((0, 3), i), *nexts]),
         place=np.ascontiguousarray(whole.place), normal=np.ascontiguousarray(whole.normal),
-        size=np.stack([whole.area, whole.length], axis=1),
+        size=np.stack([whole.area, whole.length, elements.reach_of(whole)], axis=1),
+        arc=np.ascontiguousarray(whole.arc),
         seen=f((total, 4)), state=f((total, STATE_COLUMNS)), now=f(total, i),
         touching=f((total, 3), i), touch=f((total, TOUCH_COLUMNS)), before=f(total, i),
         counts=f(2, i), generalised=f(nv), plane=f((0, 4)), plane_surface=f(0, i),
@@ -201,7 +197,7 @@ def _tracks(robot: Robot, model: mujoco.MjModel, size: float) -> list[_Body]:
                 len(robot.feet) + k,
                 made.elements,
                 _stations(made),
-                (dof, qpos, 0, 0, made.row),
+                (dof, qpos),
                 (track.pitch_radius, made.length),
                 made.along,
                 made.outline,

@@ -18,7 +18,7 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground import TriangleMesh
-from marsyard.simulation.compliant import smallest_element_gap
+from marsyard.simulation.compliant_finding import smallest_element_gap
 from marsyard.simulation.contacts import find_contacts
 from marsyard.simulation.loop import advance
 from marsyard.simulation.moreau_jean import NEEDS_TILES, OK, update_positions

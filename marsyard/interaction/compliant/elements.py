@@ -1,11 +1,13 @@
 """Shapes divided in elements: places, outward normals, areas and lengths.
 
-Elements are flat pieces of a shape's surface, all of about the same size, whose areas add up to the
-shape's own. A flat piece of side l stands for a curved one at its mean height: it lies inside the
-true surface by l² κ/24 for each of the two curvatures κ [1/m].
+Elements are pieces of a shape's surface, all of about the same size, whose areas add up to the
+shape's own. Those of wheels and tubes are arcs about the axle (`law`): what carries them does not
+depend on the angle they stand at, and a wheel rolls as if it were round. All others are flat. A
+flat piece of side l stands for a curved one at its mean height: it lies inside the true surface by
+l² κ/24 for each of the two curvatures κ [1/m], an arc for the curvature across.
 
 wheel (axle along `axis`, middle at the origin)
-    sphere     the whole ball
+    sphere     rings over the whole ball
     disc       one ring of the wheel's radius, which carries its width
     cylinder   rings across the tread, or the cone of a `taper`, and both sides from half the
                radius outwards
@@ -26,6 +28,10 @@ Array = np.ndarray
 _GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
 #: triangles of a mesh are not cut more often than this
 _MOST_CUTS = 8
+# columns of Elements.arc: from the axle outwards, the way around it (unit vectors), distance from
+# the axle (0: no arc), and of the two rows that stand for its width from its middle [m]
+OUT, AHEAD, RADIUS, ROW = slice(0, 3), slice(3, 6), 6, 7
+ARC_COLUMNS = 8
 
 
 class Elements(NamedTuple):
@@ -35,18 +41,29 @@ class Elements(NamedTuple):
     normal: Array  # float64[n, 3], outwards
     area: Array  # float64[n] [m²]
     length: Array  # float64[n] [m]
+    arc: Array  # float64[n, ARC_COLUMNS]
 
     def moved(self, position: Array, rotation: Array) -> Elements:
         """The same in another frame."""
+        turned = self.arc.copy()
+        for part in (OUT, AHEAD):
+            turned[:, part] = self.arc[:, part] @ rotation.T
         return self._replace(
-            place=self.place @ rotation.T + position, normal=self.normal @ rotation.T
+            place=self.place @ rotation.T + position,
+            normal=self.normal @ rotation.T,
+            arc=turned,
         )
+
+
+def flat(place: Array, normal: Array, area: Array, length: Array) -> Elements:
+    """Elements that are no arcs."""
+    return Elements(place, normal, area, length, np.zeros((len(area), ARC_COLUMNS)))
 
 
 def join(parts: list[Elements]) -> Elements:
     """All in one."""
     if not parts:
-        return Elements(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+        return flat(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
     return Elements(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -62,11 +79,13 @@ def wheel(
 ) -> Elements:
     """Elements of a wheel about its axle."""
     if shape == "sphere":
-        return ball(radius, size)
-    if shape == "torus":
+        made = _torus(radius, radius, size)
+    elif shape == "torus":
         made = _torus(radius, width / 2, size)
     elif shape == "disc":
         made = _cone(radius, 0.0, width, 1, size)
+        # all of its width stands in one plane
+        made.arc[:, ROW] = 0.0
     else:
         made = _cone(radius, taper, width, _count(width, size), size)
         sides = [
@@ -76,33 +95,34 @@ def wheel(
     return made.moved(np.zeros(3), _turn_y_to(axis))
 
 
-def _ring(count: int) -> tuple[Array, Array]:
+def _angles(count: int) -> tuple[Array, Array]:
     angle = (np.arange(count) + 0.5) * 2 * np.pi / count
     return np.cos(angle), np.sin(angle)
 
 
+def _ring(r: float, y: float, slope: tuple[float, float], across: float, size: float) -> Elements:
+    """Arcs about the y axis at the distance r from it; slope: sine and cosine of the normal's angle
+    to the radius, across [m]: their width."""
+    count = _count(2 * np.pi * r, size, 8)
+    c, s = _angles(count)
+    none, each = np.zeros(count), np.ones(count)
+    step = 2 * np.pi * r / count
+    out, ahead = np.stack([c, none, s], axis=1), np.stack([-s, none, c], axis=1)
+    return Elements(
+        place=np.stack([r * c, y * each, r * s], axis=1),
+        normal=np.stack([slope[1] * c, slope[0] * each, slope[1] * s], axis=1),
+        area=step * across * each,
+        length=step * each,
+        arc=np.column_stack([out, ahead, r * each, across / math.sqrt(12.0) * each]),
+    )
+
+
 def _cone(radius: float, taper: float, width: float, rings: int, size: float) -> Elements:
     """Rings about y, of the radius R + taper · y."""
-    around = _count(2 * np.pi * radius, size, 8)
-    c, s = _ring(around)
     slant = math.sqrt(1.0 + taper * taper)
-    rows = []
-    for k in range(rings):
-        y = ((k + 0.5) / rings - 0.5) * width
-        r = radius + taper * y
-        step = 2 * np.pi * r / around
-        mean = r - step**2 / (24 * r)
-        place = np.stack([mean * c, np.full(around, y), mean * s], axis=1)
-        normal = np.stack([c, np.full(around, -taper), s], axis=1) / slant
-        rows.append(
-            Elements(
-                place,
-                normal,
-                np.full(around, step * width / rings * slant),
-                np.full(around, step),
-            )  # fmt: skip
-        )
-    return join(rows)
+    slope = (-taper / slant, 1.0 / slant)
+    places = [((k + 0.5) / rings - 0.5) * width for k in range(rings)]
+    return join([_ring(radius + taper * y, y, slope, width / rings * slant, size) for y in places])
 
 
 def _annulus(radius: float, y: float, side: float, size: float) -> Elements:
@@ -114,42 +134,31 @@ def _annulus(radius: float, y: float, side: float, size: float) -> Elements:
         area = math.pi * (outer**2 - inner**2)
         r = 0.5 * (inner + outer)
         around = _count(2 * np.pi * r, size, 8)
-        c, s = _ring(around)
+        c, s = _angles(around)
         place = np.stack([r * c, np.full(around, y), r * s], axis=1)
         normal = np.tile([0.0, side, 0.0], (around, 1))
         each = area / around
-        rows.append(
-            Elements(place, normal, np.full(around, each), np.full(around, math.sqrt(each)))
-        )
+        rows.append(flat(place, normal, np.full(around, each), np.full(around, math.sqrt(each))))
     return join(rows)
 
 
 def _torus(radius: float, tube: float, size: float) -> Elements:
     """The outer half of a torus: rolling radius R, tube r, about y."""
     rings = _count(np.pi * tube, size, 3)
-    around = _count(2 * np.pi * radius, size, 8)
-    c, s = _ring(around)
+    angle = np.pi / rings
+    # at its mean height across
+    inside = tube - (tube * angle) ** 2 / (24 * tube)
     rows = []
     for k in range(rings):
-        low, high = (-np.pi / 2 + np.pi * (k + i) / rings for i in (0, 1))
-        psi = 0.5 * (low + high)
-        r = radius - tube + tube * math.cos(psi)
-        whole = 2 * np.pi * tube * (
-            (radius - tube) * (high - low) + tube * (math.sin(high) - math.sin(low))
-        )  # fmt: skip
-        place = np.stack([r * c, np.full(around, tube * math.sin(psi)), r * s], axis=1)
-        cp, sp = math.cos(psi), math.sin(psi)
-        normal = np.stack([cp * c, np.full(around, sp), cp * s], axis=1)
-        step, high_step = 2 * np.pi * r / around, tube * (high - low)
-        place -= normal * (step**2 * cp / r + high_step**2 / tube) / 24
-        rows.append(
-            Elements(
-                place,
-                normal,
-                np.full(around, whole / around),
-                np.full(around, step),
-            )  # fmt: skip
+        psi = -np.pi / 2 + (k + 0.5) * angle
+        slope = (math.sin(psi), math.cos(psi))
+        made = _ring(
+            radius - tube + inside * slope[1], inside * slope[0], slope, tube * angle, size
         )
+        # its share of the whole
+        bands = math.sin(psi + angle / 2) - math.sin(psi - angle / 2)
+        whole = 2 * np.pi * tube * ((radius - tube) * angle + tube * bands)
+        rows.append(made._replace(area=np.full(len(made.area), whole / len(made.area))))
     return join(rows)
 
 
@@ -188,7 +197,7 @@ def ellipsoid(radii: Array, size: float) -> Elements:
     place, normal = unit * a, over / stretch[:, None]
     # sum of the two curvatures
     bend = (np.sum(a**2) - np.sum(place**2, axis=1)) / (np.prod(a) ** 2 * stretch**3)
-    return Elements(place - normal * (each * bend / 24)[:, None], normal, each, np.sqrt(each))
+    return flat(place - normal * (each * bend / 24)[:, None], normal, each, np.sqrt(each))
 
 
 def _disc(radius: float, z: float, side: float, size: float) -> Elements:
@@ -199,7 +208,7 @@ def _disc(radius: float, z: float, side: float, size: float) -> Elements:
     place = np.stack([r * np.cos(turn), r * np.sin(turn), np.full(n, z)], axis=1)
     each = np.pi * radius**2 / n
     normal = np.tile([0.0, 0.0, side], (n, 1))
-    return Elements(place, normal, np.full(n, each), np.full(n, math.sqrt(each)))
+    return flat(place, normal, np.full(n, each), np.full(n, math.sqrt(each)))
 
 
 def _tube(radius: float, half: float, size: float) -> Elements:
@@ -238,9 +247,7 @@ def box(half: Array, size: float) -> Elements:
             normal = np.zeros((n * m, 3))
             normal[:, axis] = side
             each = 4 * half[i] * half[j] / (n * m)
-            rows.append(
-                Elements(place, normal, np.full(n * m, each), np.full(n * m, math.sqrt(each)))
-            )
+            rows.append(flat(place, normal, np.full(n * m, each), np.full(n * m, math.sqrt(each))))
     return join(rows)
 
 
@@ -264,9 +271,7 @@ def triangles(corners: Array, size: float) -> Elements:
     all_corners = np.concatenate(done)
     cross = np.cross(all_corners[:, 1] - all_corners[:, 0], all_corners[:, 2] - all_corners[:, 0])
     twice = np.linalg.norm(cross, axis=1)
-    return Elements(
-        all_corners.mean(axis=1), cross / twice[:, None], 0.5 * twice, np.sqrt(0.5 * twice)
-    )
+    return flat(all_corners.mean(axis=1), cross / twice[:, None], 0.5 * twice, np.sqrt(0.5 * twice))
 
 
 # --- belts
@@ -300,7 +305,7 @@ def belt(outline: Array, width: float, y: float, size: float) -> Belt:
     place = np.zeros((stations * rings, 3))
     place[:, 1] = across
     step = length / stations
-    made = Elements(
+    made = flat(
         place,
         np.zeros_like(place),
         np.full(len(place), step * width / rings),
@@ -320,6 +325,11 @@ class Balls(NamedTuple):
     after: Array  # int64[c], the ball to go on with if nothing of this one touches
     first: Array  # int64[c], elements of a leaf; equal to last for others
     last: Array  # int64[c]
+
+
+def reach_of(elements: Elements) -> Array:
+    """How far elements reach from their middle [m]."""
+    return elements.length / 2 + elements.arc[:, ROW]
 
 
 #: elements in a leaf, at most
@@ -346,7 +356,7 @@ def hierarchy(elements: Elements, depth: float) -> tuple[Elements, Balls]:
         reach = np.linalg.norm(inner[chosen] - centre, axis=1) + depth
         reach = np.maximum(
             reach,
-            np.linalg.norm(elements.place[chosen] - centre, axis=1) + elements.length[chosen] / 2,
+            np.linalg.norm(elements.place[chosen] - centre, axis=1) + reach_of(elements)[chosen],
         )
         rows.append([*centre, float(reach.max())])
         numbers.append([0, done, done])

@@ -13,8 +13,22 @@ by ± a, a = ½ l sin(m, −n). The force is the mean over the element,
          = 0                             for δ ≤ −a
 
 and acts in the middle of its pressure: shifted from the element's middle towards its deeper end by
-l² sin/(12 δ), or l/2 − s l/3. A rolling wheel's elements so come and go without a jump. Elements
-that do not face the ground (m·n > −0.1) carry nothing.
+l² sin/(12 δ), or l/2 − s l/3. Elements that do not face the ground (m·n > −0.1) carry nothing.
+
+An element that is an arc of radius r about an axle stands over the angles ψ₁ to ψ₂ from the arc's
+deepest point, whose depth is δ₀. With r' = r sin(axle, n), the depth of the arc above ψ is
+
+    δ(ψ) = δ₀ − r' (1 − cos ψ),  in the ground for |ψ| < ψ₀,  sin²(ψ₀/2) = δ₀/(2 r')
+
+and over the angles α to β that are in the ground, the part s = (β − α)/(ψ₂ − ψ₁) of it,
+
+    ⟨δ₊⟩ (ψ₂ − ψ₁) = (δ₀ − r') (β − α) + r' (sin β − sin α)
+    ∫ δ sin ψ dψ   = (δ₀ − r') (cos α − cos β) + ½ r' (sin² β − sin² α)
+
+the quotient of the two being sin ψ of the middle of pressure. The arcs of a ring add up to the
+integral over the ring, wherever they stand: force and moment of pressure do not depend on the
+wheel's angle. (Flat elements make a polygon of the wheel, which rolls into its hollows.) Across, an
+arc is looked at in two rows, at ± w/√12 of its width w (Gauss).
 
 Friction. F_t = −μ F_n κ e. e [m] is the elastic part of the element's displacement X along the
 ground since it touched, s [m] the way it has slipped, X = e + s, and for a displacement dX
@@ -97,6 +111,27 @@ def immersed(depth, slant, length):
         return 0.0, 0.0, 0.0
     part = (depth + a) / (2.0 * a)
     return part * part * a, part, length * (0.5 - part / 3.0)
+
+
+@inlined
+def immersed_arc(deepest, radius, middle, half):
+    """Mean depth [m], part in the ground, and the sine of the angle of the middle of pressure;
+    deepest: depth of the arc's deepest point [m], middle: angle of the arc's own middle from it."""
+    if deepest <= 0.0:
+        return 0.0, 0.0, 0.0
+    edge = math.pi
+    if deepest < 2.0 * radius:
+        edge = 2.0 * math.asin(math.sqrt(deepest / (2.0 * radius)))
+    low, high = max(middle - half, -edge), min(middle + half, edge)
+    if low >= high:
+        return 0.0, 0.0, 0.0
+    axle = deepest - radius
+    sl, sh = math.sin(low), math.sin(high)
+    whole = axle * (high - low) + radius * (sh - sl)
+    if whole <= 0.0:
+        return 0.0, 0.0, 0.0
+    moment = axle * (math.cos(low) - math.cos(high)) + 0.5 * radius * (sh * sh - sl * sl)
+    return whole / (2.0 * half), (high - low) / (2.0 * half), moment / whole
 
 
 @inlined

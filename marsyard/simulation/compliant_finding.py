@@ -1,0 +1,255 @@
+"""Which elements of compliant contact touch the ground, and how they stand in it.
+
+Distances to the ground change by no more than a point moves: a ball around elements that was g away
+from the ground (or g inside it) cannot touch (or leave) before its middle has moved by g. Balls
+stand in a hierarchy, parents first; most are passed by with one comparison. An element is looked at
+through a ball inside the body that touches the surface at its middle, since the exact kernels see
+ground only from outside: on a mesh down to about 0.8 of that ball's radius. Where it sees several
+places, the one counts that lies most nearly under the element, a deeper one before a shallower.
+Planes are simple enough to be looked at directly.
+
+The elements of a belt are material, too: they move along its outline with the sprocket's angle.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from marsyard.interaction.compliant.elements import RADIUS, ROW
+from marsyard.interaction.compliant.law import FACING, immersed, immersed_arc
+from marsyard.interaction.contact_geometry import SPHERE
+from marsyard.jit import inlined, kernel
+from marsyard.simulation.mujoco_c import void_call
+
+# what is called for every ball or element is inlined: handing over all these arrays would cost more
+# than its work
+
+# columns of CompliantLoop.numbers
+STIFFNESS, DAMPING, INSIDE, FAR = range(4)
+#: of the ball with which a group of elements looks for ground [m]
+SMALL = 0.01
+#: a difference of depth below this is none [m]
+LEVEL = 1e-12
+
+_P, _I, _D = types.int64, types.int64, types.float64
+_call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P, _P))
+_call_distance = void_call((_I, _D, _D, _P, _P, _P, _I, _I, _P))
+
+
+@inlined
+def look(F, C, radius, ground, margin, contacts):
+    """Contacts of a ball at C.scratch[0] nearer than margin; returns how many, and the smallest
+    gap."""
+    _call_contacts(
+        F.contacts, SPHERE, radius, 0.0, C.scratch[0].ctypes.data, C.scratch[1].ctypes.data,
+        ground.ctypes.data, ground.shape[0], margin, contacts.near_gap.shape[0],
+        contacts.near_point.ctypes.data, contacts.near_normal.ctypes.data,
+        contacts.near_gap.ctypes.data, contacts.near_surface.ctypes.data,
+        contacts.near_feature.ctypes.data, contacts.near_count.ctypes.data,
+    )  # fmt: skip
+    gap = margin
+    for i in range(contacts.near_count[0]):
+        gap = min(gap, contacts.near_gap[i])
+    return contacts.near_count[0], gap
+
+
+@inlined
+def remember(C, seen, gap):
+    """Keep where something was looked at, and what was found."""
+    seen[0], seen[1], seen[2] = C.scratch[0, 0], C.scratch[0, 1], C.scratch[0, 2]
+    seen[3] = gap
+
+
+@inlined
+def to_world(o, R, local, out):
+    """out = o + R local."""
+    x, y, z = local[0], local[1], local[2]
+    out[0] = o[0] + R[0] * x + R[1] * y + R[2] * z
+    out[1] = o[1] + R[3] * x + R[4] * y + R[5] * z
+    out[2] = o[2] + R[6] * x + R[7] * y + R[8] * z
+
+
+@inlined
+def moved(seen, p):
+    """How far p is from where it was last looked at."""
+    x, y, z = p[0] - seen[0], p[1] - seen[1], p[2] - seen[2]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@inlined
+def away(F, C, c, ground, contacts):
+    """Whether ball c, at C.scratch[0], is away from the ground."""
+    p = C.scratch[0]
+    if C.plane.shape[0] > 0:
+        for i in range(C.plane.shape[0]):
+            n = C.plane[i]
+            if n[0] * p[0] + n[1] * p[1] + n[2] * p[2] - n[3] < C.ball[c, 3]:
+                return False
+        return True
+    seen = C.ball_seen[c]
+    way = moved(seen, p)
+    if way < seen[3]:
+        return True
+    if way < -seen[3]:
+        return False
+    # a small ball with a wide margin: one of that size could have its middle too near to be seen
+    radius = C.ball[c, 3] - SMALL
+    _, gap = look(F, C, SMALL, ground, radius + C.numbers[FAR], contacts)
+    remember(C, seen, gap - radius)
+    return gap > radius
+
+
+@kernel
+def move_belt(C, data, b):
+    """Bring the elements of a belt to where the sprocket has taken them."""
+    first, points = C.belt[b, 2], C.belt[b, 3] - C.belt[b, 2]
+    length = C.belt_size[b, 1]
+    gone = C.belt_size[b, 0] * data.qpos[C.belt[b, 1]]
+    inside = C.numbers[INSIDE]
+    for c in range(C.balls[b, 0], C.balls[b, 1]):
+        start = C.ball_next[c, 1]
+        at = (C.along[start] - gone) / length
+        at = (at - math.floor(at)) * points
+        i = min(int(at), points - 1)
+        part = at - i
+        j = first + (i + 1 if i + 1 < points else 0)
+        i += first
+        x = C.outline[i, 0] + part * (C.outline[j, 0] - C.outline[i, 0])
+        z = C.outline[i, 1] + part * (C.outline[j, 1] - C.outline[i, 1])
+        nx = C.outline[i, 2] + part * (C.outline[j, 2] - C.outline[i, 2])
+        nz = C.outline[i, 3] + part * (C.outline[j, 3] - C.outline[i, 3])
+        size = math.sqrt(nx * nx + nz * nz)
+        nx /= size
+        nz /= size
+        for e in range(start, C.ball_next[c, 2]):
+            C.place[e, 0], C.place[e, 2] = x, z
+            C.normal[e, 0], C.normal[e, 1], C.normal[e, 2] = nx, 0.0, nz
+        C.ball[c, 0], C.ball[c, 2] = x - inside * nx, z - inside * nz
+
+
+@inlined
+def deepest_plane(C):
+    """Surface (−1: none) and depth [m] of the plane in which the element at C.scratch[2] with the
+    normal C.scratch[3] stands deepest; its normal into C.scratch[4]."""
+    q, m, out = C.scratch[2], C.scratch[3], C.scratch[4]
+    surface = -1
+    depth = -math.inf
+    for i in range(C.plane.shape[0]):
+        n = C.plane[i]
+        under = n[3] - n[0] * q[0] - n[1] * q[1] - n[2] * q[2]
+        if under > depth and n[0] * m[0] + n[1] * m[1] + n[2] * m[2] < FACING:
+            surface, depth = C.plane_surface[i], under
+            out[0], out[1], out[2] = n[0], n[1], n[2]
+    return surface, depth
+
+
+@inlined
+def nearest_place(F, C, e, ground, contacts):
+    """As `deepest_plane` for any ground: the place most nearly under element e."""
+    q, m, out, inner = C.scratch[2], C.scratch[3], C.scratch[4], C.scratch[0]
+    radius, reach = C.numbers[INSIDE], C.size[e, 2]
+    for k in range(3):
+        inner[k] = q[k] - radius * m[k]
+    seen = C.seen[e]
+    if moved(seen, inner) < seen[3] - reach:
+        return -1, 0.0
+    found, gap = look(F, C, radius, ground, 0.5 * C.numbers[FAR] + reach, contacts)
+    remember(C, seen, gap)
+    surface = -1
+    depth = 0.0
+    best = math.inf
+    for i in range(found):
+        n = contacts.near_normal[i]
+        if n[0] * m[0] + n[1] * m[1] + n[2] * m[2] > FACING:
+            continue
+        x = contacts.near_point[i]
+        dx, dy, dz = x[0] - q[0], x[1] - q[1], x[2] - q[2]
+        under = dx * n[0] + dy * n[1] + dz * n[2]
+        beside = math.sqrt(max(dx * dx + dy * dy + dz * dz - under * under, 0.0))
+        if beside - under < best:
+            best = beside - under
+            surface, depth = contacts.near_surface[i], under
+            out[0], out[1], out[2] = n[0], n[1], n[2]
+    return surface, depth
+
+
+@inlined
+def stand(C, e, R, depth):
+    """Mean depth [m] of element e and the part of it in the ground, whose normal is C.scratch[4];
+    its place C.scratch[2] goes to the middle of pressure."""
+    if C.arc[e, RADIUS] > 0.0:
+        return stand_on_arc(C, e, R, depth)
+    q, m, n = C.scratch[2], C.scratch[3], C.scratch[4]
+    cosine = -(n[0] * m[0] + n[1] * m[1] + n[2] * m[2])
+    slant = math.sqrt(max(1.0 - cosine * cosine, 0.0))
+    mean, part, shift = immersed(depth, slant, C.size[e, 1])
+    if slant > 1e-9:
+        for k in range(3):
+            q[k] -= shift / slant * (n[k] + cosine * m[k])
+    return mean, part
+
+
+@inlined
+def stand_on_arc(C, e, R, depth):
+    """As `stand`, in two rows across: at different depths where the element is tilted."""
+    q, n, arc, m = C.scratch[2], C.scratch[4], C.arc[e], C.normal[e]
+    ox, oy, oz, ax, ay, az = arc[0], arc[1], arc[2], arc[3], arc[4], arc[5]
+    # in the body's frame: the ground's normal, and the way across
+    nx = R[0] * n[0] + R[3] * n[1] + R[6] * n[2]
+    ny = R[1] * n[0] + R[4] * n[1] + R[7] * n[2]
+    nz = R[2] * n[0] + R[5] * n[1] + R[8] * n[2]
+    cx, cy, cz = m[1] * az - m[2] * ay, m[2] * ax - m[0] * az, m[0] * ay - m[1] * ax
+    down, ahead = -(nx * ox + ny * oy + nz * oz), -(nx * ax + ny * ay + nz * az)
+    tilt, widens = nx * cx + ny * cy + nz * cz, ox * cx + oy * cy + oz * cz
+    steep = math.sqrt(down * down + ahead * ahead)
+    # where the arc is deepest, from the element's middle
+    turn = math.atan2(ahead, down)
+    half = 0.5 * C.size[e, 1] / arc[RADIUS]
+    rows = 2 if abs(tilt) * arc[ROW] > LEVEL else 1
+    mean = part = x = y = z = 0.0
+    for i in range(rows):
+        beside = 0.0 if rows == 1 else (arc[ROW] if i == 0 else -arc[ROW])
+        radius = arc[RADIUS] + beside * widens
+        deepest = depth - beside * tilt + radius * (steep - down)
+        own, share, sine = immersed_arc(deepest, radius * steep, -turn, half)
+        angle = turn + math.asin(min(max(sine, -1.0), 1.0))
+        up, along = radius * (math.cos(angle) - 1.0), radius * math.sin(angle)
+        mean += own / rows
+        part += share / rows
+        x += own * (beside * cx + up * ox + along * ax)
+        y += own * (beside * cy + up * oy + along * ay)
+        z += own * (beside * cz + up * oz + along * az)
+    if mean > 0.0:
+        f = 1.0 / (rows * mean)
+        q[0] += f * (R[0] * x + R[1] * y + R[2] * z)
+        q[1] += f * (R[3] * x + R[4] * y + R[5] * z)
+        q[2] += f * (R[6] * x + R[7] * y + R[8] * z)
+    return mean, part
+
+
+@kernel
+def smallest_element_gap(F, data, ground, surfaces, C, contacts):
+    """Smallest distance of the elements to the ground [m], at any distance, and its body; positions
+    must be up to date."""
+    least = math.inf
+    body = -1
+    for b in range(C.body.shape[0]):
+        o = data.xpos[C.body[b]]
+        R = data.xmat[C.body[b]]
+        if C.belt[b, 0] >= 0:
+            move_belt(C, data, b)
+        q = C.scratch[2]
+        for c in range(C.balls[b, 0], C.balls[b, 1]):
+            for e in range(C.ball_next[c, 1], C.ball_next[c, 2]):
+                to_world(o, R, C.place[e], q)
+                for s in range(surfaces):
+                    _call_distance(
+                        F.distance, SPHERE, 0.0, 0.0, q.ctypes.data, C.scratch[1].ctypes.data,
+                        ground.ctypes.data, ground.shape[0], s, contacts.answer.ctypes.data,
+                    )  # fmt: skip
+                    if contacts.answer[0] < least:
+                        least = contacts.answer[0]
+                        body = C.body[b]
+    return least, body
