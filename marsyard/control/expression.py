@@ -6,10 +6,11 @@ argument). A small stack machine in Numba evaluates it each control period, so a
 without Python and without compiling anything anew.
 
 Names: `t` [s]; `x, y, z` [m] and `vx, vy, vz` [m/s] of the base frame in the world; `roll, pitch,
-yaw` [rad]; `angle`, `rate` of the joint the law acts on [rad, rad/s]; `angle.JOINT`, `rate.JOINT`
-of another one. Functions: where(c, a, b), min, max, abs, sqrt, sin, cos, tan, exp, log, sign.
-Truth is 1.0, falsehood 0.0; `where` evaluates both branches. `pi` is known, and so are the
-scenario's parameters, which enter the program as constants.
+yaw` [rad]; `wx, wy, wz`, the base's angular velocity in its own frame [rad/s]; `angle`, `rate` of
+the joint the law acts on [rad, rad/s]; `angle.JOINT`, `rate.JOINT` of another one. Functions:
+where(c, a, b), min, max, abs, sqrt, sin, cos, tan, exp, log, sign. Truth is 1.0, falsehood 0.0;
+`where` evaluates both branches. `pi` is known, and so are the scenario's parameters, which enter
+the program as constants.
 """
 
 from __future__ import annotations

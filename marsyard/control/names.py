@@ -6,7 +6,9 @@ Kept apart from the machine that evaluates expressions, so that reading a scenar
 from __future__ import annotations
 
 #: names of the base's state, in the order of the array the machine reads
-STATE_NAMES = ("t", "x", "y", "z", "vx", "vy", "vz", "roll", "pitch", "yaw")
+STATE_NAMES = (
+    "t", "x", "y", "z", "vx", "vy", "vz", "roll", "pitch", "yaw", "wx", "wy", "wz",
+)  # fmt: skip
 #: the joint a law acts on (alone, or with a joint's name behind a dot), and numbers
 OTHER_NAMES = ("angle", "rate", "pi")
 #: functions and how many arguments each takes

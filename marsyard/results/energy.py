@@ -29,7 +29,7 @@ Where the work of all motors W went (`energy_motors`, summed in every step):
     W = Δ kinetic + m g Δz (lifting the centre of mass) + Δ springs and tethers
       + soil: compaction + shear + its rest (rebound, soil pushed aside)
       + ground of the compliant law or of one of your own (friction, damping, what it stores)
-      + joint damping ∫ Σ b q̇² dt + what is left
+      + damping of joints ∫ Σ b q̇² dt and of beams (summed in every step) + what is left
 
 What is left holds friction and impacts on hard ground, the loss of the integration scheme, and the
 error of the records; on soil alone it is the error of the account, `closure` by the energy spent.
@@ -61,7 +61,7 @@ CAUSES = {
     "shear": "shear and slip in soil",
     "soil_rest": "soil, rest",
     "ground": "ground of compliant or own law",
-    "damping": "joint damping",
+    "damping": "damping of joints and beams",
     "rest": "rest",
 }
 #: share of the work that motors without a model may do while the electrical energy counts as known
@@ -282,7 +282,7 @@ def causes_of(ds: xr.Dataset) -> dict[str, np.ndarray]:
         "shear": shear,
         "soil_rest": soil - compaction - shear,
         "ground": since("energy_ground"),
-        "damping": _damping(ds),
+        "damping": _damping(ds) + since("energy_beams"),
     }
     out["rest"] = work - sum(values for name, values in out.items() if name != "motors")
     return out

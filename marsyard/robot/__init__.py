@@ -1,5 +1,6 @@
 """What moves: robots as MJCF models with roles."""
 
+from marsyard.robot.beams import Beam
 from marsyard.robot.closing import close_loops
 from marsyard.robot.loops import BallLoop, GearLoop, HingeLoop, Loop, WeldLoop
 from marsyard.robot.organs import Foot, Grousers, Roller, Track, Wheel
@@ -7,6 +8,7 @@ from marsyard.robot.robot import Robot, load_robot
 
 __all__ = [
     "BallLoop",
+    "Beam",
     "Foot",
     "GearLoop",
     "Grousers",

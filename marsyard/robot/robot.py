@@ -1,9 +1,10 @@
 """A robot: an MJCF model with roles.
 
 `robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`; the
-locomotion organs `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); `shapes` that
-polygonal contact knows (`shapes`); and `roles`, named groups of joints (drives, steering, passive, …). A bare MJCF or URDF file is a robot without
-roles; `marsyard import` finds them.
+locomotion organs `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); elastic
+`beams` (`beams`); `shapes` that polygonal contact knows (`shapes`); and `roles`, named groups of
+joints (drives, steering, passive, …). A bare MJCF or URDF file is a robot without roles; `marsyard
+import` finds them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
+from marsyard.robot.beams import Beam
 from marsyard.robot.loops import GearLoop, Loop, add_loops
 from marsyard.robot.model_file import read_model
 from marsyard.robot.organs import Foot, Track, Wheel
@@ -36,6 +38,7 @@ class Robot(BaseModel):
     tracks: dict[str, Track] = {}
     loops: dict[str, Loop] = {}
     shapes: dict[str, Shape] = {}
+    beams: dict[str, Beam] = {}
     roles: dict[str, tuple[str, ...]] = {}
     numbers: dict[str, dict[str, Any]] = {}
     sources: tuple[str, ...] = ()

@@ -261,8 +261,8 @@ class TorqueLaw(Part):
     )
     torque: Annotated[str | float, BeforeValidator(_torque)] = Field(
         description="[N·m] a number, or an expression of t, x, y, z, vx, vy, vz, roll, pitch, yaw, "
-        "angle, rate (of the joint itself) and parameters with + - * / **, comparisons, and, or, "
-        "not, "
+        "wx, wy, wz (of the base, in its frame), angle, rate (of the joint itself) and parameters "
+        "with + - * / **, comparisons, and, or, not, "
         "where(c, a, b), min, max, abs, sqrt, sin, cos, tan, exp, log, sign"
     )
     start: Time = Field(0.0, description="first instant of the law [s]")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.simulation.beam import BeamLoop
 from marsyard.simulation.body_shapes import BodyShapes
 from marsyard.simulation.inertia import Tree
 
@@ -48,6 +49,8 @@ class Model(NamedTuple):
     tree: Tree
     body_organ: Array  # int64[nbody], number of the foot, or −1
     organ_body: Array  # int64[organ], bodies of feet, then of tracks
+    has_beams: bool
+    beams: BeamLoop
 
 
 class Data(NamedTuple):
@@ -271,3 +274,4 @@ class Records(NamedTuple):
     stress: Array
     ground_work: Array
     pair: Array  # float64[record, pair, columns of simulation.polygonal]
+    beam_loss: Array

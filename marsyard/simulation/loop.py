@@ -10,6 +10,7 @@ import math
 
 from marsyard.control.expression import evaluate
 from marsyard.jit import inlined, kernel
+from marsyard.simulation.beam import beam_energy
 from marsyard.simulation.callables import surface_distance
 from marsyard.simulation.contacts import (
     contact_jacobian,
@@ -54,6 +55,7 @@ def command(model, data, commands, h, step_index):
         for k in range(3):
             commands.state[1 + k] = data.qpos[k]
             commands.state[4 + k] = data.qvel[k]
+            commands.state[10 + k] = data.qvel[3 + k]
         # roll, pitch, yaw of R = Rz Ry Rx
         commands.state[7] = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
         commands.state[8] = math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x))))
@@ -270,6 +272,10 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         records.base_quaternion[row, k] = data.xquat[model.base, k]
     for k in range(2):
         records.energy[row, k] = data.energy[k]
+    if model.has_beams:
+        records.energy[row, 0] += beam_energy(model, data)
+        records.beam_loss[row] = model.beams.lost[0]
+        model.beams.lost[0] = 0.0
     records.motor_work[row] = sums.work[0]
     for i in range(sums.organ.shape[0]):
         for k in range(3):

@@ -9,10 +9,10 @@ scheme.
     0 ≤ u_N + e u_N⁻ ⊥ p_N ≥ 0,   ‖p_T‖ ≤ μ p_N with maximal dissipation on u_T + e_T u_T⁻
     q⁺ = q_m ⊕ θ h v⁺                                 (= q ⊕ h (θ v⁺ + (1−θ) v))
 
-Joint springs K and dampers C are implicit; velocity-dependent inertia forces are taken at the mean
-velocity by one correction, so that a freely moving robot is integrated with second order for
-θ = ½. A contact is active when it is closed at t, or when its gap predicted for t + γ h with the
-free velocity is closed:
+Springs K and dampers C of joints and beams (`beam`) are implicit; velocity-dependent inertia forces
+are taken at the mean velocity by one correction, so that a freely moving robot is integrated with
+second order for θ = ½. A contact is active when it is closed at t, or when its gap predicted for
+t + γ h with the free velocity is closed:
 
     g ≤ 0   or   g + γ h u_N,free ≤ 0,    g = g(q_m) − (1−θ) h u_N⁻
 
@@ -41,6 +41,7 @@ import math
 from marsyard.interaction.nonsmooth.kernel import CONVERGED
 from marsyard.interaction.soil_contact import arrays as soil_status
 from marsyard.jit import inlined, kernel
+from marsyard.simulation.beam import account_for_beams, apply_beams
 from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.compliant import (
     account_for_compliant,
@@ -120,6 +121,8 @@ def free_velocity(
     for i in range(nv):
         implicit = h * theta * model.damping[i] + h * h * theta * theta * model.stiffness[i]
         add_to_diagonal(model, data, i, implicit)
+    if model.has_beams:
+        apply_beams(model, data, v, h, theta)
     hold_speeds(model, data, commands, h, v)
     if model.has_soil:
         add_soil_inertia(data, soil, h)
@@ -148,6 +151,8 @@ def free_velocity(
             work.force[i] += compliant.generalised[i]
         if model.has_polygonal:
             work.force[i] += polygonal.generalised[i]
+        if model.has_beams:
+            work.force[i] += model.beams.generalised[i]
     for j in range(commands.torque.shape[0]):
         work.force[model.joint_dof[j]] += commands.torque[j] - commands.given[j]
     for i in range(nv):
@@ -471,6 +476,8 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
             return NOT_FINITE_VELOCITY
     call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, theta * h)
     account_for_motors(model, data, commands, h, work.v_start, sums)
+    if model.has_beams:
+        account_for_beams(model, data, work.v_start, h, theta)
     if model.has_soil:
         account_for_soil(data, soil, wheels, h, sums)
     if model.has_compliant:

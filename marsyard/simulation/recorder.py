@@ -122,6 +122,9 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     if s._model.has_compliant or s._model.has_polygonal:
         text = "work taken by elastic contact since the start, what it stores included"
         add("energy_ground", (), np.cumsum(r.ground_work), "J", text)
+    if s._model.has_beams:
+        text = "work taken by the damping of beams since the start"
+        add("energy_beams", (), np.cumsum(r.beam_loss), "J", text)
     add("energy_motors", (), np.cumsum(r.motor_work), "J", "work of the motors since the start")
     tethers = s.scenario.tethers
     if tethers:

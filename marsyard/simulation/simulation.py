@@ -19,6 +19,7 @@ from marsyard.robot import Wheel
 from marsyard.robot.closing import close_loops, close_rates
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
+from marsyard.simulation.beam import build_beams
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.boxes import BoxError, OwnControl, OwnInteraction
 from marsyard.simulation.callables import (
@@ -424,13 +425,15 @@ class Simulation:
             between=len(world.surfaces),
             smooth=scenario.run.integrator != "moreau_jean",
             has_loops=m.neq > 0,
-            # forces of the ground and inertia of tendons couple more than the tree does
+            # forces of the ground, beams and inertia of tendons couple more than the tree does
             tree=make_tree(
                 m, self.data,
-                not (by_force or compliant or pairs or np.any(m.tendon_armature > 0)),
+                not (by_force or compliant or pairs or robot.beams
+                     or np.any(m.tendon_armature > 0)),
                 self._polygonal.dense,
             ),
             body_organ=body_organ, organ_body=organ_body,
+            has_beams=bool(robot.beams), beams=build_beams(robot, m),
         )  # fmt: skip
         d = self.data
         self._data = arrays.Data(
@@ -556,6 +559,7 @@ class Simulation:
             soil_total=f((n, *self._soil_loop.total.shape)),
             stress=f((n if self._model.has_soil else 0, w, STRESS_BINS, 3), np.float32),
             ground_work=f(n), pair=f((n, len(self._polygonal.names), SUM_COLUMNS)),
+            beam_loss=f(n),
         )  # fmt: skip
 
     def _reserve(self, steps: int) -> None:
@@ -635,6 +639,8 @@ class Simulation:
         }  # fmt: skip
         if self._model.has_polygonal:
             out.update(self._polygonal.state())
+        if self._model.has_beams:
+            out["beam_lost"] = self._model.beams.lost
         if self._model.has_compliant:
             out.update({f"compliant_{name}": getattr(self._compliant, name) for name in STATE})
         out.update({f"sum_{n}": a for n, a in zip(self._sums._fields, self._sums, strict=True)})

@@ -150,8 +150,14 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
         for equality in spec.equalities:
             equality.solref = [2.0 * scenario.run.step, 1.0]
             equality.solimp = [0.9999, 0.9999, 0.001, 0.5, 2.0]
-    if scenario.interaction.law == "compliant" or any(g.kind == "terrain" for g in scenario.ground):
+    terrain = any(g.kind == "terrain" for g in scenario.ground)
+    if scenario.interaction.law == "compliant" or terrain or robot.beams:
         _couple_all(spec)
+    if robot.beams and scenario.run.integrator != "moreau_jean":
+        raise InputError(
+            f"run.integrator: '{scenario.run.integrator}' is MuJoCo's and knows no beams, which "
+            f"{robot.name} has; use moreau_jean"
+        )
     model = _compile(spec, robot)
     _check_sprockets(model, robot)
     law = scenario.interaction.law
