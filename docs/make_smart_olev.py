@@ -47,8 +47,8 @@ BOLT_SHAFT, BOLT_HEAD, BOLT_LENGTH = 0.0030, 0.0050, 0.010
 
 RING_RADIUS, RING_WIDTH, RING_HEIGHT = 0.597, 0.022, 0.025
 
-HEAD = """# Surfaces of the docking model for polygonal contact; docs/make_smart_olev.py wrote them and
-# has the equations. Lengths in m. A surface of revolution is a curve r over the place along its
+HEAD = """# Surfaces of the docking model for polygonal contact; written by docs/make_smart_olev.py;
+# it has the equations. Lengths in m. A surface of revolution is a curve r over the place along its
 # axis; `solid` says on which side the material is. The crown changes its curve with its joint.
 """
 

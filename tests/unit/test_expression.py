@@ -14,7 +14,8 @@ from marsyard.control.names import STATE_NAMES
 from marsyard.errors import InputError
 
 JOINTS = {"left": 0, "right": 1}
-STATE = dict(zip(STATE_NAMES, [2.0, 0.5, -1.5, 3.0, 0.1, -0.2, 0.3, 0.4, -0.6, 1.1], strict=True))
+VALUES = [2.0, 0.5, -1.5, 3.0, 0.1, -0.2, 0.3, 0.4, -0.6, 1.1, 0.02, -0.03, 0.05]
+STATE = dict(zip(STATE_NAMES, VALUES, strict=True))
 ANGLES, RATES = np.array([0.7, -0.9]), np.array([2.5, -3.5])
 
 
