@@ -49,7 +49,7 @@ RING_RADIUS, RING_WIDTH, RING_HEIGHT = 0.597, 0.022, 0.025
 
 HEAD = """# Surfaces of the docking model for polygonal contact; written by docs/make_smart_olev.py;
 # it has the equations. Lengths in m. A surface of revolution is a curve r over the place along its
-# axis; `solid` says on which side the material is. The crown changes its curve with its joint.
+# axis; `solid: outside` has the material around it. The crown changes its curve with its joint.
 """
 
 
@@ -131,23 +131,20 @@ def shapes() -> str:
         "  # inner wall of the apogee motor; origin at the throat, axis from chamber to exit",
         "  nozzle:",
         "    body: nozzle",
+        "    axis: [0, 0, -1]",
         "    revolution:",
-        "      axis: {origin: [0, 0, 0], direction: [0, 0, -1]}",
         "      solid: outside",
+        "      steps: 120",
         f"      profile: {flow(nozzle())}",
         "  # capture tool; origin at its foot, where the boom ends",
         "  tool:",
         "    body: tool",
         "    revolution:",
-        "      axis: {origin: [0, 0, 0], direction: [0, 0, 1]}",
-        "      solid: inside",
         f"      profile: {flow(tool())}",
-        "  # wires of the locking crown, by the way of its slide",
+        "  # wires of the locking crown, by the way of its slide; origin at its tip",
         "  crown:",
         "    body: crown",
         "    revolution:",
-        "      axis: {origin: [0, 0, 0], direction: [0, 0, 1]}",
-        "      solid: inside",
         "      profiles:",
         "        joint: crown_slide",
         "        at: [" + ", ".join(f"{q:.4g}" for q in at) + "]",
@@ -156,17 +153,10 @@ def shapes() -> str:
         "  bolt:",
         "    body: crown",
         "    revolution:",
-        "      axis: {origin: [0, 0, 0], direction: [0, 0, 1]}",
-        "      solid: inside",
         f"      profile: {flow(bolt())}",
         "  # launch adapter ring of the client, and the brackets on which it comes to rest",
         "  ring: {body: client, mesh: ring.obj}",
         *(f"  bracket{k}: {{body: chaser, geom: bracket{k}}}" for k in (1, 2, 3)),
-        "pairs:",
-        "  - [nozzle, tool]",
-        "  - [nozzle, crown]",
-        "  - [nozzle, bolt]",
-        *(f"  - [ring, bracket{k}]" for k in (1, 2, 3)),
         "",
     ]  # fmt: skip
     return "\n".join(lines)
