@@ -1,6 +1,6 @@
 """The inertia matrix of a step: built, added to on its diagonal, factored and solved with.
 
-Three ways, alike to rounding. Shallow trees, as rovers are, use MuJoCo's sparse M = LᵀDL, whose cost
+Three ways, alike to rounding. Shallow trees, as rovers are, use MuJoCo's sparse M = LᵀDL; its cost
 grows with Σ depth² over the degrees of freedom; for a chain of n bodies that is n³. Deep trees use
 the articulated-body recursion, O(n) whatever the shape: eqs. (7) to (9) of Grand et al. 2001, here
 with one motion axis sᵢ at a time in place of the paper's constraint Jacobians. MuJoCo gives axes
@@ -17,7 +17,7 @@ and M̂ x = f, M̂ = M + diag a, is solved by
     xᵢ = (uᵢ − Uᵢᵀ a_parent)/Dᵢ,   aᵢ = a_parent + sᵢ xᵢ    down
 
 Contact between two bodies of which neither carries the other couples what no tree couples: their
-world's matrix is factored dense, M̂ = L Lᵀ (Cholesky), with the couplings added to what MuJoCo keeps.
+world's matrix is factored dense, M̂ = L Lᵀ (Cholesky), with the couplings added to MuJoCo's entries.
 
 Sources: R. Featherstone, Rigid body dynamics algorithms (2008), ch. 7; C. Grand et al. 2001.
 """

@@ -239,7 +239,9 @@ def wheel_section(wheel: Wheel, shape: str) -> np.ndarray:
     r, half = wheel.radius, wheel.width / 2
     if shape == "sphere":
         angle = np.linspace(0.0, math.pi, 65)
-        return np.stack([-r * np.cos(angle), r * np.sin(angle)], axis=1)
+        made = np.stack([-r * np.cos(angle), r * np.sin(angle)], axis=1)
+        made[[0, -1], 1] = 0.0
+        return made
     if shape == "torus":
         angle = np.linspace(0.0, math.pi, 33)
         rim = np.stack([-half * np.cos(angle), r - half + half * np.sin(angle)], axis=1)
@@ -328,6 +330,7 @@ def geom_section(kind: mujoco.mjtGeom, half: np.ndarray) -> np.ndarray | None:
         angle = np.linspace(0.0, math.pi / 2, 17)
         low = np.stack([-length - r * np.cos(angle), r * np.sin(angle)], axis=1)
         high = np.stack([length + r * np.sin(angle), r * np.cos(angle)], axis=1)
+        low[0, 1] = high[-1, 1] = 0.0
         return np.concatenate([low, high])
     return None
 

@@ -254,7 +254,8 @@ def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
         status = advance(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
             s._ground, law, scheme, s._commands, s._soil_loop, s._compliant,
-            s._polygonal.loop, s._contacts, s._work, s._sums, s._records, counters, most - int(counters[0]), slow,
+            s._polygonal.loop, s._contacts, s._work, s._sums, s._records, counters,
+            most - int(counters[0]), slow,
         )  # fmt: skip
     if status != OK:
         raise InputError("robot.settle: the robot could not be placed on the ground")

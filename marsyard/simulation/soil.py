@@ -47,7 +47,8 @@ from marsyard.interaction.wheel_models.on_terrain import WheelLaws
 from marsyard.jit import allocating, callback, kernel
 from marsyard.simulation.body_motion import add_coupling, add_to_chain, body_motion
 from marsyard.simulation.callables import Aside
-from marsyard.simulation.mujoco_c import as_pointer, void_call
+from marsyard.simulation.mujoco_c import void_call
+from marsyard.simulation.tables import b1, b3, f1, f2, f3, f4, i1, i2, i3
 
 Array = np.ndarray
 
@@ -112,91 +113,43 @@ _F = types.CPointer(types.float64)
 _N = types.CPointer(types.int64)
 
 
-def soil_table(*groups: NamedTuple) -> np.ndarray:
-    """Address and shape of every array of the law, int64[arrays, 5], in order."""
-    arrays = [a for group in groups for a in group]
-    table = np.zeros((len(arrays), 5), dtype=np.int64)
-    for row, array in zip(table, arrays, strict=True):
-        if not array.flags.c_contiguous:
-            raise TypeError("arrays of the soil law must be contiguous")
-        row[0] = array.ctypes.data
-        row[1 : 1 + array.ndim] = array.shape
-    return table
-
-
-def _reader(kind: type, dimensions: int):
-    if dimensions == 1:
-
-        @allocating
-        def read(table, k):
-            return carray(as_pointer(table[k, 0], kind), (table[k, 1],))
-
-    elif dimensions == 2:
-
-        @allocating
-        def read(table, k):
-            return carray(as_pointer(table[k, 0], kind), (table[k, 1], table[k, 2]))
-
-    elif dimensions == 3:
-
-        @allocating
-        def read(table, k):
-            return carray(as_pointer(table[k, 0], kind), (table[k, 1], table[k, 2], table[k, 3]))
-
-    else:
-
-        @allocating
-        def read(table, k):
-            return carray(
-                as_pointer(table[k, 0], kind), (table[k, 1], table[k, 2], table[k, 3], table[k, 4])
-            )
-
-    return read
-
-
-_f1, _f2, _f4 = (_reader(np.float64, n) for n in (1, 2, 4))
-_f3 = _reader(np.float64, 3)
-_i1, _i2, _i3 = (_reader(np.int64, n) for n in (1, 2, 3))
-_b1, _b3 = (_reader(np.uint8, n) for n in (1, 3))
-
-
 @allocating
 def _grid(t):
     return GridArrays(
-        _f1(t, 0), _i1(t, 1), _i1(t, 2), _i2(t, 3), _f1(t, 4), _i1(t, 5), _f2(t, 6), _b1(t, 7),
-        _b1(t, 8), _i1(t, 9), _i1(t, 10), _i2(t, 11), _i1(t, 12), _f2(t, 13),
+        f1(t, 0), i1(t, 1), i1(t, 2), i2(t, 3), f1(t, 4), i1(t, 5), f2(t, 6), b1(t, 7),
+        b1(t, 8), i1(t, 9), i1(t, 10), i2(t, 11), i1(t, 12), f2(t, 13),
     )  # fmt: skip
 
 
 @allocating
 def _soils(t):
-    return Soils(_f2(t, 14), _f2(t, 15), _f2(t, 16), _f3(t, 17), _f3(t, 18), _f2(t, 19))
+    return Soils(f2(t, 14), f2(t, 15), f2(t, 16), f3(t, 17), f3(t, 18), f2(t, 19))
 
 
 @allocating
 def _bodies(t):
     return Bodies(
-        _i1(t, 20), _f2(t, 21), _f1(t, 22), _i2(t, 23), _f2(t, 24), _f2(t, 25), _f2(t, 26),
-        _f2(t, 27), _f2(t, 28),
+        i1(t, 20), f2(t, 21), f1(t, 22), i2(t, 23), f2(t, 24), f2(t, 25), f2(t, 26),
+        f2(t, 27), f2(t, 28),
     )  # fmt: skip
 
 
 @allocating
 def _patch(t):
     return Patch(
-        _i3(t, 29), _i3(t, 30), _b3(t, 31), _f4(t, 32), _i2(t, 33), _i1(t, 34), _i1(t, 35),
-        _i1(t, 36), _f2(t, 37), _i1(t, 38), _i1(t, 39), _i2(t, 40), _i2(t, 41), _i2(t, 42),
-        _f3(t, 43), _i1(t, 44), _i1(t, 45), _f1(t, 46), _f1(t, 47), _f1(t, 48), _f1(t, 49),
-        _f1(t, 50), _i1(t, 51), _f1(t, 52), _f1(t, 53), _f1(t, 54), _f2(t, 55), _i2(t, 56),
-        _i2(t, 57), _f2(t, 58), _f2(t, 59), _f2(t, 60),
+        i3(t, 29), i3(t, 30), b3(t, 31), f4(t, 32), i2(t, 33), i1(t, 34), i1(t, 35),
+        i1(t, 36), f2(t, 37), i1(t, 38), i1(t, 39), i2(t, 40), i2(t, 41), i2(t, 42),
+        f3(t, 43), i1(t, 44), i1(t, 45), f1(t, 46), f1(t, 47), f1(t, 48), f1(t, 49),
+        f1(t, 50), i1(t, 51), f1(t, 52), f1(t, 53), f1(t, 54), f2(t, 55), i2(t, 56),
+        i2(t, 57), f2(t, 58), f2(t, 59), f2(t, 60),
     )  # fmt: skip
 
 
 @allocating
 def _laws(t):
     return WheelLaws(
-        _i1(t, 61), _f2(t, 62), _f3(t, 63), _f3(t, 64), _f2(t, 65), _f2(t, 66), _f1(t, 67),
-        _f1(t, 68), _f2(t, 69),
+        i1(t, 61), f2(t, 62), f3(t, 63), f3(t, 64), f2(t, 65), f2(t, 66), f1(t, 67),
+        f1(t, 68), f2(t, 69),
     )  # fmt: skip
 
 
@@ -211,8 +164,8 @@ def _options(n):
 @allocating
 def _belts(t):
     return Belts(
-        _i1(t, 70), _f2(t, 71), _f2(t, 72), _f2(t, 73), _f2(t, 74), _f2(t, 75), _f2(t, 76),
-        _f3(t, 77),
+        i1(t, 70), f2(t, 71), f2(t, 72), f2(t, 73), f2(t, 74), f2(t, 75), f2(t, 76),
+        f3(t, 77),
     )  # fmt: skip
 
 

@@ -62,8 +62,8 @@ from marsyard.simulation.soil import (
     SUM_COLUMNS,
     TABLES,
     SoilLoop,
-    soil_table,
 )
+from marsyard.simulation.tables import address_table
 
 #: soils without elastic unloading release their stress within p/this [Pa/m]
 RIGID_UNLOADING = 1e9
@@ -94,7 +94,7 @@ class SoilWorld:
 
     def refresh(self) -> None:
         """Have the loop use the grid's present arrays, after tiles were made."""
-        self.loop.table[:] = soil_table(
+        self.loop.table[:] = address_table(
             self.grid.arrays, self.numbers, self.bodies, self.patch, self.laws, self.belts
         )
 

@@ -13,7 +13,7 @@ A face. With s = −d at its corners and its middle, the face is
                 the three triangles around its middle are clipped at s = 0 with s linear on each
 
 V = ∫ s dA, area and middle of pressure are summed over the parts; so are the directions, weighted
-with V. A face is cut when the surface bends away from its plane by more than a tenth of the depths
+with V. A face is cut when the surface bends away from its plane by more than a twentieth of the depths
 in it: by ρ²/(2R), ρ the size of the part, R the smallest radius of the other body; a plane is never
 cut, a mesh, with its sharp edges, only at the border. Faces that do not face the other body
 (n·n_other > 0) carry nothing.
@@ -69,7 +69,7 @@ PART = 10
 #: what `evaluate` answers
 OK, TOO_MANY = 0, 1
 #: a face is cut where the other body bends away by more than this part of the depths in it
-BEND = 0.1
+BEND = 0.05
 
 
 class Shapes(NamedTuple):

@@ -74,7 +74,7 @@ def resample(points: Array, count: int) -> Array:
 
 def around(radius: float, sagitta: float) -> int:
     """In how many steps to turn a section of this radius [m] so that chords leave the circle by no
-    more than `sagitta` [m]; a multiple of four, so that the polygon has the symmetry of the axes."""
+    more than `sagitta` [m]; a multiple of four, for the symmetry of the axes."""
     if sagitta >= radius:
         return 8
     n = math.pi / math.acos(1.0 - sagitta / radius)

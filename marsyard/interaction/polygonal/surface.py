@@ -1,4 +1,4 @@
-"""Surfaces for polygonal contact: polygons of primitives and files, checked, packed for the kernels.
+"""Surfaces for polygonal contact: polygons of primitives and files, checked and packed.
 
 A `Surface` is a closed mesh of triangles with outward normals; `Other` what faces are tested
 against: a plane, a sphere, a box, a body of revolution or a mesh. Frames: that of the shape itself;
