@@ -1,7 +1,7 @@
 """Where feet and wheels are for joint angles, and joint angles that put them where they should be.
 
 Points. For joint angles q MuJoCo's kinematics give p_i(q), in the base frame B (x forward, y left,
-z up): of a foot the middle of its colliding geoms, of a wheel its centre [m].
+z up): of a foot its point (`robot.soles`), of a wheel its centre [m].
 
 Balls. A foot that is a ball of radius r, fast on its link, rolls on hard ground while the link
 tilts: it touches further on, by r α when the link has tilted by α. With `rolling_feet` p_i is
@@ -41,6 +41,7 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.robot import Robot, load_robot
+from marsyard.robot.soles import sole
 
 #: roles of joints that a gait moves
 MOVING_ROLES = ("legs", "frame")
@@ -87,13 +88,13 @@ class Limbs:
         )
         bodies = [f.body for f in robot.feet.values()] + [w.body for w in robot.wheels.values()]
         self._body = [m.body(name).id for name in bodies]
-        self._point = [self._middle(b) for b in self._body[: len(robot.feet)]]
+        soles = [sole(m, foot, robot.name) for foot in robot.feet.values()]
+        self._point = [s.point for s in soles]
         self._point += [np.zeros(3) for _ in robot.wheels]
         self.is_wheel = np.arange(len(bodies)) >= len(robot.feet)
         radii = [w.largest_radius for w in robot.wheels.values()]
         self.radius = np.array([*[0.0] * len(robot.feet), *radii])
-        balls = [self._ball(b) for b in self._body[: len(robot.feet)]]
-        self.clearance = np.array([*balls, *radii])
+        self.clearance = np.array([*[s.radius for s in soles], *radii])
         self.steering_joints = robot.roles.get("steering", ())
         self.wheel_joints = tuple(w.joint for w in robot.wheels.values())
         self._wheel_of = [m.joint(j).id for j in self.wheel_joints]
@@ -188,29 +189,6 @@ class Limbs:
 
     # --- inside
 
-    def _geoms(self, body: int) -> list[int]:
-        m = self.model
-        own = [
-            g
-            for g in range(m.ngeom)
-            if m.geom_bodyid[g] == body and (m.geom_contype[g] or m.geom_conaffinity[g])
-        ]
-        if not own:
-            name = m.body(body).name
-            raise InputError(
-                f"feet: body '{name}' of {self.robot.name} has no geom that collides; give it one"
-            )
-        return own
-
-    def _middle(self, body: int) -> np.ndarray:
-        return np.mean(self.model.geom_pos[self._geoms(body)], axis=0)
-
-    def _ball(self, body: int) -> float:
-        """Radius of a foot that is a ball, else 0 [m]."""
-        geoms = self._geoms(body)
-        ball = self.model.geom_type[geoms] == int(mujoco.mjtGeom.mjGEOM_SPHERE)
-        return float(self.model.geom_size[geoms[0], 0]) if len(geoms) == 1 and ball.all() else 0.0
-
     def _following(self, commanded: list[str]) -> list[str]:
         """Joints that loops may move: all scalar ones below the base but wheels and steering."""
         m, robot = self.model, self.robot
@@ -237,7 +215,7 @@ class Limbs:
 
     def places(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
         """Where the organs' points are, given position [m] and rotation (by rows) of their bodies:
-        of feet the middle of their colliding geoms, of wheels their centres."""
+        of feet their points, of wheels their centres."""
         out = np.array(position)
         for i, point in enumerate(self._point):
             out[i] += rotation[i].reshape(3, 3) @ point

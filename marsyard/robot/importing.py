@@ -468,8 +468,9 @@ def _soles(flat: FlatModel, roles: Roles, notes: list[str]) -> None:
             at = pose_of(sole)
         elif kind != mujoco.mjtGeom.mjGEOM_SPHERE:
             roles.warnings.append(
-                f"foot {key} ends in no ball: gaits take the middle of all shapes of '{name}' as "
-                "its place; give the foot a body of its own for walking"
+                f"foot {key} ends in no ball: gaits take the middle of the lowest shape of "
+                f"'{name}' as its place, or its lower end where it is long; feet.{key}.point of "
+                "robot.yaml says another"
             )
             continue
         elif np.linalg.norm(at.place) < 0.1 * radius:

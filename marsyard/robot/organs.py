@@ -1,6 +1,7 @@
 """Locomotion organs: what touches the ground. Wheels, feet and tracks.
 
-A *foot* is any body that is set down: its colliding geoms are its shape, whatever they are.
+A *foot* is any body that is set down: its colliding geoms are its shape, whatever they are. Its
+`point` is where gaits, margins and records see it (`soles`).
 
 A *track* is a belt around rollers (sprocket, road wheels, idler) that all sit on one body, the
 track's frame. In the side view of the frame (x forward, z up) each roller is a circle; the taut
@@ -96,10 +97,14 @@ class Wheel(BaseModel):
 
 
 class Foot(BaseModel):
-    """A foot: the body that is set down; its colliding geoms are its shape."""
+    """A foot: the body that is set down; its colliding geoms are its shape.
+
+    point [m]: middle of what touches the ground, in the body's frame; none: found in `soles`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     body: str
+    point: tuple[Length, Length, Length] | None = None
 
 
 #: so many of the smallest roller's radii a belt may be long

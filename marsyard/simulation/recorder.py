@@ -24,6 +24,7 @@ import xarray as xr
 
 from marsyard.control.command import STATES
 from marsyard.interaction.soil_contact import arrays as scm
+from marsyard.robot.soles import sole
 from marsyard.simulation import soil as soil_loop
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.energy_constants import add_energy_constants
@@ -249,6 +250,7 @@ def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     interval = np.diff(r.time, prepend=np.nan)[:, None, None]
     force = np.where(interval > 0, r.organ / np.where(interval > 0, interval, 1.0), 0.0)
     feet = len(robot.feet)
+    place = np.concatenate([_foot_places(s), r.organ_position[:, feet:]], axis=1)
     for kind, names, at in (
         ("foot", list(robot.feet), slice(0, feet)),
         ("track", list(robot.tracks), slice(feet, None)),
@@ -258,7 +260,7 @@ def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
         ds = ds.assign_coords({kind: names})
         for what, values, units, text in (
             ("force", force, "N", f"force of the ground on the {kind}"),
-            ("position", r.organ_position, "m", f"position of the {kind}'s body"),
+            ("position", place, "m", f"position of the {_MEANT[kind]}"),
         ):
             ds[f"{kind}_{what}"] = (
                 ("time", kind, "axis"), values[:, at], {"units": units, "long_name": text}
@@ -275,6 +277,29 @@ def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
             {"units": "1", "long_name": "slip of the belt since the last record"},
         )  # fmt: skip
     return ds
+
+
+_MEANT = {"foot": "foot's point", "track": "track's body"}
+
+
+def _foot_places(s: Simulation) -> np.ndarray:
+    """Points of the feet at the records [m], shape [time, foot, 3]."""
+    robot, r = s.world.robot, s.records
+    out = np.array(r.organ_position[:, : len(robot.feet)])
+    if not robot.feet:
+        return out
+    own = robot.spec().compile()
+    points = [sole(own, foot, robot.name).point for foot in robot.feet.values()]
+    if not np.any(points):
+        return out
+    data = mujoco.MjData(s.model)
+    bodies = [s.model.body(foot.body).id for foot in robot.feet.values()]
+    for k, coordinates in enumerate(r.coordinates):
+        data.qpos[:] = coordinates
+        mujoco.mj_kinematics(s.model, data)
+        for i, (body, point) in enumerate(zip(bodies, points, strict=True)):
+            out[k, i] += data.xmat[body].reshape(3, 3) @ point
+    return out
 
 
 def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
