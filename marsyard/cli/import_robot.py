@@ -36,6 +36,7 @@ def import_robot(
     ),
     base: str = typer.Option(None, help="The body that carries the others."),
     forward: str = typer.Option(None, help="Where the front is in the file: +x, -x, +y, -y."),
+    up: str = typer.Option(None, help="Where up is in the file: +z, -z, +y, -y, +x, -x."),
     fixed: bool = typer.Option(
         None, "--fixed/--free", help="Whether the base is fixed to the world [default: guessed]."
     ),
@@ -76,7 +77,8 @@ def import_robot(
     wish = Wish(
         wheels=_names(wheels), feet=_names(feet), tracks=_names(tracks), drives=_names(drives),
         steering=_names(steering), passive=_names(passive), keep=_names(keep), base=base,
-        forward=forward, fixed=fixed, radius=_length(wheel_radius, "--wheel-radius"),
+        forward=_signed(forward), up=_signed(up), fixed=fixed,
+        radius=_length(wheel_radius, "--wheel-radius"),
         width=_length(wheel_width, "--wheel-width"), shape=wheel_shape,
     )  # fmt: skip
 
@@ -135,6 +137,11 @@ def _names(text: str | None) -> list[str] | None:
         return None
     names = [part.strip() for part in text.split(",") if part.strip()]
     return [] if names == ["none"] else names
+
+
+def _signed(direction: str | None) -> str | None:
+    """y means +y."""
+    return f"+{direction}" if direction in ("x", "y", "z") else direction
 
 
 def _plain(name: str) -> str:

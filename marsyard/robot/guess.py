@@ -612,6 +612,10 @@ class _Guess:
         if not (self.roles.wheels or self.roles.feet or self.roles.tracks):
             say("no wheels, feet or tracks found: its bodies touch the ground by their own shapes; "
                 "name them by --wheels, --feet or --tracks")  # fmt: skip
+            if lying := [j for j in self.joints if self._lies(j)]:
+                names = ", ".join(self.names[j] for j in lying[:4])
+                say(f"{names}: round and without stops, but the axle is upright; say by --up y (or "
+                    "another) which axis of the file points up")  # fmt: skip
         radii = {k: w.round.radius for k, w in self.roles.wheels.items()}
         if radii:
             middle = float(np.median(list(radii.values())))
@@ -623,6 +627,14 @@ class _Guess:
         elsewhere = [k for k, w in self.roles.wheels.items() if self._leans(w)]
         if elsewhere:
             say(f"wheel {', '.join(elsewhere)}: the axle does not point across the front")
+
+    def _lies(self, j: int) -> bool:
+        """Whether a joint would be a wheel if its axle were level."""
+        if int(self.m.jnt_type[j]) != HINGE or not self.is_last(j) or not self._endless(j):
+            return False
+        shape = self._round(j)
+        upright = abs(self._axle(j)[2]) > _UPRIGHT and not _NO_WHEEL.search(self.names[j])
+        return upright and shape is not None and shape.roundness >= _ROUND
 
     def _leans(self, wheel: WheelGuess) -> bool:
         forward = self.roles.front

@@ -39,6 +39,7 @@ def rows(plan: Plan) -> list[Row]:
     for role in ("drives", "steering", "passive", "legs", "frame", "other", "locked"):
         names = [name for name in roles.of(role) if name not in shown]
         out += [(name, role, _joint(plan, name), _why(plan, name)) for name in names]
+    out += [(name, "ball joint", "", _BALL) for name in balls(plan.model)]
     for name, loop in plan.loops.items():
         numbers = f"{loop.ratio:+.4g} · {loop.other}" + (
             f" {loop.offset:+.4g} rad" if loop.offset else ""
@@ -46,6 +47,15 @@ def rows(plan: Plan) -> list[Row]:
         out.append((name, "closed loop", numbers, "mimic: a gear"))
     out += [(text, "closed loop", "", "equality of the model") for text in plan.equalities]
     return out
+
+
+_BALL = "turns freely: roles and motors are for hinges and slides"
+
+
+def balls(model: mujoco.MjModel) -> list[str]:
+    """Names of the ball joints."""
+    kinds = list(model.jnt_type)
+    return [model.joint(j).name for j, k in enumerate(kinds) if k == mujoco.mjtJoint.mjJNT_BALL]
 
 
 def _base(plan: Plan) -> Row:

@@ -31,7 +31,7 @@ from marsyard.robot.loops import GearLoop, add_loops
 from marsyard.robot.model_file import ModelFile, quiet, read_model
 from marsyard.robot.organs import Roller, Track, Wheel
 from marsyard.robot.poses import Pose, row
-from marsyard.robot.roles import Roles, WheelGuess, Wish
+from marsyard.robot.roles import UPS, Roles, WheelGuess, Wish
 
 COLLISIONS = ("box", "mesh", "none")
 #: shapes that a mesh ground does not take
@@ -101,6 +101,7 @@ def plan_import(
     file = read_model(path, meshes)
     flat = flatten(file)
     _only_base(flat, wish)
+    _put_up(flat, wish.up)
     model = flat.compile()
     before = float(model.body_subtreemass[0])
     try:
@@ -152,6 +153,17 @@ def _only_base(flat: FlatModel, wish: Wish) -> None:
         flat.drop_loose()
 
 
+def _put_up(flat: FlatModel, up: str | None) -> None:
+    """Turn the whole robot so that what the file calls up is z."""
+    if up is None:
+        return
+    if up not in UPS:
+        raise InputError(f"--up: '{up}' is no direction; valid: {', '.join(UPS)}.")
+    turn = Pose(np.zeros(3), np.array(UPS[up], dtype=float))
+    for body in flat.world.findall("body"):
+        set_pose(body, turn.then(pose_of(body)))
+
+
 def _free_base(flat: FlatModel, roles: Roles, model: mujoco.MjModel, notes: list[str]) -> None:
     body = flat.body(roles.base)
     free = [j for j in body if j.tag == "freejoint" or j.get("type") == "free"]
@@ -175,6 +187,8 @@ def _free_base(flat: FlatModel, roles: Roles, model: mujoco.MjModel, notes: list
         roles.fixed = True
     if roles.fixed:
         roles.why[f"body {roles.base}"] = "does not move freely"
+    elif free and flat.file.kind == "urdf":
+        roles.why[f"body {roles.base}"] = "root of the file"
 
 
 def _has_mass(body: ET.Element) -> bool:
@@ -592,6 +606,12 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}") if abs(value) > 1e-9 else 0.0
 
 
+def _zero_beyond_stops(model: mujoco.MjModel, name: str) -> bool:
+    j = model.joint(name).id
+    low, high = model.jnt_range[j]
+    return bool(model.jnt_limited[j]) and not low - 1e-6 <= 0 <= high + 1e-6
+
+
 def _look_over(plan: Plan, file: ModelFile) -> None:
     say = plan.warnings.append
     if not 0.05 < plan.mass < 1e5:
@@ -602,6 +622,10 @@ def _look_over(plan: Plan, file: ModelFile) -> None:
     if moving and not file.motors:
         say("the file names no motors, so that driven and passive joints are guessed by shape and "
             "name")  # fmt: skip
+    beyond = [n for n in moving if _zero_beyond_stops(plan.model, n)]
+    if beyond:
+        say(f"zero is beyond the stops of {_few(beyond)}: robot.joints of a scenario says where "
+            "they start; gaits stand with all joints at zero and cannot be used")  # fmt: skip
     places = [w.place for w in plan.roles.wheels.values()]
     if len(places) >= 3 and not plan.roles.fixed:
         x = plan.centre_of_mass + plan.data.xpos[plan.model.body(plan.roles.base).id]

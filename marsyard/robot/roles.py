@@ -10,6 +10,12 @@ from marsyard.robot.extent import Round
 
 #: directions of the front, in the base's frame
 FRONTS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0)}
+#: rotations that turn what a file calls up to z; y and its kin keep x
+UPS = {
+    "+z": ((1, 0, 0), (0, 1, 0), (0, 0, 1)), "-z": ((1, 0, 0), (0, -1, 0), (0, 0, -1)),
+    "+y": ((1, 0, 0), (0, 0, -1), (0, 1, 0)), "-y": ((1, 0, 0), (0, 0, 1), (0, -1, 0)),
+    "+x": ((0, 0, -1), (0, 1, 0), (1, 0, 0)), "-x": ((0, 0, 1), (0, 1, 0), (-1, 0, 0)),
+}  # fmt: skip
 
 
 @dataclass
@@ -26,6 +32,7 @@ class Wish:
     keep: list[str] | None = None
     base: str | None = None
     forward: str | None = None
+    up: str | None = None
     fixed: bool | None = None
     radius: float | None = None
     width: float | None = None

@@ -5,8 +5,9 @@ What becomes of it:
 - A link is a body with the same name and frame. A fixed link without mass and shape (a sensor's
   frame) is a site. The mass of fixed links belongs to the moving body that carries them.
 - The root has a free joint, unless it is called `world`. An empty root that carries the real one by
-  a fixed joint (`base_footprint`) becomes a site of it.
-- Collision shapes collide; visual ones are only drawn.
+  a fixed joint (`base_footprint`) becomes a site of it; up is where its z axis points.
+- Collision shapes collide; visual ones are only drawn, and left out if their mesh is missing while
+  there are others.
 - revolute, continuous, prismatic are hinge and slide. A revolute joint whose limits are missing,
   both zero or infinite has none. Damping is kept, friction is kept as MuJoCo's frictionloss.
 - `<mimic>` is a gear: angle = offset + multiplier · angle of the other joint.
@@ -109,7 +110,12 @@ def read_urdf(root: Element, folder: Path, meshes: tuple[Path, ...] = ()) -> Urd
 
 
 def _refuse_xacro(root: Element) -> None:
+    # definitions that nothing uses any more are left over from expanding
+    left = [e for e in root.children if e.tag in ("xacro:property", "xacro:arg")]
+    inside = {id(e) for top in left for e in top.walk()}
     for element in root.walk():
+        if id(element) in inside:
+            continue
         if element.tag.startswith("xacro:"):
             raise element.error(
                 "is xacro, which has to be expanded first: xacro FILE.xacro > FILE.urdf"
@@ -322,7 +328,9 @@ class _Builder:
             self._below(top, self.world)
         else:
             top, frames = self._real_root(top)
-            body = self._body(self.world, top, Pose.none())
+            # upright as the names above it say, wherever it lies
+            up = frames[0][1].inverse().turn if frames else np.eye(3)
+            body = self._body(self.world, top, Pose(np.zeros(3), up))
             for name, pose in frames:
                 _site(body, name, pose)
             self._below(top, body)
@@ -493,18 +501,26 @@ class _Builder:
             try:
                 path = find_mesh(file, self.folder, self.meshes)
             except MeshError as error:
+                if kind == "visual" and link.element.all("collision"):
+                    self._not_drawn(error)
+                    return None
                 raise shape.error(f"in the {kind} of link '{link.name}': {error}") from None
             try:
                 ending, data = mesh_bytes(path)
             except MeshError as error:
                 if kind == "visual" and "pycollada" in str(error):
-                    self.out.notes.append(f"not drawn: {error}")
+                    self._not_drawn(error)
                     return None
                 raise shape.error(f"in the {kind} of link '{link.name}': {error}") from None
             self.mesh_names[key] = self._add_mesh(path, ending, data, scale)
         name = self.mesh_names[key]
         self.out.elements.setdefault(name, shape)
         return {"type": "mesh", "mesh": name}
+
+    def _not_drawn(self, error: MeshError) -> None:
+        text = f"not drawn: {error}"
+        if text not in self.out.notes:
+            self.out.notes.append(text)
 
     def _add_mesh(self, path: Path, ending: str, data: bytes, scale: list[float]) -> str:
         taken = set(self.mesh_names.values())
