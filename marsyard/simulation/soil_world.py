@@ -428,18 +428,22 @@ def _column_laws(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Numbers of soil in columns: by body and soil, measured curves, of the surface."""
     own = options.columns
+    needed = {
+        "bekker": ("exponent", "k_c", "k_phi"),
+        "reece": ("exponent", "density", "reece_kc", "reece_kphi"),
+    }[options.pressure]
     numbers = ColumnOptions(
-        _soil_gravity(options, gravity), own.influence, own.depth, own.match_sinkage, own.rest
-    )
+        _soil_gravity(options, gravity), own.influence, own.depth, own.match_sinkage, own.rest,
+        needed,
+    )  # fmt: skip
     laws = np.zeros((max(len(bodies), 1), len(soils), LAW_COLUMNS))
-    needed = {"bekker": ("k_c", "k_phi"), "reece": ("density", "reece_kc", "reece_kphi")}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for s, soil in enumerate(soils):
             for b, body in enumerate(bodies):
                 width = options.width or body.width
                 k = None
-                if soil.has("exponent", *needed[options.pressure]):
+                if soil.has(*needed):
                     k = _modulus(soil, width, options.pressure, numbers.gravity)
                 laws[b, s] = law_row(soil, width, k, numbers)
         granular = np.array([granular_row(soil, numbers) for soil in soils])

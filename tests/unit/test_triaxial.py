@@ -118,3 +118,12 @@ def test_columns_that_carry_nothing_are_refused():
     # without weight the strength is that of the cohesion alone
     with pytest.raises(InputError, match=r"columns without cohesion carry nothing .* scm$"):
         law_row(soil(modulus=1e6), 0.1, None, ColumnOptions(0.0))
+
+
+def test_what_columns_lack_is_what_their_law_takes():
+    from marsyard.scenario import load_scenario
+    from marsyard.simulation import Simulation
+
+    scenario = load_scenario("soil/columns-wheel", {"interaction.soil.pressure": "reece"})
+    with pytest.raises(InputError, match=r"\(exponent, density, reece_kc, reece_kphi\)"):
+        Simulation(scenario)

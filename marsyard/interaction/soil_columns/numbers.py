@@ -65,6 +65,7 @@ class ColumnOptions:
     match_sinkage: where the stress is that of the pressure-sinkage law [m].
     gravity: [m/s²].
     rest: tan of the angle of rest by tan of the critical angle.
+    sinkage_numbers: names of the soil's numbers that the pressure-sinkage law takes.
     """
 
     gravity: float
@@ -72,6 +73,7 @@ class ColumnOptions:
     depth: float | None = None
     match_sinkage: float = 0.01
     rest: float = 0.96
+    sinkage_numbers: tuple[str, ...] = ("exponent", "k_c", "k_phi")
 
 
 def bearing_factors(phi: float) -> tuple[float, float, float]:
@@ -170,7 +172,7 @@ def _reference_strain(
     if modulus is None:
         raise InputError(
             f"soil {soil.name}: columns need triaxial.modulus or triaxial.curve, or the numbers of "
-            "the pressure-sinkage law (exponent, k_c, k_phi) to derive it from"
+            f"the pressure-sinkage law ({', '.join(options.sinkage_numbers)}) to derive it from"
         )
     z = options.match_sinkage
     pressure = modulus * z ** soil.number("exponent")
