@@ -68,8 +68,8 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """The run went through and every check passed."""
-        return self.stopped is None and all(c.ok for c in self.checks)
+        """The run went through and every check passed that could be judged."""
+        return self.stopped is None and all(c.ok for c in self.checks if c.judged)
 
 
 def run(
@@ -121,12 +121,15 @@ def run(
         if settings or short:
             raise InputError("settings: apply to a scenario given by name, not to an object")
         name, resolved, overrides = scenario.title or "scenario", scenario, {}
+        shortened = False
     else:
         name, data = str(scenario), scenario_data(scenario)
         overrides = {**(settings or {}), **{_full_path(k, data): v for k, v in short.items()}}
+        planned = _duration(data)
         for key, value in overrides.items():
             apply_setting(data, key, value)
         resolved = validate(data, name)
+        shortened = resolved.run.duration < planned
     target = None if out is None else Path(out)
     if resolved.study is not None and study:
         from marsyard.study import run_study
@@ -136,8 +139,19 @@ def run(
         return run_study(name, resolved, overrides, target, jobs, say, progress)
     alone = resolved.model_copy(update={"study": None})
     with written_whole(target) as staging:
-        result = simulate(name, alone, overrides, staging, say, progress, boxes)
+        result = simulate(name, alone, overrides, staging, say, progress, boxes, shortened)
     return replace(result, folder=target)
+
+
+def _duration(data: Mapping[str, Any]) -> float:
+    """How long a scenario's file says it runs [s]; 0 where it does not."""
+    from marsyard.units import to_si
+
+    given = data.get("run")
+    try:
+        return to_si(given["duration"], "time") if isinstance(given, Mapping) else 0.0
+    except (KeyError, ValueError, TypeError):
+        return 0.0  # what is wrong is told by the validation
 
 
 def _functions(post: Any) -> dict[str, PostProcessing]:
@@ -180,8 +194,10 @@ def simulate(
     say: Say,
     progress: Progress | None = None,
     boxes: Boxes | None = None,
+    shortened: bool = False,
 ) -> Run:
-    """One run from start to end, its files written into `folder`."""
+    """One run from start to end, its files written into `folder`; `shortened` says that it ends
+    earlier than the scenario's checks expect."""
     from marsyard.simulation import Diverged, Simulation
 
     boxes = boxes or Boxes()
@@ -213,7 +229,7 @@ def simulate(
     from marsyard.results import evaluate_all, ground_of
 
     ground = ground_of(simulation)
-    checks = evaluate_all(data, scenario.report.checks)
+    checks = evaluate_all(data, scenario.report.checks, shortened)
     info = {
         "scenario": name,
         "overrides": [f"{k}={v}" for k, v in overrides.items()],

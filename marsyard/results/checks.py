@@ -9,7 +9,7 @@ a of the last record before, it lies τ later, g = v τ + ½ a τ².
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -19,6 +19,7 @@ from marsyard.results.dataset import record_period, series, span_text
 from marsyard.scenario.report_schema import Check, Measure
 
 IMPACT_FACTOR = 5.0
+NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class CheckResult:
     def ok(self) -> bool:
         """Computed, and within the tolerance."""
         return self.verdict == "pass"
+
+    @property
+    def judged(self) -> bool:
+        """Not about a part of the run that the user left out."""
+        return self.verdict != NOT_JUDGED
 
 
 def evaluate(ds: xr.Dataset, check: Check) -> CheckResult:
@@ -98,9 +104,28 @@ def judge(
     return CheckResult(name, computed, expected, tolerance, unit, verdict, source, reason)
 
 
-def evaluate_all(ds: xr.Dataset, checks: Iterable[Check]) -> list[CheckResult]:
-    """All checks in their order."""
-    return [evaluate(ds, check) for check in checks]
+def evaluate_all(
+    ds: xr.Dataset, checks: Iterable[Check], shortened: bool = False
+) -> list[CheckResult]:
+    """All checks in their order; of a run that was `shortened` those about what it still holds."""
+    results = [(check, evaluate(ds, check)) for check in checks]
+    if not shortened:
+        return [result for _, result in results]
+    end = float(ds["time"].values[-1])
+    reason = f"shortened to {end:g} s"
+    return [
+        result if _within(check, result, end)
+        else replace(result, verdict=NOT_JUDGED, reason=reason)
+        for check, result in results
+    ]  # fmt: skip
+
+
+def _within(check: Check, result: CheckResult, end: float) -> bool:
+    """Whether a run that ends earlier than the scenario's has what a check is about."""
+    if check.take in _OWN_UNIT:  # an event: there or not yet
+        return result.computed is not None
+    until = check.at if check.take == "at" else check.end
+    return until is not None and until <= end + 1e-9 * max(1.0, end)
 
 
 # --- what can be taken of a series

@@ -162,8 +162,9 @@ def _head(
         )
     passed = sum(c.ok for c in checks)
     rows = [("simulated", quantity(_span(ds), "s"))]
-    if checks:
-        rows.insert(0, ("checks passed", f"{passed} of {len(checks)}"))
+    if any(c.judged for c in checks):
+        judged = sum(c.judged for c in checks)
+        rows.insert(0, ("checks passed", f"{passed} of {judged}"))
     speed = dict(_speed_rows(ds, info))
     rows += [(key, speed[key]) for key in ("times real time", "time per step") if key in speed]
     parts.append(tiles(rows))

@@ -118,8 +118,8 @@ def test_run_again_into_the_same_folder(finished):
     done, folder = finished
     again = marsyard("run", "rt0448/test-1", "--out", "here", "--quiet",
                      "--set", "run.duration=0.1", cwd=folder)  # fmt: skip
-    # too short for the impact: checks fail, and that is exit code 1
-    assert again.returncode == 1
+    # too short for the impact: checks are not judged, and that is no failure
+    assert again.returncode == 0 and again.stdout.count("not judged") > 0
     with xr.open_dataset(folder / "here" / "results.nc", engine="h5netcdf") as data:
         assert float(data.time[-1]) == pytest.approx(0.1)
     assert [p.name for p in folder.iterdir()] == ["here"]

@@ -171,3 +171,25 @@ def test_one_wheel_that_drops_while_the_others_stand():
     ds["impulse_normal"].loc[{"wheel": "FL"}] = np.where(gap > 0, 0.0, 0.7)[:, None]
     ds["impulse_normal"][hit, 3] = 60.0
     assert [i.time for i in impacts(ds)] == pytest.approx([instant], abs=1e-9)
+
+
+def test_a_shortened_run_is_judged_by_what_it_holds(sine):
+    """Cut to half its length: what was complete before is judged as in the whole run."""
+    asked = [
+        check("ramp", "final", -1.0),
+        check("wave", "max", 1.0),
+        check("ramp", "at", 1.0, at=1.0),
+        check("ramp", "at", -1.0, at=2.0),
+        check("ramp", "mean", 2.0, end=1.0),
+        check("ramp", "crossing_time", 0.5, level=2.0),
+        check("ramp", "crossing_time", 1.5),
+        check("ramp", "at", 7.0, at=0.5),
+    ]
+    whole = [c.verdict for c in evaluate_all(sine, asked)]
+    assert whole == ["pass"] * 7 + ["fail"]
+    half = evaluate_all(sine.isel(time=slice(0, 1001)), asked, shortened=True)
+    assert [c.verdict for c in half] == [
+        "not judged", "not judged", "pass", "not judged", "pass", "pass", "not judged", "fail",
+    ]  # fmt: skip
+    assert [c.judged for c in half].count(False) == 4
+    assert half[0].reason == "shortened to 1 s"
