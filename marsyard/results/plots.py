@@ -81,8 +81,9 @@ def save_figures(
     saved: list[FigureFile] = []
     for figure in figures or default_figures(ds):
         there, missing = _drawable(ds, figure)
-        for text in missing:
-            warnings.warn(f"figure '{figure.title}': {text}", stacklevel=2)
+        if missing:
+            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+            warnings.warn(f"figure '{figure.title}': {missing[0]}{more}", stacklevel=2)
         if there is None:
             continue
         path = folder / f"{len(saved) + 1:02d}-{slug(figure.title)}.png"
