@@ -163,7 +163,7 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
          f"{quantity(a.total.mean_power, 'W', 3)} / {quantity(a.total.peak_power, 'W', 3)}"),
         ("mechanical energy by way", quantity(a.per_metre(a.mechanical), "J/m", 4)),
         ("and by distance made good", quantity(a.per_metre(a.mechanical, a.made_good), "J/m", 4)),
-        ("specific resistance, mechanical", number(a.specific_resistance, 3)),
+        ("cost of transport, mechanical (specific resistance)", number(a.specific_resistance, 3)),
     ]  # fmt: skip
     if math.isfinite(a.electrical):
         t = a.total
@@ -174,8 +174,8 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
             ("electrical energy by way", quantity(a.per_metre(a.electrical), "J/m", 4)),
             ("and by distance made good",
              quantity(a.per_metre(a.electrical, a.made_good), "J/m", 4)),
+            ("cost of transport, electrical", number(a.cost_of_transport, 3)),
         ]  # fmt: skip
-    rows.append((f"cost of transport, {a.basis}", number(a.cost_of_transport, 3)))
     if abs(a.sampling) > 0.02:
         rows.append((
             "remark", f"records are coarse: motor by motor {100 * abs(a.sampling):.2g} % of the "
