@@ -66,6 +66,12 @@ class WalkingMode(_Cyclic):
         "parallel", description="of the base on a slope, as it is when the mode is entered"
     )
 
+    @model_validator(mode="after")
+    def _goes(self) -> WalkingMode:
+        if self.stride == 0 and self.turn == 0:
+            raise ValueError("stride and turn are both 0, so that it goes nowhere; give one")
+        return self
+
 
 class PeristalticMode(_Cyclic):
     """Rolling-walking: one axle, or one wheel, after the other is moved against the frame and rolls
@@ -75,6 +81,12 @@ class PeristalticMode(_Cyclic):
     stride: Length = Field(0.15, description="way of the base per cycle, negative backwards [m]")
     period: Annotated[Time, Field(gt=0)] = Field(9.0, description="of a cycle [s]")
     move: Literal["axle", "wheel"] = Field("axle", description="what is moved at a time")
+
+    @model_validator(mode="after")
+    def _goes(self) -> PeristalticMode:
+        if self.stride == 0:
+            raise ValueError("stride is 0, so that it goes nowhere; give one")
+        return self
 
 
 class RollingMode(_Mode):

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: steps until something that does not come
 _FAR = 2**62
+#: margins less than this below zero are rounding [m]
+_UNSEEN = 1e-4
 _POSE = ("angles", "steering", "wheels", "rates", "body", "lean", "down")
 
 
@@ -209,12 +211,29 @@ class GaitRun:
 
     def remarks(self) -> list[str]:
         """What a user should know of how it went, a sentence each."""
+        return [*self._unfinished(), *self._unstable()]
+
+    def _unfinished(self) -> list[str]:
         if self.finished or not self.log or not self.spec.stop or not self._has_end():
             return []
         number = self.log[-1].mode + 1
         return [
             f"the gait is not finished: the run ended after {self.simulation.time:g} s in mode "
             f"{number} of {len(self.spec.modes)}"
+        ]
+
+    def _unstable(self) -> list[str]:
+        """Where the centre of mass was furthest beside the feet and wheels that should carry."""
+        entries = entries_at(self, self.simulation.records.time)
+        margins = margins_of(self.simulation, self, entries)
+        if not np.any(margins < -_UNSEEN):
+            return []
+        worst = int(np.nanargmin(margins))
+        entry, time = entries[worst], float(self.simulation.records.time[worst])
+        when = "on the way to" if STATES[entry.state] == "transition" else "in"
+        return [
+            f"the stability margin fell to {1e3 * margins[worst]:.2g} mm at {time:.3g} s, {when} "
+            f"mode {max(entry.mode, 0) + 1}: organs that the plan lifts had to carry, or it tipped"
         ]
 
     def _has_end(self) -> bool:
@@ -262,14 +281,11 @@ def add_gait(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     run = s.gait
     assert run is not None
     times = s.records.time
-    began = np.array([e.time for e in run.log])
-    # a record at the begin of a motion still belongs to the one before
-    at = np.clip(np.searchsorted(began, times - 1e-9) - 1, 0, None)
+    entries = entries_at(run, times)
 
     def add(name: str, values: np.ndarray, units: str, text: str) -> None:
         ds[name] = ("time", values, {"units": units, "long_name": text})
 
-    entries = [run.log[k] for k in at]
     add("gait_mode", np.array([float(e.mode) for e in entries]), "1", "number of the gait's mode")
     states = "what the robot is doing: " + ", ".join(STATES)
     add("gait_state", np.array([float(e.state) for e in entries]), "1", states)
@@ -278,8 +294,16 @@ def add_gait(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     slip = np.array([e.slip for e in entries])
     add("gait_slip", slip, "1", "slip of the last cycle, 1 - way/planned way")
     text = "static stability margin of the organs that are to carry"
-    add("stability_margin", _margins(s, run, entries), "m", text)
+    add("stability_margin", margins_of(s, run, entries), "m", text)
     return ds
+
+
+def entries_at(run: GaitRun, times: np.ndarray) -> list[Entry]:
+    """The motion under way at each of the times [s]."""
+    began = np.array([e.time for e in run.log])
+    # a record at the begin of a motion still belongs to the one before
+    at = np.clip(np.searchsorted(began, times - 1e-9) - 1, 0, None)
+    return [run.log[k] for k in at]
 
 
 def _share(entry: Entry, time: float) -> float:
@@ -288,7 +312,7 @@ def _share(entry: Entry, time: float) -> float:
     return float(np.clip((time - entry.time) / entry.motion.duration, 0.0, 1.0))
 
 
-def _margins(s: Simulation, run: GaitRun, entries: list[Entry]) -> np.ndarray:
+def margins_of(s: Simulation, run: GaitRun, entries: list[Entry]) -> np.ndarray:
     """Margins of the recorded poses, along gravity [m]."""
     data = mujoco.MjData(s.model)
     robot = s.world.robot

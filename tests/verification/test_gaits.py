@@ -74,6 +74,18 @@ def test_walker_on_flat_ground(gait):
     _must_hold(simulation, ds)
 
 
+def test_margins_below_zero_are_said():
+    """Tripods up a slope so steep that the centre of mass is behind the hind feet of some."""
+    gait = {"mode": "walking", "pattern": "tripod", "stride": 0.12, "period": 2.0,
+            "least_margin": -0.2, "until": {"cycles": 1}}  # fmt: skip
+    for slope, falls in ((0.25, False), (0.35, True)):
+        simulation, ds = _run("hexapod", gait, slope=slope, interaction={"friction": 1.2})
+        least = float(ds.stability_margin.min())
+        assert (least < -1e-3) == falls
+        said = [f"the stability margin fell to {1e3 * least:.2g} mm at "] if falls else []
+        assert [r.split(" at ")[0] + " at " for r in simulation.gait.remarks()] == said
+
+
 def _must_hold(simulation, ds):
     """Feet that carry stay where they were set down; those in the air feel no force."""
     feet = _set_down(simulation, ds)
