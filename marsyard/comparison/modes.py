@@ -370,6 +370,11 @@ def scenario_at(base: Scenario, variant: ModeVariant, ramp: Ramp, slope: float) 
         made = validate(data, f"{variant.name} at {math.degrees(slope):g}°")
     except InputError as error:
         raise InputError(f"mode {variant.name}: {error}") from None
+    return made
+
+
+def _must_measure(made: Scenario, variant: ModeVariant) -> None:
+    """Refuse a mode of which nothing can be measured."""
     assert made.gait is not None
     mode = made.gait.modes[0]
     if planned(mode)[0] == 0:
@@ -379,7 +384,6 @@ def scenario_at(base: Scenario, variant: ModeVariant, ramp: Ramp, slope: float) 
             f"mode {variant.name}: run.duration = {made.run.duration:g} s holds fewer than three "
             f"cycles of {mode.period:g} s; make it longer"
         )
-    return made
 
 
 # --- the search for the limit
@@ -494,6 +498,7 @@ class _Crew:
                     Simulation(scenario.model_copy(update={"robot": robot}), say=self.say).warm_up()
             except InputError as error:
                 raise InputError(f"mode {variant.name}: {error}") from None
+            _must_measure(scenario, variant)
 
     def run(self, searches: Sequence[Search]) -> list[Row]:
         """All rows, by mode and slope."""
@@ -650,7 +655,18 @@ def _lowest(lines: Mapping[str, np.ndarray], low: float, high: float) -> list[Ch
 
 def words(result: ModeComparison) -> str:
     """The answer in a sentence: how steep each climbs, and which costs less where."""
-    return f"{_limit_words(result.limits)}; {_cost_words(result)}."
+    costs = _cost_words(result) if len(result.modes) > 1 else _own_cost(result)
+    return "; ".join(part for part in (_limit_words(result.limits), costs) if part) + "."
+
+
+def _own_cost(result: ModeComparison) -> str:
+    """What a mode that is alone costs on its least and on its steepest slope."""
+    own = [r for r in result.rows if r.climbs]
+    if not own:
+        return ""
+    ends = own if len(own) == 1 else [own[0], own[-1]]
+    costs = [f"{getattr(r, result.basis):.3g} J/m at {_deg(r.slope)}" for r in ends]
+    return f"it costs {' and '.join(costs)} ({result.basis})"
 
 
 def _limit_words(limits: Sequence[Limit]) -> str:
@@ -670,7 +686,7 @@ def _cost_words(result: ModeComparison) -> str:
     """Which mode costs less, over the slopes that at least two climb."""
     tops = sorted((m.climbs for m in result.limits if m.climbs is not None), reverse=True)
     if len(tops) < 2:
-        return "there is nothing to weigh, only one climbs" if tops else "none climbs"
+        return "only one climbs, so that costs are not compared" if tops else "none climbs"
     common = tops[1]
     pieces = [c for c in result.cheapest if c.start < common - 1e-9]
     if not pieces:

@@ -290,6 +290,11 @@ def test_other_answers():
     assert none.words == "a climbs none, b climbs none; none climbs." and not none.ok
     alone = comparison({"a": [(0, 1), (10, 2)]}, {"a": (10, 11), "b": (None, 0)})
     assert "only one climbs" in alone.words
+    single = comparison({"a": [(0, 1.5), (10, 2)]}, {"a": (10, 11)})
+    assert single.words == (
+        "a climbs to 10.0°; it costs 1.5 J/m at 0.0° and 2 J/m at 10.0° (mechanical)."
+    )
+    assert comparison({}, {"a": (None, 0)}).words == "a climbs none."
     twice = comparison(
         {"a": [(0, 1), (10, 4), (20, 5)], "b": [(0, 2), (10, 2), (20, 8)]},
         {"a": (20, None), "b": (20, None)},
