@@ -185,10 +185,15 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
 
 
 def cause_rows(account: EnergyAccount) -> list[tuple[str, float, float]]:
-    """Cause, energy [J] and share of the motors' work; what is nothing is left out."""
+    """Cause, energy [J] and share of the motors' work; what is nothing is left out.
+
+    Where motors take back nearly all they spend (a robot that only shifts its weight), what is left
+    is no measure: there are no shares.
+    """
     scale = max(abs(account.work), *(abs(v) for v in account.causes.values()), 1e-12)
+    whole = account.work if abs(account.work) > 0.05 * account.total.spent else math.nan
     return [
-        (cause_name(account, name), value, value / account.work if account.work else math.nan)
+        (cause_name(account, name), value, value / whole)
         for name, value in account.causes.items()
         if abs(value) > 1e-4 * scale or name == "rest"
     ]

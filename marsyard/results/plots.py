@@ -55,6 +55,8 @@ _NOISE = {"slip_angle": 1e-4, "side_force": 1e-2, "slip_ratio": 1e-6}  # below i
 _POINTS = 2400
 #: letters of the names of several curves that fit beside an axis, in two lines
 _ROOM = 48
+#: words that say nothing by themselves
+_LITTLE = ("the", "a", "of", "in", "at", "and", "is", "to", "by")
 _ON_SOIL = ("Slip and sinkage on soil",)
 _ON_HARD = (
     "Contact impulses per wheel", "Gap and normal contact velocity",
@@ -91,7 +93,8 @@ def save_figures(
         saved.append(FigureFile(figure.title, caption, save_png(draw(ds, there), path, dpi)))
     if _travelled(ds):
         path = folder / f"{len(saved) + 1:02d}-track.png"
-        caption = "Path of the base and the wheels' contact points, from above and from the side."
+        wheels = " and the wheels' contact points" if _wheels(ds) else ""
+        caption = f"Path of the base{wheels}, from above and from the side."
         saved.append(FigureFile("Track", caption, save_png(draw_track(ds), path, dpi)))
     account = account_of(ds)
     if account is not None:
@@ -313,6 +316,22 @@ def _panel(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
         ax.plot(time, values, label=label, **look)
     ax.set_ylabel(_y_label(ds, curves, shared), fontsize=FONT)
     _scale(ax, curves)
+    _count(ax, ds, curves)
+
+
+def _count(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
+    """Whole ticks for whole numbers, and words for those that stand for something."""
+    from matplotlib.ticker import MaxNLocator
+
+    values = np.concatenate([c.values[np.isfinite(c.values)] for c in curves] or [np.zeros(0)])
+    # not what merely happens to be zero all the time
+    if not values.size or np.any(values != np.round(values)) or not 0 < np.ptp(values) <= 10:
+        return
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    names = {str(ds[c.variable].attrs.get("flag_meanings", "")) for c in curves if c.variable in ds}
+    if len(names) == 1 and (meanings := names.pop().split()):
+        ax.set_yticks(range(len(meanings)), meanings)
+        ax.set_ylim(-0.3, len(meanings) - 0.7)
 
 
 def _looks(ds: xr.Dataset, curves: list[Line]) -> list[dict[str, Any]]:
@@ -380,6 +399,8 @@ def _common_words(names: list[str]) -> str:
     if not names:
         return ""
     words = [w for w in names[0].split() if all(w in n.split() for n in names)]
+    if all(w in _LITTLE for w in words):
+        words = []
     together = ", ".join(names)
     return " ".join(words) or (together if len(together) <= _ROOM else "")
 

@@ -287,8 +287,10 @@ def add_gait(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
         ds[name] = ("time", values, {"units": units, "long_name": text})
 
     add("gait_mode", np.array([float(e.mode) for e in entries]), "1", "number of the gait's mode")
-    states = "what the robot is doing: " + ", ".join(STATES)
-    add("gait_state", np.array([float(e.state) for e in entries]), "1", states)
+    add("gait_state", np.array([float(e.state) for e in entries]), "1", "what the robot is doing")
+    ds["gait_state"].attrs |= {
+        "flag_values": np.arange(len(STATES)), "flag_meanings": " ".join(STATES)
+    }  # fmt: skip
     phase = [_share(e, t) for e, t in zip(entries, times, strict=True)]
     add("gait_phase", np.array(phase), "1", "share of the motion under way that is done")
     slip = np.array([e.slip for e in entries])

@@ -17,6 +17,7 @@ from marsyard.results import energy_account
 from marsyard.results.energy import CAUSES, causes_of
 from marsyard.results.energy_figures import (
     account_of,
+    cause_rows,
     draw_energy,
     draw_motors,
     energy_section,
@@ -234,3 +235,17 @@ def test_runs_that_do_not_drive_have_no_account():
     assert account_of(still) is None and energy_section(still) == ""
     assert account_of(still.drop_vars("motor_torque")) is None
     assert energy_section(dataset()) != ""
+
+
+def test_no_shares_of_next_to_nothing():
+    """Motors that take back what they spend leave no work to be shared out."""
+    assert sum(share for _, _, share in cause_rows(energy_account(climb()))) == pytest.approx(1)
+    ds = climb()
+    t, rate = ds["time"].values, float(ds["joint_rate"][0, 0])
+    # ten whole swings, and a hundredth of them for good
+    torque = TORQUE * (np.sin(2 * np.pi * t) + 0.01)
+    work = TORQUE * rate * ((1 - np.cos(2 * np.pi * t)) / (2 * np.pi) + 0.01 * t)
+    ds = ds.assign(motor_torque=(("time", "joint"), torque[:, None]), energy_motors=("time", work))
+    account = energy_account(ds)
+    assert account.total.spent > 30 * abs(account.work) > 0
+    assert all(math.isnan(share) for _, _, share in cause_rows(account))

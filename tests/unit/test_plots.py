@@ -228,3 +228,24 @@ def test_what_the_data_do_not_have_is_left_out_and_said(ds, tmp_path):
     assert str(told[1].message).endswith("(and 1 more)")
     # numbered without gaps
     assert sorted(p.name[:2] for p in tmp_path.glob("*.png"))[:2] == ["01", "02"]
+
+
+def test_states_are_named_on_the_axis():
+    t = np.arange(6.0)
+    meanings = {"units": "1", "long_name": "what the robot is doing", "flag_meanings": "rest walk"}
+    ds = xr.Dataset(
+        {
+            "state": ("time", np.array([0, 0, 1, 1, 0, 0.0]), meanings),
+            "mode": ("time", np.array([0, 1, 2, 3, 3, 3.0]),
+                     {"units": "1", "long_name": "number of the mode"}),
+        },
+        coords={"time": t},
+    )  # fmt: skip
+    figure = draw(ds, Figure(title="t", panels=(("state",), ("mode",), ("mode", "state"))))
+    state, mode, both = figure.axes[:3]
+    assert [label.get_text() for label in state.get_yticklabels()] == ["rest", "walk"]
+    assert all(float(v).is_integer() for v in mode.get_yticks())
+    # "the" alone is no name for both
+    assert both.get_ylabel() == "number of the mode, what the robot is doing".replace(
+        " what", "\nwhat"
+    )
