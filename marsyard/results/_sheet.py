@@ -6,8 +6,9 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from marsyard.results._files import replacing
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 FONT = 9
 WIDTH, LEFT, SPAN = 8.6, 0.95, 6.45  # of a figure, its left margin and its panels [inch]
+_LINES = 13  # of names beside a panel
 _UNITS = {"N s": "N·s", "N m s": "N·m·s", "N m": "N·m", "deg": "°", "1": "", "": ""}
 
 
@@ -56,14 +58,30 @@ def sheet(title: str, heights: Sequence[float]) -> tuple[Canvas, list[Axes]]:
 
 def legend(ax: Axes, title: str = "") -> None:
     """Names of the curves beside the panel."""
-    handles, labels = ax.get_legend_handles_labels()
+    handles, labels, columns = _fitting(*ax.get_legend_handles_labels())
     ax.legend(
-        handles, [fold(label) for label in labels], loc="upper left",
+        handles, labels, loc="upper left",
         bbox_to_anchor=(1.005, 1.04), frameon=False, fontsize=FONT - 1.5, handlelength=1.8,
         labelspacing=0.3, borderaxespad=0.2, columnspacing=0.8, handletextpad=0.5,
-        ncols=1 + len(labels) // 12, title=wrap(title, 16) or None, title_fontsize=FONT - 1.5,
+        ncols=columns, title=wrap(title, 16) or None, title_fontsize=FONT - 1.5,
         alignment="left",
     )  # fmt: skip
+
+
+def _fitting(handles: list[Any], labels: list[str]) -> tuple[list[Any], list[str], int]:
+    """As many names as there is room for beside a panel, and in how many columns: short ones go
+    into several, of long ones that take too many lines the rest is counted."""
+    from matplotlib.lines import Line2D
+
+    folded = [fold(label) for label in labels]
+    if max(map(len, labels), default=0) <= 7:
+        return handles, folded, 1 + len(labels) // _LINES
+    ends = list(accumulate(1 + text.count("\n") for text in folded))
+    if ends[-1] <= _LINES:
+        return handles, folded, 1
+    kept = sum(end < _LINES for end in ends)
+    blank = Line2D([], [], linestyle="none")
+    return [*handles[:kept], blank], [*folded[:kept], f"and {len(labels) - kept} more"], 1
 
 
 def plain(ax: Axes) -> None:
@@ -94,7 +112,20 @@ def wrap(text: str, width: int = 24) -> str:
 
 def fold(text: str, width: int = 15) -> str:
     """Break the name of a curve into lines that fit beside a panel."""
-    return "\n".join(textwrap.wrap(text, width, break_long_words=False)) or text
+    words = " ".join(_parted(word, width - 1) for word in text.split())
+    lines = [line for part in words.split("\n") for line in
+             textwrap.wrap(part, width, break_long_words=False)]  # fmt: skip
+    return "\n".join(lines) or text
+
+
+def _parted(word: str, width: int) -> str:
+    """A long name of a joint in lines, broken behind underscores and before capitals."""
+    lines = [""]
+    for part in re.split(r"(?<=_)|(?<=[a-z0-9])(?=[A-Z])", word) if len(word) > width else [word]:
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def save_png(canvas: Canvas, path: Path, dpi: int) -> Path:

@@ -332,6 +332,9 @@ def _count(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
     if len(names) == 1 and (meanings := names.pop().split()):
         ax.set_yticks(range(len(meanings)), meanings)
         ax.set_ylim(-0.3, len(meanings) - 0.7)
+        # words need the room of the label, which goes above
+        ax.set_title(ax.get_ylabel().replace("\n", " "), loc="left", fontsize=FONT)
+        ax.set_ylabel("")
 
 
 def _looks(ds: xr.Dataset, curves: list[Line]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from synthetic import WHEELS, dataset
 
 from marsyard.errors import InputError
 from marsyard.results import default_figures, draw, draw_track, save_figures
+from marsyard.results._sheet import fold
 from marsyard.scenario.schema import Figure
 
 
@@ -244,8 +245,40 @@ def test_states_are_named_on_the_axis():
     figure = draw(ds, Figure(title="t", panels=(("state",), ("mode",), ("mode", "state"))))
     state, mode, both = figure.axes[:3]
     assert [label.get_text() for label in state.get_yticklabels()] == ["rest", "walk"]
+    assert state.get_title(loc="left") == "what the robot is doing"
     assert all(float(v).is_integer() for v in mode.get_yticks())
     # "the" alone is no name for both
     assert both.get_ylabel() == "number of the mode, what the robot is doing".replace(
         " what", "\nwhat"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("LeftSprocket_y", ["LeftSprocket_y"]),
+        ("RightSprocket_y", ["RightSprocket_", "y"]),
+        ("Right_Front_Wheel_Joint", ["Right_Front_", "Wheel_Joint"]),
+        ("motor torque FL", ["motor torque FL"]),
+        ("sum of front_left_wheel_joint", ["sum of", "front_left_", "wheel_joint"]),
+        ("", [""]),
+    ],
+)
+def test_long_names_fit_beside_a_panel(name, lines):
+    assert fold(name).split("\n") == lines
+
+
+def test_more_names_than_fit_are_counted():
+    names = [f"Left_{k}_Wheel_Joint" for k in range(14)]
+    ds = xr.Dataset(
+        {"joint_angle": (("time", "joint"), np.random.default_rng(0).normal(size=(5, 14)))},
+        coords={"time": np.arange(5.0), "joint": names},
+    )
+    canvas = draw(ds, Figure(title="t", panels=(("joint_angle",),)))
+    shown = [text.get_text() for text in canvas.axes[0].get_legend().get_texts()]
+    # two lines each, and one that counts
+    assert shown[:-1] == [fold(name) for name in names[: len(shown) - 1]]
+    assert shown[-1] == f"and {14 - (len(shown) - 1)} more" and len(shown) == 7
+    canvas.canvas.draw()
+    right = canvas.axes[0].get_legend().get_window_extent().x1
+    assert right <= canvas.bbox.x1
