@@ -107,6 +107,12 @@ def load_robot(name: str, folder: Path | None = None) -> Robot:
 
 def _from_yaml(path: Path, name: str) -> Robot:
     data = library.read_yaml(path)
+    if isinstance(data.get("shapes"), str):
+        # long profiles may lie in a file of their own
+        beside = path.parent / data["shapes"]
+        if not beside.is_file():
+            raise InputError(f"{path.name}: shapes: no such file '{data['shapes']}'")
+        data = {**data, "shapes": library.read_yaml(beside).get("shapes", {})}
     try:
         robot = Robot.model_validate({"name": name, **data})
     except ValidationError as error:

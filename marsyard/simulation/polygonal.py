@@ -252,7 +252,6 @@ def add_polygonal_inertia(model, data, P, h):
 @kernel
 def account_for_polygonal(F, data, P, h, theta, sums):
     """Forces as they have acted, now that the end velocity is known."""
-    some = False
     for p in range(P.body.shape[0]):
         V = P.twist[p]
         for k in range(6):
@@ -263,9 +262,8 @@ def account_for_polygonal(F, data, P, h, theta, sums):
                 V[k] += P.jacobian[p, k, i] * v
     _call_account(F.polygon_account, P.table.ctypes.data, P.table.shape[0], h, theta)
     for p in range(P.body.shape[0]):
-        if P.result[p, Q_FACES] == 0.0:
+        if P.result[p, Q_AREA] == 0.0:
             continue
-        some = True
         R, S = P.result[p], P.sums[p]
         force = P.force[p]
         P.work[0] += R[Q_WORK]
@@ -292,7 +290,6 @@ def account_for_polygonal(F, data, P, h, theta, sums):
             sums.reaction[P.chain[p, i]] += h * total
         if P.surface[p] >= 0:
             add_to_robot(data, P, p, h, sums)
-    return some
 
 
 @kernel

@@ -341,6 +341,7 @@ def geom_section(kind: mujoco.mjtGeom, half: np.ndarray) -> np.ndarray | None:
 def _between_shapes(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> list[_Placed]:
     options = scenario.interaction.polygonal
     made: dict[str, Surface] = {}
+    others: dict[str, tuple[Other, int]] = {}
     placed: list[_Placed] = []
     for k, pair in enumerate(options.pairs):
         where = f"interaction.polygonal.pairs.{k}"
@@ -370,7 +371,9 @@ def _between_shapes(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> 
             )
         if pair.faces not in made:
             made[pair.faces] = _faces_of(model, robot, faces, pair.faces, options.face_size)
-        other, change = _other_of(model, robot, against, pair.against, options.face_size)
+        if pair.against not in others:
+            others[pair.against] = _other_of(model, robot, against, pair.against, options.face_size)
+        other, change = others[pair.against]
         layer = contact_layer(pair.layer or options.layer, scenario.interaction.friction)
         refine = options.refine if pair.refine is None else pair.refine
         name = pair.name or f"{pair.faces}-{pair.against}"

@@ -13,13 +13,20 @@ A face. With s = −d at its corners and its middle, the face is
                 the three triangles around its middle are clipped at s = 0 with s linear on each
 
 V = ∫ s dA, area and middle of pressure are summed over the parts; so are the directions, weighted
-with V. A face is cut when the surface bends away from its plane by more than a twentieth of the depths
-in it: by ρ²/(2R), ρ the size of the part, R the smallest radius of the other body; a plane is never
-cut, a mesh, with its sharp edges, only at the border. Faces that do not face the other body
-(n·n_other > 0) carry nothing.
+with V. A face is cut when the surface bends away from its plane by more than a twentieth of the
+depths in it: by ρ²/(2R), ρ the size of the part, R the smallest radius of the other body; a plane
+never cuts faces, a mesh, with its sharp edges, only at the border.
 
-The force k Σ V n is −∂/∂x of the energy ½ k ∫ s² dA: without friction and damping nothing is lost.
-Friction acts on the face as a whole, in its middle of pressure (`law`).
+Direction. The pressure k s acts on a face along its own normal m, inwards. For a closed surface B
+in a body A this sums up to
+
+    −∫_B k s m dA = −∂/∂x ∫_(A∩B) k s dV
+
+(Gauss), so that without friction and damping nothing is lost, whatever the shapes; and what is
+parallel to the direction of contact, as the sides of a box pressed on a plane, carries nothing.
+Damping counts the rate of s, −v·n, with n the direction of the distance. Area, friction and the
+derivative count with w = max(0, −m·n), the part of the face that faces the other body. Friction
+acts on the face as a whole, in its middle of pressure (`law`).
 
 State. Displacement from the anchor, area and whether it slips are kept for the faces that touched
 in the last step, in a compact list; `slot` says where. `evaluate` changes no state: a step can be
@@ -55,9 +62,10 @@ STATE_COLUMNS = 5
 # columns of Pairs.touch
 (
     R_X, R_Y, R_Z, N_X, N_Y, N_Z, T_X, T_Y, T_Z, V_X, V_Y, V_Z, FN, G_X, G_Y, G_Z, D_X, D_Y, D_Z,
-    D_N, D_ALONG, D_ACROSS, T_AREA, T_DEPTH, T_SLIPS, T_WAS,
-) = range(26)  # fmt: skip
-TOUCH_COLUMNS = 26
+    D_N, D_ALONG, D_ACROSS, T_AREA, T_DEPTH, T_SLIPS, T_WAS, T_FACING, I_X, I_Y, I_Z,
+    T_PATCH,
+) = range(31)  # fmt: skip
+TOUCH_COLUMNS = 31
 # columns of Pairs.result: normal force [N], largest depth [m], area [m²], faces, slipping ones,
 # work taken in the step [J], normal force as a vector, its moment F_N r
 (
@@ -66,6 +74,8 @@ TOUCH_COLUMNS = 26
 RESULTS = 12
 # columns of a part of a face on the stack: corners, level
 PART = 10
+#: faces that face the other body by less than this are not counted as touching
+EDGEWISE = 1e-3
 #: what `evaluate` answers
 OK, TOO_MANY = 0, 1
 #: a face is cut where the other body bends away by more than this part of the depths in it
@@ -194,7 +204,7 @@ def evaluate(shapes, pairs, p, h, theta):
                 if pairs.face[F_V] > 0.0:
                     if pairs.counts[p, 0] == pairs.place[p, 2]:
                         return TOO_MANY
-                    push(pairs, p, f - start, h, theta)
+                    push(shapes.triangle[f], pairs, p, f - start, h, theta)
             i = next_node(i)
     return OK
 
@@ -206,10 +216,6 @@ def look_at(shapes, pairs, p, f):
     for k in range(FACE):
         sums[k] = 0.0
     t = shapes.triangle[f]
-    # its normal in the other body's frame
-    mx = q[3] * t[9] + q[4] * t[10] + q[5] * t[11]
-    my = q[6] * t[9] + q[7] * t[10] + q[8] * t[11]
-    mz = q[9] * t[9] + q[10] * t[10] + q[11] * t[11]
     for k in range(3):
         x, y, z = _turn(q, t[3 * k], t[3 * k + 1], t[3 * k + 2])
         part[0, 3 * k], part[0, 3 * k + 1], part[0, 3 * k + 2] = x, y, z
@@ -229,7 +235,7 @@ def look_at(shapes, pairs, p, f):
         size = math.sqrt(size)
         reach = size + deepest
         d, nx, ny, nz = distance(shapes, pairs, p, reach, x, y, z)
-        if d > size or nx * mx + ny * my + nz * mz > 0.0:
+        if d > size:
             continue
         d0, _, _, _ = distance(shapes, pairs, p, reach, c[0], c[1], c[2])
         d1, _, _, _ = distance(shapes, pairs, p, reach, c[3], c[4], c[5])
@@ -353,10 +359,10 @@ def add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
 
 
 @kernel
-def push(pairs, p, f, h, theta):
+def push(triangle, pairs, p, f, h, theta):
     """Force and derivative of face f of pair p, whose sums stand in pairs.face."""
     sums, b, number = pairs.face, pairs.other_pose[p], pairs.numbers[p]
-    volume, area = sums[F_V], sums[F_A]
+    volume = sums[F_V]
     # middle of pressure and direction, in the world
     lx, ly, lz = sums[F_X] / volume, sums[F_Y] / volume, sums[F_Z] / volume
     centre, V = pairs.centre[p], pairs.twist[p]
@@ -371,12 +377,20 @@ def push(pairs, p, f, h, theta):
     nx = b[3] * mx + b[4] * my + b[5] * mz
     ny = b[6] * mx + b[7] * my + b[8] * mz
     nz = b[9] * mx + b[10] * my + b[11] * mz
+    # the face's own normal, inwards, and how far it faces the other body
+    a = pairs.face_pose[p]
+    mx, my, mz = -triangle[9], -triangle[10], -triangle[11]
+    ix = a[3] * mx + a[4] * my + a[5] * mz
+    iy = a[6] * mx + a[7] * my + a[8] * mz
+    iz = a[9] * mx + a[10] * my + a[11] * mz
+    facing = max(ix * nx + iy * ny + iz * nz, 0.0)
+    area, damped = facing * sums[F_A], facing * sums[F_D]
     vx = V[0] + V[4] * rz - V[5] * ry
     vy = V[1] + V[5] * rx - V[3] * rz
     vz = V[2] + V[3] * ry - V[4] * rx
     vn = vx * nx + vy * ny + vz * nz
     fn, dn = normal_force(
-        number[STIFFNESS], number[DAMPING], size, area, sums[F_D], vn, h, theta
+        number[STIFFNESS], number[DAMPING], volume, area, damped, vn, h, theta
     )  # fmt: skip
     row = pairs.place[p, 1] + pairs.counts[p, 0]
     pairs.counts[p, 0] += 1
@@ -395,8 +409,9 @@ def push(pairs, p, f, h, theta):
         ex, ey, ez = ex - along * nx, ey - along * ny, ez - along * nz
         slipping = s[SLIPPING] > 0.0
     gx, gy, gz, dx, dy, dz, d_along, d_across, slips = friction(
-        number[STIFFNESS_T] * area, number[DAMPING_T] * sums[F_D], number[STICK] * fn,
-        number[SLIP] * fn, slipping, ex, ey, ez, vx - vn * nx, vy - vn * ny, vz - vn * nz, h, theta,
+        number[STIFFNESS_T] * area, number[DAMPING_T] * damped, number[STICK] * facing * fn,
+        number[SLIP] * facing * fn, slipping, ex, ey, ez, vx - vn * nx, vy - vn * ny, vz - vn * nz,
+        h, theta,
     )  # fmt: skip
     t = pairs.touch[row]
     t[R_X], t[R_Y], t[R_Z] = rx, ry, rz
@@ -407,9 +422,11 @@ def push(pairs, p, f, h, theta):
     t[G_X], t[G_Y], t[G_Z] = gx, gy, gz
     t[D_X], t[D_Y], t[D_Z] = dx, dy, dz
     t[D_N], t[D_ALONG], t[D_ACROSS] = dn, d_along, d_across
-    t[T_AREA], t[T_DEPTH] = area, sums[F_S]
+    t[T_AREA], t[T_DEPTH], t[T_FACING] = area, sums[F_S], facing
+    t[I_X], t[I_Y], t[I_Z] = ix, iy, iz
+    t[T_PATCH] = sums[F_A]
     t[T_SLIPS], t[T_WAS] = 1.0 if slips else 0.0, 1.0 if slipping else 0.0
-    fx, fy, fz = fn * nx - gx, fn * ny - gy, fn * nz - gz
+    fx, fy, fz = fn * ix - gx, fn * iy - gy, fn * iz - gz
     F = pairs.force[p]
     F[0] += fx
     F[1] += fy
@@ -426,7 +443,7 @@ def push(pairs, p, f, h, theta):
             dx, dy = -ny, nx
         size = math.sqrt(dx * dx + dy * dy + dz * dz)
         dx, dy, dz = dx / size, dy / size, dz / size
-    add_direction(B, dn, nx, ny, nz, rx, ry, rz)
+    add_direction(B, dn, ix, iy, iz, rx, ry, rz)
     add_direction(B, d_along, dx, dy, dz, rx, ry, rz)
     add_direction(
         B, d_across, ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, rx, ry, rz
@@ -468,14 +485,15 @@ def account(pairs, p, h, theta):
         vy = V[1] + V[5] * rx - V[3] * rz
         vz = V[2] + V[3] * ry - V[4] * rx
         x, y, z = vx - t[V_X], vy - t[V_Y], vz - t[V_Z]
+        ix, iy, iz = t[I_X], t[I_Y], t[I_Z]
+        fn = t[FN] - t[D_N] * (x * ix + y * iy + z * iz)
         dn = x * nx + y * ny + z * nz
-        fn = t[FN] - t[D_N] * dn
         x, y, z = x - dn * nx, y - dn * ny, z - dn * nz
         dx, dy, dz = t[D_X], t[D_Y], t[D_Z]
         along = (t[D_ALONG] - t[D_ACROSS]) * (x * dx + y * dy + z * dz)
-        fx = fn * nx - (t[G_X] + t[D_ACROSS] * x + along * dx)
-        fy = fn * ny - (t[G_Y] + t[D_ACROSS] * y + along * dy)
-        fz = fn * nz - (t[G_Z] + t[D_ACROSS] * z + along * dz)
+        fx = fn * ix - (t[G_X] + t[D_ACROSS] * x + along * dx)
+        fy = fn * iy - (t[G_Y] + t[D_ACROSS] * y + along * dy)
+        fz = fn * iz - (t[G_Z] + t[D_ACROSS] * z + along * dz)
         F[0] += fx
         F[1] += fy
         F[2] += fz
@@ -486,9 +504,9 @@ def account(pairs, p, h, theta):
             fx * (vx + t[V_X]) + fy * (vy + t[V_Y]) + fz * (vz + t[V_Z])
         )  # fmt: skip
         result[Q_NORMAL] += fn
-        result[Q_NX] += fn * nx
-        result[Q_NY] += fn * ny
-        result[Q_NZ] += fn * nz
+        result[Q_NX] += fn * ix
+        result[Q_NY] += fn * iy
+        result[Q_NZ] += fn * iz
         result[Q_PX] += fn * rx
         result[Q_PY] += fn * ry
         result[Q_PZ] += fn * rz
@@ -503,7 +521,7 @@ def account(pairs, p, h, theta):
         vn = vx * nx + vy * ny + vz * nz
         x, y, z = vx - vn * nx, vy - vn * ny, vz - vn * nz
         speed = math.sqrt(x * x + y * y + z * z)
-        held = max(fn, 0.0)
+        held = max(fn, 0.0) * t[T_FACING]
         ex, ey, ez, slipping = drag_anchor(
             number[STIFFNESS_T] * t[T_AREA], number[STICK] * held, number[SLIP] * held,
             t[T_WAS] > 0.0, t[T_SLIPS] > 0.0, ex, ey, ez, speed, number[SLIP_SPEED],
@@ -518,5 +536,5 @@ def account(pairs, p, h, theta):
         f = pairs.touching[first + i]
         pairs.before[first + i] = f
         pairs.slot[slots + f] = i
+        result[Q_FACES] += 1.0 if t[T_FACING] > EDGEWISE else 0.0
     pairs.counts[p, 1] = n
-    result[Q_FACES] = n

@@ -117,11 +117,13 @@ class PolygonalContact:
         rows = p.touch[:n]
         wrench = p.force[0].copy()
         first = self.shapes.mesh[p.faces[0], 0]
+        facing = rows[:, contact.T_FACING] > contact.EDGEWISE
         made = Pressed(
             wrench[:3], wrench[3:], float(rows[:, contact.FN].sum()),
-            float(p.result[0, contact.Q_DEPTH]), float(p.result[0, contact.Q_AREA]), n,
-            rows[:, :3] + p.centre[0], rows[:, contact.FN] / rows[:, contact.T_AREA],
-            p.touching[:n] + first,
+            float(p.result[0, contact.Q_DEPTH]), float(p.result[0, contact.Q_AREA]),
+            int(np.count_nonzero(facing)), rows[facing, :3] + p.centre[0],
+            rows[facing, contact.FN] / rows[facing, contact.T_PATCH],
+            p.touching[:n][facing] + first,
         )  # fmt: skip
         if advance > 0.0:
             contact.account(p, 0, advance, 0.5)
