@@ -252,12 +252,12 @@ def test_no_work_around_a_closed_path(other):
     work = size = 0.0
     for i in range(n):
         t = 2 * math.pi * (i + 0.5) / n
-        place = lambda t: (
-            middle
-            + np.array(  # noqa: E731
+
+        def place(t):
+            return middle + np.array(
                 [reach + 3e-4 * math.cos(t), 4e-3 * math.sin(t), 2e-3 * math.sin(t)]
             )
-        )
+
         step = place(t + math.pi / n) - place(t - math.pi / n)
         power = contact.press(place(t)).force @ step
         work += power
