@@ -1,9 +1,11 @@
 """Polygonal contact of one pair: faces of one body inside another, their forces and derivatives.
 
-Finding. The faces stand in a hierarchy of boxes. The ball around a box is passed by when its middle
-is further from the other body than its radius, so that the cost grows with the faces that touch and
-only with the logarithm of those that do not. Any shape of the other body will do whose distance is
-known (`distance`): convex or not, touching in any number of places.
+Finding. The faces stand in a hierarchy of boxes. A box is passed by when no point of it can be
+inside: with the distance d at its middle and the direction n there, when d is larger than half its
+diagonal, or, if the other body is convex (its distance is a convex function then), than half its
+extent along n. The cost grows with the faces that touch and only with the logarithm of those that
+do not. Any shape of the other body will do whose distance is known (`distance`): convex or not,
+touching in any number of places.
 
 A face. With s = −d at its corners and its middle, the face is
 
@@ -44,7 +46,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marsyard.interaction.contact_geometry.mesh import next_node
-from marsyard.interaction.polygonal.distance import distance
+from marsyard.interaction.polygonal.distance import HINT, distance
 from marsyard.interaction.polygonal.law import drag_anchor, friction, normal_force
 from marsyard.jit import inlined, kernel
 
@@ -53,9 +55,9 @@ Array = np.ndarray
 # columns of Pairs.numbers
 (
     STIFFNESS, DAMPING, TRANSITION, STIFFNESS_T, DAMPING_T, STICK, SLIP, SLIP_SPEED, DEEPEST,
-    REFINE, ROUND,
-) = range(11)  # fmt: skip
-NUMBERS = 11
+    REFINE, ROUND, CONVEX,
+) = range(12)  # fmt: skip
+NUMBERS = 12
 # columns of Pairs.state
 E_X, E_Y, E_Z, AREA, SLIPPING = range(5)
 STATE_COLUMNS = 5
@@ -179,20 +181,28 @@ def evaluate(shapes, pairs, p, h, theta):
     q = pairs.turn
     relative_pose(pairs.face_pose[p], pairs.other_pose[p], q)
     pairs.counts[p, 0] = 0
+    # no guess from earlier steps: they must not matter for the last digit
+    shapes.stack[HINT] = -1
     for i in range(RESULTS):
         pairs.result[p, i] = 0.0
     for i in range(6):
         pairs.force[p, i] = 0.0
         for j in range(6):
             pairs.stiff[p, i, j] = 0.0
-    deepest = pairs.numbers[p, DEEPEST]
+    deepest, convex = pairs.numbers[p, DEEPEST], pairs.numbers[p, CONVEX] > 0.0
     i = 1
     while i > 0:
         b = node[base + i]
         x, y, z = _turn(q, 0.5 * (b[0] + b[3]), 0.5 * (b[1] + b[4]), 0.5 * (b[2] + b[5]))
         a0, a1, a2 = b[3] - b[0], b[4] - b[1], b[5] - b[2]
         radius = 0.5 * math.sqrt(a0 * a0 + a1 * a1 + a2 * a2)
-        d, _, _, _ = distance(shapes, pairs, p, radius + deepest, x, y, z)
+        d, nx, ny, nz = distance(shapes, pairs, p, radius + deepest, x, y, z)
+        if convex:
+            radius = 0.5 * (
+                a0 * abs(q[3] * nx + q[6] * ny + q[9] * nz)
+                + a1 * abs(q[4] * nx + q[7] * ny + q[10] * nz)
+                + a2 * abs(q[5] * nx + q[8] * ny + q[11] * nz)
+            )
         if d > radius:
             i = next_node(i)
         elif i < leaves:

@@ -24,6 +24,8 @@ import math
 from marsyard.jit import inlined, kernel
 
 PLANE, SPHERE, BOX, REVOLUTION, MESH = range(5)
+#: place in Shapes.stack of the triangle that was nearest last time: a good guess for the next point
+HINT = 127
 #: nearer than this the direction is that of the surface, not of the point [m]
 _ON = 1e-12
 
@@ -188,6 +190,13 @@ def mesh_distance(shapes, mesh, limit, x, y, z):
     best = limit * limit
     found, feature = -1, 0
     qx = qy = qz = 0.0
+    guess = stack[HINT]
+    if start <= guess < start + count:
+        px, py, pz, what = nearest_on_triangle(triangle[guess], x, y, z)
+        d2 = (x - px) * (x - px) + (y - py) * (y - py) + (z - pz) * (z - pz)
+        if d2 < best:
+            best, found, feature = d2, guess, what
+            qx, qy, qz = px, py, pz
     top = 0
     if _box_gap(node, base + 1, x, y, z) < best:
         stack[0] = 1
@@ -218,6 +227,7 @@ def mesh_distance(shapes, mesh, limit, x, y, z):
                 qx, qy, qz = px, py, pz
     if found < 0:
         return limit, 0.0, 0.0, 1.0
+    stack[HINT] = found
     if feature == 6:
         nx, ny, nz = triangle[found, 9], triangle[found, 10], triangle[found, 11]
     else:

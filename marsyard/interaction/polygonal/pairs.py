@@ -53,6 +53,7 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
         numbers[k, contact.DEEPEST] = pair.deepest
         numbers[k, contact.REFINE] = min(pair.refine, MOST_CUTS)
         numbers[k, contact.ROUND] = pair.other.roundness
+        numbers[k, contact.CONVEX] = pair.other.convex
         room = min(len(pair.faces), MOST_TOUCHING)
         place[k] = slots, places, room
         slots += len(pair.faces)

@@ -215,6 +215,47 @@ class Other:
             return min(smallest_radius(p, side) for p in self.profile)
         return 0.0
 
+    @property
+    def convex(self) -> bool:
+        """Whether it is known to be convex."""
+        if self.kind == REVOLUTION and self.profile is not None:
+            return self.size[0] > 0 and all(_bends_in(p) for p in self.profile)
+        return self.surface is None or _no_edge_bends_in(self.surface)
+
+
+def _no_edge_bends_in(surface: Surface) -> bool:
+    """Whether a closed mesh in one piece is convex: at no side is the neighbour's far corner above
+    the plane of a triangle."""
+    points, index = surface.vertices, surface.triangles
+    twin = neighbours(index, len(points))
+    if np.any(twin < 0) or _pieces(index, twin) > 1:
+        return False
+    corners = points[index]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    far = points[index[twin // 3, (twin % 3 + 2) % 3]]
+    own = np.repeat(corners[:, 0], 3, axis=0)
+    above = np.einsum("ij,ij->i", far - own, np.repeat(normal, 3, axis=0))
+    return bool(np.all(above < 1e-9 * np.max(np.ptp(points, axis=0))))
+
+
+def _pieces(index: Array, twin: Array) -> int:
+    """Of how many separate surfaces a closed mesh consists."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(index)
+    rows = np.arange(3 * n) // 3
+    links = coo_array((np.ones(3 * n), (rows, twin // 3)), shape=(n, n))
+    return int(connected_components(links, directed=False)[0])
+
+
+def _bends_in(profile: Array) -> bool:
+    """Whether a body inside its profile is convex."""
+    step = np.diff(profile, axis=0)
+    turn = np.diff(np.arctan2(step[:, 1], step[:, 0]))
+    return bool(np.all(turn <= 1e-9))
+
 
 def plane() -> Other:
     """The half space below z = 0."""

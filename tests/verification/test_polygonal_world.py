@@ -1,0 +1,359 @@
+"""Polygonal contact in the engine: blocks, balls, wheels and floating bodies."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import yaml
+from worlds import G, ball, box, digest, energy, mjcf, simulation
+
+from marsyard.errors import InputError
+from marsyard.scenario import validate
+from marsyard.simulation import Simulation
+
+K = 1e9
+
+
+def law(friction=0.6, face_size=0.02, **layer):
+    polygonal = {"layer": {"stiffness": K, **layer}, "face_size": face_size}
+    return {"law": "polygonal", "friction": friction, "polygonal": polygonal}
+
+
+def slope(degrees):
+    return [{"kind": "plane", "name": "slope", "slope": f"{degrees} deg", "uphill": 0}]
+
+
+def on_slope(folder, degrees, duration, friction=0.6, step=1e-3, **layer):
+    """A block set down on a slope, touching."""
+    tilt = math.radians(degrees)
+    up = 0.1 - 1e-4
+    return simulation(
+        folder, mjcf(box()), ground=slope(degrees), interaction=law(friction, **layer),
+        robot={
+            "position": [-up * math.sin(tilt), 0, up * math.cos(tilt)],
+            "attitude": [0, -tilt, 0],
+        },
+        run={"duration": duration, "step": step, "record_period": 0.05},
+    )  # fmt: skip
+
+
+def two_bodies(folder, bodies, shapes, pairs, **parts):
+    """Bodies with named shapes in polygonal contact, floating unless `parts` say otherwise."""
+    (folder / "model.xml").write_text(mjcf(bodies))
+    robot = {"model": "model.xml", "shapes": shapes}
+    (folder / "robot.yaml").write_text(yaml.safe_dump(robot))
+    parts.setdefault("gravity", 0)
+    parts.setdefault("ground", [])
+    layer = parts.pop("layer", {"stiffness": K})
+    interaction = {
+        "law": "none", "friction": 0.4,
+        "polygonal": {"layer": layer, "face_size": 0.02, "pairs": pairs},
+    }  # fmt: skip
+    return Simulation(
+        validate({"robot": {"name": str(folder)}, "interaction": interaction, **parts})
+    )
+
+
+# --- blocks
+
+
+def test_block_rests_at_the_depth_of_its_weight(tmp_path):
+    """k A δ = m g, each of the faces its share."""
+    sim = simulation(
+        tmp_path, mjcf(box(mass=100.0)), interaction=law(damping=1e7),
+        robot={"position": [0, 0, 0.1]}, run={"duration": 1.0, "step": 1e-3},
+    )  # fmt: skip
+    sim.run()
+    ds = sim.dataset().isel(time=-1)
+    depth = 100 * G / (K * 0.16)
+    assert 0.1 - sim.qpos[2] == pytest.approx(depth, rel=1e-6)
+    assert float(ds.pair_normal_force.sum()) == pytest.approx(100 * G, rel=1e-6)
+    assert float(ds.pair_area) == pytest.approx(0.16, rel=1e-9)
+    assert float(ds.pair_depth) == pytest.approx(depth, rel=1e-6)
+
+
+@pytest.mark.parametrize("degrees", [5, 20, 30])
+def test_what_sticks_does_not_creep(tmp_path, degrees):
+    """A block on a slope below μ moves by what its layer gives and then not at all."""
+    sim = on_slope(tmp_path, degrees, 20.0)
+    sim.run()
+    assert np.abs(sim.qvel).max() < 1e-12
+    place = sim.records.base_position
+    later = sim.records.time > 5.0
+    assert np.ptp(place[later], axis=0).max() < 1e-12
+
+
+def test_block_slides_as_coulomb_says(tmp_path):
+    """a = g (sin α − μ cos α), and friction is μ_slip once it slips."""
+    sim = on_slope(tmp_path, 35, 1.0, friction=0.3)
+    sim.run()
+    tilt = math.radians(35)
+    expected = G * (math.sin(tilt) - 0.3 * math.cos(tilt))
+    speed = np.linalg.norm(sim.qvel[:3])
+    # it starts 0.1 mm deep in the layer, and hops a little
+    assert speed == pytest.approx(expected * 1.0, rel=5e-3)
+
+
+def test_it_takes_more_to_start_than_to_go_on(tmp_path):
+    """Between μ_slip and μ_stick a block stays if it rests and goes on if it slides."""
+    tilt = math.atan(0.45)
+    rest = on_slope(tmp_path, math.degrees(tilt), 3.0, stick=0.5, slip=0.4)
+    rest.run()
+    assert np.abs(rest.qvel).max() < 1e-9
+    moving = on_slope(tmp_path, math.degrees(tilt), 1.0, stick=0.5, slip=0.4)
+    moving.qvel[:3] = -0.2 * np.array([math.cos(tilt), 0, math.sin(tilt)])
+    moving.run()
+    gained = G * (math.sin(tilt) - 0.4 * math.cos(tilt))
+    assert np.linalg.norm(moving.qvel[:3]) == pytest.approx(0.2 + gained, rel=0.02)
+
+
+def test_sliding_block_comes_to_rest_where_coulomb_says(tmp_path):
+    """v²/(2 μ g) on the level, and it stays there."""
+    sim = simulation(
+        tmp_path, mjcf(box()), interaction=law(0.5),
+        robot={"position": [0, 0, 0.1 - 6e-8], "velocity": [1, 0, 0]},
+        run={"duration": 2.0, "step": 1e-3},
+    )  # fmt: skip
+    sim.run()
+    assert sim.qpos[0] == pytest.approx(1 / (2 * 0.5 * G), rel=5e-3)
+    assert np.abs(sim.qvel).max() < 1e-9
+
+
+# --- energy
+
+
+@pytest.mark.parametrize("damping", [0.0, 1e6])
+def test_energy_of_a_bouncing_ball_never_grows(tmp_path, damping):
+    """Without damping it comes back to its height; with it, lower each time."""
+    sim = simulation(
+        tmp_path, mjcf(ball(radius=0.1)), interaction=law(face_size=0.01, damping=damping,
+                                                       damping_tangential=damping),
+        robot={"position": [0, 0, 0.2]}, run={"duration": 2.0, "step": 1e-4, "record_period": 1e-3},
+    )  # fmt: skip
+    sim.run()
+    ds = sim.dataset()
+    total = energy(sim) - energy(sim)[0]
+    assert total.max() < 2e-3 * G * 0.1
+    top = sim.records.base_position[1000:, 2].max()
+    assert (top > 0.195) if damping == 0.0 else (top < 0.19)
+    balance = energy(sim) + ds.energy_ground.values
+    assert np.ptp(balance) < 2e-3 * abs(balance).max()
+
+
+def test_spinning_and_sliding_bodies_lose_energy(tmp_path):
+    """A tumbling box on a plane: friction and damping only take."""
+    sim = simulation(
+        tmp_path, mjcf(box()), interaction=law(0.5),
+        robot={"position": [0, 0, 0.4], "attitude": [0.5, 0.3, 0.1], "velocity": [1, 0.5, 0],
+               "angular_velocity": [3, -4, 2]},
+        run={"duration": 3.0, "step": 2e-4, "record_period": 2e-3},
+    )  # fmt: skip
+    sim.run()
+    total = energy(sim)
+    assert np.diff(total).max() < 2e-3 * total[0]
+    assert total[-1] < 0.5 * total[0]
+
+
+# --- two bodies
+
+BALLS = {
+    "left": {"body": "left", "geom": "left"},
+    "right": {"body": "right", "geom": "right"},
+}
+
+
+def named_ball(name, x, mass=1.0):
+    return (
+        f'<body name="{name}" pos="{x} 0 0"><freejoint name="{name}_free"/>'
+        f'<geom name="{name}" type="sphere" size="0.1" mass="{mass}"/></body>'
+    )
+
+
+def test_momentum_of_colliding_bodies_is_kept_to_rounding(tmp_path):
+    """A glancing blow with friction: linear and angular momentum of both, to the last digits."""
+    sim = two_bodies(
+        tmp_path, named_ball("left", 0) + named_ball("right", 0.3, 2.0), BALLS,
+        [{"faces": "left", "against": "right"}],
+        robot={"name": str(tmp_path), "velocity": [1, 0.15, 0.05], "angular_velocity": [0, 20, 5]},
+        run={"duration": 0.5, "step": 1e-4, "record_period": 1e-3},
+    )  # fmt: skip
+    sim.run()
+    ds = sim.dataset()
+    assert float(ds.pair_normal_force.max()) > 10
+    momentum = _momentum(sim)
+    scale = np.abs(momentum[0]).max()
+    assert np.abs(momentum - momentum[0]).max() < 1e-12 * scale
+    # they have exchanged something, spin too
+    assert abs(sim.qvel[6]) > 0.1 and np.abs(sim.qvel[9:12]).max() > 0.1
+    assert np.diff(energy(sim)).max() < 1e-6
+
+
+def _momentum(sim):
+    """Linear and angular momentum about the origin at every record."""
+    rows = []
+    for q, v in zip(sim.records.coordinates, sim.records.velocities, strict=True):
+        p, angular = np.zeros(3), np.zeros(3)
+        for k, mass in enumerate((1.0, 2.0)):
+            place, speed, rate = (
+                q[7 * k : 7 * k + 3],
+                v[6 * k : 6 * k + 3],
+                v[6 * k + 3 : 6 * k + 6],
+            )
+            w, x, y, z = q[7 * k + 3 : 7 * k + 7]
+            turn = np.array([
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ])  # fmt: skip
+            p += mass * speed
+            angular += mass * np.cross(place, speed) + 0.4 * mass * 0.01 * turn @ rate
+        rows.append(np.concatenate([p, angular]))
+    return np.array(rows)
+
+
+def test_head_on_blow_is_symmetric(tmp_path):
+    """Equal balls exchange their velocities; nothing goes sideways."""
+    sim = two_bodies(
+        tmp_path, named_ball("left", 0) + named_ball("right", 0.25), BALLS,
+        [{"faces": "left", "against": "right"}],
+        layer={"stiffness": K, "damping": 0, "damping_tangential": 0},
+        robot={"name": str(tmp_path), "velocity": [1, 0, 0]},
+        run={"duration": 0.2, "step": 2e-5, "record_period": 1e-3},
+    )  # fmt: skip
+    sim.run()
+    assert sim.qvel[6] == pytest.approx(1.0, abs=2e-3)
+    assert abs(sim.qvel[0]) < 2e-3
+    assert np.abs(sim.qvel[[1, 2, 7, 8]]).max() < 1e-3
+
+
+def test_a_bolt_in_a_sleeve_is_held_and_pulled(tmp_path):
+    """A changing profile: a plug that spreads behind a throat cannot be drawn out."""
+    throat = [[-0.1, 0.04], [-0.02, 0.04], [0.0, 0.02], [0.02, 0.04], [0.1, 0.04]]
+    folded = [[-0.02, 0.015], [0.0, 0.015], [0.02, 0.015]]
+    spread = [[-0.02, 0.015], [0.0, 0.03], [0.02, 0.015]]
+    bodies = (
+        '<body name="sleeve"><freejoint/><geom type="box" size="0.05 0.05 0.1" mass="5"/></body>'
+        '<body name="rod" pos="0 0 -0.03"><freejoint/>'
+        '<geom type="cylinder" size="0.01 0.2" mass="2"/>'
+        '<body name="plug"><joint name="spread" type="slide" axis="0 0 1" damping="100"/>'
+        '<geom type="sphere" size="0.01" mass="0.1"/></body></body>'
+    )
+    shapes = {
+        "sleeve": {
+            "body": "sleeve",
+            "revolution": {"profile": throat, "solid": "outside", "steps": 64},
+        },
+        "plug": {
+            "body": "rod",
+            "revolution": {
+                "profiles": {"joint": "spread", "at": [0.0, 0.01], "profile": [folded, spread]}
+            },
+        },
+    }
+    # the rod is drawn along +z; folded the plug passes, spread it takes the sleeve along
+    for opening, held in ((0.0, False), (0.01, True)):
+        sim = two_bodies(
+            tmp_path, bodies, shapes, [{"faces": "sleeve", "against": "plug"}],
+            robot={"name": str(tmp_path), "joints": {"spread": opening}},
+            control=[{"joints": "spread", "speed": 0}],
+            run={"duration": 4.0, "step": 1e-3},
+        )  # fmt: skip
+        sim.qvel[8] = 0.05
+        sim.run()
+        apart = sim.qpos[9] - sim.qpos[2]
+        assert (apart < 0.02) if held else (apart > 0.1)
+        if held:
+            assert sim.qvel[2] > 0.005
+
+
+# --- wheels
+
+
+def test_a_wheel_rolls_down_a_slope(tmp_path):
+    """a = g sin α/(1 + I/(m r²)) without slip, on faces of 2 cm, little rolling resistance."""
+    body = (
+        '<body name="drum"><freejoint/><geom type="cylinder" size="0.2 0.1" mass="2"'
+        ' euler="1.5707963267948966 0 0"/></body>'
+    )
+    tilt = math.radians(10)
+    sim = simulation(
+        tmp_path, mjcf(body), ground=slope(10), interaction=law(face_size=0.005, damping=1e6),
+        robot={"position": [-0.2 * math.sin(tilt), 0, 0.2 * math.cos(tilt)]},
+        run={"duration": 1.0, "step": 5e-4},
+    )  # fmt: skip
+    sim.run()
+    expected = G * math.sin(tilt) / 1.5
+    assert np.linalg.norm(sim.qvel[:3]) == pytest.approx(expected, rel=0.03)
+
+
+def test_rover_stands_and_drives(tmp_path):
+    """The ExoMars rover under polygonal and under nonsmooth contact goes the same way."""
+    base = {
+        "robot": {"name": "exomars", "position": [0, 0, 0.6], "settle": True},
+        "gravity": 3.72,
+        "control": [{"joints": "drives", "speed": "0.3*min(1, t)"}],
+        "run": {"duration": 4.0, "step": 1e-3},
+    }
+    ends = []
+    for interaction in ({"law": "nonsmooth", "friction": 0.6}, law(0.6)):
+        sim = Simulation(validate({**base, "interaction": interaction}))
+        sim.run()
+        ends.append(sim.records.base_position[-1].copy())
+        load = sim.dataset().impulse_normal.sum(("wheel", "surface")).isel(time=slice(-200, None))
+        weight = sim.model.body_subtreemass[0] * 3.72
+        period = sim.scenario.run.record_period
+        assert float(load.mean()) / period == pytest.approx(weight, rel=0.01)
+    assert ends[1] == pytest.approx(ends[0], abs=0.01)
+
+
+# --- state
+
+
+def test_runs_repeat_and_resume_bit_for_bit(tmp_path):
+    def make():
+        return on_slope(tmp_path, 33, 1.0, friction=0.6)
+
+    a, b = make(), make()
+    a.run()
+    b.step(400)
+    saved = b.state()
+    b.step(100)
+    b.restore(saved)
+    b.step(600)
+    assert digest(a) == digest(b)
+
+
+# --- bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"faces": "lef", "against": "right"}, "is no shape of .*; did you mean 'left'"),
+        ({"faces": "left", "against": "left"}, "cannot move against each other"),
+        ({"faces": "left", "against": "right", "layer": {"stiffness": 0}}, "stiffness"),
+        (
+            {"faces": "left", "against": "right", "layer": {"materials": [
+                {"modulus": "1 GPa", "thickness": 0}]}},
+            "thickness",
+        ),
+        ({"faces": "left", "against": "right", "layer": {"stick": 0.1, "slip": 0.2}}, "stick"),
+    ],
+)  # fmt: skip
+def test_pairs_that_cannot_be(tmp_path, change, words):
+    with pytest.raises((InputError, ValueError), match=words):
+        two_bodies(
+            tmp_path, named_ball("left", 0) + named_ball("right", 1), BALLS, [change],
+            run={"duration": 1.0},
+        )  # fmt: skip
+
+
+def test_tracks_are_refused():
+    with pytest.raises(InputError, match="no belts"):
+        Simulation(
+            validate({
+                "robot": {"name": "tracked_rover"}, "interaction": law(), "run": {"duration": 1.0},
+            })
+        )  # fmt: skip
