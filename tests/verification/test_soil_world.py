@@ -135,16 +135,37 @@ def test_a_parked_rover_comes_to_rest():
     assert np.ptp(d.displaced_volume.values) < 1e-6
 
 
-def test_beyond_the_strength_of_the_soil_it_slides():
-    # friction angle 12 degrees, no cohesion, slope 25: no brakes can hold it on firm soil (in soft
-    # soil the wheels plough until their resistance does)
-    brake = [{"joints": "drives", "speed": 0, "gain": 1e9}]
+def sliding(step, shear, grousers):
+    """Acceleration down a slope of 25 degrees with brakes on, friction angle 12 degrees, no
+    cohesion, firm soil (in soft soil the wheels plough until their resistance holds them)."""
+    slope = math.radians(25)
     soil = {"name": "dry_sand", "friction_angle": "12 deg", "cohesion": 0, "k_phi": 1e9,
             "repose_angle": "35 deg"}  # fmt: skip
-    sim = Simulation(rover(soil, slope=math.radians(25), control=brake)).run()
-    # g (sin − cos tan φ) t, less the start and what its wheels plough
-    pull = MARS * (math.sin(0.4363) - math.cos(0.4363) * math.tan(0.2094))
-    assert -1.0 < sim.qvel[0] / math.cos(0.4363) / (pull * 3.0) < -0.7
+    sim = Simulation(
+        rover(
+            soil, slope=slope, control=[{"joints": "drives", "speed": 0, "gain": 1e9}],
+            robot={"wheel": {} if grousers else {"grousers": "none"}},
+            interaction={"soil": {"shear": shear}}, run={"step": step},
+        )
+    ).run()  # fmt: skip
+    r = sim.records
+    late = r.time > 1.0
+    along = r.velocities[late, :3] @ [-math.cos(slope), 0, -math.sin(slope)]
+    return np.polyfit(r.time[late], along, 1)[0]
+
+
+def test_beyond_the_strength_of_the_soil_it_slides():
+    # g (sin − cos tan φ) with all of the strength mobilised at once (Coulomb) and nothing ploughed
+    free = MARS * (math.sin(math.radians(25)) - math.cos(math.radians(25)) * math.tan(0.2094))
+    coarse, fine = (sliding(h, "coulomb", False) for h in (5e-4, 2.5e-4))
+    # the stress is that at the end of the step, the wheel's surface that at its start: what sinks
+    # in ahead pushes back by h v k, of first order in the step
+    assert fine == pytest.approx(free, rel=0.02)
+    assert 2 * fine - coarse == pytest.approx(free, rel=5e-3)
+    # over a contact not much longer than K not all of the strength is mobilised: it slides faster
+    assert 1.1 < sliding(1e-3, "janosi", False) / free < 1.25
+    # grousers of 8 mm drag a layer of soil along: locked wheels dig in and plough
+    assert 0.6 < sliding(1e-3, "janosi", True) / free < 0.8
 
 
 # --- ruts
