@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.interaction.compliant.law import advance_slip, press, shear
+from marsyard.interaction.compliant.law import advance_slip, press, shear, spread_pressure
 from marsyard.jit import inlined, kernel
 from marsyard.simulation.body_motion import add_coupling, add_to_chain, body_motion
 from marsyard.simulation.compliant_finding import (
@@ -44,9 +44,9 @@ STATE_COLUMNS = 5
 # columns of CompliantLoop.touch
 (
     P_X, P_Y, P_Z, N_X, N_Y, N_Z, R_X, R_Y, R_Z, T_X, T_Y, T_Z, V_X, V_Y, V_Z, FN, G_X, G_Y, G_Z,
-    D_X, D_Y, D_Z, D_N, D_ALONG, D_ACROSS, B_X, B_Y, B_Z,
-) = range(28)  # fmt: skip
-TOUCH_COLUMNS = 28
+    D_X, D_Y, D_Z, D_N, D_ALONG, D_ACROSS, B_X, B_Y, B_Z, M_X, M_Y, M_Z, S_X, S_Y, S_Z, S_RATE, D_S,
+) = range(36)  # fmt: skip
+TOUCH_COLUMNS = 36
 
 
 class CompliantLoop(NamedTuple):
@@ -67,6 +67,7 @@ class CompliantLoop(NamedTuple):
     along: Array  # float64[n], place on the outline at angle 0 [m]
     jacobian: Array  # float64[b, 7, k]
     twist: Array  # float64[b, 7]
+    start: Array  # float64[b, 7], twist at the start of the step
     force: Array  # float64[b, 7]
     stiff: Array  # float64[b, 7, 7]
     ball: Array  # float64[c, 4], centre in the body's frame, radius
@@ -202,7 +203,7 @@ def push(C, b, e, row, o, R, mean, part, mu, h, theta):
     grip = mu * fn
     gx, gy, gz = grip * gx, grip * gy, grip * gz
     d_along, d_across = grip * d_along, grip * d_across
-    row[P_X], row[P_Y], row[P_Z] = q[0], q[1], q[2]
+    row[P_X], row[P_Y], row[P_Z] = C.scratch[5, 0], C.scratch[5, 1], C.scratch[5, 2]
     row[N_X], row[N_Y], row[N_Z] = nx, ny, nz
     row[R_X], row[R_Y], row[R_Z] = rx, ry, rz
     row[T_X], row[T_Y], row[T_Z] = ex, ey, ez
@@ -223,6 +224,7 @@ def push(C, b, e, row, o, R, mean, part, mu, h, theta):
     F[6] += bx * fx + by * fy + bz * fz
     # D in its three directions: normal, along the displacement, across
     B = C.stiff[b]
+    add_spread(C, row, area, mean, part, V, F, B, h, theta)
     if dx == 0.0 and dy == 0.0 and dz == 0.0:
         dx, dy, dz = _any_tangent(nx, ny, nz)
     ux, uy, uz, f = nx, ny, nz, dn
@@ -234,6 +236,31 @@ def push(C, b, e, row, o, R, mean, part, mu, h, theta):
         if f > 0.0:
             add_direction(B, f, ux, uy, uz, ry * uz - rz * uy, rz * ux - rx * uz,
                           rx * uy - ry * ux, bx * ux + by * uy + bz * uz)  # fmt: skip
+
+
+@inlined
+def add_spread(C, row, area, mean, part, V, F, B, h, theta):
+    """The moment by which the pressure's distribution differs from a force where it acts."""
+    k, c = C.numbers[STIFFNESS], C.numbers[DAMPING]
+    q, w, n, p = C.scratch[2], C.scratch[3], C.scratch[4], C.scratch[5]
+    sx, sy, sz = w[1] * n[2] - w[2] * n[1], w[2] * n[0] - w[0] * n[2], w[0] * n[1] - w[1] * n[0]
+    rate = V[3] * sx + V[4] * sy + V[5] * sz
+    pull, d = spread_pressure(k, c, area, part, row[FN], rate, h, theta)
+    x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+    f = area * k * mean if row[FN] > 0.0 else 0.0
+    row[M_X] = f * (y * n[2] - z * n[1]) + pull * sx
+    row[M_Y] = f * (z * n[0] - x * n[2]) + pull * sy
+    row[M_Z] = f * (x * n[1] - y * n[0]) + pull * sz
+    row[S_X], row[S_Y], row[S_Z], row[S_RATE], row[D_S] = sx, sy, sz, rate, d
+    F[3] += row[M_X]
+    F[4] += row[M_Y]
+    F[5] += row[M_Z]
+    B[3, 3] += d * sx * sx
+    B[4, 3] += d * sy * sx
+    B[4, 4] += d * sy * sy
+    B[5, 3] += d * sz * sx
+    B[5, 4] += d * sz * sy
+    B[5, 5] += d * sz * sz
 
 
 @inlined
@@ -311,6 +338,7 @@ def account_for_compliant(data, C, h, theta, sums):
     for b in range(C.body.shape[0]):
         V, F = C.twist[b], C.force[b]
         for k in range(7):
+            C.start[b, k] = V[k]
             V[k] = 0.0
             F[k] = 0.0
         for i in range(C.chain_count[b]):
@@ -326,6 +354,9 @@ def account_for_compliant(data, C, h, theta, sums):
         F = C.force[b]
         if F[0] == 0.0 and F[1] == 0.0 and F[2] == 0.0:
             continue
+        # what the ground took of the work on it
+        for k in range(7):
+            C.work[0] -= 0.5 * h * F[k] * (C.start[b, k] + C.twist[b, k])
         add_to_chain(C.jacobian[b], C.chain[b], C.chain_count[b], F, h, sums.reaction)
 
 
@@ -357,11 +388,14 @@ def act(C, data, i, h, theta, sums):
     F[4] += rz * fx - rx * fz
     F[5] += rx * fy - ry * fx
     F[6] += row[B_X] * fx + row[B_Y] * fy + row[B_Z] * fz
-    # the way of the step, and what the ground took of the work on it
+    change = row[D_S] * (V[3] * row[S_X] + V[4] * row[S_Y] + V[5] * row[S_Z] - row[S_RATE])
+    F[3] += row[M_X] - change * row[S_X]
+    F[4] += row[M_Y] - change * row[S_Y]
+    F[5] += row[M_Z] - change * row[S_Z]
+    # the way of the step
     mx = theta * vx + (1.0 - theta) * row[V_X]
     my = theta * vy + (1.0 - theta) * row[V_Y]
     mz = theta * vz + (1.0 - theta) * row[V_Z]
-    C.work[0] -= 0.5 * h * (fx * (vx + row[V_X]) + fy * (vy + row[V_Y]) + fz * (vz + row[V_Z]))
     mn = mx * nx + my * ny + mz * nz
     ex = row[T_X] + h * (mx - mn * nx)
     ey = row[T_Y] + h * (my - mn * ny)

@@ -177,8 +177,10 @@ def nearest_place(F, C, e, ground, contacts):
 
 @inlined
 def stand(C, e, R, depth):
-    """Mean depth [m] of element e and the part of it in the ground, whose normal is C.scratch[4];
-    its place C.scratch[2] goes to the middle of pressure."""
+    """Mean depth [m] of element e and the part of it in the ground, whose normal is C.scratch[4].
+
+    Its place C.scratch[2] goes to where its force acts; the middle of its elastic pressure into
+    C.scratch[5], the spread of what is in the ground, a vector [m], into C.scratch[3]."""
     if C.arc[e, RADIUS] > 0.0:
         return stand_on_arc(C, e, R, depth)
     q, m, n = C.scratch[2], C.scratch[3], C.scratch[4]
@@ -188,13 +190,16 @@ def stand(C, e, R, depth):
     if slant > 1e-9:
         for k in range(3):
             q[k] -= shift / slant * (n[k] + cosine * m[k])
+    for k in range(3):
+        C.scratch[5, k] = q[k]
+        m[k] = 0.0
     return mean, part
 
 
 @inlined
 def stand_on_arc(C, e, R, depth):
     """As `stand`, in two rows across: at different depths where the element is tilted."""
-    q, n, arc, m = C.scratch[2], C.scratch[4], C.arc[e], C.normal[e]
+    n, arc, m = C.scratch[4], C.arc[e], C.normal[e]
     ox, oy, oz, ax, ay, az = arc[0], arc[1], arc[2], arc[3], arc[4], arc[5]
     # in the body's frame: the ground's normal, and the way across
     nx = R[0] * n[0] + R[3] * n[1] + R[6] * n[2]
@@ -203,30 +208,45 @@ def stand_on_arc(C, e, R, depth):
     cx, cy, cz = m[1] * az - m[2] * ay, m[2] * ax - m[0] * az, m[0] * ay - m[1] * ax
     down, ahead = -(nx * ox + ny * oy + nz * oz), -(nx * ax + ny * ay + nz * az)
     tilt, widens = nx * cx + ny * cy + nz * cz, ox * cx + oy * cy + oz * cz
+    # it lies above its tangent
+    if depth + 0.5 * C.size[e, 1] * abs(ahead) + arc[ROW] * abs(tilt) <= 0.0:
+        return 0.0, 0.0
     steep = math.sqrt(down * down + ahead * ahead)
     # where the arc is deepest, from the element's middle
     turn = math.atan2(ahead, down)
+    ct, st = math.cos(turn), math.sin(turn)
     half = 0.5 * C.size[e, 1] / arc[RADIUS]
     rows = 2 if abs(tilt) * arc[ROW] > LEVEL else 1
-    mean = part = x = y = z = 0.0
+    # of force and of pressure: across, outwards and ahead
+    mean = part = spread = 0.0
+    f_across = f_out = f_ahead = p_across = p_out = p_ahead = 0.0
     for i in range(rows):
         beside = 0.0 if rows == 1 else (arc[ROW] if i == 0 else -arc[ROW])
         radius = arc[RADIUS] + beside * widens
         deepest = depth - beside * tilt + radius * (steep - down)
-        own, share, sine = immersed_arc(deepest, radius * steep, -turn, half)
-        angle = turn + math.asin(min(max(sine, -1.0), 1.0))
-        up, along = radius * (math.cos(angle) - 1.0), radius * math.sin(angle)
-        mean += own / rows
-        part += share / rows
-        x += own * (beside * cx + up * ox + along * ax)
-        y += own * (beside * cy + up * oy + along * ay)
-        z += own * (beside * cz + up * oz + along * az)
-    if mean > 0.0:
-        f = 1.0 / (rows * mean)
-        q[0] += f * (R[0] * x + R[1] * y + R[2] * z)
-        q[1] += f * (R[3] * x + R[4] * y + R[5] * z)
-        q[2] += f * (R[6] * x + R[7] * y + R[8] * z)
-    return mean, part
+        own, share, pressed, sine, wide = immersed_arc(deepest, radius * steep, -turn, half)
+        mean += own
+        part += share
+        spread += share * radius * radius * wide
+        cosine = math.sqrt(1.0 - sine * sine)
+        f_across += share * beside
+        f_out += share * radius * (cosine * ct - sine * st - 1.0)
+        f_ahead += share * radius * (sine * ct + cosine * st)
+        cosine = math.sqrt(1.0 - pressed * pressed)
+        p_across += own * beside
+        p_out += own * radius * (cosine * ct - pressed * st - 1.0)
+        p_ahead += own * radius * (pressed * ct + cosine * st)
+    if mean <= 0.0:
+        return 0.0, 0.0
+    q, p = C.scratch[2], C.scratch[5]
+    for k in range(3):
+        across = R[3 * k] * cx + R[3 * k + 1] * cy + R[3 * k + 2] * cz
+        out = R[3 * k] * ox + R[3 * k + 1] * oy + R[3 * k + 2] * oz
+        along = R[3 * k] * ax + R[3 * k + 1] * ay + R[3 * k + 2] * az
+        p[k] = q[k] + (p_across * across + p_out * out + p_ahead * along) / mean
+        q[k] += (f_across * across + f_out * out + f_ahead * along) / part
+        C.scratch[3, k] = math.sqrt(spread / part) * (ct * along - st * out)
+    return mean / rows, part / rows
 
 
 @kernel

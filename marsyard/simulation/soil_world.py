@@ -55,8 +55,8 @@ from marsyard.simulation.soil import (
     TABLES,
     SoilLoop,
 )
-from marsyard.simulation.tables import address_table
 from marsyard.simulation.soil_bodies import SoilBody, check_resolution, find_bodies
+from marsyard.simulation.tables import address_table
 
 #: soils without elastic unloading release their stress within p/this [Pa/m]
 RIGID_UNLOADING = 1e9

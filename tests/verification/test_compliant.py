@@ -11,7 +11,7 @@ from worlds import G, box, digest, energy, mjcf, order, simulation
 from marsyard.comparison.laws import Variant, scenario_under
 from marsyard.errors import InputError
 from marsyard.interaction.compliant import curves, elements
-from marsyard.interaction.compliant.law import shear_path
+from marsyard.interaction.compliant.law import immersed_arc, shear_path
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
 from marsyard.simulation.compliant import evaluate_compliant
@@ -239,6 +239,40 @@ def rig(shape="cylinder", **parts):
     )  # fmt: skip
 
 
+def test_arc_in_the_ground_against_quadrature():
+    # mean depth, part, sine of the middle of pressure and of the middle of the part, its variance
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        radius, half, middle = (
+            rng.uniform(0.05, 0.3),
+            rng.uniform(0.01, 0.2),
+            rng.uniform(-0.4, 0.4),
+        )
+        deepest = 10 ** rng.uniform(-4, -1.2)
+        got = immersed_arc(deepest, radius, middle, half)
+        edge = math.acos(max(1 - deepest / radius, -1.0))
+        low, high = max(middle - half, -edge), min(middle + half, edge)
+        if low >= high:
+            assert got == (0.0, 0.0, 0.0, 0.0, 0.0)
+            continue
+        psi = np.linspace(low, high, 4001)
+        depth, sine = deepest - radius * (1 - np.cos(psi)), np.sin(psi)
+        whole, wide = np.trapezoid(depth, psi), high - low
+        centre = np.trapezoid(sine, psi) / wide
+        spread = np.trapezoid((sine - centre) ** 2, psi) / wide
+        expected = (
+            whole / (2 * half), wide / (2 * half), np.trapezoid(depth * sine, psi) / whole, centre,
+            spread,
+        )  # fmt: skip
+        assert got == pytest.approx(expected, rel=1e-5, abs=1e-9)
+    # barely in the ground, and a wheel on its side
+    for deepest in 10.0 ** np.arange(-18, -6):
+        for radius, middle in ((0.1, 0.0), (0.1, 1e-6), (0.0, 0.2), (1e-17, 0.2)):
+            mean, part, pressed, sine, spread = immersed_arc(deepest, radius, middle, 0.05)
+            assert 0 <= mean <= deepest * (1 + 1e-9) and 0 <= part <= 1 + 1e-9 and spread >= 0
+            assert abs(pressed - sine) <= 0.05
+
+
 @pytest.mark.parametrize("shape", WHEELS)
 def test_indentation_of_wheels(shape):
     sim = rig(shape, robot={"joints": {"lift": -1.5e-3}}, interaction=law(element_size=0.005),
@@ -386,19 +420,22 @@ def test_wheel_rolls_without_slip_and_without_loss():
 
 
 @pytest.mark.parametrize("size", [0.02, 0.01])
-def test_wheel_rolls_evenly_on_coarse_elements(size):
-    # without damping nothing levels its bumps out
-    sim = rolling(0.0, size=size)
+@pytest.mark.parametrize("damping", [0.0, C])
+def test_wheel_rolls_evenly_on_coarse_elements(size, damping):
+    # without damping nothing levels bumps out; with it, pressure is not where the ground is deepest
+    sim = rolling(damping, size=size)
     r, late = sim.records, sim.records.time > 0.2
     load = r.normal[late, 0, 0] / 0.01
     assert np.std(load) < 1e-3 * 6 * G
-    speed = r.velocities[late, sim.world.joints.index("travel")]
-    assert np.ptp(speed) < 1e-4 * 0.25
+    if damping == 0.0:
+        speed = r.velocities[late, sim.world.joints.index("travel")]
+        assert np.ptp(speed) < 2e-4 * 0.25
 
 
-def test_rolling_resistance_is_that_of_the_damping():
+@pytest.mark.parametrize("size", [0.02, 0.01, 0.001])
+def test_rolling_resistance_is_that_of_the_damping(size):
     c = 3e5
-    sim = rolling(c, "disc", 0.001)
+    sim = rolling(c, "disc", size)
     r, names = sim.records, sim.world.joints
     v = r.velocities[:, names.index("travel")]
     depth = -np.mean(r.coordinates[-50:, names.index("lift")])
@@ -412,6 +449,7 @@ def test_rolling_resistance_is_that_of_the_damping():
     pressure = np.where(deep > 0, np.maximum(0, K * deep + c * rate), 0)
     power = np.trapezoid(pressure * rate, phi) * 0.125 * 0.1
     mass = 11 + 0.0078125 / 0.125**2
+    # (within an element, what would pull at its trailing end is not left out)
     assert slowing * mass * speed == pytest.approx(power, rel=0.05)
 
 

@@ -20,15 +20,20 @@ deepest point, whose depth is δ₀. With r' = r sin(axle, n), the depth of the 
 
     δ(ψ) = δ₀ − r' (1 − cos ψ),  in the ground for |ψ| < ψ₀,  sin²(ψ₀/2) = δ₀/(2 r')
 
-and over the angles α to β that are in the ground, the part s = (β − α)/(ψ₂ − ψ₁) of it,
+and over the angles α to β that are in the ground, the part s = (β − α)/(ψ₂ − ψ₁) of it, with
+x = r sin ψ along the ground,
 
     ⟨δ₊⟩ (ψ₂ − ψ₁) = (δ₀ − r') (β − α) + r' (sin β − sin α)
-    ∫ δ sin ψ dψ   = (δ₀ − r') (cos α − cos β) + ½ r' (sin² β − sin² α)
+    ∫ δ sin ψ dψ   = ½ (cos α − cos β) (δ(α) + δ(β))
+    x̄  = r (cos α − cos β)/(β − α)                                  the middle of that part
+    σ² = r² (½ − ¼ (sin 2β − sin 2α)/(β − α)) − x̄²                  and its spread
 
-the quotient of the two being sin ψ of the middle of pressure. The arcs of a ring add up to the
-integral over the ring, wherever they stand: force and moment of pressure do not depend on the
-wheel's angle. (Flat elements make a polygon of the wheel, which rolls into its hollows.) Across, an
-arc is looked at in two rows, at ± w/√12 of its width w (Gauss).
+F_n acts at x̄, and with it the moment of the pressure's distribution: A k ⟨δ₊⟩ (x_p − x̄) with the
+middle of the elastic pressure x_p, and A s c σ² ω of the damping, ω [rad/s] the rate at which the
+wheel rolls over it (no more than F_n σ). The arcs of a ring add up to the integral over the ring,
+wherever they stand and whatever their length: neither force nor moment depends on the wheel's
+angle. (Flat elements make a polygon of the wheel, which rolls into its hollows.) Across, an arc is
+looked at in two rows, at ± w/√12 of its width w (Gauss).
 
 Friction. F_t = −μ F_n κ e. e [m] is the elastic part of the element's displacement X along the
 ground since it touched, s [m] the way it has slipped, X = e + s, and for a displacement dX
@@ -115,23 +120,31 @@ def immersed(depth, slant, length):
 
 @inlined
 def immersed_arc(deepest, radius, middle, half):
-    """Mean depth [m], part in the ground, and the sine of the angle of the middle of pressure;
+    """Mean depth [m], part in the ground, sin ψ of the middle of pressure and of the middle of that
+    part, and the variance of sin ψ over it.
+
     deepest: depth of the arc's deepest point [m], middle: angle of the arc's own middle from it."""
     if deepest <= 0.0:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, 0.0, 0.0
     edge = math.pi
     if deepest < 2.0 * radius:
         edge = 2.0 * math.asin(math.sqrt(deepest / (2.0 * radius)))
     low, high = max(middle - half, -edge), min(middle + half, edge)
     if low >= high:
-        return 0.0, 0.0, 0.0
-    axle = deepest - radius
-    sl, sh = math.sin(low), math.sin(high)
-    whole = axle * (high - low) + radius * (sh - sl)
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    # by half angles: barely in the ground, differences of cosines would be rounding
+    al, ah = math.sin(0.5 * low), math.sin(0.5 * high)
+    sl, sh = 2.0 * al * math.cos(0.5 * low), 2.0 * ah * math.cos(0.5 * high)
+    rise, wide = ah * ah - al * al, high - low
+    whole = (deepest - radius) * wide + radius * (sh - sl)
     if whole <= 0.0:
-        return 0.0, 0.0, 0.0
-    moment = axle * (math.cos(low) - math.cos(high)) + 0.5 * radius * (sh * sh - sl * sl)
-    return whole / (2.0 * half), (high - low) / (2.0 * half), moment / whole
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    moment = 2.0 * rise * (deepest - radius * (al * al + ah * ah))
+    pressed = min(max(moment / whole, -1.0), 1.0)
+    sine = 2.0 * rise / wide
+    twice = sh * (1.0 - 2.0 * ah * ah) - sl * (1.0 - 2.0 * al * al)
+    spread = max(0.5 - 0.5 * twice / wide - sine * sine, 0.0)
+    return whole / (2.0 * half), wide / (2.0 * half), pressed, sine, spread
 
 
 @inlined
@@ -142,6 +155,17 @@ def press(k, c, area, mean, part, speed, h, theta):
     if force <= 0.0:
         return 0.0, 0.0
     return force, area * part * theta * (c + theta * h * k)
+
+
+@inlined
+def spread_pressure(k, c, area, part, force, rate, h, theta):
+    """As `press`, for what the damping's part of the pressure does by its spread: moment per spread
+    [N] where the speed changes by `rate` [m/s] over it, and its derivative; no more than the force.
+    """
+    pull = -area * part * (c + (2.0 * theta - 1.0) * h * k) * rate
+    if abs(pull) >= force:
+        return math.copysign(force, pull), 0.0
+    return pull, area * part * theta * (c + theta * h * k)
 
 
 @inlined
