@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
+from marsyard.file_mistakes import sentence
 from marsyard.robot.beams import Beam
 from marsyard.robot.loops import GearLoop, Loop, add_loops
 from marsyard.robot.model_file import read_model
@@ -116,8 +117,6 @@ def _from_yaml(path: Path, name: str) -> Robot:
     try:
         robot = Robot.model_validate({"name": name, **data})
     except ValidationError as error:
-        from marsyard.scenario.scenario import sentence
-
         raise InputError(f"{path.name}: {sentence(error, Robot)}") from None
     model = path.parent / robot.model
     if not model.exists():

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from marsyard import library
 from marsyard.errors import InputError, suggest
-from marsyard.scenario.scenario import sentence
+from marsyard.file_mistakes import sentence
 from marsyard.scenario.terrain import TerrainSpec
 
 MESHES = (".stl", ".obj", ".ply")

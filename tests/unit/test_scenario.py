@@ -250,3 +250,13 @@ def test_what_is_wrong_in_a_terrain_is_told(terrain, message):
     with pytest.raises(InputError) as error:
         validate({"robot": {"name": "exomars"}, "ground": [ground], "run": {"duration": 1}})
     assert message in str(error.value)
+
+
+def test_an_unknown_key_is_told_before_a_missing_one():
+    """What stands there was meant for something; what is missing follows from it."""
+    data = {"robot": {"name": "hexapod"}, "run": {"duration": 1},
+            "control": [{"joints": "legs", "angle": 0}]}  # fmt: skip
+    with pytest.raises(
+        InputError, match="control.0.angle: unknown key 'angle' in control.0; .*speed"
+    ):
+        validate(data)
