@@ -26,6 +26,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.robot.loops import loop_of
 
 #: loops closer than this are closed: nothing is moved [m, rad]
 CLOSED = 1e-10
@@ -226,8 +227,9 @@ def _moved(model: mujoco.MjModel, qpos: np.ndarray, step: np.ndarray) -> np.ndar
 
 def _sentence(model: mujoco.MjModel, equality: int, gap: float) -> str:
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, equality) or ""
-    if name.startswith("loop:"):
-        what = f"loops.{name.split(':')[1]}"
+    loop = loop_of(name)
+    if loop is not None:
+        what = f"loops.{loop}"
     else:
         what = f"equality '{name}'" if name else f"equality {equality} of the model"
     if int(model.eq_type[equality]) == int(mujoco.mjtEq.mjEQ_JOINT):

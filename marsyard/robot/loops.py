@@ -15,6 +15,7 @@ moved to the nearest pose that does.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 import mujoco
@@ -89,7 +90,7 @@ def add_loops(spec: mujoco.MjSpec, loops: dict[str, Loop], where: str) -> None:
     bodies = [b.name for b in spec.bodies]
     joints = [j.name for j in spec.joints]
     for name, loop in loops.items():
-        gear = isinstance(loop, GearLoop)
+        gear, label = isinstance(loop, GearLoop), f"loop:{name}"
         known = joints if gear else bodies
         for field in ("joint", "other") if gear else ("body", "other"):
             value = getattr(loop, field)
@@ -104,20 +105,26 @@ def add_loops(spec: mujoco.MjSpec, loops: dict[str, Loop], where: str) -> None:
                 f"{where}: loops.{name}.other: '{loop.other}' is the {what} itself; give another"
             )
         if isinstance(loop, GearLoop):
-            _equality(spec, name, mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT, loop.joint,
+            _equality(spec, label, mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT, loop.joint,
                       loop.other).data[:5] = [loop.offset, loop.ratio, 0.0, 0.0, 0.0]  # fmt: skip
         elif isinstance(loop, WeldLoop):
             # the relative pose is that of the model where none is given
-            _equality(spec, name, mujoco.mjtEq.mjEQ_WELD, mujoco.mjtObj.mjOBJ_BODY, loop.body,
+            _equality(spec, label, mujoco.mjtEq.mjEQ_WELD, mujoco.mjtObj.mjOBJ_BODY, loop.body,
                       loop.other).data[:11] = [*[0.0] * 10, 1.0]  # fmt: skip
         elif isinstance(loop, BallLoop):
-            _pin(spec, name, loop, np.array(loop.point), np.array(loop.other_point))
+            _pin(spec, label, loop, np.array(loop.point), np.array(loop.other_point))
         else:
             own = _unit(loop.axis)
             other = _unit(loop.other_axis or loop.axis)
             for k, side in enumerate((-0.5, 0.5)):
-                _pin(spec, f"{name}:{k}", loop, np.array(loop.point) + side * _ALONG * own,
+                _pin(spec, f"loop{k}:{name}", loop, np.array(loop.point) + side * _ALONG * own,
                      np.array(loop.other_point) + side * _ALONG * other)  # fmt: skip
+
+
+def loop_of(equality: str) -> str | None:
+    """The loop that an equation of the model belongs to, by the equation's name."""
+    found = re.fullmatch(r"loop\d?:(.*)", equality, re.S)
+    return found.group(1) if found else None
 
 
 def _unit(axis: tuple[float, ...]) -> np.ndarray:
@@ -125,18 +132,18 @@ def _unit(axis: tuple[float, ...]) -> np.ndarray:
 
 
 def _equality(
-    spec: mujoco.MjSpec, name: str, kind: mujoco.mjtEq, of: mujoco.mjtObj, first: str, second: str
+    spec: mujoco.MjSpec, label: str, kind: mujoco.mjtEq, of: mujoco.mjtObj, first: str, second: str
 ) -> mujoco.MjsEquality:
     return spec.add_equality(
-        name=f"loop:{name}", type=kind, objtype=of, name1=first, name2=second, active=True
+        name=label, type=kind, objtype=of, name1=first, name2=second, active=True
     )
 
 
 def _pin(
-    spec: mujoco.MjSpec, name: str, loop: BallLoop | HingeLoop, own: np.ndarray, other: np.ndarray
+    spec: mujoco.MjSpec, label: str, loop: BallLoop | HingeLoop, own: np.ndarray, other: np.ndarray
 ) -> None:
-    ends = {f"loop:{name}:1": (loop.body, own), f"loop:{name}:2": (loop.other, other)}
+    ends = {f"{label}:1": (loop.body, own), f"{label}:2": (loop.other, other)}
     for site, (body, place) in ends.items():
         spec.body(body).add_site(name=site, pos=place)
     first, second = ends
-    _equality(spec, name, mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtObj.mjOBJ_SITE, first, second)
+    _equality(spec, label, mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtObj.mjOBJ_SITE, first, second)

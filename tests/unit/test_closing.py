@@ -133,6 +133,14 @@ def test_a_loop_that_cannot_close_is_one_sentence():
     assert closed_pose(model, before).worst == pytest.approx(0.032, abs=1e-6)
 
 
+@pytest.mark.parametrize("kind", [BallLoop, HingeLoop])
+def test_names_of_loops_are_told_whole(kind):
+    """Colons in names are not those that stand between the parts of a loop."""
+    model, data = _four_bar(ground=1.132, loops={"left:knee:1": _pin(kind)})
+    with pytest.raises(InputError, match=r"^bar: loops\.left:knee:1 cannot close"):
+        close_loops(model, data, "bar")
+
+
 def test_gears_close_and_say_angles_when_they_cannot():
     gear = GearLoop(kind="gear", joint="rocker", other="crank", ratio=-1.0)
     model, data = _four_bar(loops={"differential": gear})
