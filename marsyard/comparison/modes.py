@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.comparison.mode_measures import Row, measure, planned
-from marsyard.comparison.runs import _base, run_quietly
+from marsyard.comparison.runs import base_data, run_quietly
 from marsyard.errors import InputError, suggest
 from marsyard.run_folder import written_whole
 from marsyard.runner import Progress, Say, versions
@@ -165,7 +165,7 @@ def compare_modes(
     say = say or (lambda text: None)
     _check(jobs, tolerance, least)
     angles = parse_slopes(slopes)
-    name, data, _ = _base(scenario, settings or {}, study=False)
+    name, data, _ = base_data(scenario, settings or {}, study=False)
     base = validate(data, name)
     asked = mode_variants(base, modes, variants)
     ramp = find_ramp(base, slope_of)

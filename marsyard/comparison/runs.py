@@ -134,7 +134,7 @@ def compare(
     if jobs < 1:
         raise InputError(f"jobs = {jobs}: must be at least 1")
     asked = variants_of(laws, variants)
-    name, data, notes = _base(scenario, settings or {}, study)
+    name, data, notes = base_data(scenario, settings or {}, study)
     began, started = time.perf_counter(), time.strftime("%Y-%m-%d %H:%M:%S")
     target = None if out is None else Path(out)
     with ExitStack() as stack:
@@ -179,7 +179,7 @@ def compare(
 # --- what is compared
 
 
-def _base(
+def base_data(
     scenario: str | Path | Scenario, settings: Mapping[str, Any], study: bool
 ) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     """Name and raw data of the scenario with the settings for all, and what was left out."""
