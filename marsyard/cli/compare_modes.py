@@ -29,7 +29,8 @@ def run_modes(
 
     from marsyard.analysis.options import quantity_of
     from marsyard.cli.run import _Bar
-    from marsyard.comparison.modes import SLOPES, compare_modes
+    from marsyard.comparison.mode_slopes import SLOPES
+    from marsyard.comparison.modes import compare_modes
     from marsyard.run_folder import default_folder
     from marsyard.scenario import parse_setting
 

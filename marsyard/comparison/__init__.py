@@ -12,7 +12,8 @@ from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.comparison.laws import LAWS, Law, Variant, parse_variant, variants_of
-    from marsyard.comparison.modes import ModeComparison, compare_modes
+    from marsyard.comparison.mode_answer import ModeComparison
+    from marsyard.comparison.modes import compare_modes
     from marsyard.comparison.runs import Comparison, Side, compare
     from marsyard.comparison.wheels import WheelComparison, compare_wheel
 
@@ -20,7 +21,7 @@ _HOME = {
     "LAWS": "laws",
     "Comparison": "runs",
     "Law": "laws",
-    "ModeComparison": "modes",
+    "ModeComparison": "mode_answer",
     "Side": "runs",
     "Variant": "laws",
     "WheelComparison": "wheels",

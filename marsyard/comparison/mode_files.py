@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from marsyard.comparison.mode_answer import ModeComparison
 from marsyard.comparison.mode_measures import Row
-from marsyard.comparison.modes import ModeComparison
 from marsyard.results import save
 from marsyard.results._page import escape, number, pairs, tiles
 from marsyard.results._sheet import FONT, WIDTH, FigureFile, legend, save_png, sheet

@@ -10,21 +10,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from marsyard.comparison.mode_answer import Limit, ModeComparison, cheapest, words
 from marsyard.comparison.mode_files import as_dict, dataset, draw_modes, draw_parts, write_modes
 from marsyard.comparison.mode_measures import Row, cycle_ends, direction, measure, normal, planned
-from marsyard.comparison.modes import (
-    Limit,
-    ModeComparison,
-    ModeVariant,
-    Ramp,
-    Search,
-    cheapest,
-    find_ramp,
-    mode_variants,
-    parse_slopes,
-    scenario_at,
-    words,
-)
+from marsyard.comparison.mode_slopes import Ramp, Search, find_ramp, parse_slopes
+from marsyard.comparison.mode_variants import ModeVariant, mode_variants, must_measure, scenario_at
 from marsyard.errors import InputError
 from marsyard.scenario import validate
 
@@ -124,10 +114,14 @@ def test_a_mode_on_a_slope():
     assert made.ground[0].slope == 0.2 and made.robot.attitude == pytest.approx((0, -0.2, 0))
     assert len(made.gait.modes) == 1 and not made.gait.repeat
     assert made.gait.modes[0].until.time is None and made.gait.modes[0].speed == 0.04
-    with pytest.raises(InputError, match="goes nowhere"):
-        scenario_at(base(), ModeVariant("a", "rolling", {"speed": 0}), find_ramp(base()), 0.0)
-    with pytest.raises(InputError, match="fewer than three cycles of 20 s"):
-        scenario_at(base(), ModeVariant("a", "rolling", {"period": 20}), find_ramp(base()), 0.0)
+    for fields, said in (
+        ({"speed": 0}, "goes nowhere"),
+        ({"period": 20}, "fewer than three cycles of 20 s"),
+    ):
+        variant = ModeVariant("a", "rolling", fields)
+        made = scenario_at(base(), variant, find_ramp(base()), 0.0)
+        with pytest.raises(InputError, match=said):
+            must_measure(made, variant)
     with pytest.raises(InputError, match="mode a: .*stride"):
         scenario_at(base(), ModeVariant("a", "peristaltic", {"stride": "x"}), find_ramp(base()), 0)
 
