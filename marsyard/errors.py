@@ -8,7 +8,7 @@ without a traceback and exits with code 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class InputError(ValueError):
@@ -28,3 +28,9 @@ def suggest(name: str, valid: Iterable[str], count: int = 3) -> str:
     if len(names) <= 12:
         return "valid: " + ", ".join(names) + "."
     return "valid: " + ", ".join(names[:12]) + ", …"
+
+
+def few(names: Sequence[str], most: int = 4) -> str:
+    """Names for a sentence: the first of them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -61,7 +61,8 @@ def import_robot(
                marsyard run exomars/rough --set robot.name=./rover/robot.yaml
     """
     from marsyard.errors import InputError
-    from marsyard.robot.importing import COLLISIONS, plan_import
+    from marsyard.robot.import_shapes import COLLISIONS
+    from marsyard.robot.importing import plan_import
     from marsyard.robot.robot_folder import check_folder, robot_name, write_robot
     from marsyard.robot.roles import Wish
 

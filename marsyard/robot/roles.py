@@ -77,6 +77,11 @@ class Roles:
     why: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def rolling(self) -> list[WheelGuess]:
+        """Wheels, and rollers of tracks."""
+        return [*self.wheels.values(), *(w for t in self.tracks.values() for w in t.rollers)]
+
     def of(self, role: str) -> list[str]:
         """Joints of a role, in the model's order."""
         return [name for name, own in self.joints.items() if own == role]
