@@ -171,3 +171,42 @@ def tracked(folder: Path) -> Path:
     path = folder / "tank.urdf"
     path.write_text(robot("tank", parts))
     return path
+
+
+def offset_rover(folder: Path) -> Path:
+    """An MJCF with frames, classes, a mesh far from its origin, and wheels beside their frames."""
+    mesh = trimesh.creation.box((0.2, 0.1, 0.3))
+    mesh.apply_transform(trimesh.transformations.rotation_matrix(0.5, (1, 2, 3), (0.1, 0, 0)))
+    mesh.apply_translation((0.3, 0.1, 0.2))
+    (folder / "stuff").mkdir()
+    (folder / "stuff" / "block.stl").write_bytes(mesh.export(file_type="stl"))
+    wheels = "".join(
+        f'<body name="{n}" pos="{x} {y} -0.1" euler="0 0 {turn}" childclass="wheel">'
+        f'<joint name="{n}_j" pos="0.02 {off} 0.01"/><geom pos="0.02 {off + 0.03} 0.01"/></body>'
+        for n, x, y, turn, off in (
+            ("fl", 0.3, 0.3, 0, 0.0), ("fr", 0.3, -0.3, 180, 0.05),
+            ("rl", -0.3, 0.3, 0, -0.02), ("rr", -0.3, -0.3, 180, 0.0),
+        )
+    )  # fmt: skip
+    path = folder / "odd.xml"
+    path.write_text(f"""<mujoco model="odd"><compiler meshdir="stuff"/>
+      <asset><mesh name="block" file="block.stl" scale="2 2 2"/></asset>
+      <default><default class="wheel"><joint axis="0 1 0" damping="0.3"/>
+        <geom type="cylinder" size="0.11 0.04" euler="90 0 0"/></default></default>
+      <worldbody><geom type="plane" size="1 1 1"/><light pos="0 0 3"/>
+        <body name="car" pos="1 2 0.5" euler="0 0 30"><geom type="box" size="0.3 0.2 0.05"/>
+          <frame pos="0 0 0.1" euler="20 0 10"><geom type="mesh" mesh="block" mass="3"/></frame>
+          <frame pos="0 0 0.02">{wheels}</frame></body></worldbody>
+      <equality><joint joint1="fl_j" joint2="fr_j" polycoef="0 1 0 0 0"/></equality>
+      <actuator><motor joint="fl_j"/></actuator></mujoco>""")
+    return path
+
+
+#: the least URDF that rolls
+ONE_WHEEL = """<robot name="r">
+<link name="base"><inertial><mass value="5"/><inertia ixx=".1" iyy=".1" izz=".1"/></inertial></link>
+<link name="w"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
+<collision><origin rpy="1.5708 0 0"/><geometry><sphere radius="0.1"/></geometry></collision></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="w"/><axis xyz="0 1 0"/></joint>
+</robot>
+"""

