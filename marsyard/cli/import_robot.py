@@ -37,6 +37,11 @@ def import_robot(
     base: str = typer.Option(None, help="The body that carries the others."),
     forward: str = typer.Option(None, help="Where the front is in the file: +x, -x, +y, -y."),
     up: str = typer.Option(None, help="Where up is in the file: +z, -z, +y, -y, +x, -x."),
+    stance: str = typer.Option(
+        None,
+        help="Where joints count from, PATTERN=ANGLE with commas between, e.g. '*_thigh=45deg"
+        ",*_calf=-90deg', or keyframe for the file's first; gaits stand with all joints at zero.",
+    ),
     fixed: bool = typer.Option(
         None, "--fixed/--free", help="Whether the base is fixed to the world [default: guessed]."
     ),
@@ -78,7 +83,8 @@ def import_robot(
     wish = Wish(
         wheels=_names(wheels), feet=_names(feet), tracks=_names(tracks), drives=_names(drives),
         steering=_names(steering), passive=_names(passive), keep=_names(keep), base=base,
-        forward=_signed(forward), up=_signed(up), fixed=fixed,
+        forward=_signed(forward), up=_signed(up), stance=_names(stance),
+        fixed=fixed,
         radius=_length(wheel_radius, "--wheel-radius"),
         width=_length(wheel_width, "--wheel-width"), shape=wheel_shape,
     )  # fmt: skip
@@ -227,5 +233,12 @@ def _next(plan: Plan, path: str) -> None:
     typer.echo(f"look:    marsyard show {path}")
     scenario = "exomars/rough" if plan.roles.of("drives") else "rt0448/test-1"
     typer.echo(f"run:     marsyard run {scenario} --set robot.name={path}")
+    feet = len(plan.roles.feet)
+    if feet >= 4 and feet % 2 == 0:
+        pattern = {4: "crawl", 6: "tripod"}.get(feet, "wave")
+        typer.echo(
+            f"walk:    marsyard run walker/flat --set robot.name={path} "
+            f"--set gait.modes.0.pattern={pattern} --set gait.modes.0.least_margin=0"
+        )
     if plan.roles.of("legs"):
         typer.echo("legs are limp until a scenario holds them: control: [{joints: legs, speed: 0}]")

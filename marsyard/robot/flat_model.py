@@ -10,6 +10,7 @@ The changes keep the physics:
     reframe   a body's frame moves; everything in it keeps its place in the world
     flip      a joint counts the other way round: axis, limits, rest, couplings
     lock      a joint is left out, its body stays as in the reference pose
+    bend      a joint counts from another angle: its zero and the reference pose are there
 """
 
 from __future__ import annotations
@@ -128,6 +129,33 @@ class FlatModel:
         for end in self.tree.findall("tendon/fixed/joint"):
             if end.get("joint") == name:
                 end.set("coef", row(-numbers(end.get("coef"), 1)))
+
+    def bend(self, name: str, angle: float) -> None:
+        """Let a joint count from `angle` [rad, m]: there is its zero, and the reference pose."""
+        joint = self.joint(name)
+        body = self.parent(joint)
+        axis, place = (numbers(joint.get(key), 3) for key in ("axis", "pos"))
+        way = angle - numbers(joint.get("ref"), 1)[0]
+        if joint.get("type", "hinge") == "slide":
+            change = Pose(way * axis, np.eye(3))
+        else:
+            quat = np.array([np.cos(way / 2), *(np.sin(way / 2) * axis)])
+            turn = Pose.of_quat(np.zeros(3), quat).turn
+            change = Pose(place - turn @ place, turn)
+        set_pose(body, pose_of(body).then(change))
+        joint.attrib.pop("ref", None)
+        joint.set("springref", row(numbers(joint.get("springref"), 1) - angle))
+        if "range" in joint.attrib:
+            joint.set("range", row(numbers(joint.get("range"), 2) - angle))
+        for tie in self.tree.findall("equality/joint"):
+            powers = np.polynomial.Polynomial(numbers(tie.get("polycoef", "0 1 0 0 0"), 5))
+            if tie.get("joint2") == name:
+                powers = powers(np.polynomial.Polynomial([way, 1.0]))
+            if tie.get("joint1") == name:
+                powers = powers - way
+            tie.set("polycoef", row([*powers.coef, *[0.0] * (5 - len(powers.coef))]))
+        if name in self.pose:
+            self.pose[name] -= angle
 
     def lock(self, name: str) -> None:
         """Leave a joint out."""

@@ -7,15 +7,18 @@ where it counts up; joints have no dry friction.
 
 from __future__ import annotations
 
+import fnmatch
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 
-from marsyard.errors import InputError, few
+from marsyard.errors import InputError, few, suggest
 from marsyard.robot.flat_model import FlatModel, numbers, pose_of, set_pose
 from marsyard.robot.poses import Pose
 from marsyard.robot.roles import UPS, Roles, WheelGuess, Wish
+from marsyard.units import to_si
 
 _SAME = 1e-9  # frames nearer than this are the same
 
@@ -42,6 +45,55 @@ def put_up(flat: FlatModel, up: str | None) -> None:
     turn = Pose(np.zeros(3), np.array(UPS[up], dtype=float))
     for body in flat.world.findall("body"):
         set_pose(body, turn.then(pose_of(body)))
+
+
+def put_stance(flat: FlatModel, stance: list[str] | None) -> None:
+    """Count joints from the angles at which the robot stands, 'pattern=angle', or from those of the
+    file's first keyframe, 'keyframe'."""
+    if stance is None:
+        return
+    angles = dict(flat.pose) if stance == ["keyframe"] else _angles(flat, stance)
+    if not angles:
+        raise InputError("--stance: the file has no keyframe; give PATTERN=ANGLE")
+    tied = [t for t in flat.tree.findall("equality/*") if t.get("body1")]
+    ends = {e.get("joint") for e in flat.tree.findall("tendon/fixed/joint")}
+    if tied or ends & angles.keys():
+        raise InputError(
+            "--stance: a model with connect, weld or tendon keeps its own reference pose; write "
+            "the file so that all joints at zero is standing"
+        )
+    for name, angle in angles.items():
+        flat.bend(name, angle)
+    flat.file.gears = [
+        replace(g, offset=g.offset + g.ratio * angles.get(g.other, 0.0) - angles.get(g.joint, 0.0))
+        for g in flat.file.gears
+    ]
+    moved = [name for name, angle in angles.items() if angle]
+    flat.notes.append(f"joints count from the stance: {few(moved)}")
+
+
+def _angles(flat: FlatModel, stance: list[str]) -> dict[str, float]:
+    """Angles by joint [rad, m]."""
+    kinds = {
+        str(j.get("name")): j.get("type", "hinge") for j in flat.each("joint")
+        if j.get("type", "hinge") in ("hinge", "slide")
+    }  # fmt: skip
+    angles: dict[str, float] = {}
+    for text in stance:
+        pattern, sign, value = (part.strip() for part in text.rpartition("="))
+        found = [n for n in kinds if fnmatch.fnmatchcase(n, pattern)]
+        if not sign:
+            raise InputError(f"--stance: '{text}' must be PATTERN=ANGLE, or keyframe alone")
+        if not found:
+            raise InputError(
+                f"--stance: no hinge or slide is called '{pattern}'; {suggest(pattern, kinds)}"
+            )
+        for name in found:
+            try:
+                angles[name] = to_si(value, "length" if kinds[name] == "slide" else "angle")
+            except ValueError as error:
+                raise InputError(f"--stance: {name}: {error}") from None
+    return angles
 
 
 def free_base(flat: FlatModel, roles: Roles, model: mujoco.MjModel, notes: list[str]) -> None:

@@ -24,6 +24,7 @@ from marsyard.robot.import_frames import (
     no_dry_friction,
     only_base,
     put_front,
+    put_stance,
     put_up,
     turn_joints,
 )
@@ -105,6 +106,7 @@ def plan_import(
     flat = flatten(file)
     only_base(flat, wish)
     put_up(flat, wish.up)
+    put_stance(flat, wish.stance)
     model = flat.compile()
     before = float(model.body_subtreemass[0])
     try:
@@ -211,7 +213,7 @@ def _look_over(plan: Plan, file: ModelFile) -> None:
     beyond = [n for n in moving if _zero_beyond_stops(plan.model, n)]
     if beyond:
         say(f"zero is beyond the stops of {few(beyond)}: robot.joints of a scenario says where "
-            "they start; gaits stand with all joints at zero and cannot be used")  # fmt: skip
+            "they start; gaits stand with all joints at zero: give --stance")  # fmt: skip
     places = [w.place for w in plan.roles.wheels.values()]
     if len(places) >= 3 and not plan.roles.fixed:
         x = plan.centre_of_mass + plan.data.xpos[plan.model.body(plan.roles.base).id]

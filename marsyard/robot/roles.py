@@ -21,7 +21,8 @@ UPS = {
 @dataclass
 class Wish:
     """What the user says; None leaves it to the guess. Lists hold name patterns, such as
-    'wheel_*'; of wheels, feet and tracks also 'KEY=pattern'."""
+    'wheel_*'; of wheels, feet and tracks also 'KEY=pattern', of the stance 'pattern=angle' or
+    'keyframe'."""
 
     wheels: list[str] | None = None
     feet: list[str] | None = None
@@ -33,6 +34,7 @@ class Wish:
     base: str | None = None
     forward: str | None = None
     up: str | None = None
+    stance: list[str] | None = None
     fixed: bool | None = None
     radius: float | None = None
     width: float | None = None

@@ -96,6 +96,26 @@ def test_tracks_drive_and_legs_stand(tmp_path, make, name, speed, height):
         assert float(data.position_base[-1, 2]) == pytest.approx(height, abs=1e-3)
 
 
+def test_a_dog_walks_from_its_stance(tmp_path):
+    """Feet below the hips, as the command itself says how; four cycles of 4 cm."""
+    stance = "*_thigh_joint=0.4,*_calf_joint=-1.18"
+    path = files.dog(tmp_path)
+    path.write_text(path.read_text().replace('lower="-1.5"', 'lower="-2.5"'))
+    done = run_here(["import", path, "--stance", stance], tmp_path)
+    assert done.returncode == 0, done.stderr
+    line = next(text for text in done.stdout.splitlines() if text.startswith("walk:"))
+    given = line.split("marsyard ")[1].split()
+    gait = {"stride": "4cm", "period": "4s", "until.cycles": 4, "step_height": "1cm", "duty": 0.9}
+    settings = [f"--set=gait.modes.0.{key}={value}" for key, value in gait.items()]
+    settings += ["--set=report.checks=[]", "--set=report.figures=[]"]
+    ran = run_here([*given, *settings, "-q", "--out", "out"], tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    with xr.open_dataset(tmp_path / "out" / "results.nc", engine="h5netcdf") as data:
+        assert float(data.position_base[-1, 0]) == pytest.approx(0.16, abs=0.01)
+        # upright all the way: w of the attitude is the cosine of half the tilt
+        assert float(data.quaternion_base.sel(quat="w").min()) > np.cos(0.03 / 2)
+
+
 @pytest.mark.parametrize("scenario", ["exomars/rough", "eldorado2/rough"])
 def test_it_drives_on_soil_and_with_a_wheel_model(imported, scenario):
     folder = imported[1]
