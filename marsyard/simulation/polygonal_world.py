@@ -24,6 +24,7 @@ from marsyard.interaction.polygonal import (
     Material,
     Other,
     Pair,
+    Pressed,
     Surface,
     ball,
     box,
@@ -41,7 +42,7 @@ from marsyard.interaction.polygonal import (
     turned,
 )
 from marsyard.interaction.polygonal.layer import RELAXATION
-from marsyard.interaction.polygonal.pairs import Pairs, Shapes
+from marsyard.interaction.polygonal.pairs import Pairs, Shapes, pressed
 from marsyard.interaction.polygonal.revolution import around, polygons
 from marsyard.robot import Robot, Wheel
 from marsyard.robot.shapes import Revolution, Shape
@@ -93,11 +94,11 @@ class PolygonalWorld:
             "polygonal_work": self.loop.work,
         }  # fmt: skip
 
-    def forget(self) -> None:
-        """No face has touched yet."""
-        self.pairs.slot[:] = -1
-        for array in (self.pairs.counts, self.pairs.state, self.loop.sums, self.loop.work):
-            array[:] = 0
+    def pressed(self, name: str) -> Pressed:
+        """What passed between a pair in the last step."""
+        if name not in self.names:
+            raise InputError(f"pair: there is no '{name}'; {suggest(name, list(self.names))}")
+        return pressed(self.shapes, self.pairs, self.names.index(name))
 
 
 def build_polygonal(

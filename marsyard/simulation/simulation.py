@@ -55,6 +55,7 @@ from marsyard.simulation.world import (
 if TYPE_CHECKING:
     import xarray as xr
 
+    from marsyard.interaction.polygonal import Pressed
     from marsyard.modules.ports import Control, Interaction
 
 #: elements that start deeper than this in the ground are worth a warning [m]
@@ -318,6 +319,11 @@ class Simulation:
         from marsyard.simulation.recorder import dataset
 
         return dataset(self)
+
+    def pressure(self, pair: str) -> Pressed:
+        """What passes between a pair of surfaces in polygonal contact at present: force, area, and
+        the field of pressure face by face (`interaction.polygonal.Pressed`)."""
+        return self._polygonal.pressed(pair)
 
     def state(self) -> State:
         """A copy of the whole state."""

@@ -85,6 +85,20 @@ class Pressed(NamedTuple):
     face: Array  # int64[faces], which
 
 
+def pressed(shapes: Shapes, pairs: Pairs, k: int) -> Pressed:
+    """What passes between the bodies of pair k, as last evaluated."""
+    first, n = int(pairs.place[k, 1]), int(pairs.counts[k, 0])
+    rows = pairs.touch[first : first + n]
+    facing = rows[:, contact.T_FACING] > contact.EDGEWISE
+    rows, wrench = rows[facing], pairs.force[k].copy()
+    return Pressed(
+        wrench[:3], wrench[3:], float(rows[:, contact.FN].sum()),
+        float(pairs.result[k, contact.Q_DEPTH]), float(pairs.result[k, contact.Q_AREA]), len(rows),
+        rows[:, :3] + pairs.centre[k], rows[:, contact.FN] / rows[:, contact.T_PATCH],
+        pairs.touching[first : first + n][facing] + int(shapes.mesh[pairs.faces[k], 0]),
+    )  # fmt: skip
+
+
 class PolygonalContact:
     """One pair on its own.
 
@@ -114,18 +128,7 @@ class PolygonalContact:
         p.twist[0, :3], p.twist[0, 3:] = velocity, rate
         if contact.evaluate(self.shapes, p, 0, 0.0, 0.5) != contact.OK:
             raise RuntimeError(f"more than {MOST_TOUCHING} faces touch")
-        n = int(p.counts[0, 0])
-        rows = p.touch[:n]
-        wrench = p.force[0].copy()
-        first = self.shapes.mesh[p.faces[0], 0]
-        facing = rows[:, contact.T_FACING] > contact.EDGEWISE
-        made = Pressed(
-            wrench[:3], wrench[3:], float(rows[:, contact.FN].sum()),
-            float(p.result[0, contact.Q_DEPTH]), float(p.result[0, contact.Q_AREA]),
-            int(np.count_nonzero(facing)), rows[facing, :3] + p.centre[0],
-            rows[facing, contact.FN] / rows[facing, contact.T_PATCH],
-            p.touching[:n][facing] + first,
-        )  # fmt: skip
+        made = pressed(self.shapes, p, 0)
         if advance > 0.0:
             contact.account(p, 0, advance, 0.5)
         return made
