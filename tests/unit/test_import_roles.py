@@ -25,7 +25,11 @@ ROLES = ("drives", "steering", "passive", "legs", "frame")
 UNLIKE = ("plate_rig", "plate_rig_rect", "single_wheel_rig", "leg_2001")
 
 
-@pytest.mark.parametrize("name", library.names("rovers"))
+#: two bodies in one model: an import asks which is meant
+PAIRS = ("smart_olev",)
+
+
+@pytest.mark.parametrize("name", [n for n in library.names("rovers") if n not in PAIRS])
 def test_the_library_is_guessed_as_it_is_declared(name):
     robot = load_robot(name)
     file = read_model(robot.model)
