@@ -56,19 +56,19 @@ HEAD = """# Surfaces of the docking model for polygonal contact; written by docs
 def nozzle() -> np.ndarray:
     """(s, r) of the inner wall, from the chamber over the throat to the exit."""
     up, down = 1.5 * THROAT, 0.382 * THROAT
-    a = np.linspace(CONE, 0, 25)[:-1]
+    a = np.linspace(CONE, 0, 10)[:-1]
     before = np.column_stack([-up * np.sin(a), THROAT + up * (1 - np.cos(a))])
     begin = before[0] + (CHAMBER - before[0, 1]) * np.array([-1 / math.tan(CONE), 1.0])
-    a = np.linspace(0, BELL_START, 13)
+    a = np.linspace(0, BELL_START, 6)
     after = np.column_stack([down * np.sin(a), THROAT + down * (1 - np.cos(a))])
     n, e = after[-1], np.array([BELL, EXIT])
     # a parabola by its tangents at both ends
     tn, te = math.tan(BELL_START), math.tan(BELL_END)
     s = (e[1] - te * e[0] - n[1] + tn * n[0]) / (tn - te)
     q = np.array([s, n[1] + tn * (s - n[0])])
-    t = np.linspace(0, 1, 61)[1:, None] ** 1.5
+    t = np.linspace(0, 1, 41)[1:, None] ** 1.5
     bell = (1 - t) ** 2 * n + 2 * t * (1 - t) * q + t**2 * e
-    cone = np.linspace(begin, before[0], 9)[:-1]
+    cone = np.linspace(begin, before[0], 7)[:-1]
     chamber = np.array([[-CHAMBER_DEPTH, CHAMBER], [-0.045, CHAMBER], [-0.030, CHAMBER]])
     return np.concatenate([chamber, cone, before, after, bell])
 
@@ -134,7 +134,7 @@ def shapes() -> str:
         "    axis: [0, 0, -1]",
         "    revolution:",
         "      solid: outside",
-        "      steps: 120",
+        "      steps: 48",
         f"      profile: {flow(nozzle())}",
         "  # capture tool; origin at its foot, where the boom ends",
         "  tool:",
@@ -194,7 +194,7 @@ def outlines() -> dict[str, tuple[str, np.ndarray, int]]:
         [0, c - w], [0, w - c], [c, w], [h, w], [h, -w], [c, -w],
     ]) + [0, RING_RADIUS]  # fmt: skip
     wall = nozzle()
-    wall = np.concatenate([wall[2::4], wall[-1:]])
+    wall = np.concatenate([wall[2::2], wall[-1:]])
     # in its body's frame the nozzle opens downwards
     inner = np.column_stack([-wall[:, 0], wall[:, 1]])
     outer = inner[::-1] + [0, 0.0015]

@@ -11,7 +11,11 @@ from marsyard.simulation import Simulation
 
 
 def docking(**changes):
-    given = {"interaction.law": "none", **{k.replace("__", "."): v for k, v in changes.items()}}
+    given = {
+        "interaction.law": "none",
+        "interaction.polygonal.pairs": [],
+        **{k.replace("__", "."): v for k, v in changes.items()},
+    }
     return Simulation(load_scenario("docking/smart-olev", given))
 
 
@@ -27,22 +31,28 @@ def momentum(sim):
     return sim.model.body_subtreemass[0] * sim.data.subtree_linvel[0], sim.data.subtree_angmom[0]
 
 
-def test_the_tool_stops_before_its_seat():
+def test_the_tool_comes_to_its_seat_slowly():
     sim = docking(run__duration=40, run__record_period=0.1).run()
     z, way, time = sim.records.base_position[:, 2], joint(sim, "cdm_extend"), sim.records.time
-    goal = sim.scenario.parameters["goal"]
-    assert (z + way)[time >= 38] == pytest.approx(np.full((time >= 38).sum(), goal), abs=1e-4)
+    goal, creep = (sim.scenario.parameters[k] for k in ("goal", "creep"))
+    there = time[np.argmax(z + way > goal)]
+    assert 30 < there < 36
+    # through the nozzle at 25 mm/s, past the seat at the speed of creeping
+    speed = np.diff(way) / 0.1
+    inside = (z + way)[1:] > goal - 0.34
+    assert speed[inside].max() < 0.0251
+    assert speed[time[1:] > there + 1] == pytest.approx(creep, rel=1e-3)
     # the tug goes back by the share of the mass that goes forth: 5 + 13 kg of 1000 kg
     assert z[-1] == pytest.approx(-0.018 * way[-1], rel=1e-3)
-    assert np.diff(way).max() / 0.1 < 0.0551
+    assert speed.max() < 0.0851
 
 
 def test_momentum_stays_zero():
     sim = docking(run__duration=220).run()
     linear, angular = momentum(sim)
-    # against what moves: 18 kg at 55 mm/s
-    assert np.abs(linear).max() < 1e-6 * 18 * 0.055
-    assert np.abs(angular).max() < 1e-6 * 18 * 0.055
+    # against what moves: 18 kg at 85 mm/s
+    assert np.abs(linear).max() < 1e-6 * 18 * 0.085
+    assert np.abs(angular).max() < 1e-6 * 18 * 0.085
     assert np.ptp(sim.records.com, axis=0).max() < 1e-8
 
 
@@ -69,6 +79,6 @@ def test_the_pair_draws_itself_in_by_its_drive_alone():
     assert float(ds.energy_motors[-1]) >= float(ds.energy_kinetic[-1] + ds.energy_potential[-1]) - (
         float(ds.energy_kinetic[0] + ds.energy_potential[0]) + 1e-9
     )
-    assert joint(sim, "cdm_extend")[-1] < 0.01
+    assert joint(sim, "cdm_extend")[-1] < 0.02
     # nothing bends a boom that only slides
     assert max(np.abs(joint(sim, n)).max() for n in ("cdm_x", "cdm_y")) < 1e-5
