@@ -310,12 +310,28 @@ def _ground(ground: Any) -> str:
         shape = ground.file or f"{len(ground.triangles)} triangles"
         edge = ground.edge_normal
         return f"mesh, {shape}" + (f", normal on edges {vector(edge)}" if edge else "")
+    if ground.kind == "rocks":
+        return _rocks(ground)
     if ground.kind == "terrain":
         terrain = ground.terrain if isinstance(ground.terrain, str) else _layers(ground.terrain)
         soil = ground.soil if isinstance(ground.soil, str | None) else _changed(ground.soil)
         soil = f", soil {soil}" if soil else ""
         return f"terrain {terrain}{soil}, grid {quantity(ground.spacing, 'm')}"
     return str(ground.kind)
+
+
+def _rocks(ground: Any) -> str:
+    """A field of rocks and single ones."""
+    text = []
+    if ground.field is not None:
+        field = ground.field
+        text.append(
+            f"a field that covers {100 * field.coverage:g} %, {quantity(field.smallest, 'm')} to "
+            f"{quantity(field.largest, 'm')} wide, {100 * field.buried:g} % buried"
+        )
+    if ground.rocks:
+        text.append(f"{len(ground.rocks)} placed singly")
+    return f"rocks: {', and '.join(text)}; seed {ground.seed}"
 
 
 def _layers(terrain: Any) -> str:

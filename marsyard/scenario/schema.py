@@ -21,6 +21,7 @@ from marsyard.scenario.gait import Gait
 from marsyard.scenario.part import Part, Point, Slope
 from marsyard.scenario.polygonal import PolygonalContact
 from marsyard.scenario.report_schema import Check, Figure, Report
+from marsyard.scenario.rocks import RocksGround
 from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
 from marsyard.scenario.study_schema import Study
 from marsyard.units import (
@@ -167,7 +168,7 @@ class MeshGround(Part):
 
 
 Ground = Annotated[
-    PlaneGround | SphereGround | BoxGround | MeshGround | TerrainGround,
+    PlaneGround | SphereGround | BoxGround | MeshGround | RocksGround | TerrainGround,
     Field(discriminator="kind"),
 ]
 

@@ -19,9 +19,12 @@ from pydantic import ValidationError
 
 from marsyard.errors import InputError, suggest
 from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
+from marsyard.ground.rocks import rock_mesh
+from marsyard.ground.terrain import Terrain
 from marsyard.robot import Robot, Wheel, load_robot
 from marsyard.scenario.schema import Ground, Scenario
-from marsyard.simulation.soil_world import SoilWorld, build_soil
+from marsyard.scenario.soil import TerrainGround
+from marsyard.simulation.soil_world import SoilWorld, build_soil, terrain_of
 
 MARGIN = 0.02  # [m]
 FASTEST = 10.0  # [m/s]
@@ -81,14 +84,16 @@ def make_surfaces(scenario: Scenario) -> tuple[Surface, ...]:
         if ground.kind == "terrain":
             continue
         try:
-            surfaces.append(_surface(ground))
+            surfaces.append(_surface(ground, scenario))
         except InputError as error:
             raise InputError(f"ground.{ground.name}: {error}") from None
     return tuple(surfaces)
 
 
-def _surface(g: Ground) -> Surface:
+def _surface(g: Ground, scenario: Scenario) -> Surface:
     name = str(g.name)
+    if g.kind == "rocks":
+        return rock_mesh(g, _terrain(scenario))
     if g.kind == "plane":
         return Plane.slope(g.slope, g.uphill, g.through, name=name)
     if g.kind == "sphere":
@@ -101,6 +106,17 @@ def _surface(g: Ground) -> Surface:
         return TriangleMesh.from_file(g.file, name=name, edge_normal=g.edge_normal)
     triangles = np.array(g.triangles, dtype=float)
     return TriangleMesh.from_triangles(triangles, name=name, edge_normal=g.edge_normal)
+
+
+def _terrain(scenario: Scenario) -> Terrain | None:
+    """The undisturbed terrain of a scenario."""
+    for ground in scenario.ground:
+        if isinstance(ground, TerrainGround):
+            try:
+                return terrain_of(ground)
+            except InputError as error:
+                raise InputError(f"the terrain they lie on: {error}") from None
+    return None
 
 
 def quaternion(attitude: tuple[float, float, float]) -> tuple[float, float, float, float]:
