@@ -18,7 +18,7 @@ def compare(
     laws: str = typer.Option(
         "", "--laws", "-l",
         help="With commas: as_is, scm, columns, wong_reece, ishigami, ding, magic_formula, "
-        "rigid_slip, nonsmooth, compliant, mujoco. For wheels the five wheel models.",
+        "rigid_slip, nonsmooth, compliant, polygonal, mujoco. For wheels the five wheel models.",
     ),
     variant: list[str] = typer.Option(
         [], "--variant", "-v", metavar="'NAME: PATH=VALUE, …'",

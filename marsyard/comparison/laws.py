@@ -1,8 +1,9 @@
 """Laws and variants: what each of them means as settings of a scenario.
 
 `LAWS` is the one table. A law sets some paths of the scenario and, if it is one of rigid contact,
-puts rigid ground of the same shape in place of the soil (see `rigid_ground`). The order is: the
-scenario, what was set for all (`--set`), the law, what a variant sets itself.
+puts rigid ground of the same shape in place of the soil (see `rigid_ground`). Where there is hard
+ground beside the soil, rocks in sand, such a law is that of the rocks and the soil stays. The order
+is: the scenario, what was set for all (`--set`), the law, what a variant sets itself.
 
 A variant is a name and settings, in text "NAME: path=value, path=value". The path `law` stands for
 a law of the table; without it the scenario stays as it is but for the settings:
@@ -72,6 +73,15 @@ LAWS: dict[str, Law] = {
         "firm ground under elements, friction by displacement",
         {
             "interaction.law": "compliant",
+            "interaction.wheel": None,
+            "run.integrator": "moreau_jean",
+        },
+        rigid=True,
+    ),
+    "polygonal": Law(
+        "firm ground under faces of wheels and rocks, elastic layers (PCM)",
+        {
+            "interaction.law": "polygonal",
             "interaction.wheel": None,
             "run.integrator": "moreau_jean",
         },
@@ -183,7 +193,7 @@ def scenario_under(
             _set(own, path, value)
         if law.soil and law.sets.get("interaction.wheel.model"):
             changes |= _coefficients(own, law.sets["interaction.wheel.model"])
-        if law.rigid:
+        if law.rigid and not _has_hard_ground(own):
             from marsyard.comparison.rigid_ground import make_rigid
 
             changes |= make_rigid(own, files)
@@ -201,8 +211,13 @@ def _fits(law: Law, data: Mapping[str, Any]) -> None:
         have = ", ".join(kinds) or "no ground"
         raise InputError(
             f"the law needs ground of kind terrain, and the scenario has {have}; laws of hard "
-            "ground are nonsmooth, compliant and mujoco"
+            "ground are nonsmooth, compliant, polygonal and mujoco"
         )
+
+
+def _has_hard_ground(data: Mapping[str, Any]) -> bool:
+    ground = data.get("ground") or []
+    return any(isinstance(g, Mapping) and g.get("kind") != "terrain" for g in ground)
 
 
 def _at(data: Any, path: str) -> Any:
