@@ -35,7 +35,18 @@ def fingerprint() -> str:
 
 
 def _stamped(dispatcher: Any) -> Any:
-    dispatcher._cache._cache_file._source_stamp = fingerprint()
+    file = dispatcher._cache._cache_file
+    file._source_stamp = fingerprint()
+    load = file._load_index
+
+    def load_index() -> Any:
+        # the index of an older version may name types that are no longer where they were
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
+
+    file._load_index = load_index
     return dispatcher
 
 

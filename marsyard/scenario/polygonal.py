@@ -86,6 +86,12 @@ class PolygonalContact(Part):
         4, description="how often a face on the border of the contact may be cut in four"
     )
     deepest: Above = Field(0.05, description="depth up to which faces inside a mesh are seen [m]")
+    theta: Annotated[Number, Field(ge=0.5, le=1)] = Field(
+        1.0,
+        description="when in a step the layers' forces are taken: 1, at its end: stable at any "
+        "stiffness, what the step does not resolve is damped; ½, in its middle: keeps the energy "
+        "of bounces, for steps that resolve the layer",
+    )
     pairs: tuple[ContactPair, ...] = Field(
         (), description="shapes of the robot that meet each other, whatever the law of the ground"
     )

@@ -2,8 +2,9 @@
 
 Before a step `evaluate_polygonal` places both bodies of every pair at the step's configuration and
 asks the law (`interaction.polygonal.contact`) for the force F on the body with the faces and its
-derivative B, both for the velocity V of that body relative to the other at one point. With J the
-Jacobian of V (that of the one body less that of the other, 6 × dofs of both chains) the step solves
+derivative B, both for the velocity V of that body relative to the other at one point and the rate
+at which the other's profile changes. With J the Jacobian of V (that of the one body less that of
+the other, 7 × dofs of both chains) the step solves
 
     (M + … + h Σ JᵀBJ) (v⁺ − v) = h (… + Σ JᵀF)
 
@@ -67,9 +68,9 @@ class PolygonalLoop(NamedTuple):
     frame: Array  # float64[n, 2, 12], of the shapes in their bodies
     chain: Array  # int64[n, k], dofs that move one of the two, ascending
     chain_count: Array  # int64[n]
-    moves: Array  # int64[n, k], 1: it moves the body with the faces, 2: the other, 3: both
+    moves: Array  # int64[n, k], bits: it moves the body with the faces, the other, its profile
     address: Array  # int64[n, k, k], place in the sparse inertia matrix, or −1
-    jacobian: Array  # float64[n, 6, k]
+    jacobian: Array  # float64[n, 7, k], the last row of a changing profile's rate
     face_pose: Array  # shared with `Pairs`, as are the next six
     other_pose: Array
     centre: Array
@@ -86,7 +87,7 @@ class PolygonalLoop(NamedTuple):
     surface: Array  # int64[n], number of the ground's surface, or −1
     generalised: Array  # float64[nv]
     sums: Array  # float64[n, SUM_COLUMNS]
-    column: Array  # float64[6]
+    column: Array  # float64[7]
     normal: Array  # float64[3]
     tangents: Array  # float64[3, 3]
     work: Array  # float64[1], taken by all pairs since the last record [J]
@@ -103,17 +104,17 @@ _N = types.CPointer(types.int64)
 @allocating
 def _shapes(t):
     return Shapes(
-        i2(t, 0), f2(t, 1), f2(t, 2), f2(t, 3), i2(t, 4), f2(t, 5), f1(t, 6), f2(t, 7), i1(t, 8),
-        f2(t, 9),
+        i2(t, 0), f2(t, 1), f2(t, 2), f2(t, 3), i2(t, 4), f2(t, 5), f2(t, 6), f1(t, 7), f2(t, 8),
+        i1(t, 9), f2(t, 10),
     )  # fmt: skip
 
 
 @allocating
 def _pairs(t):
     return Pairs(
-        i1(t, 10), i1(t, 11), i1(t, 12), f2(t, 13), f2(t, 14), i2(t, 15), f2(t, 16), f2(t, 17),
-        f2(t, 18), f2(t, 19), f2(t, 20), f3(t, 21), f2(t, 22), i1(t, 23), i2(t, 24), i1(t, 25),
-        f2(t, 26), i1(t, 27), f2(t, 28), f1(t, 29), f1(t, 30),
+        i1(t, 11), i1(t, 12), i1(t, 13), f2(t, 14), f2(t, 15), i2(t, 16), f2(t, 17), f2(t, 18),
+        f2(t, 19), f2(t, 20), f2(t, 21), f3(t, 22), f2(t, 23), i1(t, 24), i2(t, 25), i1(t, 26),
+        f2(t, 27), i1(t, 28), f2(t, 29), f1(t, 30), f1(t, 31), f1(t, 32),
     )  # fmt: skip
 
 
@@ -170,11 +171,11 @@ def relative_motion(P, data, p, v):
     """Jacobian and velocity of the faces' body relative to the other, at the pair's point."""
     J, V = P.jacobian[p], P.twist[p]
     x = P.centre[p]
-    for k in range(6):
+    for k in range(7):
         V[k] = 0.0
     for i in range(P.chain_count[p]):
         j = P.chain[p, i]
-        for k in range(6):
+        for k in range(7):
             J[k, i] = 0.0
         c = data.cdof[j]
         for side in range(2):
@@ -189,11 +190,13 @@ def relative_motion(P, data, p, v):
             J[3, i] += sign * c[0]
             J[4, i] += sign * c[1]
             J[5, i] += sign * c[2]
-        if P.moves[p, i] == 3:
+        if P.moves[p, i] & 3 == 3:
             # a dof that carries both moves them alike, to the last digit
-            for k in range(6):
+            for k in range(7):
                 J[k, i] = 0.0
-        for k in range(6):
+        if P.moves[p, i] & 4:
+            J[6, i] = 1.0
+        for k in range(7):
             V[k] += J[k, i] * v[j]
 
 
@@ -219,7 +222,7 @@ def evaluate_polygonal(F, model, data, P, h, theta, v):
         if P.result[p, Q_AREA] > 0.0:
             for i in range(P.chain_count[p]):
                 total = 0.0
-                for k in range(6):
+                for k in range(7):
                     total += P.jacobian[p, k, i] * P.force[p, k]
                 P.generalised[P.chain[p, i]] += total
     return P.answer[0]
@@ -233,14 +236,14 @@ def add_polygonal_inertia(model, data, P, h):
             continue
         B, J, g = P.stiff[p], P.jacobian[p], P.column
         for i in range(P.chain_count[p]):
-            for k in range(6):
+            for k in range(7):
                 total = 0.0
-                for j in range(6):
+                for j in range(7):
                     total += (B[k, j] if k >= j else B[j, k]) * J[j, i]
                 g[k] = h * total
             for j in range(i + 1):
                 value = 0.0
-                for k in range(6):
+                for k in range(7):
                     value += g[k] * J[k, j]
                 at = P.address[p, i, j]
                 if at >= 0:
@@ -254,11 +257,11 @@ def account_for_polygonal(F, data, P, h, theta, sums):
     """Forces as they have acted, now that the end velocity is known."""
     for p in range(P.body.shape[0]):
         V = P.twist[p]
-        for k in range(6):
+        for k in range(7):
             V[k] = 0.0
         for i in range(P.chain_count[p]):
             v = data.qvel[P.chain[p, i]]
-            for k in range(6):
+            for k in range(7):
                 V[k] += P.jacobian[p, k, i] * v
     _call_account(F.polygon_account, P.table.ctypes.data, P.table.shape[0], h, theta)
     for p in range(P.body.shape[0]):
@@ -285,7 +288,7 @@ def account_for_polygonal(F, data, P, h, theta, sums):
             S[S_MX + k] -= h * (o[3 + k] * mx + o[6 + k] * my + o[9 + k] * mz)
         for i in range(P.chain_count[p]):
             total = 0.0
-            for k in range(6):
+            for k in range(7):
                 total += P.jacobian[p, k, i] * force[k]
             sums.reaction[P.chain[p, i]] += h * total
         if P.surface[p] >= 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import mujoco
@@ -54,6 +54,8 @@ from marsyard.simulation.tables import address_table
 
 #: k of a layer that says nothing [Pa/m]
 STIFFNESS = 1e9
+#: springs along the surface are at most this part of the mass they move over the squared step
+SOFTER = 0.1
 #: how far the chords of a wheel's polygon leave its circle [m]
 SAGITTA = 2e-6
 _HERE = np.concatenate([np.zeros(3), np.eye(3).ravel()])
@@ -72,7 +74,7 @@ class _Placed:
     wheel: int = -1
     organ: int = -1
     surface: int = -1
-    change: int = -1  # qpos with which the other's profile changes
+    change: int = -1  # joint with which the other's profile changes
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class PolygonalWorld:
         return {
             "polygonal_slot": p.slot, "polygonal_count": p.counts, "polygonal_before": p.before,
             "polygonal_anchor": p.state, "polygonal_sums": self.loop.sums,
-            "polygonal_work": self.loop.work,
+            "polygonal_work": self.loop.work, "polygonal_area": p.before_area,
         }  # fmt: skip
 
     def pressed(self, name: str) -> Pressed:
@@ -117,6 +119,12 @@ def build_polygonal(
             )
         placed += _with_ground(scenario, robot, model, surfaces)
     placed += _between_shapes(scenario, robot, model)
+    options, step = scenario.interaction.polygonal, scenario.run.step
+    for p in placed:
+        # inverse masses by which the two bodies move, as mujoco reckons them in the first pose
+        moved = sum(float(model.body_invweight0[b, 0]) for b in p.body)
+        cap = SOFTER / (moved * step * step) if moved > 0.0 else math.inf
+        p.pair = replace(p.pair, weight=2.0 * options.theta - 1.0, cap=cap)
     return _assemble(placed, model)
 
 
@@ -450,7 +458,7 @@ def _section(shape: Revolution) -> np.ndarray:
 def _other_of(
     model: mujoco.MjModel, robot: Robot, shape: Shape, name: str, size: float
 ) -> tuple[Other, int]:
-    """What faces are tested against, and the coordinate with which it changes, or −1."""
+    """What faces are tested against, and the joint with which it changes, or −1."""
     label = f"{robot.name}: shapes.{name}"
     if shape.geom is not None:
         g = _geom(model, robot, shape, name)
@@ -479,7 +487,7 @@ def _other_of(
             f"{label}.revolution.profiles.joint: '{changing.joint}' is not in {robot.model.name}; "
             f"{suggest(changing.joint, names)}"
         )
-    return revolution(section, side, np.array(changing.at)), int(model.jnt_qposadr[joint])
+    return revolution(section, side, np.array(changing.at)), int(joint)
 
 
 def _from_file(robot: Robot, shape: Shape, label: str) -> Surface:
@@ -507,9 +515,10 @@ def _assemble(placed: list[_Placed], model: mujoco.MjModel) -> PolygonalWorld:
     chains, moves = [], []
     for p in placed:
         first, second = (set(chain_of(model, b)) for b in p.body)
-        dofs = sorted(first | second)
+        spread = {int(model.jnt_dofadr[p.change])} if p.change >= 0 else set()
+        dofs = sorted(first | second | spread)
         chains.append(dofs)
-        moves.append([(d in first) + 2 * (d in second) for d in dofs])
+        moves.append([(d in first) + 2 * (d in second) + 4 * (d in spread) for d in dofs])
     k = max([1, *(len(c) for c in chains)])
     f, i = np.zeros, np.int64
     address = np.full((n, k, k), -1, dtype=i)
@@ -521,7 +530,11 @@ def _assemble(placed: list[_Placed], model: mujoco.MjModel) -> PolygonalWorld:
         fill_addresses(model, dofs, address[row])
         lower = np.tril(np.ones((len(dofs), len(dofs)), dtype=bool))
         dense = dense or bool(np.any(address[row, : len(dofs), : len(dofs)][lower] < 0))
-    changes = {int(pairs.number[r]): p.change for r, p in enumerate(placed) if p.change >= 0}
+    changes = {
+        int(pairs.number[r]): int(model.jnt_qposadr[p.change])
+        for r, p in enumerate(placed)
+        if p.change >= 0
+    }
 
     def whole(name: str) -> np.ndarray:
         return np.array([getattr(p, name) for p in placed], dtype=i)
@@ -531,13 +544,13 @@ def _assemble(placed: list[_Placed], model: mujoco.MjModel) -> PolygonalWorld:
         body=body, root=np.array(model.body_rootid, dtype=i)[body],
         frame=np.array([p.frame for p in placed], dtype=float).reshape(n, 2, 12),
         chain=chain, chain_count=np.array([len(c) for c in chains], dtype=i), moves=move,
-        address=address, jacobian=f((n, 6, k)), face_pose=pairs.face_pose,
+        address=address, jacobian=f((n, 7, k)), face_pose=pairs.face_pose,
         other_pose=pairs.other_pose, centre=pairs.centre, twist=pairs.twist, force=pairs.force,
         stiff=pairs.stiff, result=pairs.result,
         change=np.array(sorted(changes.items()), dtype=i).reshape(-1, 2), value=f(len(changes)),
         sign=np.array([p.sign for p in placed], dtype=float), joint=whole("joint"),
         wheel=whole("wheel"), organ=whole("organ"), surface=whole("surface"),
-        generalised=f(model.nv), sums=f((n, SUM_COLUMNS)), column=f(6), normal=f(3),
+        generalised=f(model.nv), sums=f((n, SUM_COLUMNS)), column=f(7), normal=f(3),
         tangents=f((3, 3)), work=f(1), table=address_table(shapes, pairs), answer=f(1, i),
     )  # fmt: skip
     return PolygonalWorld(tuple(p.name for p in placed), shapes, pairs, loop, dense)

@@ -26,6 +26,7 @@ from marsyard.interaction.polygonal import (
     sphere,
     turned,
 )
+from marsyard.interaction.polygonal.contact import FN
 from marsyard.interaction.polygonal.distance import mesh_distance, section_distance
 from marsyard.interaction.polygonal.surface import pack_shapes
 
@@ -82,7 +83,7 @@ def test_cylinder_on_a_plane():
 
 
 def test_flat_punch_is_exact():
-    """F = k A δ; tilted by a small angle, M = k I θ about the middle."""
+    """F = k A δ; tilted by a small angle θ, M = k I θ − F h θ about a point h above the base."""
     half = np.array([0.06, 0.04, 0.02])
     contact = PolygonalContact(Pair(box(half, 0.01), plane(), ELASTIC))
     depth, tilt = 1e-4, 1e-4
@@ -91,7 +92,7 @@ def test_flat_punch_is_exact():
     assert pressed.area == pytest.approx(4 * half[0] * half[1], rel=1e-12)
     assert np.ptp(pressed.pressure) < 1e-6 * K * depth
     pressed = contact.press((0, 0, half[2] - depth), about((0, 1, 0), tilt))
-    moment = K * (2 * half[1]) * (2 * half[0]) ** 3 / 12 * tilt
+    moment = K * (2 * half[1]) * (2 * half[0]) ** 3 / 12 * tilt - pressed.force[2] * half[2] * tilt
     assert pressed.torque[1] == pytest.approx(-moment, rel=1e-4)
 
 
@@ -161,7 +162,7 @@ def test_distance_to_mesh_against_all_triangles():
     stretch = rng.uniform(0.6, 1.4, len(surface.vertices))
     star = closed_surface(surface.vertices * stretch[:, None], surface.triangles, "star")
     shapes, _, _ = pack_shapes([], [mesh(star)])
-    points = rng.uniform(-0.15, 0.15, (400, 3))
+    points = rng.uniform(-0.15, 0.15, (120, 3))
     corners = star.vertices[star.triangles]
     for p in points:
         d, *n = mesh_distance(shapes, 0, 1.0, *p)
@@ -237,6 +238,31 @@ def test_a_changing_profile_is_linear_between_its_stations():
         assert contact.press((radius + 0.01 - 1e-4, 0, 0), side).depth == pytest.approx(
             1e-4, rel=0.05
         )
+
+
+def test_spreading_against_a_load_takes_its_work():
+    """The force on a changing profile's coordinate is that of the energy: −∂U/∂q = −F dr/dq."""
+    sections = np.array([[[-0.05, 0.02], [0.05, 0.02]], [[-0.05, 0.03], [0.05, 0.04]]])
+    other = revolution(sections, 1, np.array([0.0, 0.01]))
+    smooth = ELASTIC._replace(stick=0.0, slip=0.0)
+    contact = PolygonalContact(Pair(box(np.array([0.1, 0.02, 0.01]), 0.005), other, smooth, 6))
+    side = about((0, 1, 0), math.pi / 2)
+    # work of spreading a little at rest equals what the force says
+    values = np.linspace(0.004, 0.0042, 21)
+    forces, energy = [], []
+    for value in values:
+        contact.set_profile(value)
+        pressed = contact.press((0.036, 0, 0), side)
+        forces.append(contact.pairs.force[0, 6])
+        energy.append(pressed.force[0])
+    assert min(energy) > 10 and max(forces) < 0
+    # moved away by what it spreads there, the plate feels the same: virtual work
+    contact.set_profile(0.0041)
+    pressed = contact.press((0.036, 0, 0), side)
+    rows = contact.pairs.touch[: contact.pairs.counts[0, 0]]
+    middle = np.average(rows[:, 2], weights=rows[:, FN])
+    grows = (0.01 + 0.01 * (middle + 0.05) / 0.1) / 0.01
+    assert contact.pairs.force[0, 6] == pytest.approx(-pressed.force[0] * grows, rel=0.02)
 
 
 # --- conservation and symmetry

@@ -30,9 +30,12 @@ Damping counts the rate of s, −v·n, with n the direction of the distance. Are
 derivative count with w = max(0, −m·n), the part of the face that faces the other body. Friction
 acts on the face as a whole, in its middle of pressure (`law`).
 
-State. Displacement from the anchor, area and whether it slips are kept for the faces that touched
-in the last step, in a compact list; `slot` says where. `evaluate` changes no state: a step can be
-tried again. `account` does, with the velocity at the end of the step.
+State. Displacement from the anchor, its spring and whether it slips are kept for the faces that
+touched in the last step, in a compact list; `slot` says where. `evaluate` changes no state: a step
+can be tried again. `account` does, with the velocity at the end of the step.
+
+A profile that changes moves its surface by u q̇ at the point of contact; u q̇ counts in the velocity
+of the face against the surface, and −F·u is the force that spreading the profile has to overcome.
 
 Frames. Detection runs in the frame of the other body, the rest in the world's. The displacement is
 kept in the frame of the other body, so that it turns with it.
@@ -46,7 +49,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marsyard.interaction.contact_geometry.mesh import next_node
-from marsyard.interaction.polygonal.distance import HINT, distance
+from marsyard.interaction.polygonal.distance import HINT, REVOLUTION, distance, section_motion
 from marsyard.interaction.polygonal.law import drag_anchor, friction, normal_force
 from marsyard.jit import inlined, kernel
 
@@ -55,19 +58,19 @@ Array = np.ndarray
 # columns of Pairs.numbers
 (
     STIFFNESS, DAMPING, TRANSITION, STIFFNESS_T, DAMPING_T, STICK, SLIP, SLIP_SPEED, DEEPEST,
-    REFINE, ROUND, CONVEX,
-) = range(12)  # fmt: skip
-NUMBERS = 12
+    REFINE, ROUND, CONVEX, WEIGHT, CAP,
+) = range(14)  # fmt: skip
+NUMBERS = 14
 # columns of Pairs.state
-E_X, E_Y, E_Z, AREA, SLIPPING = range(5)
+E_X, E_Y, E_Z, SPRING, SLIPPING = range(5)
 STATE_COLUMNS = 5
 # columns of Pairs.touch
 (
     R_X, R_Y, R_Z, N_X, N_Y, N_Z, T_X, T_Y, T_Z, V_X, V_Y, V_Z, FN, G_X, G_Y, G_Z, D_X, D_Y, D_Z,
     D_N, D_ALONG, D_ACROSS, T_AREA, T_DEPTH, T_SLIPS, T_WAS, T_FACING, I_X, I_Y, I_Z,
-    T_PATCH,
-) = range(31)  # fmt: skip
-TOUCH_COLUMNS = 31
+    T_PATCH, T_SPRING, U_X, U_Y, U_Z,
+) = range(35)  # fmt: skip
+TOUCH_COLUMNS = 35
 # columns of Pairs.result: normal force [N], largest depth [m], area [m²], faces, slipping ones,
 # work taken in the step [J], normal force as a vector, its moment F_N r
 (
@@ -93,6 +96,7 @@ class Shapes(NamedTuple):
     pseudo: Array  # float64[·, 18], normals of corners and sides, of meshes that are searched
     profile: Array  # int64[r, 5]: first point, points, first station, stations, first of `shape`
     point: Array  # float64[·, 2], (z, r) [m] as they are now
+    rate: Array  # float64[·, 2], how they move per unit of the coordinate they change with
     station: Array  # float64[·], coordinates at which a changing profile is given
     shape: Array  # float64[·, 2], profiles at the stations, one after another
     stack: Array  # int64[128]
@@ -111,9 +115,10 @@ class Pairs(NamedTuple):
     face_pose: Array  # float64[n, 12], origin and rotation of the faces' frame
     other_pose: Array  # float64[n, 12], of the other body's
     centre: Array  # float64[n, 3], point for twist and torque, in the world
-    twist: Array  # float64[n, 6], velocity of the faces' body less that of the other, at `centre`
-    force: Array  # float64[n, 6], on the faces' body, about `centre`
-    stiff: Array  # float64[n, 6, 6], −∂force/∂twist, its lower triangle
+    twist: Array  # float64[n, 7], velocity of the faces' body less that of the other, at `centre`;
+    # rate of the coordinate that changes the other's profile
+    force: Array  # float64[n, 7], on the faces' body, about `centre`; on that coordinate
+    stiff: Array  # float64[n, 7, 7], −∂force/∂twist, its lower triangle
     result: Array  # float64[n, RESULTS]
     slot: Array  # int64[·], place of a face in the list of the last step, or −1
     counts: Array  # int64[n, 2], faces that touch now, and did in the last step
@@ -121,6 +126,7 @@ class Pairs(NamedTuple):
     touch: Array  # float64[c, TOUCH_COLUMNS]
     before: Array  # int64[c]
     state: Array  # float64[c, STATE_COLUMNS]
+    before_area: Array  # float64[n], that touched in the last step [m²]
     face: Array  # float64[FACE], sums over the parts of a face
     turn: Array  # float64[12], from the faces' frame to the other body's
 
@@ -141,13 +147,16 @@ def change_profile(shapes, r, value):
     while i < stations - 2 and value > shapes.station[at + i + 1]:
         i += 1
     low, high = shapes.station[at + i], shapes.station[at + i + 1]
-    share = min(max((value - low) / (high - low), 0.0), 1.0)
+    share = (value - low) / (high - low)
+    per = 1.0 / (high - low) if 0.0 <= share <= 1.0 else 0.0
+    share = min(max(share, 0.0), 1.0)
     # the points of the stations lie one after another behind those of earlier profiles
     start = row[4] + i * count
     for k in range(count):
         for c in range(2):
             a, b = shapes.shape[start + k, c], shapes.shape[start + count + k, c]
             shapes.point[first + k, c] = a + share * (b - a)
+            shapes.rate[first + k, c] = per * (b - a)
 
 
 @inlined
@@ -185,9 +194,9 @@ def evaluate(shapes, pairs, p, h, theta):
     shapes.stack[HINT] = -1
     for i in range(RESULTS):
         pairs.result[p, i] = 0.0
-    for i in range(6):
+    for i in range(7):
         pairs.force[p, i] = 0.0
-        for j in range(6):
+        for j in range(7):
             pairs.stiff[p, i, j] = 0.0
     deepest, convex = pairs.numbers[p, DEEPEST], pairs.numbers[p, CONVEX] > 0.0
     i = 1
@@ -214,7 +223,7 @@ def evaluate(shapes, pairs, p, h, theta):
                 if pairs.face[F_V] > 0.0:
                     if pairs.counts[p, 0] == pairs.place[p, 2]:
                         return TOO_MANY
-                    push(shapes.triangle[f], pairs, p, f - start, h, theta)
+                    push(shapes, pairs, p, f, f - start, h, theta)
             i = next_node(i)
     return OK
 
@@ -369,8 +378,9 @@ def add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
 
 
 @kernel
-def push(triangle, pairs, p, f, h, theta):
+def push(shapes, pairs, p, row_of_face, f, h, theta):
     """Force and derivative of face f of pair p, whose sums stand in pairs.face."""
+    triangle = shapes.triangle[row_of_face]
     sums, b, number = pairs.face, pairs.other_pose[p], pairs.numbers[p]
     volume = sums[F_V]
     # middle of pressure and direction, in the world
@@ -395,23 +405,36 @@ def push(triangle, pairs, p, f, h, theta):
     iz = a[9] * mx + a[10] * my + a[11] * mz
     facing = max(ix * nx + iy * ny + iz * nz, 0.0)
     area, damped = facing * sums[F_A], facing * sums[F_D]
-    vx = V[0] + V[4] * rz - V[5] * ry
-    vy = V[1] + V[5] * rx - V[3] * rz
-    vz = V[2] + V[3] * ry - V[4] * rx
+    # how a changing profile moves there, per its rate
+    ux = uy = uz = 0.0
+    if pairs.kind[p] == REVOLUTION and shapes.profile[pairs.number[p], 3] > 1:
+        mx, my, mz = section_motion(shapes, pairs.number[p], lx, ly, lz)
+        ux = b[3] * mx + b[4] * my + b[5] * mz
+        uy = b[6] * mx + b[7] * my + b[8] * mz
+        uz = b[9] * mx + b[10] * my + b[11] * mz
+    vx = V[0] + V[4] * rz - V[5] * ry - ux * V[6]
+    vy = V[1] + V[5] * rx - V[3] * rz - uy * V[6]
+    vz = V[2] + V[3] * ry - V[4] * rx - uz * V[6]
     vn = vx * nx + vy * ny + vz * nz
     fn, dn = normal_force(
-        number[STIFFNESS], number[DAMPING], volume, area, damped, vn, h, theta
+        number[STIFFNESS], number[DAMPING], volume, area, damped, vn, h, theta, number[WEIGHT]
     )  # fmt: skip
     row = pairs.place[p, 1] + pairs.counts[p, 0]
     pairs.counts[p, 0] += 1
     pairs.touching[row] = f
+    # no stiffer along the surface than the step can resolve, for all faces together
+    spring, damper = number[STIFFNESS_T] * area, number[DAMPING_T] * damped
+    whole = number[STIFFNESS_T] * max(pairs.before_area[p], area)
+    if whole > number[CAP]:
+        spring *= number[CAP] / whole
+        damper *= number[CAP] / whole
     # displacement from the anchor, in this tangent plane
     ex = ey = ez = 0.0
     slipping = False
     at = pairs.slot[pairs.place[p, 0] + f]
     if at >= 0:
         s = pairs.state[pairs.place[p, 1] + at]
-        keep = s[AREA] / area if area > s[AREA] else 1.0
+        keep = s[SPRING] / spring if spring > s[SPRING] else 1.0
         ex = keep * (b[3] * s[E_X] + b[4] * s[E_Y] + b[5] * s[E_Z])
         ey = keep * (b[6] * s[E_X] + b[7] * s[E_Y] + b[8] * s[E_Z])
         ez = keep * (b[9] * s[E_X] + b[10] * s[E_Y] + b[11] * s[E_Z])
@@ -419,9 +442,8 @@ def push(triangle, pairs, p, f, h, theta):
         ex, ey, ez = ex - along * nx, ey - along * ny, ez - along * nz
         slipping = s[SLIPPING] > 0.0
     gx, gy, gz, dx, dy, dz, d_along, d_across, slips = friction(
-        number[STIFFNESS_T] * area, number[DAMPING_T] * damped, number[STICK] * facing * fn,
-        number[SLIP] * facing * fn, slipping, ex, ey, ez, vx - vn * nx, vy - vn * ny, vz - vn * nz,
-        h, theta,
+        spring, damper, number[STICK] * facing * fn, number[SLIP] * facing * fn, slipping,
+        ex, ey, ez, vx - vn * nx, vy - vn * ny, vz - vn * nz, h, theta, number[WEIGHT],
     )  # fmt: skip
     t = pairs.touch[row]
     t[R_X], t[R_Y], t[R_Z] = rx, ry, rz
@@ -434,7 +456,8 @@ def push(triangle, pairs, p, f, h, theta):
     t[D_N], t[D_ALONG], t[D_ACROSS] = dn, d_along, d_across
     t[T_AREA], t[T_DEPTH], t[T_FACING] = area, sums[F_S], facing
     t[I_X], t[I_Y], t[I_Z] = ix, iy, iz
-    t[T_PATCH] = sums[F_A]
+    t[T_PATCH], t[T_SPRING] = sums[F_A], spring
+    t[U_X], t[U_Y], t[U_Z] = ux, uy, uz
     t[T_SLIPS], t[T_WAS] = 1.0 if slips else 0.0, 1.0 if slipping else 0.0
     fx, fy, fz = fn * ix - gx, fn * iy - gy, fn * iz - gz
     F = pairs.force[p]
@@ -444,6 +467,7 @@ def push(triangle, pairs, p, f, h, theta):
     F[3] += ry * fz - rz * fy
     F[4] += rz * fx - rx * fz
     F[5] += rx * fy - ry * fx
+    F[6] -= ux * fx + uy * fy + uz * fz
     B = pairs.stiff[p]
     if dx == 0.0 and dy == 0.0 and dz == 0.0:
         # the same along and across: any tangent
@@ -453,10 +477,10 @@ def push(triangle, pairs, p, f, h, theta):
             dx, dy = -ny, nx
         size = math.sqrt(dx * dx + dy * dy + dz * dz)
         dx, dy, dz = dx / size, dy / size, dz / size
-    add_direction(B, dn, ix, iy, iz, rx, ry, rz)
-    add_direction(B, d_along, dx, dy, dz, rx, ry, rz)
+    add_direction(B, dn, ix, iy, iz, rx, ry, rz, ux, uy, uz)
+    add_direction(B, d_along, dx, dy, dz, rx, ry, rz, ux, uy, uz)
     add_direction(
-        B, d_across, ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, rx, ry, rz
+        B, d_across, ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, rx, ry, rz, ux, uy, uz
     )  # fmt: skip
     result = pairs.result[p]
     result[Q_DEPTH] = max(result[Q_DEPTH], sums[F_S])
@@ -464,13 +488,13 @@ def push(triangle, pairs, p, f, h, theta):
 
 
 @inlined
-def add_direction(B, f, ux, uy, uz, rx, ry, rz):
-    """B += f a aᵀ with a = (u, r × u), its lower triangle."""
+def add_direction(B, f, x, y, z, rx, ry, rz, ux, uy, uz):
+    """B += f a aᵀ with a = (x, r × x, −u·x), its lower triangle."""
     if f == 0.0:
         return
-    a3, a4, a5 = ry * uz - rz * uy, rz * ux - rx * uz, rx * uy - ry * ux
-    a = (ux, uy, uz, a3, a4, a5)
-    for i in range(6):
+    a3, a4, a5 = ry * z - rz * y, rz * x - rx * z, rx * y - ry * x
+    a = (x, y, z, a3, a4, a5, -(ux * x + uy * y + uz * z))
+    for i in range(7):
         g = f * a[i]
         for j in range(i + 1):
             B[i, j] += g * a[j]
@@ -482,7 +506,7 @@ def account(pairs, p, h, theta):
     first, places, slots = pairs.place[p, 1], pairs.place[p, 2], pairs.place[p, 0]
     number, V, F, b = pairs.numbers[p], pairs.twist[p], pairs.force[p], pairs.other_pose[p]
     result = pairs.result[p]
-    for i in range(6):
+    for i in range(7):
         F[i] = 0.0
     for i in range(pairs.counts[p, 1]):
         pairs.slot[slots + pairs.before[first + i]] = -1
@@ -491,9 +515,10 @@ def account(pairs, p, h, theta):
         t = pairs.touch[first + i]
         nx, ny, nz = t[N_X], t[N_Y], t[N_Z]
         rx, ry, rz = t[R_X], t[R_Y], t[R_Z]
-        vx = V[0] + V[4] * rz - V[5] * ry
-        vy = V[1] + V[5] * rx - V[3] * rz
-        vz = V[2] + V[3] * ry - V[4] * rx
+        ux, uy, uz = t[U_X], t[U_Y], t[U_Z]
+        vx = V[0] + V[4] * rz - V[5] * ry - ux * V[6]
+        vy = V[1] + V[5] * rx - V[3] * rz - uy * V[6]
+        vz = V[2] + V[3] * ry - V[4] * rx - uz * V[6]
         x, y, z = vx - t[V_X], vy - t[V_Y], vz - t[V_Z]
         ix, iy, iz = t[I_X], t[I_Y], t[I_Z]
         fn = t[FN] - t[D_N] * (x * ix + y * iy + z * iz)
@@ -510,16 +535,17 @@ def account(pairs, p, h, theta):
         F[3] += ry * fz - rz * fy
         F[4] += rz * fx - rx * fz
         F[5] += rx * fy - ry * fx
+        F[6] -= ux * fx + uy * fy + uz * fz
         result[Q_WORK] -= 0.5 * h * (
             fx * (vx + t[V_X]) + fy * (vy + t[V_Y]) + fz * (vz + t[V_Z])
         )  # fmt: skip
-        result[Q_NORMAL] += fn
+        result[Q_NORMAL] += fn * t[T_FACING]
         result[Q_NX] += fn * ix
         result[Q_NY] += fn * iy
         result[Q_NZ] += fn * iz
-        result[Q_PX] += fn * rx
-        result[Q_PY] += fn * ry
-        result[Q_PZ] += fn * rz
+        result[Q_PX] += fn * t[T_FACING] * rx
+        result[Q_PY] += fn * t[T_FACING] * ry
+        result[Q_PZ] += fn * t[T_FACING] * rz
         # the way of the step, along the surface
         mx = theta * vx + (1.0 - theta) * t[V_X]
         my = theta * vy + (1.0 - theta) * t[V_Y]
@@ -533,14 +559,14 @@ def account(pairs, p, h, theta):
         speed = math.sqrt(x * x + y * y + z * z)
         held = max(fn, 0.0) * t[T_FACING]
         ex, ey, ez, slipping = drag_anchor(
-            number[STIFFNESS_T] * t[T_AREA], number[STICK] * held, number[SLIP] * held,
+            t[T_SPRING], number[STICK] * held, number[SLIP] * held,
             t[T_WAS] > 0.0, t[T_SLIPS] > 0.0, ex, ey, ez, speed, number[SLIP_SPEED],
         )  # fmt: skip
         s = pairs.state[first + i]
         s[E_X] = b[3] * ex + b[6] * ey + b[9] * ez
         s[E_Y] = b[4] * ex + b[7] * ey + b[10] * ez
         s[E_Z] = b[5] * ex + b[8] * ey + b[11] * ez
-        s[AREA] = t[T_AREA]
+        s[SPRING] = t[T_SPRING]
         s[SLIPPING] = 1.0 if slipping else 0.0
         result[Q_SLIPPING] += s[SLIPPING]
         f = pairs.touching[first + i]
@@ -548,3 +574,4 @@ def account(pairs, p, h, theta):
         pairs.slot[slots + f] = i
         result[Q_FACES] += 1.0 if t[T_FACING] > EDGEWISE else 0.0
     pairs.counts[p, 1] = n
+    pairs.before_area[p] = result[Q_AREA]

@@ -58,10 +58,9 @@ def _to_segment(z, r, az, ar, bz, br):
 
 
 @kernel
-def section_distance(point, first, count, side, z, rho):
-    """Distance to a profile in the radial-axial plane: d, and its direction (along z, radial).
-
-    point: (z, r) of all profiles; side: 1 if the body is inside the profile, −1 outside."""
+def nearest_in_section(point, first, count, z, rho):
+    """Nearest point of a profile, without discs at its ends: squared distance, z, r, the segment it
+    lies on, and the segment over which (z, ρ) stands."""
     last = first + count - 1
     # the segment over which the point stands
     low, high = first, last
@@ -71,7 +70,6 @@ def section_distance(point, first, count, side, z, rho):
             low = middle
         else:
             high = middle
-    within = point[first, 0] < z < point[last, 0]
     best = math.inf
     bz = br = 0.0
     at = low
@@ -94,6 +92,17 @@ def section_distance(point, first, count, side, z, rho):
         if d2 < best:
             best, bz, br, at = d2, pz, pr, i
         i += 1
+    return best, bz, br, at, low
+
+
+@kernel
+def section_distance(point, first, count, side, z, rho):
+    """Distance to a profile in the radial-axial plane: d, and its direction (along z, radial).
+
+    point: (z, r) of all profiles; side: 1 if the body is inside the profile, −1 outside."""
+    last = first + count - 1
+    within = point[first, 0] < z < point[last, 0]
+    best, bz, br, at, low = nearest_in_section(point, first, count, z, rho)
     ez, er = point[at + 1, 0] - point[at, 0], point[at + 1, 1] - point[at, 1]
     # outward normal of that segment: (−dr, dz) for a body inside
     length = math.sqrt(ez * ez + er * er)
@@ -118,6 +127,23 @@ def section_distance(point, first, count, side, z, rho):
         if inside:
             nz, nr = -nz, -nr
     return (-d if inside else d), nz, nr
+
+
+@inlined
+def section_motion(shapes, r, x, y, z):
+    """How the surface of a changing profile moves at the point nearest to (x, y, z), per unit of
+    its coordinate, in the frame of the shape."""
+    first, count = shapes.profile[r, 0], shapes.profile[r, 1]
+    rho = math.sqrt(x * x + y * y)
+    _, bz, br, at, _ = nearest_in_section(shapes.point, first, count, z, rho)
+    a, b = shapes.point[at], shapes.point[at + 1]
+    ez, er = b[0] - a[0], b[1] - a[1]
+    share = ((bz - a[0]) * ez + (br - a[1]) * er) / (ez * ez + er * er)
+    uz = shapes.rate[at, 0] + share * (shapes.rate[at + 1, 0] - shapes.rate[at, 0])
+    ur = shapes.rate[at, 1] + share * (shapes.rate[at + 1, 1] - shapes.rate[at, 1])
+    if rho > 0.0:
+        return ur * x / rho, ur * y / rho, uz
+    return ur, 0.0, uz
 
 
 @inlined

@@ -26,12 +26,24 @@ The part of a face that touches changes, and with it c_T = k_T A. Where A grows,
 e ← e A_before/A, as new area brings no shear with it; where it falls, e is kept. Both ways the
 stored energy ½ k_T A e² can only be lost.
 
-Time step. As for compliant contact the force is that in the middle of the step in the sense of θ
-(`moreau_jean`), linearised about the velocity v at its start:
+Time step. The force is linear in the velocity v⁺ at the end of the step, about v at its start, and
+its derivative goes into the inertia matrix. With the weight w = 1 (the default) it is that at the
+end of the step,
+
+    F_N = k V − (d_N + θ h k A) v_N⁺,     e⁺ = e + h ((1−θ) v_T + θ v_T⁺)
+
+(V, A at q_m, `moreau_jean`): stable for any stiffness, and what the step does not resolve is damped
+away. With w = 0 it is that in the middle of the step in the sense of θ,
 
     s_θ = s(q_m) + (1−θ)² h v_N − θ² h v_N⁺,     e_θ = e + h (θ(1−θ) v_T + θ² v_T⁺)
 
-and the derivatives D_N, D_T go into the inertia matrix. θ = ½ keeps energy, θ = 1 damps.
+which keeps energy where θ = ½ and the step resolves the layer, h √(k A/m) < 1; a stiffer layer may
+gain energy from touching and leaving then. In between it is linear in w.
+
+Friction that slips has a given size; the step must not turn it round within a step, or a body that
+should come to rest trembles. This needs c_T < m/h² for all faces of a pair together, with m the
+mass that the pair moves. Stiffer layers are softened to a tenth of that (`CAP` in `contact`): it is
+what the step can resolve, and vanishes with it.
 
 Source: R. Krenn, G. Hirzinger, Contact dynamics simulation for space robotics applications (2008),
 section II.B.
@@ -45,29 +57,41 @@ from marsyard.jit import inlined
 
 
 @inlined
-def normal_force(k, d, volume, area, damped, out_speed, h, theta):
+def shares(h, theta, w):
+    """Of a step with θ and the weight w: shares of h in the velocity at its start, and at its end,
+    and share of a damper in the latter."""
+    start = (2.0 * theta - 1.0) + (1.0 - theta) * w
+    end = theta * theta + theta * (1.0 - theta) * w
+    return start, end, theta + (1.0 - theta) * w
+
+
+@inlined
+def normal_force(k, d, volume, area, damped, out_speed, h, theta, w):
     """F_N [N] and its derivative [N·s/m].
 
     volume: ∫ s dA [m³]; area that touches [m²]; damped: ∫ min(s/s_d0, 1) dA [m²]; out_speed: speed
     out of the other body [m/s]."""
-    force = k * volume - (damped * d + (2.0 * theta - 1.0) * h * k * area) * out_speed
+    start, end, damper = shares(h, theta, w)
+    force = k * volume - (damped * d + start * h * k * area) * out_speed
     if force <= 0.0:
         return 0.0, 0.0
-    return force, theta * (damped * d + theta * h * k * area)
+    return force, damper * damped * d + end * h * k * area
 
 
 @inlined
-def friction(c, d, stick, slip, slipping, ex, ey, ez, vx, vy, vz, h, theta):
+def friction(c, d, stick, slip, slipping, ex, ey, ez, vx, vy, vz, h, theta, w):
     """The force that the face takes along the displacement (−F_T) [N], its direction if it slips,
     its derivatives along and across [N·s/m] and whether it slips.
 
     c, d: of the face [N/m], [N·s/m]; stick, slip: μ F_N of both [N]; e: displacement at q_m."""
-    reach = theta * h
+    _, end, damper = shares(h, theta, w)
+    # of the way of the step at constant velocity: θ of it in the middle, all at the end
+    reach = damper * h
     gx = c * (ex + reach * vx) + d * vx
     gy = c * (ey + reach * vy) + d * vy
     gz = c * (ez + reach * vz) + d * vz
     size = math.sqrt(gx * gx + gy * gy + gz * gz)
-    slope = theta * (c * reach + d)
+    slope = c * end * h + damper * d
     if size <= (slip if slipping else stick):
         return gx, gy, gz, 0.0, 0.0, 0.0, slope, slope, False
     ux, uy, uz = gx / size, gy / size, gz / size

@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,6 +37,8 @@ class Pair:
     layer: Layer
     refine: int = REFINE
     deepest: float = DEEPEST
+    weight: float = 1.0  # w of the time step, see `law`
+    cap: float = math.inf  # stiffest spring along the surface that the step can resolve [N/m]
 
 
 def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
@@ -53,6 +56,7 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
         numbers[k, contact.DEEPEST] = pair.deepest
         numbers[k, contact.REFINE] = min(pair.refine, MOST_CUTS)
         numbers[k, contact.ROUND] = pair.other.roundness
+        numbers[k, contact.WEIGHT], numbers[k, contact.CAP] = pair.weight, pair.cap
         numbers[k, contact.CONVEX] = pair.other.convex
         room = min(len(pair.faces), MOST_TOUCHING)
         place[k] = slots, places, room
@@ -64,10 +68,11 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
         number=np.array(other_number, dtype=i),
         size=np.array([p.other.size for p in given], dtype=float).reshape(n, 3),
         numbers=numbers, place=place, face_pose=pose.copy(), other_pose=pose.copy(),
-        centre=f((n, 3)), twist=f((n, 6)), force=f((n, 6)), stiff=f((n, 6, 6)),
+        centre=f((n, 3)), twist=f((n, 7)), force=f((n, 7)), stiff=f((n, 7, 7)),
         result=f((n, contact.RESULTS)), slot=np.full(slots, -1, dtype=i), counts=f((n, 2), i),
         touching=f(places, i), touch=f((places, contact.TOUCH_COLUMNS)), before=f(places, i),
-        state=f((places, contact.STATE_COLUMNS)), face=f(contact.FACE), turn=f(12),
+        state=f((places, contact.STATE_COLUMNS)),
+        before_area=f(n), face=f(contact.FACE), turn=f(12),
     )  # fmt: skip
 
 
@@ -91,8 +96,9 @@ def pressed(shapes: Shapes, pairs: Pairs, k: int) -> Pressed:
     rows = pairs.touch[first : first + n]
     facing = rows[:, contact.T_FACING] > contact.EDGEWISE
     rows, wrench = rows[facing], pairs.force[k].copy()
+    normal = rows[:, contact.FN] * rows[:, contact.T_FACING]
     return Pressed(
-        wrench[:3], wrench[3:], float(rows[:, contact.FN].sum()),
+        wrench[:3], wrench[3:6], float(normal.sum()),
         float(pairs.result[k, contact.Q_DEPTH]), float(pairs.result[k, contact.Q_AREA]), len(rows),
         rows[:, :3] + pairs.centre[k], rows[:, contact.FN] / rows[:, contact.T_PATCH],
         pairs.touching[first : first + n][facing] + int(shapes.mesh[pairs.faces[k], 0]),
@@ -125,7 +131,7 @@ class PolygonalContact:
         p.face_pose[0, :3] = place
         p.face_pose[0, 3:] = np.eye(3).ravel() if turn is None else np.ravel(turn)
         p.centre[0] = place
-        p.twist[0, :3], p.twist[0, 3:] = velocity, rate
+        p.twist[0, :3], p.twist[0, 3:6] = velocity, rate
         if contact.evaluate(self.shapes, p, 0, 0.0, 0.5) != contact.OK:
             raise RuntimeError(f"more than {MOST_TOUCHING} faces touch")
         made = pressed(self.shapes, p, 0)

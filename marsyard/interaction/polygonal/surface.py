@@ -349,6 +349,7 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             pseudo=np.concatenate([f((0, 18)), *pseudo]),
             profile=np.array(rows_, dtype=np.int64).reshape(-1, 5),
             point=np.concatenate([f((0, 2)), *points]),
+            rate=f((point, 2)),
             station=np.concatenate([f(0), *stations]),
             shape=np.concatenate([f((0, 2)), *shapes]),
             stack=f(128, np.int64),
