@@ -154,9 +154,21 @@ def _energy(ds: xr.Dataset) -> xr.DataArray:
     return total.assign_attrs(units="J", long_name="mechanical energy")
 
 
+def _hard_load(ds: xr.Dataset) -> xr.DataArray:
+    """What of a wheel's load the soil does not carry."""
+    load = _per_time("contact_impulse_world", "")(ds).sel(axis="z", drop=True)
+    if "wheel_load" in ds:
+        load = load - ds["wheel_load"]
+    return load.assign_attrs(units="N", long_name="force of hard ground upwards")
+
+
 DERIVED: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
     "force_normal": _per_time("impulse_normal", "normal contact force"),
     "force_tangent": _per_time("impulse_tangent", "tangential contact force"),
+    "contact_force_world": _per_time(
+        "contact_impulse_world", "contact force of hard and soft ground, in the world"
+    ),
+    "hard_load": _hard_load,
     "impulse_normal_sum": _impulse_sum,
     "force_normal_sum": _force_sum,
     "speed": _speed,
