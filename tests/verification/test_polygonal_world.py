@@ -28,7 +28,8 @@ def slope(degrees):
 def on_slope(folder, degrees, duration, friction=0.6, step=1e-3, **layer):
     """A block set down on a slope, touching."""
     tilt = math.radians(degrees)
-    up = 0.1 - 1e-4
+    # as deep as its weight presses it
+    up = 0.1 - G * math.cos(tilt) / (K * 0.16)
     return simulation(
         folder, mjcf(box()), ground=slope(degrees), interaction=law(friction, **layer),
         robot={
@@ -92,7 +93,6 @@ def test_block_slides_as_coulomb_says(tmp_path):
     tilt = math.radians(35)
     expected = G * (math.sin(tilt) - 0.3 * math.cos(tilt))
     speed = np.linalg.norm(sim.qvel[:3])
-    # it starts 0.1 mm deep in the layer, and hops a little
     assert speed == pytest.approx(expected * 1.0, rel=5e-3)
 
 
@@ -124,18 +124,24 @@ def test_sliding_block_comes_to_rest_where_coulomb_says(tmp_path):
 # --- energy
 
 
+def gains_in_the_air(sim):
+    """Largest gain of energy between two records without contact: layers store none there."""
+    free = sim.records.pair[:, :, 8].sum(axis=1) == 0.0
+    return float(np.diff(energy(sim)[free]).max())
+
+
 @pytest.mark.parametrize("damping", [0.0, 1e6])
 def test_energy_of_a_bouncing_ball_never_grows(tmp_path, damping):
-    """Without damping it comes back to its height; with it, lower each time."""
+    """Forces in the middle of the step and no damping: back to its height; else lower each time."""
+    interaction = law(face_size=0.01, damping=damping, damping_tangential=damping)
+    interaction["polygonal"]["theta"] = 0.5 if damping == 0.0 else 1.0
     sim = simulation(
-        tmp_path, mjcf(ball(radius=0.1)), interaction=law(face_size=0.01, damping=damping,
-                                                       damping_tangential=damping),
+        tmp_path, mjcf(ball(radius=0.1)), interaction=interaction,
         robot={"position": [0, 0, 0.2]}, run={"duration": 2.0, "step": 1e-4, "record_period": 1e-3},
     )  # fmt: skip
     sim.run()
     ds = sim.dataset()
-    total = energy(sim) - energy(sim)[0]
-    assert total.max() < 2e-3 * G * 0.1
+    assert gains_in_the_air(sim) < 2e-3 * G * 0.1
     top = sim.records.base_position[1000:, 2].max()
     assert (top > 0.195) if damping == 0.0 else (top < 0.19)
     balance = energy(sim) + ds.energy_ground.values
@@ -152,7 +158,8 @@ def test_spinning_and_sliding_bodies_lose_energy(tmp_path):
     )  # fmt: skip
     sim.run()
     total = energy(sim)
-    assert np.diff(total).max() < 2e-3 * total[0]
+    assert gains_in_the_air(sim) < 1e-9 * total[0]
+    assert total.max() < total[0] * (1 + 1e-9)
     assert total[-1] < 0.5 * total[0]
 
 
@@ -187,7 +194,7 @@ def test_momentum_of_colliding_bodies_is_kept_to_rounding(tmp_path):
     assert np.abs(momentum - momentum[0]).max() < 1e-12 * scale
     # they have exchanged something, spin too
     assert abs(sim.qvel[6]) > 0.1 and np.abs(sim.qvel[9:12]).max() > 0.1
-    assert np.diff(energy(sim)).max() < 1e-6
+    assert gains_in_the_air(sim) < 1e-9
 
 
 def _momentum(sim):
