@@ -223,7 +223,6 @@ class _Part:
 
 
 def _wheels(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> list[_Part]:
-    size = scenario.interaction.polygonal.face_size
     out = []
     for k, (name, wheel) in enumerate(robot.wheels.items()):
         joint = model.joint(wheel.joint).id
@@ -234,7 +233,8 @@ def _wheels(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> list[_Pa
                 name,
                 model.body(wheel.body).id,
                 _frame(np.zeros(3), model.jnt_axis[joint]),
-                lambda section=section, steps=steps: turned(section, size, steps),  # type: ignore[misc]
+                # across, faces are as long as its section is straight
+                lambda section=section, steps=steps: turned(section, np.inf, steps),  # type: ignore[misc]
                 revolution(section, 1),
                 joint,
                 k,

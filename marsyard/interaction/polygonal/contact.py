@@ -422,6 +422,7 @@ def push(shapes, pairs, p, row_of_face, f, h, theta):
     row = pairs.place[p, 1] + pairs.counts[p, 0]
     pairs.counts[p, 0] += 1
     pairs.touching[row] = f
+    held = facing * max(fn, 0.0)
     # no stiffer along the surface than the step can resolve, for all faces together
     spring, damper = number[STIFFNESS_T] * area, number[DAMPING_T] * damped
     whole = number[STIFFNESS_T] * max(pairs.before_area[p], area)
@@ -442,7 +443,7 @@ def push(shapes, pairs, p, row_of_face, f, h, theta):
         ex, ey, ez = ex - along * nx, ey - along * ny, ez - along * nz
         slipping = s[SLIPPING] > 0.0
     gx, gy, gz, dx, dy, dz, d_along, d_across, slips = friction(
-        spring, damper, number[STICK] * facing * fn, number[SLIP] * facing * fn, slipping,
+        spring, damper, number[STICK] * held, number[SLIP] * held, slipping,
         ex, ey, ez, vx - vn * nx, vy - vn * ny, vz - vn * nz, h, theta, number[WEIGHT],
     )  # fmt: skip
     t = pairs.touch[row]

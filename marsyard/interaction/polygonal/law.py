@@ -27,18 +27,21 @@ e ← e A_before/A, as new area brings no shear with it; where it falls, e is ke
 stored energy ½ k_T A e² can only be lost.
 
 Time step. The force is linear in the velocity v⁺ at the end of the step, about v at its start, and
-its derivative goes into the inertia matrix. With the weight w = 1 (the default) it is that at the
-end of the step,
+its derivative goes into the inertia matrix. With the weight w = 1 (the default) it is
 
-    F_N = k V − (d_N + θ h k A) v_N⁺,     e⁺ = e + h ((1−θ) v_T + θ v_T⁺)
+    F_N = k V − (d_N + h k A) v_N⁺,     F_T = −c_T (e + h ((1−θ) v_T + v_T⁺)) − d_T v_T⁺
 
-(V, A at q_m, `moreau_jean`): stable for any stiffness, and what the step does not resolve is damped
-away. With w = 0 it is that in the middle of the step in the sense of θ,
+(V, A at q_m, `moreau_jean`): backward Euler where θ = 1. Of an oscillation with ω = √(k A/m) a step
+leaves 1/√(1 + h²ω²), so that layers of any stiffness come to rest. What matters is the velocity at
+the end of the step: a face that still touches may pull within the step in which it leaves, which
+takes energy as the damping does (were it let go for its velocity at the start, a body at rest would
+fall and be caught in turns for ever). With w = 0 it is the force in
+the middle of the step in the sense of θ,
 
     s_θ = s(q_m) + (1−θ)² h v_N − θ² h v_N⁺,     e_θ = e + h (θ(1−θ) v_T + θ² v_T⁺)
 
-which keeps energy where θ = ½ and the step resolves the layer, h √(k A/m) < 1; a stiffer layer may
-gain energy from touching and leaving then. In between it is linear in w.
+which keeps energy where θ = ½ and the step resolves the layer, h ω < 1; a stiffer one gains energy
+from touching and leaving then. In between it is linear in w.
 
 Friction that slips has a given size; the step must not turn it round within a step, or a body that
 should come to rest trembles. This needs c_T < m/h² for all faces of a pair together, with m the
@@ -57,11 +60,11 @@ from marsyard.jit import inlined
 
 
 @inlined
-def shares(h, theta, w):
+def shares(theta, w):
     """Of a step with θ and the weight w: shares of h in the velocity at its start, and at its end,
     and share of a damper in the latter."""
-    start = (2.0 * theta - 1.0) + (1.0 - theta) * w
-    end = theta * theta + theta * (1.0 - theta) * w
+    start = (2.0 * theta - 1.0) + 2.0 * (1.0 - theta) * w
+    end = theta * theta + (1.0 - theta * theta) * w
     return start, end, theta + (1.0 - theta) * w
 
 
@@ -71,11 +74,15 @@ def normal_force(k, d, volume, area, damped, out_speed, h, theta, w):
 
     volume: ∫ s dA [m³]; area that touches [m²]; damped: ∫ min(s/s_d0, 1) dA [m²]; out_speed: speed
     out of the other body [m/s]."""
-    start, end, damper = shares(h, theta, w)
-    force = k * volume - (damped * d + start * h * k * area) * out_speed
-    if force <= 0.0:
+    start, end, damper = shares(theta, w)
+    damping = damped * d
+    if damping * out_speed > k * volume:
+        # a damper does not pull
+        damping = k * volume / out_speed
+    force = k * volume - (damping + start * h * k * area) * out_speed
+    if force <= 0.0 and w < 1.0:
         return 0.0, 0.0
-    return force, damper * damped * d + end * h * k * area
+    return force, damper * damping + end * h * k * area
 
 
 @inlined
@@ -84,9 +91,8 @@ def friction(c, d, stick, slip, slipping, ex, ey, ez, vx, vy, vz, h, theta, w):
     its derivatives along and across [N·s/m] and whether it slips.
 
     c, d: of the face [N/m], [N·s/m]; stick, slip: μ F_N of both [N]; e: displacement at q_m."""
-    _, end, damper = shares(h, theta, w)
-    # of the way of the step at constant velocity: θ of it in the middle, all at the end
-    reach = damper * h
+    _, end, damper = shares(theta, w)
+    reach = (theta + 2.0 * (1.0 - theta) * w) * h
     gx = c * (ex + reach * vx) + d * vx
     gy = c * (ey + reach * vy) + d * vy
     gz = c * (ez + reach * vz) + d * vz
