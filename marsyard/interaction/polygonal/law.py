@@ -19,8 +19,9 @@ face drags its anchor along so that c_T |e| = μ_slip F_N: F_T has the size of (
 way it has slipped, and stays where it is when the face sticks again. Taken literally, (2) forgets
 r₀ on sticking and drops F_T to zero, and has no force at all where v_T = 0; a slipping body would
 never come to rest on a slope. As soon as the anchor has turned round (after some μ F_N/c_T,
-micrometres) both are the same. No force depends on a velocity while a face sticks at rest: what
-sticks does not creep.
+micrometres) both are the same. Whether a face sticks is decided by its spring; the damper gets what
+is left of μ_stick F_N, or a face that is caught would slip for its velocity. No force depends on a
+velocity while a face sticks at rest: what sticks does not creep.
 
 The part of a face that touches changes, and with it c_T = k_T A. Where A grows, the force is kept,
 e ← e A_before/A, as new area brings no shear with it; where it falls, e is kept. Both ways the
@@ -93,15 +94,22 @@ def friction(c, d, stick, slip, slipping, ex, ey, ez, vx, vy, vz, h, theta, w):
     c, d: of the face [N/m], [N·s/m]; stick, slip: μ F_N of both [N]; e: displacement at q_m."""
     _, end, damper = shares(theta, w)
     reach = (theta + 2.0 * (1.0 - theta) * w) * h
-    gx = c * (ex + reach * vx) + d * vx
-    gy = c * (ey + reach * vy) + d * vy
-    gz = c * (ez + reach * vz) + d * vz
-    size = math.sqrt(gx * gx + gy * gy + gz * gz)
-    slope = c * end * h + damper * d
-    if size <= (slip if slipping else stick):
+    sx, sy, sz = c * (ex + reach * vx), c * (ey + reach * vy), c * (ez + reach * vz)
+    size = math.sqrt(sx * sx + sy * sy + sz * sz)
+    most = slip if slipping else stick
+    if size <= most:
+        gx, gy, gz = sx + d * vx, sy + d * vy, sz + d * vz
+        if gx * gx + gy * gy + gz * gz > most * most:
+            # as much damping as fits: |s + f d v| = most
+            a = d * d * (vx * vx + vy * vy + vz * vz)
+            b = d * (sx * vx + sy * vy + sz * vz)
+            part = (math.sqrt(b * b + a * (most * most - size * size)) - b) / a
+            d = max(part, 0.0) * d
+            gx, gy, gz = sx + d * vx, sy + d * vy, sz + d * vz
+        slope = c * end * h + damper * d
         return gx, gy, gz, 0.0, 0.0, 0.0, slope, slope, False
-    ux, uy, uz = gx / size, gy / size, gz / size
-    return slip * ux, slip * uy, slip * uz, ux, uy, uz, 0.0, slip / size * slope, True
+    ux, uy, uz = sx / size, sy / size, sz / size
+    return slip * ux, slip * uy, slip * uz, ux, uy, uz, 0.0, slip / size * c * end * h, True
 
 
 @inlined
