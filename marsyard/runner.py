@@ -301,8 +301,9 @@ def _write(
     mujoco.mj_saveModel(simulation.model, str(folder / "model.mjb"))
     report = scenario.report
     figures = save_figures(
-        data, report.figures, folder / "figures", ground=ground, ground_figures=report.ground
-    )
+        data, report.figures, folder / "figures", ground=ground, ground_figures=report.ground,
+        surfaces=simulation.world.surfaces,
+    )  # fmt: skip
     results = ""
     if post:
         from marsyard.modules.post import write_post

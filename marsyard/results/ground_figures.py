@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,9 +21,11 @@ from marsyard.scenario.report_schema import GroundFigures, Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
+    from marsyard.ground import Surface
+
 
 def draw_all(
-    ds: xr.Dataset, ground: Ground, wanted: GroundFigures
+    ds: xr.Dataset, ground: Ground, wanted: GroundFigures, surfaces: Sequence[Surface] = ()
 ) -> Iterator[tuple[str, str, Canvas]]:
     """Title, caption and figure of all that is wanted and can be drawn."""
     sections: list[Section] = list(wanted.sections)
@@ -35,7 +37,7 @@ def draw_all(
             "The ground at the end; blue is lower than before, red higher. Lines: paths of the "
             "wheels' centres; circle and square: the base at the start and at the end."
         )
-        yield "Rut map", about, draw_rut_map(ground, ds, wanted.window, sections)
+        yield "Rut map", about, draw_rut_map(ground, ds, wanted.window, sections, surfaces)
     if "section" in wanted.show:
         for number, section in enumerate(sections, 1):
             title = section.title or ("Cross section" + (f" {number}" if len(sections) > 1 else ""))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
+    from marsyard.ground import Surface
     from marsyard.results.ground_file import Ground
 
 # distinct also to colour-blind eyes (Okabe and Ito 2008, Paul Tol's "bright")
@@ -71,13 +72,15 @@ def save_figures(
     dpi: int = 130,
     ground: Ground | None = None,
     ground_figures: GroundFigures | None = None,
+    surfaces: Sequence[Surface] = (),
 ) -> list[FigureFile]:
     """Draw the figures (the default ones where there are none), the track and, of a robot that
     moves itself, its energy as PNG files.
 
     What a figure asks for and the data set does not have is left out, with a warning.
 
-    With a `ground` also those of the soil, as far as `ground_figures` wants them.
+    With a `ground` also those of the soil, as far as `ground_figures` wants them; meshes among the
+    `surfaces` of hard ground are drawn on its map.
     """
     folder = Path(folder)
     saved: list[FigureFile] = []
@@ -103,7 +106,7 @@ def save_figures(
         from marsyard.results.ground_figures import draw_all
 
         wanted = ground_figures or GroundFigures()
-        for title, caption, canvas in draw_all(ds, ground, wanted):
+        for title, caption, canvas in draw_all(ds, ground, wanted, surfaces):
             path = folder / f"{len(saved) + 1:02d}-{slug(title)}.png"
             saved.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
     return saved

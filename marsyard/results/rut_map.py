@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from marsyard.ground import TriangleMesh
 from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, sheet, wrap
 from marsyard.results.dataset import attitude
 from marsyard.results.ground_file import Ground
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
+    from marsyard.ground import Surface
+
 #: ground shown beyond what was touched [m]
 MARGIN = 0.25
 #: most nodes of the map along its longer side
 _PIXELS = 1500
 SAND = np.array([0.86, 0.73, 0.60])
+ROCK = np.array([0.44, 0.33, 0.27])
 
 
 def draw_rut_map(
@@ -34,8 +38,10 @@ def draw_rut_map(
     ds: xr.Dataset | None = None,
     window: Sequence[float] | None = None,
     sections: Sequence[Section] = (),
+    surfaces: Sequence[Surface] = (),
 ) -> Canvas:
-    """Hillshade of the final ground and colour of its change [mm], with the wheels' paths."""
+    """Hillshade of the final ground and colour of its change [mm], with the wheels' paths and the
+    meshes of hard ground that stand out of it."""
     from matplotlib.colors import Normalize
 
     box = tuple(window) if window is not None else _around(ground, ds)
@@ -49,6 +55,9 @@ def draw_rut_map(
     step = float(x[1] - x[0]) if len(x) > 1 else ground.spacing
     extent = (x[0] - step / 2, x[-1] + step / 2, y[0] - step / 2, y[-1] + step / 2)
     ax.imshow(picture, extent=extent, origin="lower", interpolation="bilinear", aspect="equal")
+    for surface in surfaces:
+        if isinstance(surface, TriangleMesh):
+            _draw_mesh(ax, surface, part)
     if ds is not None:
         _draw_paths(ax, ds)
         _draw_robot(ax, ground)
@@ -138,6 +147,34 @@ def _coloured(part: xr.Dataset, change: np.ndarray, norm: Any) -> np.ndarray:
     picture = np.clip(mixed * light[..., None], 0, 1)
     picture[~known] = 1.0
     return picture
+
+
+def _draw_mesh(ax: Axes, mesh: TriangleMesh, part: xr.Dataset) -> None:
+    """The faces of a mesh that look up and lie above the ground of the map, lit as it is."""
+    from matplotlib.collections import PolyCollection
+
+    x, y, height = part["x"].values, part["y"].values, part["height"].values
+    if min(height.shape) < 2:
+        return
+    corners = mesh.vertices[mesh.triangles]
+    middle = corners.mean(axis=1)
+    i = np.rint((middle[:, 0] - x[0]) / (x[1] - x[0])).astype(int)
+    j = np.rint((middle[:, 1] - y[0]) / (y[1] - y[0])).astype(int)
+    seen = (i >= 0) & (i < len(x)) & (j >= 0) & (j < len(y))
+    below = height[np.clip(j, 0, len(y) - 1), np.clip(i, 0, len(x) - 1)]
+    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal = cross / np.linalg.norm(cross, axis=1)[:, None]
+    seen &= (normal[:, 2] > 0) & ~(middle[:, 2] < below)
+    light = np.clip(normal[seen] @ (np.array([-1.0, 1.0, math.sqrt(2.0)]) / 2.0), 0.0, 1.0)
+    colour = np.clip((0.45 + 0.9 * light)[:, None] * ROCK, 0, 1)
+    # drawn from below
+    order = np.argsort(middle[seen, 2], kind="stable")
+    ax.add_collection(
+        PolyCollection(
+            list(corners[seen][order][..., :2]), facecolors=colour[order],
+            edgecolors=colour[order], linewidths=0.2, zorder=2,
+        )
+    )  # fmt: skip
 
 
 def _map_sheet(title: str, box: Sequence[float]) -> tuple[Canvas, Axes]:

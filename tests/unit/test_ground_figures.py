@@ -188,3 +188,22 @@ def test_wheels_are_named_in_the_footprints(ds, ground):
     for wheel in WHEELS:
         # 15 nodes of 4 cm² under 10 kPa carry 60 N
         assert any(t.startswith(f"{wheel}: 15 nodes") and "60 N" in t for t in titles)
+
+
+def test_rocks_that_stand_out_are_drawn_on_the_rut_map(ds, ground):
+    from matplotlib.collections import PolyCollection
+
+    from marsyard.ground import TriangleMesh
+    from marsyard.ground.rocks import icosphere
+
+    points, triangles = icosphere(320)
+    surface = float(ground.terrain.height(np.array([0.5]), np.array([0.0]))[0])
+    drawn = []
+    for height in (surface, surface - 0.5):
+        rock = TriangleMesh(0.1 * points + [0.5, 0.0, height], triangles, name="rock")
+        wanted = GroundFigures(show=("map",), window=(0.0, 1.0, -1.0, 1.0))
+        _, _, canvas = next(draw_all(ds, ground, wanted, [rock]))
+        made = [c for c in canvas.axes[0].collections if isinstance(c, PolyCollection)]
+        drawn.append(sum(len(c.get_paths()) for c in made))
+    # about the upper half of a ball whose middle is in the surface, and nothing of a buried one
+    assert 110 <= drawn[0] <= 210 and drawn[1] == 0
