@@ -159,7 +159,7 @@ def _hard_load(ds: xr.Dataset) -> xr.DataArray:
     load = _per_time("contact_impulse_world", "")(ds).sel(axis="z", drop=True)
     if "wheel_load" in ds:
         load = load - ds["wheel_load"]
-    return load.assign_attrs(units="N", long_name="force of hard ground upwards")
+    return load.assign_attrs(units="N", long_name="load on hard ground")
 
 
 DERIVED: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {

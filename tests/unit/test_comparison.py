@@ -413,3 +413,17 @@ def test_goals_are_planned_for_rigid_ground(tmp_path):
     after_motors = [{"rate": 1, "duration": 1}, {"goal": [6, 0]}]
     with pytest.raises(InputError, match=r"drive.commands.1.goal: rigid ground cannot be planned"):
         make_rigid({**DRIVE, "drive": {"commands": after_motors}}, tmp_path)
+
+
+def test_laws_of_hard_ground_leave_the_sand_between_rocks(tmp_path):
+    data = scenario_data("exomars/rocks-and-sand")
+    for law in ("nonsmooth", "compliant", "polygonal"):
+        scenario, changes = scenario_under(data, Variant(law, law), "x", tmp_path)
+        assert [g.kind for g in scenario.ground] == ["terrain", "rocks"]
+        assert scenario.interaction.law == law
+        assert changes == ({} if law == "polygonal" else {"interaction.law": law})
+    # without hard ground the sand itself becomes it
+    alone = scenario_data("eldorado2/slope")
+    scenario, changes = scenario_under(alone, Variant("p", "polygonal"), "x", tmp_path)
+    assert scenario.ground[0].kind == "plane" and changes["interaction.law"] == "polygonal"
+    assert scenario.robot.wheel.grousers == "none"
