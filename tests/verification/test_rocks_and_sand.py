@@ -165,3 +165,26 @@ def test_polygonal_and_nonsmooth_rocks_lead_along_the_same_path(polygonal, nonsm
     difference = np.abs(np.interp(a.x, b.x, b.z) - a.z)
     assert difference.max() < 5e-3 and difference.mean() < 1.5e-3
     assert a.force[:, 2].mean() == pytest.approx(b.force[:, 2].mean(), abs=0.05)
+
+
+# --- the rover
+
+
+@pytest.mark.parametrize("law", ["polygonal", "nonsmooth"])
+def test_sand_and_rocks_together_change_the_rovers_momentum(law):
+    """Impulses of all wheels, of sand and rocks, add up to m (Δv + g t): nothing is lost or counted
+    twice where one wheel meets both."""
+    changes = {"run.duration": 26, "interaction.law": law, "ground.0.spacing": "2 cm"}
+    sim = marsyard.Simulation(marsyard.load_scenario("exomars/rocks-and-sand", changes))
+    sim.run()
+    ds = sim.dataset()
+    mass = float(sim.model.body_mass.sum())
+    assert mass == pytest.approx(310)
+    total = ds.contact_impulse_world.sum(["time", "wheel"]).values + ds.impulse_other.sum("time")
+    gained = mass * (ds.velocity_com[-1] - ds.velocity_com[0]).values
+    gained = gained + [0, 0, mass * 3.72 * float(ds.time[-1] - ds.time[0])]
+    assert np.abs(total - gained).max() < 1e-6 * mass * 3.72 * 26
+    # wheels on rocks and on sand, some on both
+    rock, sand = series(ds, "hard_load").values, ds.wheel_load.values
+    assert np.any((rock > 5) & (sand > 5)) and np.any((rock > 100) & (sand == 0))
+    assert int(ds.unconverged.sum()) == 0
