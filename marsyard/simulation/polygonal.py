@@ -104,17 +104,17 @@ _N = types.CPointer(types.int64)
 @allocating
 def _shapes(t):
     return Shapes(
-        i2(t, 0), f2(t, 1), f2(t, 2), f2(t, 3), i2(t, 4), f2(t, 5), f2(t, 6), f1(t, 7), f2(t, 8),
-        i1(t, 9), f2(t, 10),
+        i2(t, 0), f2(t, 1), f2(t, 2), f2(t, 3), i2(t, 4), f2(t, 5), f2(t, 6), f1(t, 7), f1(t, 8),
+        f2(t, 9), i1(t, 10), f2(t, 11),
     )  # fmt: skip
 
 
 @allocating
 def _pairs(t):
     return Pairs(
-        i1(t, 11), i1(t, 12), i1(t, 13), f2(t, 14), f2(t, 15), i2(t, 16), f2(t, 17), f2(t, 18),
-        f2(t, 19), f2(t, 20), f2(t, 21), f3(t, 22), f2(t, 23), i1(t, 24), i2(t, 25), i1(t, 26),
-        f2(t, 27), i1(t, 28), f2(t, 29), f1(t, 30), f1(t, 31), f1(t, 32),
+        i1(t, 12), i1(t, 13), i1(t, 14), f2(t, 15), f2(t, 16), i2(t, 17), f2(t, 18), f2(t, 19),
+        f2(t, 20), f2(t, 21), f2(t, 22), f3(t, 23), f2(t, 24), i1(t, 25), i2(t, 26), i1(t, 27),
+        f2(t, 28), i1(t, 29), f2(t, 30), f1(t, 31), f1(t, 32), f1(t, 33),
     )  # fmt: skip
 
 

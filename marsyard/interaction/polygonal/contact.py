@@ -16,8 +16,8 @@ A face. With s = −d at its corners and its middle, the face is
 
 V = ∫ s dA, area and middle of pressure are summed over the parts; so are the directions, weighted
 with V. A face is cut when the surface bends away from its plane by more than a twentieth of the
-depths in it: by ρ²/(2R), ρ the size of the part, R the smallest radius of the other body; a plane
-never cuts faces, a mesh, with its sharp edges, only at the border.
+depths in it: by ρ²/(2R), ρ the size of the part, R the smallest radius of the other body there; a
+plane never cuts faces, a mesh, with its sharp edges, only at the border.
 
 Direction. The pressure k s acts on a face along its own normal m, inwards. For a closed surface B
 in a body A this sums up to
@@ -49,7 +49,13 @@ from typing import NamedTuple
 import numpy as np
 
 from marsyard.interaction.contact_geometry.mesh import next_node
-from marsyard.interaction.polygonal.distance import HINT, REVOLUTION, distance, section_motion
+from marsyard.interaction.polygonal.distance import (
+    HINT,
+    REVOLUTION,
+    distance,
+    section_motion,
+    section_roundness,
+)
 from marsyard.interaction.polygonal.law import drag_anchor, friction, normal_force
 from marsyard.jit import inlined, kernel
 
@@ -97,6 +103,7 @@ class Shapes(NamedTuple):
     profile: Array  # int64[r, 5]: first point, points, first station, stations, first of `shape`
     point: Array  # float64[·, 2], (z, r) [m] as they are now
     rate: Array  # float64[·, 2], how they move per unit of the coordinate they change with
+    bulge: Array  # float64[·], radius with which the section bends outwards at them [m], or inf
     station: Array  # float64[·], coordinates at which a changing profile is given
     shape: Array  # float64[·, 2], profiles at the stations, one after another
     stack: Array  # int64[128]
@@ -241,6 +248,7 @@ def look_at(shapes, pairs, p, f):
     part[0, 9] = 0.0
     deepest, most = pairs.numbers[p, DEEPEST], pairs.numbers[p, REFINE]
     bent, fade = pairs.numbers[p, ROUND], pairs.numbers[p, TRANSITION]
+    revolves = pairs.kind[p] == REVOLUTION
     top = 1
     while top > 0:
         top -= 1
@@ -260,6 +268,9 @@ def look_at(shapes, pairs, p, f):
         d1, _, _, _ = distance(shapes, pairs, p, reach, c[3], c[4], c[5])
         d2, _, _, _ = distance(shapes, pairs, p, reach, c[6], c[7], c[8])
         low, high = min(d, d0, d1, d2), max(d, d0, d1, d2)
+        if level < most and revolves and low < size and high > -size:
+            rho = math.sqrt(x * x + y * y)
+            bent = section_roundness(shapes, pairs.number[p], pairs.size[p, 0], z, rho, size)
         if level < most and _to_cut(low, high, size, bent):
             _cut(part, top, level + 1.0)
             top += 4

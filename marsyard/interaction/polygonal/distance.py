@@ -130,6 +130,25 @@ def section_distance(point, first, count, side, z, rho):
 
 
 @inlined
+def section_roundness(shapes, r, side, z, rho, reach):
+    """The smallest radius [m] with which a body of revolution bulges within `reach` [m] of the
+    point of its profile nearest to (z, ρ): of its section, and of its circles if it is inside."""
+    first, count = shapes.profile[r, 0], shapes.profile[r, 1]
+    last = first + count - 1
+    _, bz, br, at, _ = nearest_in_section(shapes.point, first, count, z, rho)
+    least = max(br, 1e-9) if side > 0.0 else math.inf
+    i = at
+    while i >= first and bz - shapes.point[i, 0] <= reach:
+        least = min(least, shapes.bulge[i])
+        i -= 1
+    i = at + 1
+    while i <= last and shapes.point[i, 0] - bz <= reach:
+        least = min(least, shapes.bulge[i])
+        i += 1
+    return least
+
+
+@inlined
 def section_motion(shapes, r, x, y, z):
     """How the surface of a changing profile moves at the point nearest to (x, y, z), per unit of
     its coordinate, in the frame of the shape."""

@@ -119,23 +119,20 @@ def polygons(points: Array, steps: int, closed: bool = True) -> tuple[Array, Arr
     return np.concatenate(rows), np.concatenate(triangles).astype(np.int64)
 
 
-def smallest_radius(points: Array, side: int) -> float:
-    """Smallest radius with which the body bulges [m]: of its section where that is convex, and of
-    its circles where the body is inside."""
+def section_bulge(points: Array, side: int) -> Array:
+    """Radius [m] with which the section bends out of the body at each of its points; inf where it
+    is straight or bends in. At the rim of an end's disc: a part of the step to the next point."""
     step = np.diff(points, axis=0)
     length = np.linalg.norm(step, axis=1)
     turn = np.diff(np.arctan2(step[:, 1], step[:, 0]))
     # inside the profile a body bulges where the section turns towards the axis
     bend = -side * turn
-    least = math.inf
-    convex = bend > 1e-9
-    if np.any(convex):
-        mean = 0.5 * (length[:-1] + length[1:])
-        least = float(np.min(mean[convex] / bend[convex]))
+    made = np.full(len(points), math.inf)
+    convex = np.flatnonzero(bend > 1e-9)
+    shorter = np.minimum(length[:-1], length[1:])
+    made[convex + 1] = shorter[convex] / bend[convex]
     if side > 0:
-        radii = points[:, 1][points[:, 1] > 0.0]
-        least = min(least, float(radii.min()))
-        if points[0, 1] > 0.0 or points[-1, 1] > 0.0:
-            # the rim of an end's disc
-            least = min(least, float(length.min()))
-    return least
+        for end, near in ((0, 0), (-1, -1)):
+            if points[end, 1] > 0.0:
+                made[end] = 0.1 * length[near]
+    return made

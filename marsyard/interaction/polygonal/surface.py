@@ -17,7 +17,7 @@ from marsyard.ground._bvh import build_nodes, leaf_count, tree_order
 from marsyard.ground._mesh_topology import degenerate, neighbours, weld
 from marsyard.interaction.polygonal.contact import PART, Shapes
 from marsyard.interaction.polygonal.distance import BOX, MESH, PLANE, REVOLUTION, SPHERE
-from marsyard.interaction.polygonal.revolution import polygons, smallest_radius
+from marsyard.interaction.polygonal.revolution import polygons, section_bulge
 
 Array = np.ndarray
 
@@ -210,10 +210,8 @@ class Other:
             return math.inf
         if self.kind == SPHERE:
             return self.size[0]
-        if self.kind == REVOLUTION and self.profile is not None:
-            side = int(self.size[0])
-            return min(smallest_radius(p, side) for p in self.profile)
-        return 0.0
+        # that of a body of revolution depends on the place, see `section_bulge`
+        return math.inf if self.kind == REVOLUTION else 0.0
 
     @property
     def convex(self) -> bool:
@@ -303,7 +301,7 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
 
     face_number = [number(s) for s in faces]
     other_number = []
-    profiles: list[tuple[Array, Array]] = []
+    profiles: list[tuple[Array, Array, int]] = []
     for other in others:
         if other.kind == MESH and other.surface is not None:
             k = number(other.surface)
@@ -311,7 +309,7 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             other_number.append(k)
         elif other.kind == REVOLUTION and other.profile is not None:
             other_number.append(len(profiles))
-            profiles.append((other.profile, other.station))
+            profiles.append((other.profile, other.station, int(other.size[0])))
         else:
             other_number.append(0)
     table, nodes, triangles, pseudo = [], [], [], []
@@ -328,12 +326,13 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
         first += len(rows)
         node += len(boxes)
         normals += len(extra)
-    rows_, points, stations, shapes = [], [], [], []
+    rows_, points, bulges, stations, shapes = [], [], [], [], []
     point = at = shape = 0
-    for profile, station in profiles:
+    for profile, station, side in profiles:
         count = profile.shape[1]
         rows_.append((point, count, at, len(station), shape))
         points.append(profile[0])
+        bulges.append(np.min([section_bulge(p, side) for p in profile], axis=0))
         point += count
         if len(station):
             stations.append(station)
@@ -350,6 +349,7 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             profile=np.array(rows_, dtype=np.int64).reshape(-1, 5),
             point=np.concatenate([f((0, 2)), *points]),
             rate=f((point, 2)),
+            bulge=np.concatenate([f(0), *bulges]),
             station=np.concatenate([f(0), *stations]),
             shape=np.concatenate([f((0, 2)), *shapes]),
             stack=f(128, np.int64),
