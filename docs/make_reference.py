@@ -97,12 +97,15 @@ CHAPTERS = (
     ("report.ground", "GroundFigures"),
     ("report.ground.sections: one cut", "Section"),
     ("report.checks: one check", "Check"),
+    ("report.questions: one question", "Question"),
+    ("report.questions.measures: one number", "Bound"),
     ("study", "Study"),
     ("study.range", "Range"),
     ("study.outputs: one output", "Output"),
     ("study.figures: one figure", "StudyFigure"),
     ("study.figures.reference: one set of points", "Reference"),
     ("study.bisect", "Bisect"),
+    ("study.success: one limit", "Limit"),
     ("study.checks: one check", "StudyCheck"),
 )
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from marsyard.modules.ports import Control, Interaction, PostProcessing
-    from marsyard.results import CheckResult, Ground
+    from marsyard.results import Answer, CheckResult, Ground
     from marsyard.scenario import Scenario
 
 Say = Callable[[str], Any]
@@ -55,6 +55,8 @@ class Run:
     ground: Ground | None = field(default=None, kw_only=True)
     #: what post-processing functions gave, by name
     post: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    #: answers to the scenario's questions
+    answers: tuple[Answer, ...] = field(default=(), kw_only=True)
 
     @property
     def report(self) -> Path | None:
@@ -226,10 +228,11 @@ def simulate(
     data = simulation.dataset()
     data.attrs["scenario"] = name
 
-    from marsyard.results import evaluate_all, ground_of
+    from marsyard.results import answer_all, evaluate_all, ground_of
 
     ground = ground_of(simulation)
     checks = evaluate_all(data, scenario.report.checks, shortened)
+    answers = answer_all(data, scenario.report.questions, shortened)
     info = {
         "scenario": name,
         "overrides": [f"{k}={v}" for k, v in overrides.items()],
@@ -256,13 +259,16 @@ def simulate(
         say("drawing figures and writing the report …")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            _write(folder, simulation, scenario, data, ground, checks, info, post)
+            _write(folder, simulation, scenario, data, ground, checks, answers, info, post)
         said = [str(w.message) for w in caught]
         left_out = tuple(text for text in said if text.startswith("figure "))
         for text in left_out:
             say(f"warning: {text}")
         heard += left_out
-    return Run(name, scenario, data, checks, folder, info, stopped, heard, ground=ground, post=post)
+    return Run(
+        name, scenario, data, checks, folder, info, stopped, heard, ground=ground, post=post,
+        answers=answers,
+    )  # fmt: skip
 
 
 def versions() -> dict[str, str]:
@@ -286,6 +292,7 @@ def _write(
     data: Any,
     ground: Ground | None,
     checks: Any,
+    answers: Any,
     info: Any,
     post: Mapping[str, Any],
 ) -> None:
@@ -310,7 +317,7 @@ def _write(
 
         results, drawn = write_post(folder, post)
         figures += drawn
-    write_report(folder, data, scenario, checks, figures, info, ground, results)
+    write_report(folder, data, scenario, checks, figures, info, ground, results, answers)
 
 
 # --- short names

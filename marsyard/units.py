@@ -21,6 +21,7 @@ _DEG = math.pi / 180.0
 #: factor to SI of every unit, by dimension; the first of each is the SI unit
 UNITS: dict[str, dict[str, float]] = {
     "length": {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "km": 1e3},
+    "area": {"m²": 1.0, "mm²": 1e-6, "cm²": 1e-4},
     "angle": {"rad": 1.0, "deg": _DEG, "°": _DEG, "mrad": 1e-3, "turn": 2 * math.pi},
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0, "h": 3600.0},
     "mass": {"kg": 1.0, "g": 1e-3, "t": 1e3},

@@ -61,9 +61,11 @@ def run(
 def _print(result: Any) -> None:
     from rich.console import Console
 
-    from marsyard.results import check_table, wheel_table
+    from marsyard.results import check_table, questions_text, wheel_table
 
     console = Console()
+    if result.answers:
+        console.print(questions_text(result.answers), highlight=False)
     if result.checks:
         console.print(check_table(result.checks))
     wheels = wheel_table(result.data)

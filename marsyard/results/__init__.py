@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from marsyard.results.ground_stress import draw_stress
     from marsyard.results.movie import Movie, Shot, write_movie, write_still
     from marsyard.results.plots import default_figures, draw, draw_track, save_figures
+    from marsyard.results.questions import Answer, answer_all, questions_text
     from marsyard.results.replay import (
         GroundMesh,
         Replay,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from marsyard.results.soil_report import WheelMean, wheel_means, wheel_table
 
 _HOME = {
+    "Answer": "questions",
     "CheckResult": "checks",
     "EnergyAccount": "energy",
     "FigureFile": "_sheet",
@@ -47,6 +49,7 @@ _HOME = {
     "Scene": "replay",
     "Shot": "movie",
     "WheelMean": "soil_report",
+    "answer_all": "questions",
     "build_scene": "replay",
     "check_table": "report",
     "default_figures": "plots",
@@ -67,6 +70,7 @@ _HOME = {
     "names": "dataset",
     "open_results": "dataset",
     "open_scene": "replay",
+    "questions_text": "questions",
     "save": "dataset",
     "save_figures": "plots",
     "save_ground": "ground_file",
@@ -81,6 +85,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Answer",
     "CheckResult",
     "EnergyAccount",
     "FigureFile",
@@ -94,6 +99,7 @@ __all__ = [
     "Scene",
     "Shot",
     "WheelMean",
+    "answer_all",
     "build_scene",
     "check_table",
     "default_figures",
@@ -114,6 +120,7 @@ __all__ = [
     "names",
     "open_results",
     "open_scene",
+    "questions_text",
     "save",
     "save_figures",
     "save_ground",

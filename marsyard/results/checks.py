@@ -17,6 +17,7 @@ import xarray as xr
 from marsyard.errors import InputError
 from marsyard.results.dataset import record_period, series, span_text
 from marsyard.scenario.report_schema import Check, Measure
+from marsyard.units import dimension_of, in_unit
 
 IMPACT_FACTOR = 5.0
 NOT_JUDGED = "not judged"
@@ -86,6 +87,20 @@ def measure_unit(ds: xr.Dataset, what: Measure) -> str:
     return f"{written}²" if written.endswith("/s") else f"{written or '1'}/s"
 
 
+def measure_in(ds: xr.Dataset, what: Measure, unit: str) -> tuple[float | None, str, str]:
+    """The number asked for in `unit` (its own where none is given), that unit, and why there is
+    none. InputError where the series is missing or the unit is one of something else."""
+    own = measure_unit(ds, what)
+    unit = unit or own
+    convert = dimension_of(own) is not None and dimension_of(unit) is not None and own != ""
+    if convert and dimension_of(own) != dimension_of(unit):
+        raise InputError(f"'{unit}' is not a unit of what is taken, which is in '{own}'")
+    number, reason = measure(ds, what)
+    if number is not None and convert and own != unit:
+        number = in_unit(f"{number!r} {own}", unit)
+    return number, unit, reason
+
+
 def judge(
     name: str,
     computed: float | None,
@@ -114,16 +129,16 @@ def evaluate_all(
     end = float(ds["time"].values[-1])
     reason = f"shortened to {end:g} s"
     return [
-        result if _within(check, result, end)
+        result if within(check, result.computed, end)
         else replace(result, verdict=NOT_JUDGED, reason=reason)
         for check, result in results
     ]  # fmt: skip
 
 
-def _within(check: Check, result: CheckResult, end: float) -> bool:
-    """Whether a run that ends earlier than the scenario's has what a check is about."""
+def within(check: Measure, computed: float | None, end: float) -> bool:
+    """Whether a run that ends earlier than the scenario's has what a number is about."""
     if check.take in _OWN_UNIT:  # an event: there or not yet
-        return result.computed is not None
+        return computed is not None
     until = check.at if check.take == "at" else check.end
     return until is not None and until <= end + 1e-9 * max(1.0, end)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, suggest
 from marsyard.results._sheet import (
     FONT,
     LEFT,
@@ -31,6 +32,7 @@ from marsyard.results._sheet import (
 from marsyard.results.dataset import DERIVED, REDUCTIONS, Line, lines, series
 from marsyard.results.energy_figures import account_of, save_energy_figures
 from marsyard.scenario.report_schema import Figure, GroundFigures
+from marsyard.units import UNITS, dimension_of, in_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,10 +129,16 @@ def _drawable(ds: xr.Dataset, figure: Figure) -> tuple[Figure | None, list[str]]
     if figure.against is not None and not there(figure.against):
         return None, missing
     panels = [tuple(name for name in wanted if there(name)) for wanted in figure.panels]
+    units = [unit for names, unit in zip(panels, _units(figure), strict=True) if names]
     panels = [names for names in panels if names]
     if missing and not panels:
         return None, missing
-    return figure.model_copy(update={"panels": tuple(panels)}), missing
+    return figure.model_copy(update={"panels": tuple(panels), "units": tuple(units)}), missing
+
+
+def _units(figure: Figure) -> list[str]:
+    """The unit of each panel; '' leaves it as it is."""
+    return [*figure.units, *[""] * len(figure.panels)][: len(figure.panels)]
 
 
 def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
@@ -217,8 +225,8 @@ def draw(ds: xr.Dataset, figure: Figure) -> Canvas:
     count = max(len(figure.panels), 1)
     canvas, panels = sheet(figure.title, [1.85] * count)
     shown: list[str] = []
-    for ax, wanted in zip(panels, figure.panels, strict=False):
-        curves = [line for name in wanted for line in lines(ds, name)]
+    for ax, wanted, unit in zip(panels, figure.panels, _units(figure), strict=False):
+        curves = [_in_unit(line, unit, figure) for name in wanted for line in lines(ds, name)]
         _panel(ax, ds, [_cut(c, figure.start, figure.end) for c in curves])
         # the same legend is said once
         labels = ax.get_legend_handles_labels()[1]
@@ -244,8 +252,8 @@ def _draw_against(ds: xr.Dataset, figure: Figure, name: str) -> Canvas:
         raise InputError(f"figure '{figure.title}': against '{name}' is several curves; pick one")
     x = _cut(across[0], figure.start, figure.end)
     canvas, panels = sheet(figure.title, [2.3] * max(len(figure.panels), 1))
-    for ax, wanted in zip(panels, figure.panels, strict=False):
-        found = [line for name in wanted for line in lines(ds, name)]
+    for ax, wanted, unit in zip(panels, figure.panels, _units(figure), strict=False):
+        found = [_in_unit(line, unit, figure) for name in wanted for line in lines(ds, name)]
         curves = [_cut(c, figure.start, figure.end) for c in found]
         shared = _shared_picks(curves)
         for curve, look in zip(curves, _looks(ds, curves), strict=True):
@@ -451,6 +459,18 @@ def _cut(curve: Line, start: float | None, end: float | None) -> Line:
         curve.label, curve.time[inside], curve.values[inside], curve.units, curve.variable,
         curve.picks,
     )  # fmt: skip
+
+
+def _in_unit(curve: Line, unit: str, figure: Figure) -> Line:
+    """A curve in another unit of the same quantity."""
+    if not unit or unit == curve.units:
+        return curve
+    if dimension_of(unit) is None or dimension_of(unit) != dimension_of(curve.units):
+        known = UNITS.get(dimension_of(curve.units) or "", {})
+        given = f"figure '{figure.title}': '{unit}' is not a unit of {curve.variable}"
+        raise InputError(f"{given}, which is in '{curve.units}'; {suggest(unit, list(known))}")
+    values = curve.values / in_unit(f"1 {unit}", curve.units)
+    return replace(curve, values=values, units=unit)
 
 
 def _thin(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ from marsyard.results._files import replacing
 from marsyard.results._page import STYLE, escape, number, pairs, quantity, tiles, vector
 from marsyard.results.checks import CheckResult
 from marsyard.results.energy_figures import energy_section
+from marsyard.results.questions import Answer, questions_section
 from marsyard.results.soil_report import soil_section
 from marsyard.scenario.schema import Part, Scenario, SpeedLaw
 
@@ -49,18 +50,20 @@ def write_report(
     run_info: Mapping[str, Any] | None = None,
     ground: Ground | None = None,
     results: str = "",
+    answers: Sequence[Answer] = (),
 ) -> Path:
     """Write `report.html` into `folder`, whole or not at all.
 
     `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
     `wall_time` [s] of the loop, `compile_time` [s], `started` (a text) and `versions` (a mapping);
     what is missing is looked up in the attributes of `ds`. `ground` is the soil as the run left it,
-    `results` the section of post-processing functions.
+    `results` the section of post-processing functions, `answers` those of the questions.
     """
     info = {**ds.attrs, **(run_info or {})}
     title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
     sections = [
         _head(title, ds, scenario, checks, info),
+        section("Questions", questions_section(answers)),
         section("Checks", checks_section(checks)),
         section("Results of own functions", results),
         section("Power and energy", energy_section(ds)),

@@ -32,6 +32,7 @@ from marsyard.results.study_checks import (
     second_axis,
     variable_name,
 )
+from marsyard.results.study_map import draw_map
 from marsyard.scenario.study_schema import Reference, Study, StudyFigure
 from marsyard.units import in_unit
 
@@ -69,6 +70,8 @@ def default_study_figures(ds: xr.Dataset) -> tuple[StudyFigure, ...]:
 
 def draw_study(ds: xr.Dataset, study: Study, figure: StudyFigure) -> Canvas:
     """One figure as a matplotlib object."""
+    if figure.kind == "map":
+        return draw_map(ds, figure)
     varied = ds.attrs["varied"]
     count = max(len(figure.panels), 1)
     canvas, panels = sheet(figure.title, [{1: 3.3, 2: 2.4}.get(count, 1.95)] * count)
@@ -301,6 +304,10 @@ def _legend_title(ds: xr.Dataset, names: Sequence[str]) -> str:
 
 def _caption(figure: StudyFigure) -> str:
     sources = [f"{r.name}: {r.source.rstrip('.')}." for r in figure.reference]
+    if figure.kind == "map":
+        sources.append(
+            "A cell is a run. Outlined: the runs that succeeded; hatched: those that did not."
+        )
     return " ".join([*sources, *([figure.note] if figure.note else [])])
 
 

@@ -1,10 +1,10 @@
-"""The `report` of a scenario: figures, numbers taken from a run, and checks of them."""
+"""The `report` of a scenario: figures, numbers taken from a run, checks of them, questions."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from marsyard.scenario.part import Part
 from marsyard.units import Length, Time
@@ -22,6 +22,9 @@ class Figure(Part):
     )
     against: str | None = Field(
         None, description="draw over this variable (one curve) instead of time, coloured by time"
+    )
+    units: tuple[str, ...] = Field(
+        (), description="unit of each panel, e.g. ['mm', 'cm²']; '' and what is left out stay SI"
     )
     start: Time | None = None
     end: Time | None = None
@@ -69,6 +72,42 @@ class Check(Measure):
     source: str = Field("", description="where the expected value comes from")
 
 
+class Bound(Measure):
+    """A number of a question's answer, and what it must keep to."""
+
+    unit: str = Field(
+        "", description="unit it is given in (converted, e.g. m to mm); default: that of the series"
+    )
+    at_least: float | None = Field(None, description="in `unit`")
+    at_most: float | None = Field(None, description="in `unit`; without both it is only shown")
+    source: str = Field("", description="where the bound comes from")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Bound:
+        if self.at_least is not None and self.at_most is not None:
+            if self.at_least > self.at_most:
+                raise ValueError(
+                    f"at_least = {self.at_least:g} must not be above at_most = {self.at_most:g}"
+                )
+        return self
+
+
+class Question(Part):
+    """A question to a run: yes when every bound is kept, no when one is not."""
+
+    question: str
+    measures: tuple[Bound, ...] = Field((), description="the numbers that answer it")
+    note: str | None = Field(
+        None, description="what one run cannot say, e.g. which study answers it, and how"
+    )
+
+    @model_validator(mode="after")
+    def _has_an_answer(self) -> Question:
+        if not self.measures and not self.note:
+            raise ValueError(f"'{self.question}' needs 'measures' or a 'note' that answer it")
+        return self
+
+
 class Section(Part):
     """A cut through the ground that a run left."""
 
@@ -103,3 +142,6 @@ class Report(Part):
     figures: tuple[Figure, ...] = ()
     ground: GroundFigures = GroundFigures()
     checks: tuple[Check, ...] = ()
+    questions: tuple[Question, ...] = Field(
+        (), description="answered above the checks; an answer of no is no failure of the run"
+    )

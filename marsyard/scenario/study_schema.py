@@ -112,9 +112,14 @@ class Reference(Part):
 
 
 class StudyFigure(Part):
-    """One figure of a study: a stack of panels, outputs against the varied value."""
+    """One figure of a study: a stack of panels, outputs against the varied value(s)."""
 
     title: str
+    kind: Literal["curves", "map"] = Field(
+        "curves",
+        description="curves against the varied value; or maps: the varied value and that of 'also' "
+        "as axes, each output as colour, the region of success outlined",
+    )
     panels: tuple[tuple[str, ...], ...] = Field(description="each panel a list of outputs' names")
     reference: tuple[Reference, ...] = ()
     note: str | None = Field(None, description="which figure of the source shows the same")
@@ -134,6 +139,20 @@ class Bisect(Part):
             raise ValueError("give either 'below' or 'above', exactly one of the two")
         if any_to_si(self.tolerance) <= 0:
             raise ValueError(f"tolerance = {self.tolerance}: must be above 0")
+        return self
+
+
+class Limit(Part):
+    """What an output must keep to for a run to count as a success."""
+
+    output: str = Field(description="name of an output")
+    at_least: float | None = Field(None, description="in the output's unit")
+    at_most: float | None = Field(None, description="in the output's unit")
+
+    @model_validator(mode="after")
+    def _some(self) -> Limit:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError(f"'{self.output}' needs 'at_least' or 'at_most'")
         return self
 
 
@@ -180,6 +199,9 @@ class Study(Part):
     label: str = Field("", description="what the varied value is called in figures")
     outputs: Annotated[tuple[Output, ...], Field(min_length=1)]
     figures: tuple[StudyFigure, ...] = Field((), description="default: a panel per output")
+    success: tuple[Limit, ...] = Field(
+        (), description="a run has succeeded when all are kept; shown in the table and in maps"
+    )
     bisect: Bisect | None = None
     checks: tuple[StudyCheck, ...] = ()
     keep: Literal["none", "last", "all"] = Field(
@@ -206,6 +228,10 @@ class Study(Part):
             if name not in names:
                 raise ValueError(f"{place}: no output is called '{name}'; {suggest(name, names)}")
         for k, figure in enumerate(self.figures):
+            if figure.kind == "map" and not self.also:
+                raise ValueError(f"figures.{k}: a map needs a second path, 'also'")
+            if figure.kind == "map" and figure.reference:
+                raise ValueError(f"figures.{k}: a map takes no 'reference'; use kind: curves")
             for reference in figure.reference:
                 if reference.panel >= len(figure.panels):
                     raise ValueError(
@@ -224,6 +250,7 @@ class Study(Part):
             for n in panel
         ]
         used += [(f"checks.{k}.output", c.output) for k, c in enumerate(self.checks) if c.output]
+        used += [(f"success.{k}.output", limit.output) for k, limit in enumerate(self.success)]
         return used + ([("bisect.output", self.bisect.output)] if self.bisect else [])
 
     @property

@@ -105,6 +105,7 @@ def dataset(simulation: Simulation) -> xr.Dataset:
         _add_slip(s, ds, add)
         _add_sizes(s, ds)
     ds = _add_organs(s, ds)
+    ds = _add_floating(s, ds)
     if s._model.has_polygonal:
         ds = _add_pairs(s, ds)
     if s.world.soil is not None:
@@ -170,17 +171,51 @@ def _add_pairs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     period = float(s.scenario.run.record_period or s.scenario.run.step)
     ds = ds.assign_coords(pair=list(s._polygonal.names))
     frame = "on the other body, in the frame of its shape"
+    stiffness = s._polygonal.pairs.numbers[:, 0]
     rows: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
         ("pair_force", ("axis",), r[..., 0:3] / period, "N", f"mean contact force {frame}"),
         ("pair_torque", ("axis",), r[..., 3:6] / period, "N·m", f"mean contact torque {frame}"),
         ("pair_normal_force", (), r[..., 6] / period, "N", "mean sum of the faces' normal forces"),
-        ("pair_depth", (), r[..., 7], "m", "largest penetration of a pair of surfaces"),
-        ("pair_area", (), r[..., 8], "m²", "largest contact area of a pair of surfaces"),
+        ("pair_depth", (), r[..., 7], "m", "largest penetration"),
+        ("pair_pressure", (), stiffness * r[..., 7], "Pa", "largest pressure of the layer"),
+        ("pair_area", (), r[..., 8], "m²", "largest contact area"),
         ("pair_faces", (), r[..., 9], "1", "largest number of touching faces"),
         ("pair_slipping", (), r[..., 10], "1", "largest number of slipping faces"),
     ]
     for name, dims, values, units, text in rows:
         ds[name] = (("time", "pair", *dims), values, {"units": units, "long_name": text})
+    return ds
+
+
+def _add_floating(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """Bodies that float freely beside the base (a client satellite): their frames' motion."""
+    model, r = s.model, s.records
+    free = mujoco.mjtJoint.mjJNT_FREE
+    joints = [j for j in range(model.njnt) if int(model.jnt_type[j]) == free]
+    joints = [j for j in joints if model.body(int(model.jnt_bodyid[j])).name != s.world.robot.base]
+    if not joints:
+        return ds
+    names = [model.body(int(model.jnt_bodyid[j])).name for j in joints]
+    ds = ds.assign_coords(floating=names)
+    q = np.stack([r.coordinates[:, a : a + 7] for a in model.jnt_qposadr[joints]], axis=1)
+    v = np.stack([r.velocities[:, a : a + 6] for a in model.jnt_dofadr[joints]], axis=1)
+    # quaternions of two attitudes that are θ apart differ by 2 sin θ/4
+    start = q[:1, :, 3:]
+    same = np.sign(np.sum(q[..., 3:] * start, axis=-1, keepdims=True))
+    turn = 4.0 * np.arcsin(0.5 * np.linalg.norm(q[..., 3:] - same * start, axis=-1))
+    off = np.linalg.norm(q[..., :3] - q[:1, :, :3], axis=-1)
+    rows: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
+        ("position", ("axis",), q[..., :3], "m", "position of a floating body's frame"),
+        ("velocity", ("axis",), v[..., :3], "m/s", "velocity of a floating body's frame"),
+        ("displacement", (), off, "m", "way of a floating body's frame from its start"),
+        ("speed", (), np.linalg.norm(v[..., :3], axis=-1), "m/s", "speed of a floating body"),
+        ("turn", (), turn, "rad", "turn of a floating body since the start"),
+        ("rate", (), np.linalg.norm(v[..., 3:], axis=-1), "rad/s", "rate of a floating body"),
+    ]
+    for name, dims, values, units, text in rows:
+        ds[f"floating_{name}"] = (
+            ("time", "floating", *dims), values, {"units": units, "long_name": text}
+        )  # fmt: skip
     return ds
 
 

@@ -221,7 +221,7 @@ def _write(folder: Path, family: Family, run: StudyRun) -> None:
             curve=family.also.text(family.also.shown[r.member.curve]) if family.also else "",
             refined=r.member.refined,
             numbers=r.outcome.numbers,
-            succeeded=bisection.succeeded(study, r.outcome) if study.bisect else None,
+            succeeded=bisection.succeeded(study, r.outcome) if bisection.judged(study) else None,
             stopped=r.outcome.stopped or "",
             reasons=tuple(dict.fromkeys(t for t in r.outcome.reasons if t)),
             unconverged=r.outcome.unconverged,

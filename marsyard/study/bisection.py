@@ -1,8 +1,9 @@
 """Where a family of runs begins to fail, by halving the interval between success and failure.
 
 A run has failed when its output lies beyond the threshold, could not be computed, or the run
-stopped before its end. The values of the study must hold both kinds; the first change between
-neighbours, in ascending order, is refined until the interval is no wider than the tolerance.
+stopped before its end; a study may also name limits of several outputs (`success`). The values of
+the study must hold both kinds; the first change between neighbours, in ascending order, is refined
+until the interval is no wider than the tolerance.
 """
 
 from __future__ import annotations
@@ -20,16 +21,26 @@ from marsyard.units import in_unit
 _MOST = 60  # halvings; far below any tolerance that means something
 
 
+def judged(study: Study) -> bool:
+    """Whether the study says what a success is."""
+    return study.bisect is not None or bool(study.success)
+
+
 def succeeded(study: Study, outcome: Outcome) -> bool:
-    """Whether a run counts as a success."""
-    assert study.bisect is not None
-    names = [o.name for o in study.outputs]
-    number = outcome.numbers[names.index(study.bisect.output)]
-    if outcome.stopped is not None or number is None:
+    """Whether a run counts as a success: beyond no threshold, and all limits kept."""
+    numbers = dict(zip((o.name for o in study.outputs), outcome.numbers, strict=True))
+    asked = [(limit.output, limit.at_least, limit.at_most) for limit in study.success]
+    if study.bisect is not None:
+        asked.append((study.bisect.output, study.bisect.below, study.bisect.above))
+    return outcome.stopped is None and all(
+        _between(numbers[name], low, high) for name, low, high in asked
+    )
+
+
+def _between(number: float | None, low: float | None, high: float | None) -> bool:
+    if number is None:
         return False
-    if study.bisect.below is not None:
-        return number >= study.bisect.below
-    return number <= (study.bisect.above or 0.0)
+    return (low is None or number >= low) and (high is None or number <= high)
 
 
 @dataclass

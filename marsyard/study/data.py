@@ -1,9 +1,10 @@
 """A study as labelled data and as a table.
 
 `study.nc`: the outputs over the varied value (and the second axis), with units; `completed`,
-`stopped` (why not) and `unconverged` of each run. A bisection adds `boundary_success` and
-`boundary_failure`, and its runs along `bisection_step`: `bisection_value` and the outputs. Nothing
-in it depends on the machine or the number of processes. `study.csv`: a row per run.
+`stopped` (why not) and `unconverged` of each run, `succeeded` where the study says what that is. A
+bisection adds `boundary_success` and `boundary_failure`, and its runs along `bisection_step`:
+`bisection_value` and the outputs. Nothing in it depends on the machine or the number of processes.
+`study.csv`: a row per run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import xarray as xr
 from marsyard.results.study_checks import outputs_of, variable_name
 from marsyard.scenario import Scenario
 from marsyard.study.axes import Axis
-from marsyard.study.bisection import Boundary
+from marsyard.study.bisection import Boundary, succeeded
 from marsyard.study.members import Family, Result
 
 
@@ -60,6 +61,9 @@ def dataset(
     variables["stopped"] = (dims, laid(reasons, object), {"long_name": "why a run stopped"})
     bad = [r.outcome.unconverged for r in grid]
     variables["unconverged"] = (dims, laid(bad, np.int64), {"long_name": "steps not converged"})
+    if study.success:
+        good = [int(succeeded(study, r.outcome)) for r in grid]
+        variables["succeeded"] = (dims, laid(good, np.int8), {"long_name": "run succeeded"})
     if boundaries:
         variables |= _boundary_variables(family, results, boundaries)
     attrs = {"scenario": name, "title": scenario.title, "varied": family.axis.name}

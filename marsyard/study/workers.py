@@ -82,23 +82,14 @@ def work(task: Task, tell: Callable[[float], Any]) -> Outcome:
 
 def _take(ds: xr.Dataset, output: Output, stopped: str | None) -> tuple[float | None, str, str]:
     """An output's number, unit, and why there is none; a run that stopped gives none."""
-    from marsyard.results.checks import measure, measure_unit
-    from marsyard.units import dimension_of, in_unit
+    from marsyard.results.checks import measure_in
 
-    field = f"study.outputs '{output.name}'"
     try:
-        own = measure_unit(ds, output)
+        number, unit, reason = measure_in(ds, output, output.unit)
     except InputError as error:
-        raise InputError(f"{field}: {error}") from None
-    unit = output.unit or own
-    convert = dimension_of(own) is not None and dimension_of(unit) is not None and own != ""
-    if convert and dimension_of(own) != dimension_of(unit):
-        raise InputError(f"{field}: '{unit}' is not a unit of what is taken, which is in '{own}'")
+        raise InputError(f"study.outputs '{output.name}': {error}") from None
     if stopped is not None:
         return None, unit, f"the run {stopped}"
-    number, reason = measure(ds, output)
-    if number is not None and convert and own != unit:
-        number = in_unit(f"{number!r} {own}", unit)
     return number, unit, reason
 
 

@@ -15,11 +15,13 @@ import yaml
 from marsyard.errors import InputError
 from marsyard.results import save
 from marsyard.results.study_checks import check_values, evaluate_study
+from marsyard.results.study_map import outline
 from marsyard.results.study_plots import default_study_figures, draw_study, save_study_figures
 from marsyard.results.study_report import Row, write_study_report
 from marsyard.scenario import dump, validate
 from marsyard.study import _refine
 from marsyard.study.axes import field_unit, make_axis
+from marsyard.study.bisection import succeeded
 from marsyard.study.data import dataset, write_table
 from marsyard.study.members import Family, Result
 from marsyard.study.workers import Outcome
@@ -197,6 +199,12 @@ def test_members_that_cannot_be(study, says):
             {"name": "c", "take": "boundary", "expected": 1, "tolerance": 1}]}, "needs 'bisect'"),
         ({"vary": "gravity", "range": {"start": 1, "stop": "3 m/s²", "count": 3}}, "same unit"),
         ({"vary": "gravity", "values": [1], "keep": "some"}, "study.keep"),
+        ({"vary": "gravity", "values": [1], "figures": [
+            {"title": "t", "kind": "map", "panels": [["sinkage"]]}]}, "map needs a second path"),
+        ({"vary": "gravity", "values": [1], "success": [{"output": "sinkage"}]},
+         "'sinkage' needs 'at_least' or 'at_most'"),
+        ({"vary": "gravity", "values": [1], "success": [{"output": "sinkag", "at_most": 1}]},
+         "did you mean 'sinkage'"),
     ],
 )  # fmt: skip
 def test_studies_that_cannot_be(study, says):
@@ -406,6 +414,56 @@ def test_figures_show_runs_references_and_stops():
     assert any(d.shape == (2, 2) and np.allclose(d, [[0, 5], [0.5, 15]]) for d in drawn)
     crosses = [line for line in lower.get_lines() if line.get_marker() == "x"]
     assert [line.get_xdata().tolist() for line in crosses] == [[0.4]]
+
+
+MAP = {"title": "Where it pulls", "kind": "map", "panels": [["drawbar pull"], ["sinkage"]]}
+PULLS = [{"output": "drawbar pull", "at_least": 0}, {"output": "sinkage", "at_most": 8}]
+
+
+def test_a_map_shows_every_run_in_its_place():
+    s, _, _, ds = finished(figures=[MAP], success=PULLS)
+    upper, lower, *bars = draw_study(ds, s.study, s.study.figures[0]).axes
+    assert lower.get_xlabel() == "slip" and upper.get_ylabel() == "cohesion [Pa]"
+    assert [bar.get_ylabel() for bar in bars] == ["drawbar pull [N]", "sinkage [mm]"]
+    cells = upper.collections[0]
+    shown = np.ma.filled(cells.get_array().reshape(2, 4), np.nan)
+    np.testing.assert_array_equal(shown, ds["drawbar_pull"].values.T)
+    # borders of the cells lie in the middle between the values
+    corners = cells.get_coordinates()[0, :, 0]
+    assert corners.tolist() == pytest.approx([-0.05, 0.05, 0.15, 0.3, 0.5])
+    # the run that stopped has a cross and no number
+    (crosses,) = (line for line in upper.get_lines() if line.get_marker() == "x")
+    assert crosses.get_xydata().tolist() == [pytest.approx([0.4, 500.0])]
+    assert len(upper.texts) == 7
+    assert upper.get_xlim() == pytest.approx((-0.05, 0.5))
+
+
+def test_runs_that_keep_all_limits_have_succeeded():
+    s, family, results, ds = finished(success=PULLS)
+    pull, sunk = ds["drawbar_pull"], ds["sinkage"]
+    expected = (pull >= 0) & (sunk <= 8)
+    np.testing.assert_array_equal(ds["succeeded"].values, expected.values.astype(int))
+    assert 0 < int(ds["succeeded"].sum()) < 7
+    assert not succeeded(s.study, results[-1].outcome)  # stopped
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_outline_is_closed_and_divides_inside_from_outside(seed):
+    inside = np.random.default_rng(seed).random((5, 7)) < 0.5
+    sides = outline(inside)
+    # as many as there are changes between neighbours, each side once
+    assert len(sides) == len(set(sides))
+    padded = np.pad(inside, 1).astype(int)
+    assert len(sides) == sum(int(np.abs(np.diff(padded, axis=a)).sum()) for a in (0, 1))
+    # each corner is met an even number of times: closed curves
+    corners = [corner for side in sides for corner in side]
+    assert all(corners.count(c) % 2 == 0 for c in set(corners))
+    # Green: area inside, from the sides along y, left ones minus right ones
+    area = 0
+    for (i, j), (k, _) in sides:
+        if i == k:
+            area += -i if padded[j + 1, i + 1] > padded[j + 1, i] else i
+    assert area == inside.sum()
 
 
 def test_the_failing_side_is_shaded():

@@ -1,0 +1,152 @@
+"""Questions to a run, answered by numbers taken from it.
+
+The answer is "yes" when every bound is kept, "no" when one is not, "measured" where the numbers
+have no bounds, and "see note" where there are none. It is "not computed" where nothing speaks
+against it but a number is missing, and "not judged" where a run was made shorter than the question
+needs. An answer is no verdict on the run: a docking that fails is a result, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import xarray as xr
+
+from marsyard.errors import InputError
+from marsyard.results._page import escape, quantity
+from marsyard.results._sheet import unit_text
+from marsyard.results.checks import NOT_JUDGED, measure_in, within
+from marsyard.scenario.report_schema import Bound, Question
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_DIGITS = 4
+_CLASS = {"yes": "pass", "no": "fail"}
+_COLOUR = {"yes": "green", "no": "bold red"}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One number of an answer; `kept` is None where there is no bound or no number."""
+
+    bound: Bound
+    computed: float | None
+    unit: str
+    reason: str
+    kept: bool | None
+
+    @property
+    def words(self) -> str:
+        """'locking force 100.2 N (90 to 110 N)'."""
+        text = f"{self.bound.name} {quantity(self.computed, self.unit, _DIGITS)}"
+        if self.computed is None:
+            text += f" ({self.reason})"
+        elif limits := _limits(self.bound, self.unit):
+            text += f" ({limits})"
+        return text
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question with its answer and the numbers that speak for it."""
+
+    question: str
+    answer: str
+    numbers: tuple[Answered, ...]
+    note: str
+
+
+def answer_all(
+    ds: xr.Dataset, questions: Iterable[Question], shortened: bool = False
+) -> tuple[Answer, ...]:
+    """All answers in order; of a run that was `shortened` from what it still holds."""
+    return tuple(_answer(ds, question, shortened) for question in questions)
+
+
+def _answer(ds: xr.Dataset, question: Question, shortened: bool) -> Answer:
+    numbers = tuple(_number(ds, bound, shortened) for bound in question.measures)
+    return Answer(question.question, _word(numbers), numbers, question.note or "")
+
+
+def _number(ds: xr.Dataset, bound: Bound, shortened: bool) -> Answered:
+    try:
+        computed, unit, reason = measure_in(ds, bound, bound.unit)
+    except InputError as error:
+        computed, unit, reason = None, bound.unit, str(error)
+    end = float(ds["time"].values[-1])
+    if shortened and not within(bound, computed, end):
+        computed, reason = None, NOT_JUDGED
+    return Answered(bound, computed, unit_text(unit), reason, _kept(bound, computed))
+
+
+def _kept(bound: Bound, computed: float | None) -> bool | None:
+    if computed is None or (bound.at_least is None and bound.at_most is None):
+        return None
+    low = bound.at_least is None or computed >= bound.at_least
+    return low and (bound.at_most is None or computed <= bound.at_most)
+
+
+def _word(numbers: Sequence[Answered]) -> str:
+    if not numbers:
+        return "see note"
+    if any(n.kept is False for n in numbers):
+        return "no"
+    missing = [n.reason for n in numbers if n.computed is None]
+    if missing:
+        return NOT_JUDGED if NOT_JUDGED in missing else "not computed"
+    return "yes" if any(n.kept for n in numbers) else "measured"
+
+
+def _limits(bound: Bound, unit: str) -> str:
+    low, high = bound.at_least, bound.at_most
+    if low is not None and high is not None:
+        return f"{quantity(low, '', _DIGITS)} to {quantity(high, unit, _DIGITS)}"
+    if low is not None:
+        return f"at least {quantity(low, unit, _DIGITS)}"
+    return f"at most {quantity(high, unit, _DIGITS)}" if high is not None else ""
+
+
+# --- in words
+
+
+def questions_section(answers: Sequence[Answer]) -> str:
+    """The body of the section in the report; nothing where nothing was asked."""
+    if not answers:
+        return ""
+    rows = "".join(
+        f"<tr><td><b>{escape(a.question)}</b>{_list(a)}</td>"
+        f'<td><span class="verdict {_CLASS.get(a.answer, "open")}">{escape(a.answer)}</span></td>'
+        "</tr>"
+        for a in answers
+    )
+    return f'<div class="scroll"><table id="questions"><tbody>{rows}</tbody></table></div>'
+
+
+def _list(answer: Answer) -> str:
+    lines = []
+    for n in answer.numbers:
+        mark = {True: "✓ ", False: "✗ ", None: ""}[n.kept]
+        source = f' <span class="soft">{escape(n.bound.source)}</span>' if n.bound.source else ""
+        lines.append(f"<br>{mark}{escape(n.words)}{source}")
+    if answer.note:
+        lines.append(f'<br><span class="soft">{escape(" ".join(answer.note.split()))}</span>')
+    return "".join(lines)
+
+
+def questions_text(answers: Sequence[Answer]) -> Text:
+    """The same for the terminal."""
+    from rich.text import Text
+
+    text = Text()
+    for a in answers:
+        text.append(f"{a.question} ").append(a.answer, style=_COLOUR.get(a.answer, "yellow"))
+        for n in a.numbers:
+            text.append(f"\n  {n.words}", style="" if n.kept is not False else "red")
+        if a.note:
+            text.append(f"\n  {' '.join(a.note.split())}", style="dim")
+        text.append("\n")
+    text.rstrip()
+    return text
