@@ -166,15 +166,17 @@ def dataset(simulation: Simulation) -> xr.Dataset:
 
 
 def _add_pairs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
-    """Pairs of surfaces in polygonal contact: means over a record, and the largest in it."""
+    """Pairs of surfaces in polygonal contact: means over a record, and the largest in it.
+
+    Force and torque act on the tested body, in the frame of its shape, about its origin.
+    """
     r = s.records.pair
     period = float(s.scenario.run.record_period or s.scenario.run.step)
     ds = ds.assign_coords(pair=list(s._polygonal.names))
-    frame = "on the other body, in the frame of its shape"
     stiffness = s._polygonal.pairs.numbers[:, 0]
     rows: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
-        ("pair_force", ("axis",), r[..., 0:3] / period, "N", f"mean contact force {frame}"),
-        ("pair_torque", ("axis",), r[..., 3:6] / period, "N·m", f"mean contact torque {frame}"),
+        ("pair_force", ("axis",), r[..., 0:3] / period, "N", "contact force"),
+        ("pair_torque", ("axis",), r[..., 3:6] / period, "N·m", "contact torque"),
         ("pair_normal_force", (), r[..., 6] / period, "N", "mean sum of the faces' normal forces"),
         ("pair_depth", (), r[..., 7], "m", "largest penetration"),
         ("pair_pressure", (), stiffness * r[..., 7], "Pa", "largest pressure of the layer"),
