@@ -207,12 +207,12 @@ def _add_floating(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     turn = 4.0 * np.arcsin(0.5 * np.linalg.norm(q[..., 3:] - same * start, axis=-1))
     off = np.linalg.norm(q[..., :3] - q[:1, :, :3], axis=-1)
     rows: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
-        ("position", ("axis",), q[..., :3], "m", "position of a floating body's frame"),
-        ("velocity", ("axis",), v[..., :3], "m/s", "velocity of a floating body's frame"),
-        ("displacement", (), off, "m", "way of a floating body's frame from its start"),
-        ("speed", (), np.linalg.norm(v[..., :3], axis=-1), "m/s", "speed of a floating body"),
-        ("turn", (), turn, "rad", "turn of a floating body since the start"),
-        ("rate", (), np.linalg.norm(v[..., 3:], axis=-1), "rad/s", "rate of a floating body"),
+        ("position", ("axis",), q[..., :3], "m", "position of the frame"),
+        ("velocity", ("axis",), v[..., :3], "m/s", "velocity of the frame"),
+        ("displacement", (), off, "m", "way from the start"),
+        ("speed", (), np.linalg.norm(v[..., :3], axis=-1), "m/s", "speed"),
+        ("turn", (), turn, "rad", "turn since the start"),
+        ("rate", (), np.linalg.norm(v[..., 3:], axis=-1), "rad/s", "angular rate"),
     ]
     for name, dims, values, units, text in rows:
         ds[f"floating_{name}"] = (

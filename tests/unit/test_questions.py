@@ -15,7 +15,6 @@ from marsyard.results.questions import questions_section
 from marsyard.scenario import validate
 from marsyard.scenario.report_schema import Figure, Question
 
-
 BASE = {"robot": {"name": "exomars_rt0448"}, "run": {"duration": 1}}
 
 

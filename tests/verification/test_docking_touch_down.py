@@ -1,7 +1,7 @@
 """The end of the docking from near by: lock, touch down and preload with all pairs in contact.
 
-The client starts where drawing in leaves it, its nozzle on the tool, the ring a millimetre above the
-brackets: the crown locks, the boom pulls, the ring comes to rest on one bracket after the other.
+The client starts where drawing in leaves it, its nozzle on the tool, the ring a millimetre above
+the brackets: the crown locks, the boom pulls, the ring comes to rest on one bracket after another.
 """
 
 from __future__ import annotations
