@@ -39,7 +39,8 @@ class Model(NamedTuple):
     has_soil: bool
     has_compliant: bool  # elements on hard ground
     floating: bool  # nothing outside acts: momentum is kept
-    roots: Array  # int64[trees, 2], body and first dof of trees on free joints
+    roots: Array  # int64[trees, 3], body, first dof and group of trees on free joints
+    body_group: Array  # int64[nbody], group of a body's tree, or −1
     has_polygonal: bool  # pairs of surfaces in polygonal contact
     joint_qpos: Array  # int64[njoint] of hinge and slide joints
     joint_dof: Array  # int64[njoint]
@@ -224,7 +225,7 @@ class Work(NamedTuple):
     jac2: Array
     stats: Array  # float64: contacts, iterations, residual, unconverged, limited, penetration
     failure: Array  # int64[2]: what became non-finite, its index
-    momentum: Array  # float64[3, 6], to be kept, as it is, what is missing
+    momentum: Array  # float64[groups, 3, 6], to be kept, what is missing, scratch
 
 
 class Sums(NamedTuple):

@@ -1,10 +1,11 @@
 """Momentum of what floats freely.
 
 Where nothing outside acts (no gravity, no ground, every tree on a free joint) linear momentum P and
-angular momentum L about the common centre of mass do not change. Contacts, loops and motors act in
-pairs, so that a step changes P and L only by what its discretisation leaves, O(h³). That much is
-taken out again at the end of each step by moving the whole system as one rigid body: with the mass
-m, inertia I about the centre of mass c and what is missing, ΔP and ΔL,
+angular momentum L of all trees that may touch each other do not change; L counts about their common
+centre of mass. Contacts, loops and motors act in pairs, so that a step changes P and L only by what
+its discretisation leaves, O(h³). That much is taken out again at the end of each step by moving each
+such group as one rigid body: with the mass m, inertia I about the centre of mass c and what is
+missing, ΔP and ΔL,
 
     v = ΔP/m,    ω = I⁻¹ ΔL
 
@@ -38,67 +39,135 @@ def floats_freely(model: mujoco.MjModel, scenario: Scenario) -> bool:
     return bool(roots) and model.opt.viscosity == 0.0 and model.opt.density == 0.0
 
 
-def free_roots(model: mujoco.MjModel) -> np.ndarray:
-    """Body and first degree of freedom of every tree on a free joint, int64[trees, 2]."""
+def free_roots(
+    model: mujoco.MjModel, touching: list[tuple[int, int]], any_touch: bool
+) -> np.ndarray:
+    """Body, first degree of freedom and group of every tree on a free joint, int64[trees, 3].
+
+    touching: pairs of bodies that may touch; any_touch: all may."""
     free = mujoco.mjtJoint.mjJNT_FREE
     rows = [
-        (int(model.jnt_bodyid[j]), int(model.jnt_dofadr[j]))
+        [int(model.jnt_bodyid[j]), int(model.jnt_dofadr[j]), 0]
         for j in range(model.njnt)
         if int(model.jnt_type[j]) == free
     ]
-    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+    group = {row[0]: 0 if any_touch else k for k, row in enumerate(rows)}
+    for pair in touching:
+        a, b = (group.get(int(model.body_rootid[body]), 0) for body in pair)
+        group = {root: (a if g == b else g) for root, g in group.items()}
+    names = sorted(set(group.values()))
+    for row in rows:
+        row[2] = names.index(group[row[0]])
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def group_of_bodies(model: mujoco.MjModel, roots: np.ndarray) -> np.ndarray:
+    """Group of the tree of every body, or −1."""
+    made = np.full(model.nbody, -1, dtype=np.int64)
+    for body, _, group in roots:
+        made[np.array(model.body_rootid) == body] = group
+    return made
 
 
 @kernel
-def measure_momentum(F, m, d, data, out):
-    """Linear and angular momentum of everything at the present state, into `out`."""
+def update_motion(F, m, d):
+    """Everything that momentum needs of the present state."""
     call_md(F.kinematics, m, d)
     call_md(F.com_pos, m, d)
     call_md(F.com_vel, m, d)
     call_md(F.subtree_vel, m, d)
+
+
+@kernel
+def measure_group(model, data, g, out, centre):
+    """Mass of group g of trees; its momentum into `out`, its centre of mass into `centre`."""
+    mass = 0.0
     for k in range(3):
-        out[k] = data.mass[0] * data.com_velocity[0, k]
-        out[3 + k] = data.angular_momentum[0, k]
+        centre[k] = 0.0
+        out[k] = 0.0
+        out[3 + k] = 0.0
+    for r in range(model.roots.shape[0]):
+        if model.roots[r, 2] == g:
+            b = model.roots[r, 0]
+            mass += data.mass[b]
+            for k in range(3):
+                centre[k] += data.mass[b] * data.com[b, k]
+                out[k] += data.mass[b] * data.com_velocity[b, k]
+    for k in range(3):
+        centre[k] /= mass
+    for r in range(model.roots.shape[0]):
+        if model.roots[r, 2] == g:
+            b = model.roots[r, 0]
+            x, y, z = data.com[b, 0] - centre[0], data.com[b, 1] - centre[1], (
+                data.com[b, 2] - centre[2]
+            )  # fmt: skip
+            px, py, pz = (
+                data.mass[b] * data.com_velocity[b, 0],
+                data.mass[b] * data.com_velocity[b, 1],
+                data.mass[b] * data.com_velocity[b, 2],
+            )
+            out[3] += data.angular_momentum[b, 0] + y * pz - z * py
+            out[4] += data.angular_momentum[b, 1] + z * px - x * pz
+            out[5] += data.angular_momentum[b, 2] + x * py - y * px
+    return mass
+
+
+@kernel
+def measure_momentum(F, m, d, model, data, work):
+    """Momentum of every group at the present state, as that to be kept."""
+    update_motion(F, m, d)
+    for g in range(work.momentum.shape[0]):
+        measure_group(model, data, g, work.momentum[g, 0], work.momentum[g, 2])
 
 
 @kernel
 def restore_momentum(F, m, d, model, data, work):
-    """Give the system the momentum work.momentum, by a motion as one rigid body."""
-    now, missing = work.momentum[1], work.momentum[2]
-    measure_momentum(F, m, d, data, now)
+    """Give every group the momentum it is to keep, by a motion as one rigid body."""
+    update_motion(F, m, d)
+    for g in range(work.momentum.shape[0]):
+        restore_group(model, data, g, work.momentum[g])
+
+
+@kernel
+def restore_group(model, data, g, momentum):
+    """`restore_momentum` of one group."""
+    missing, c = momentum[1], momentum[2]
+    mass = measure_group(model, data, g, missing, c)
     for k in range(6):
-        missing[k] = work.momentum[0, k] - now[k]
-    c = data.com[0]
+        missing[k] = momentum[0, k] - missing[k]
     # inertia about c: of the bodies about their tree's centre, and of the trees
     xx = yy = zz = xy = xz = yz = 0.0
     for b in range(1, model.tree.body.shape[0]):
-        i = model.tree.body[b]
-        xx += i[0]
-        yy += i[1]
-        zz += i[2]
-        xy += i[3]
-        xz += i[4]
-        yz += i[5]
+        if model.body_group[b] == g:
+            i = model.tree.body[b]
+            xx += i[0]
+            yy += i[1]
+            zz += i[2]
+            xy += i[3]
+            xz += i[4]
+            yz += i[5]
     for r in range(model.roots.shape[0]):
-        b = model.roots[r, 0]
-        mass = data.mass[b]
-        x, y, z = data.com[b, 0] - c[0], data.com[b, 1] - c[1], data.com[b, 2] - c[2]
-        xx += mass * (y * y + z * z)
-        yy += mass * (x * x + z * z)
-        zz += mass * (x * x + y * y)
-        xy -= mass * x * y
-        xz -= mass * x * z
-        yz -= mass * y * z
+        if model.roots[r, 2] == g:
+            b = model.roots[r, 0]
+            x, y, z = data.com[b, 0] - c[0], data.com[b, 1] - c[1], data.com[b, 2] - c[2]
+            xx += data.mass[b] * (y * y + z * z)
+            yy += data.mass[b] * (x * x + z * z)
+            zz += data.mass[b] * (x * x + y * y)
+            xy -= data.mass[b] * x * y
+            xz -= data.mass[b] * x * z
+            yz -= data.mass[b] * y * z
     # ω = I⁻¹ ΔL by cofactors
-    a, b_, e = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
-    det = xx * a + xy * b_ + xz * e
+    a, e, f = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
+    det = xx * a + xy * e + xz * f
     lx, ly, lz = missing[3], missing[4], missing[5]
-    f, g, k_ = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
-    wx = (a * lx + b_ * ly + e * lz) / det
-    wy = (b_ * lx + f * ly + g * lz) / det
-    wz = (e * lx + g * ly + k_ * lz) / det
-    vx, vy, vz = missing[0] / data.mass[0], missing[1] / data.mass[0], missing[2] / data.mass[0]
+    h, p, q = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
+    wx = (a * lx + e * ly + f * lz) / det
+    wy = (e * lx + h * ly + p * lz) / det
+    wz = (f * lx + p * ly + q * lz) / det
+    vx, vy, vz = missing[0] / mass, missing[1] / mass, missing[2] / mass
     for r in range(model.roots.shape[0]):
+        if model.roots[r, 2] != g:
+            continue
         b, i = model.roots[r, 0], model.roots[r, 1]
         o, R = data.xpos[b], data.xmat[b]
         x, y, z = o[0] - c[0], o[1] - c[1], o[2] - c[2]

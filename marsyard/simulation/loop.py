@@ -413,7 +413,7 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
     """
     per_record = scheme.steps_per_control * scheme.controls_per_record
     if model.floating and steps > 0:
-        measure_momentum(F, m, d, data, work.momentum[0])
+        measure_momentum(F, m, d, model, data, work)
     for _ in range(steps):
         if slow == 0.0 and counters[0] % scheme.steps_per_control == 0:
             command(model, data, commands, scheme.h, counters[0])

@@ -31,7 +31,7 @@ from marsyard.simulation.callables import (
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
 from marsyard.simulation.compliant_world import STATE, build_compliant
 from marsyard.simulation.drive import Drive
-from marsyard.simulation.floating import floats_freely, free_roots
+from marsyard.simulation.floating import floats_freely, free_roots, group_of_bodies
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.mujoco_c import functions, offsets
@@ -406,6 +406,9 @@ class Simulation:
         feet = len(robot.feet)
         body_organ[organ_body[:feet]] = np.arange(feet)
         robot_collides = (world.geom_surface < 0) & ((m.geom_contype | m.geom_conaffinity) != 0)
+        # loops and tendons may tie trees together, and so may rigid contact of their bodies
+        tied = bool(m.neq > 0 or m.ntendon > 0 or (nonsmooth and robot_collides.any()))
+        roots = free_roots(m, [tuple(b) for b in self._polygonal.loop.body], tied)
         self._model = arrays.Model(
             nq=m.nq, nv=nv, base=base, free_base=free_base,
             diagonal=(m.M_rowadr + m.M_rownnz - 1).astype(np.int64),
@@ -425,7 +428,7 @@ class Simulation:
             ),
             has_soil=by_force, has_compliant=compliant and bool(world.surfaces),
             floating=self.interaction is None and floats_freely(m, scenario),
-            roots=free_roots(m), has_polygonal=pairs,
+            roots=roots, body_group=group_of_bodies(m, roots), has_polygonal=pairs,
             joint_qpos=np.array([m.jnt_qposadr[j] for j in joint_ids], dtype=np.int64),
             joint_dof=np.array([m.jnt_dofadr[j] for j in joint_ids], dtype=np.int64),
             between=len(world.surfaces),
@@ -537,7 +540,7 @@ class Simulation:
         )  # fmt: skip
         self._work = arrays.Work(
             f(self.model.nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)),
-            f((3, nv)), f(6), f(2, i), f((3, 6)),
+            f((3, nv)), f(6), f(2, i), f((1 + int(self._model.roots[:, 2].max(initial=0)), 3, 6)),
         )  # fmt: skip
         self._sums = arrays.Sums(
             f((n_wheels, n_surfaces)), f((n_wheels, n_surfaces, 2)), f((n_wheels, 3)),

@@ -193,8 +193,7 @@ def test_floating_linkage_keeps_its_angular_momentum(tmp_path):
         # the centre of mass goes straight on
         straight = sim.records.com[0] + sim.records.time[:, None] * sim.records.com_velocity[0]
         assert np.abs(sim.records.com - straight).max() < 3e-4
-    assert drift[1] < 1e-4
-    assert drift[1] < 0.35 * drift[0]
+    assert max(drift) < 1e-12
 
 
 def test_gear_is_a_differential(tmp_path):

@@ -78,7 +78,7 @@ def angular_momentum(sim):
 
 
 def test_tumbling_body_conserves_energy_and_momentum(tmp_path):
-    # torque-free: ½ ωᵀ I ω and R I ω are constant; the scheme keeps them to second order
+    # torque-free: ½ ωᵀ I ω is kept to second order, R I ω to rounding
     drift_energy, drift_momentum = [], []
     for h in (0.01, 0.005, 0.0025):
         sim = tumble(tmp_path, h)
@@ -86,9 +86,8 @@ def test_tumbling_body_conserves_energy_and_momentum(tmp_path):
         drift_energy.append(np.abs(e / e[0] - 1).max())
         drift_momentum.append(np.abs(L - L[0]).max() / np.linalg.norm(L[0]))
     assert drift_energy[-1] < 1e-5
-    assert drift_momentum[-1] < 1e-4
     assert order(drift_energy) > 1.8
-    assert order(drift_momentum) > 1.8
+    assert max(drift_momentum) < 1e-13
 
 
 @pytest.mark.parametrize(("theta", "low", "high"), [(0.5, 1.9, 2.2), (1.0, 0.9, 1.1)])
@@ -239,7 +238,7 @@ def test_momentum_of_free_bodies(tmp_path):
     sim.record_now()
     sim.run()
     momentum = sim.records.com_velocity[1:]
-    assert np.abs(momentum - momentum[0]).max() < 2e-6  # articulated: O(h²) per unit time
+    assert np.abs(momentum - momentum[0]).max() < 1e-13
     assert np.abs(sim.records.velocities[1:, :12] - sim.records.velocities[1, :12]).max() < 1e-12
 
 
@@ -252,10 +251,9 @@ PENDULUM_FREE = """
     </body>"""
 
 
-def test_articulated_momentum_is_second_order(tmp_path):
+def test_articulated_momentum_is_kept_to_rounding(tmp_path):
     # an arm swinging on a free carrier: internal forces only, the total momentum is constant
-    errors = []
-    for h in (0.004, 0.002, 0.001):
+    for h in (0.004, 0.001):
         run = {"duration": 1.0, "step": h, "record_period": 0.1 if h < 0.003 else 0.2}
         sim = simulation(tmp_path, mjcf(PENDULUM_FREE), run=run, gravity=0, **NO_GROUND)
         sim.qvel[:] = [0.2, -0.3, 0.1, 1.0, -2.0, 0.7, 3.0]
@@ -264,6 +262,4 @@ def test_articulated_momentum_is_second_order(tmp_path):
         sim.record_now()
         first = sim.records.com_velocity[-1].copy()
         sim.run()
-        errors.append(np.abs(sim.records.com_velocity[-1] - first).max())
-    assert errors[-1] < 1e-5
-    assert order(errors) > 1.8
+        assert np.abs(sim.records.com_velocity[-1] - first).max() < 1e-13
