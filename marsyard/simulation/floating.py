@@ -3,8 +3,8 @@
 Where nothing outside acts (no gravity, no ground, every tree on a free joint) linear momentum P and
 angular momentum L of all trees that may touch each other do not change; L counts about their common
 centre of mass. Contacts, loops and motors act in pairs, so that a step changes P and L only by what
-its discretisation leaves, O(h³). That much is taken out again at the end of each step by moving each
-such group as one rigid body: with the mass m, inertia I about the centre of mass c and what is
+its discretisation leaves, O(h³). That much is taken out again at the end of each step by moving
+each such group as one rigid body: with the mass m, inertia I about the centre of mass c and what is
 missing, ΔP and ΔL,
 
     v = ΔP/m,    ω = I⁻¹ ΔL
