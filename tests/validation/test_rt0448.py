@@ -22,7 +22,13 @@ def test_all_seven_are_there():
     assert {f"rt0448/test-{k}" for k in range(1, 8)} <= set(SCENARIOS)
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+#: variants that take long and repeat what another scenario shows
+LONG = ("rt0448/test-3-text",)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.soak) if n in LONG else n for n in SCENARIOS]
+)
 def test_scenario(name):
     result = run(name)
     assert result.stopped is None
