@@ -151,6 +151,35 @@ ROBOT = (
 )
 
 
+QUESTIONS = """
+extends: rt0448/test-1
+run: {duration: 0.2}
+report:
+  checks: []
+  figures: [{title: Height, panels: [[position_base.z]]}]
+  questions:
+    - question: Does it fall?
+      measures: [{name: speed, of: velocity_base.z, take: final, unit: mm/s, at_most: -100}]
+    - question: Does it fly?
+      measures: [{name: speed, of: velocity_base.z, take: final, unit: mm/s, at_least: 0}]
+"""
+
+
+def test_questions_are_answered(tmp_path):
+    (tmp_path / "asked.yaml").write_text(QUESTIONS, encoding="utf-8")
+    done = run_here(["run", "asked.yaml", "--out", "out", "--quiet"], tmp_path)
+    # a no is an answer, no failure
+    assert done.returncode == 0, done.stderr
+    assert "Does it fall? yes" in done.stdout and "Does it fly? no" in done.stdout
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert page.index("Questions</h2>") < page.index("Checks</h2>")
+    assert 'verdict pass">yes' in page and 'verdict fail">no' in page
+    # free fall for 0.2 s from rest
+    said = re.search(r"speed −([0-9.]+) mm/s", done.stdout)
+    gravity = float(xr.load_dataset(tmp_path / "out" / "results.nc").attrs["gravity"])
+    assert said and float(said[1]) == pytest.approx(0.2e3 * gravity, rel=1e-3)
+
+
 def test_a_diverging_run_keeps_what_it_has(tmp_path):
     (tmp_path / "robot.xml").write_text(ROBOT)
     (tmp_path / "bad.yaml").write_text(
