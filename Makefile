@@ -11,7 +11,7 @@ demo: $(STAMP)            ## run the first ExoMars test and say where its report
 
 test: $(STAMP) browser graphics lint  ## all tests (lint, types, unit, verification, validation, browser)
 	$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()"
-	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)            ## style and types
 	$(BIN)/ruff check .

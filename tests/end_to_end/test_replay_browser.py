@@ -153,6 +153,7 @@ def test_play_runs_to_the_end_and_stops(page, replay):
     assert page.problems == []
 
 
+@pytest.mark.soak
 def test_ruts_appear_as_time_passes(browser, page):
     page.goto("about:blank")  # the last test of that page; two scenes at once are slow to draw
     model, ds = mujoco.MjModel.from_xml_string(XML), soil_dataset()

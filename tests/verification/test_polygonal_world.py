@@ -299,6 +299,7 @@ def test_a_wheel_rolls_down_a_slope(tmp_path):
     assert np.linalg.norm(sim.qvel[:3]) == pytest.approx(expected, rel=0.03)
 
 
+@pytest.mark.soak
 def test_rover_stands_and_drives(tmp_path):
     """The ExoMars rover under polygonal and under nonsmooth contact goes the same way."""
     base = {
