@@ -20,6 +20,7 @@ from marsyard.robot import Robot
 from marsyard.robot.belt import outline
 from marsyard.scenario.schema import Scenario
 from marsyard.simulation.compliant import STATE_COLUMNS, TOUCH_COLUMNS, CompliantLoop
+from marsyard.simulation.organs import colliding_geoms
 from marsyard.simulation.soil_world import chain_of, fill_addresses
 
 #: K of a curve that says nothing [m]
@@ -220,18 +221,12 @@ def _stations(belt: Belt) -> Balls:
 
 
 def _others(robot: Robot, model: mujoco.MjModel, size: float) -> list[_Body]:
-    wheels = {model.body(w.body).id for w in robot.wheels.values()}
-    feet = {model.body(f.body).id: k for k, f in enumerate(robot.feet.values())}
-    parts: dict[int, list[Elements]] = {}
-    for g in range(model.ngeom):
-        body = int(model.geom_bodyid[g])
-        if body == 0 or body in wheels or model.body_weldid[body] == 0:
-            continue
-        if model.geom_contype[g] | model.geom_conaffinity[g]:
-            parts.setdefault(body, []).append(geom_elements(model, g, size))
+    parts: dict[tuple[int, int], list[Elements]] = {}
+    for g, body, _, foot in colliding_geoms(robot, model):
+        parts.setdefault((body, foot), []).append(geom_elements(model, g, size))
     return [
-        _Body(body, -1, -1, feet.get(body, -1), *elements.hierarchy(elements.join(made), INSIDE))
-        for body, made in parts.items()
+        _Body(body, -1, -1, foot, *elements.hierarchy(elements.join(made), INSIDE))
+        for (body, foot), made in parts.items()
     ]
 
 

@@ -48,6 +48,7 @@ from marsyard.robot import Robot, Wheel
 from marsyard.robot.shapes import Revolution, Shape
 from marsyard.scenario.polygonal import ContactLayer
 from marsyard.scenario.schema import Scenario
+from marsyard.simulation.organs import colliding_geoms
 from marsyard.simulation.polygonal import SUM_COLUMNS, PolygonalLoop
 from marsyard.simulation.soil_world import chain_of, fill_addresses
 from marsyard.simulation.tables import address_table
@@ -277,26 +278,16 @@ def wheel_section(wheel: Wheel, shape: str) -> np.ndarray:
 
 
 def _geoms(robot: Robot, model: mujoco.MjModel, size: float) -> list[_Part]:
-    wheels = {model.body(w.body).id for w in robot.wheels.values()}
-    feet = {model.body(f.body).id: k for k, f in enumerate(robot.feet.values())}
-    out = []
-    for g in range(model.ngeom):
-        body = int(model.geom_bodyid[g])
-        if body == 0 or body in wheels or model.body_weldid[body] == 0:
-            continue
-        if not model.geom_contype[g] | model.geom_conaffinity[g]:
-            continue
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, g) or f"geom{g}"
-        out.append(
-            _Part(
-                name,
-                body,
-                _geom_frame(model, g),
-                lambda g=g, name=name: geom_surface(model, g, size, f"geom '{name}'"),  # type: ignore[misc]
-                organ=feet.get(body, -1),
-            )  # fmt: skip
-        )
-    return out
+    return [
+        _Part(
+            name,
+            body,
+            _geom_frame(model, g),
+            lambda g=g, name=name: geom_surface(model, g, size, f"geom '{name}'"),  # type: ignore[misc]
+            organ=foot,
+        )  # fmt: skip
+        for g, body, name, foot in colliding_geoms(robot, model)
+    ]
 
 
 def _geom_frame(model: mujoco.MjModel, g: int) -> np.ndarray:

@@ -23,6 +23,7 @@ from marsyard.errors import InputError
 from marsyard.interaction.soil_contact.arrays import BELT, MESH, WHEEL
 from marsyard.robot import Robot, Track
 from marsyard.robot.belt import belt_triangles
+from marsyard.simulation.organs import colliding_geoms
 
 #: fewer nodes than this under a wheel are too few
 FEWEST_NODES = 4
@@ -88,16 +89,8 @@ def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[Soil
 
 
 def _other_bodies(robot: Robot, model: mujoco.MjModel) -> list[SoilBody]:
-    wheels = {model.body(w.body).id for w in robot.wheels.values()}
-    feet = {model.body(f.body).id: k for k, f in enumerate(robot.feet.values())}
     out = []
-    for g in range(model.ngeom):
-        body = int(model.geom_bodyid[g])
-        if body == 0 or body in wheels or model.body_weldid[body] == 0:
-            continue
-        if not (model.geom_contype[g] | model.geom_conaffinity[g]):
-            continue
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, g) or f"geom{g}"
+    for g, body, name, foot in colliding_geoms(robot, model):
         vertices, faces, width = _geom_mesh(model, g, name)
         corners = vertices[faces].reshape(-1, 9)
         reach = float(np.linalg.norm(vertices, axis=1).max())
@@ -115,7 +108,7 @@ def _other_bodies(robot: Robot, model: mujoco.MjModel) -> list[SoilBody]:
                 0.0,
                 corners,
                 f"geom '{name}'",
-                feet.get(body, -1),
+                foot,
             )  # fmt: skip
         )
     return out
