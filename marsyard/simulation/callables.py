@@ -126,7 +126,11 @@ class Aside:
         missing = [name for name, made in self._callbacks.items() if not made.cached]
         if self._process is not None or not missing:
             return
-        code = f"import {self._module} as m; [getattr(m, n).address for n in {missing!r}]"
+        # the loop takes longest and is compiled here: the others give way to it
+        code = (
+            "import os; getattr(os, 'nice', int)(10); "
+            f"import {self._module} as m; [getattr(m, n).address for n in {missing!r}]"
+        )
         quiet = subprocess.DEVNULL
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen(

@@ -130,6 +130,7 @@ def test_time_slider_moves_the_robot(page, replay):
     assert _difference(start, again) < 0.002
 
 
+@pytest.mark.soak
 def test_force_arrows_can_be_switched_off(page):
     shown = _set_time(page, "End")
     box = page.get_by_label("show forces")
