@@ -122,12 +122,17 @@ def variants_of(
         out += [_from_mapping(name, settings, known) for name, settings in variants.items()]
     else:
         out += [parse_variant(text, known) for text in variants]
-    if not out:
-        raise InputError(f"laws: nothing to compare; give some of {', '.join(known)}")
-    for variant in out:
-        if [v.name for v in out].count(variant.name) > 1:
-            raise InputError(f"laws: '{variant.name}' stands twice; names must differ")
+    check_names([v.name for v in out], "laws", known)
     return tuple(out)
+
+
+def check_names(names: list[str], field: str, known: Iterable[str]) -> None:
+    """There is something to compare, and each thing once."""
+    if not names:
+        raise InputError(f"{field}: nothing to compare; give some of {', '.join(known)}")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{field}: '{name}' stands twice; names must differ")
 
 
 def parse_variant(text: str, known: Iterable[str] = LAWS) -> Variant:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from marsyard.comparison.laws import check_names
 from marsyard.comparison.mode_measures import planned
 from marsyard.comparison.mode_slopes import Ramp
 from marsyard.errors import InputError, suggest
@@ -54,11 +55,7 @@ def mode_variants(
                     f"{suggest(key, [*known, *Scenario.model_fields])}"
                 )
         out.append(ModeVariant(name, mode, {**_given(own.get(mode)), **fields}, rest))
-    if not out:
-        raise InputError(f"modes: nothing to compare; give some of {', '.join(MODES)}")
-    for variant in out:
-        if [v.name for v in out].count(variant.name) > 1:
-            raise InputError(f"modes: '{variant.name}' stands twice; names must differ")
+    check_names([v.name for v in out], "modes", MODES)
     return tuple(out)
 
 

@@ -38,10 +38,6 @@ class Surface:
     def __len__(self) -> int:
         return len(self.triangles)
 
-    def moved(self, place: Array, turn: Array) -> Surface:
-        """Turned, then moved."""
-        return Surface(self.vertices @ turn.T + place, self.triangles, self.name)
-
 
 def closed_surface(vertices: Array, triangles: Array, name: str) -> Surface:
     """A mesh as the surface of a body: welded, without slivers, closed, outside out."""
