@@ -3,7 +3,8 @@
     python docs/make_robot_frames.py
 
 Each robot stands as its model starts (key frame `stand` where it has one, else all joints at zero),
-on a plane through its lowest point. No physics takes part.
+on a plane through its lowest point; satellites, which have nothing to stand on, float.
+No physics takes part.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ made by `python docs/make_robot_frames.py`.
 
 
 def standing(robot: Robot) -> Take:
-    """A robot that stands still, on a plane through its lowest point."""
+    """A robot that stands still, on a plane through its lowest point, or floats."""
     model = robot.spec().compile()
     data = mujoco.MjData(model)
     keys = [model.key(k).name for k in range(model.nkey)]
@@ -51,6 +52,9 @@ def standing(robot: Robot) -> Take:
         coords={"time": [0.0], "axis": ["x", "y", "z"], "quat": ["w", "x", "y", "z"]},
         attrs={"record_period": 1.0},
     )
+    stands = robot.wheels or robot.feet or robot.tracks
+    if not stands and mujoco.mjtJoint.mjJNT_FREE in model.jnt_type:
+        return Take(build_scene(model, ds), model, ds)
     low = _lowest(Take(build_scene(model, ds), model, ds))
     plane = ground_meshes([Plane.horizontal(low)], ds)
     return Take(build_scene(model, ds, plane), model, ds)

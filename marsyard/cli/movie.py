@@ -18,6 +18,9 @@ def movie(
     wheel: str = typer.Option(
         None, metavar="NAME", help="Wheel of the close-up [default: front right]."
     ),
+    body: str = typer.Option(
+        None, metavar="NAME", help="Body to look at instead of the whole robot."
+    ),
     azimuth: str = typer.Option(
         None, metavar="ANGLE", help="Direction of looking against the heading, e.g. 45deg."
     ),
@@ -52,6 +55,7 @@ def movie(
     shot = Shot(
         camera=camera,
         wheel=wheel,
+        body=body,
         azimuth=_si(azimuth, "angle", "azimuth"),
         elevation=_si(elevation, "angle", "elevation"),
         distance=_si(distance, "length", "distance"),

@@ -25,6 +25,8 @@ ROLE_COLOURS = {
     "drives": "#2b5fc0", "steering": "#2f8f4e", "legs": "#d55e00", "frame": "#8e5bb5",
     "passive": "#6b6b6b", "other": "#b8860b", "motors": "#2b5fc0",
 }  # fmt: skip
+#: of roles that a robot names itself, in the order of its joints
+_OTHER_COLOURS = ("#2b5fc0", "#d55e00", "#2f8f4e", "#8e5bb5", "#b8860b", "#4aa3b5", "#c2568a")
 _CAUSE_COLOURS = {
     "kinetic": "#2f8f4e", "lifting": "#2b5fc0", "springs": "#4aa3b5", "compaction": "#d55e00",
     "shear": "#b8860b", "soil_rest": "#c9a77c", "ground": "#7a5c3e",
@@ -52,7 +54,7 @@ def save_energy_figures(
     """Power and energy over time and, if wanted, by motor; PNG files numbered from `first` on."""
     piece = ds.sel(time=slice(account.start - 1e-9, account.end + 1e-9))
     words = f"{balance_words(account)} {assumption_words(account)}"
-    drawn = [("Power and energy of locomotion", words, draw_energy(piece, account))]
+    drawn = [("Power and energy", words, draw_energy(piece, account))]
     if motors:
         drawn.append(("Energy motor by motor", assumption_words(account), draw_motors(account)))
     files = []
@@ -65,10 +67,11 @@ def save_energy_figures(
 def draw_energy(ds: xr.Dataset, account: EnergyAccount) -> Canvas:
     """Power by group of joints, and the work of the motors with where it went, over time."""
     time = ds["time"].values
-    canvas, (top, bottom) = sheet("Power and energy of locomotion", [2.0, 2.8])
-    for role, power in powers_of(ds).items():
-        colour = ROLE_COLOURS.get(role, "#6b6b6b")
-        top.plot(time, power, color=colour, linewidth=1.3, label=role)
+    canvas, (top, bottom) = sheet("Power and energy", [2.0, 2.8])
+    powers = powers_of(ds)
+    colours = role_colours(list(powers))
+    for role, power in powers.items():
+        top.plot(time, power, color=colours[role], linewidth=1.3, label=role)
     if "electrical_power" in ds:
         power = ds["electrical_power"].sum("motor").values
         label = "electrical, all motors"
@@ -93,6 +96,14 @@ def draw_energy(ds: xr.Dataset, account: EnergyAccount) -> Canvas:
     if time[-1] > time[0]:
         bottom.set_xlim(time[0], time[-1])
     return canvas
+
+
+def role_colours(roles: Sequence[str]) -> dict[str, str]:
+    """A colour for each role; roles of the robot's own take those that are free."""
+    known = {role: ROLE_COLOURS[role] for role in roles if role in ROLE_COLOURS}
+    free = [c for c in _OTHER_COLOURS if c not in known.values()]
+    own = [role for role in roles if role not in known]
+    return known | {role: free[k % len(free)] for k, role in enumerate(own)}
 
 
 def draw_motors(account: EnergyAccount) -> Canvas:

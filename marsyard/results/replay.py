@@ -41,6 +41,7 @@ GROUND_RATE = 5.0  # changes of soft ground sent per second of wall time
 TRACK_PIECES = 48
 LONGEST_ARROW = 2.5  # [m]
 SKY = ((176, 150, 126), (232, 214, 194))  # overhead and at the horizon
+SPACE = (16, 18, 26)  # behind what floats
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×", "10×", "50×")
 
 
@@ -80,6 +81,11 @@ class Scene:
     soil: SoilScene | None = None
     paths: tuple[np.ndarray, ...] = ()
     numbers: tuple[int, ...] = ()
+
+    @property
+    def floats(self) -> bool:
+        """Whether there is no ground to be seen: it is shown in space, not under a sky."""
+        return not self.ground and self.soil is None
 
     @property
     def size(self) -> float:
@@ -268,7 +274,7 @@ class Replay:
         scene, view = self.scene, self.server.scene
         view.set_up_direction("+z")
         view.configure_default_lights(enabled=True, cast_shadow=True)
-        view.set_background_image(_sky(), format="png")
+        view.set_background_image(_space() if scene.floats else _sky(), format="png")
         for number, mesh in enumerate(scene.ground):
             view.add_mesh_simple(
                 f"/ground/{number}-{mesh.name}",
@@ -527,6 +533,11 @@ def _sky() -> np.ndarray:
     high, low = np.array(SKY, dtype=float)
     rows = np.linspace(0.0, 1.0, 64)[:, None, None]
     return np.broadcast_to(high + (low - high) * rows, (64, 16, 3)).astype(np.uint8)
+
+
+def _space() -> np.ndarray:
+    """The dark behind what floats; picture of shape [64, 16, 3]."""
+    return np.broadcast_to(np.array(SPACE), (64, 16, 3)).astype(np.uint8)
 
 
 def _typical_force(scene: Scene) -> float:

@@ -16,11 +16,13 @@ from marsyard.errors import InputError
 from marsyard.results import energy_account
 from marsyard.results.energy import CAUSES, causes_of
 from marsyard.results.energy_figures import (
+    ROLE_COLOURS,
     account_of,
     cause_rows,
     draw_energy,
     draw_motors,
     energy_section,
+    role_colours,
     save_energy_figures,
     write_energy_csv,
 )
@@ -219,7 +221,7 @@ def test_what_is_shown_and_written(tmp_path):
         assert canvas.axes[0].get_legend_handles_labels()[1]
     files = save_energy_figures(ds, a, tmp_path, first=3, dpi=40)
     names = [f.path.name for f in files]
-    assert names == ["03-power-and-energy-of-locomotion.png", "04-energy-motor-by-motor.png"]
+    assert names == ["03-power-and-energy.png", "04-energy-motor-by-motor.png"]
     page = energy_section(ds)
     assert "cost of transport, electrical" in page and "lifting" in page and "wheel" in page
     rows = list(csv.DictReader(write_energy_csv(a, tmp_path / "energy.csv").open()))
@@ -249,3 +251,9 @@ def test_no_shares_of_next_to_nothing():
     account = energy_account(ds)
     assert account.total.spent > 30 * abs(account.work) > 0
     assert all(math.isnan(share) for _, _, share in cause_rows(account))
+
+
+def test_roles_of_a_robots_own_are_told_apart():
+    colours = role_colours(["drives", "wheels", "boom", "crown"])
+    assert colours["drives"] == ROLE_COLOURS["drives"]
+    assert len(set(colours.values())) == 4

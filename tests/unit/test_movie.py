@@ -174,6 +174,25 @@ def test_the_camera_finds_the_wheel(model, ds):
         take.wheel(take.time[:1], "F1")
 
 
+def test_the_camera_finds_a_body(take):
+    name = take.scene.bodies[-1]
+    subject = take.body(take.time[:2], name)
+    position = take.poses(take.time[1])[0][-1]
+    assert np.linalg.norm(subject.centre[1] - position) < subject.radius
+    assert 0 < subject.radius < take.radius
+    with pytest.raises(InputError, match=name):
+        take.body(take.time[:1], name + "x")
+
+
+def test_what_has_no_ground_is_shown_in_space(model, ds):
+    floating = Take(build_scene(model, ds), model, ds)
+    assert floating.scene.floats
+    view = views("side", floating.robot(floating.time[:1]), 25.0)[0]
+    with Stage(floating, (160, 90)) as stage:
+        dark = stage.picture(floating.time[0], view)
+    assert np.median(dark[:8]) < 40  # the upper edge, above the robot
+
+
 # --- pictures
 
 
@@ -424,6 +443,7 @@ def test_sizes():
     [
         ({"camera": "wheels"}, "wheel"),
         ({"wheel": "FL"}, "camera wheel"),
+        ({"camera": "wheel", "body": "chassis"}, "other than wheel"),
         ({"colour": "red"}, "change"),
         ({"distance": -1.0}, "distance"),
         ({"elevation": 2.0}, "elevation"),

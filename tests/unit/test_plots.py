@@ -101,7 +101,7 @@ def test_unknown_variable_is_named(ds):
 def test_default_figures_are_drawn_as_png_with_the_track(ds, tmp_path):
     saved = save_figures(ds, (), tmp_path, dpi=60)
     titles = [f.title for f in saved]
-    assert titles[-2:] == ["Track", "Power and energy of locomotion"]
+    assert titles[-2:] == ["Track", "Power and energy"]
     for word in ("Base position", "impulses", "Gap", "Sliding", "Wheel angle", "Energy", "Solver"):
         assert any(word in t for t in titles), word
     for figure in saved:

@@ -32,7 +32,8 @@ class Shot:
     """How a run is filmed.
 
     Attributes:
-        camera: follow, orbit, wheel, side, top or front; wheel: which one is close-up.
+        camera: follow, orbit, wheel, side, top or front; wheel: which one is close-up; body: of the
+            robot, that is looked at instead of the whole.
         azimuth: of looking, against the robot's heading [rad]; elevation [rad], negative looks
             down; distance [m]; None takes the preset's.
         size: width and height of the pictures [pixels], both even.
@@ -43,6 +44,7 @@ class Shot:
 
     camera: str = "follow"
     wheel: str | None = None
+    body: str | None = None
     azimuth: float | None = None
     elevation: float | None = None
     distance: float | None = None
@@ -58,6 +60,8 @@ class Shot:
         check_size(self.size)
         if self.wheel is not None and self.camera != "wheel":
             raise InputError("wheel: needs camera wheel; give --camera wheel")
+        if self.body is not None and self.camera == "wheel":
+            raise InputError("body: needs a camera other than wheel")
         if self.colour not in COLOURS:
             raise InputError(
                 f"colour: '{self.colour}' is none of the colours; {suggest(self.colour, COLOURS)}"
@@ -221,7 +225,10 @@ def _speed(duration: float, given: float | None) -> float:
 
 
 def _views(take: Take, shot: Shot, times: np.ndarray, rate: float) -> list[View]:
-    subject = take.wheel(times, shot.wheel) if shot.camera == "wheel" else take.robot(times)
+    if shot.camera == "wheel":
+        subject = take.wheel(times, shot.wheel)
+    else:
+        subject = take.robot(times) if shot.body is None else take.body(times, shot.body)
     return views(shot.camera, subject, rate, shot.azimuth, shot.elevation, shot.distance)
 
 

@@ -5,6 +5,7 @@ the replay shows too. Hard ground is drawn as triangles with a fine grain, so th
 can be seen; soft ground as the replay's blocks, whose points and colours follow the ruts (`ruts`),
 with the undisturbed terrain around them. The sun moves along with what
 is looked at, so that its shadows stay sharp on long drives; haze hides where the ground ends.
+Without any ground the robot is shown in space: dark, with stars, no haze.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from marsyard.results.movie.graphics import Canvas
 from marsyard.results.movie.ruts import Ruts
 from marsyard.results.movie.take import Take
 from marsyard.results.plots import GIVEN_PATH, wheel_colour
-from marsyard.results.replay import SKY
+from marsyard.results.replay import SKY, SPACE
 
 RED = (0.89, 0.15, 0.24)
 GRAIN = 512  # pixels along a side of the grain
 GRAIN_SIZE = 4.0  # length of that side on the ground [m]
+STARS = 0.0008  # share of the pixels of the sky around what floats
 TILE = 0.5  # squares on hard ground [m]
 FINER = 4  # pixels of the soil's colour per cell
 SUN = np.array([0.15, 0.75, -0.9])  # direction of its light
@@ -65,7 +67,7 @@ class Stage:
         self._data = mujoco.MjData(self.model)
         lines = MOST_LINES + 500
         self._scene = mujoco.MjvScene(self.model, self.model.ngeom + lines)
-        self._scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = 1
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = int(not take.scene.floats)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_HAZE] = 0
         # arrows are drawn apart and laid over, because robots hide where their forces act
         self._arrows = mujoco.MjvScene(self.model, 200)
@@ -201,7 +203,7 @@ def laid_over(picture: np.ndarray, arrows: np.ndarray) -> np.ndarray:
 
 def _drawing_model(take: Take, by_change: bool) -> mujoco.MjModel:
     spec = mujoco.MjSpec()
-    _add_sky(spec)
+    _add_sky(spec, take.scene.floats)
     _add_texture(spec, "grain", np.repeat((255 * _grain())[..., None], 3, axis=2))
     _add_texture(spec, "tiles", np.repeat((255 * _tiles())[..., None], 3, axis=2))
     for number, parts in enumerate(_bodies(take)):
@@ -227,12 +229,16 @@ def _bodies(take: Take) -> Sequence[Any]:
     return take.scene.shapes
 
 
-def _add_sky(spec: mujoco.MjSpec) -> None:
-    high, low = np.array(SKY) / 255
+def _add_sky(spec: mujoco.MjSpec, space: bool) -> None:
+    high, low = np.array((SPACE, SPACE) if space else SKY) / 255
     sky = spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX)
     sky.builtin = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT
     sky.rgb1, sky.rgb2 = high, low
     sky.width, sky.height = 128, 768
+    if space:
+        sky.width, sky.height = 512, 3072
+        sky.mark, sky.random = mujoco.mjtMark.mjMARK_RANDOM, STARS
+        sky.markrgb = [0.75, 0.76, 0.8]
     sun = spec.worldbody.add_body(name="sun", mocap=True)
     light = sun.add_light(name="sun", type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
     light.dir = SUN

@@ -169,6 +169,19 @@ class Take:
         heading = np.interp(times, self.time, self._heading)
         return Subject(centre, heading, float(radius), left=bool(ahead[number, 1] > 1e-3))
 
+    def body(self, times: np.ndarray, name: str) -> Subject:
+        """One body as what the camera looks at."""
+        names = self.scene.bodies
+        if name not in names:
+            raise InputError(f"body: '{name}' is no body with a shape; {suggest(name, names)}")
+        number = names.index(name)
+        cloud = np.concatenate([p.vertices for p in self.scene.shapes[number]])
+        middle = (cloud.min(axis=0) + cloud.max(axis=0)) / 2
+        poses = [self.poses(t) for t in times]
+        centre = np.array([p[number] + _matrix(q[number]) @ middle for p, q in poses])
+        radius = float(np.linalg.norm(cloud - middle, axis=1).max())
+        return Subject(centre, np.interp(times, self.time, self._heading), max(radius, 1e-3))
+
     def rolls(self) -> list[Roll]:
         """All wheels on their way, in the frames of the scene."""
         scene = self.scene
