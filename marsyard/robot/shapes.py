@@ -96,6 +96,14 @@ class Shape(BaseModel):
         given = [k for k in ("revolution", "geom", "mesh") if getattr(self, k) is not None]
         if len(given) != 1:
             raise ValueError("a shape is exactly one of 'revolution', 'geom' and 'mesh'")
+        placed = self.model_fields_set & {"place", "axis"}
+        if self.geom is not None and placed:
+            raise ValueError(
+                f"a geom has its own place in the model; '{min(placed)}' is for 'revolution' and "
+                "'mesh'"
+            )
+        if self.mesh is None and "scale" in self.model_fields_set:
+            raise ValueError("'scale' is for 'mesh' only")
         if sum(a * a for a in self.axis) == 0.0:
             raise ValueError("axis: must have a length above zero")
         return self

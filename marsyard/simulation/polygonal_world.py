@@ -142,10 +142,15 @@ def contact_layer(given: ContactLayer, friction: float) -> Layer:
     damping = RELAXATION * k if given.damping is None else given.damping
     tangential = given.damping_tangential
     slip = friction if given.slip is None else given.slip
+    if given.stick is not None and given.stick < slip:
+        raise InputError(
+            f"interaction.polygonal: stick = {given.stick:g} must not be below slip, which is "
+            f"{slip:g} here as the layer names none (interaction.friction, or that of the surface)"
+        )
     return Layer(
         k, damping, given.transition, shear,
         RELAXATION * shear if tangential is None else tangential,
-        slip if given.stick is None else max(given.stick, slip), slip, given.slip_speed,
+        slip if given.stick is None else given.stick, slip, given.slip_speed,
     )  # fmt: skip
 
 
@@ -477,6 +482,12 @@ def _other_of(
         raise InputError(
             f"{label}.revolution.profiles.joint: '{changing.joint}' is not in {robot.model.name}; "
             f"{suggest(changing.joint, names)}"
+        )
+    kind = mujoco.mjtJoint(int(model.jnt_type[joint]))
+    if kind not in (mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE):
+        raise InputError(
+            f"{label}.revolution.profiles.joint: '{changing.joint}' is a {kind.name[6:].lower()} "
+            "joint; a profile changes with a slide or a hinge"
         )
     return revolution(section, side, np.array(changing.at)), int(joint)
 

@@ -373,7 +373,36 @@ def test_sampling_is_denser_where_a_profile_bends():
     assert made[-1] == pytest.approx(profile[-1])
 
 
+@pytest.mark.parametrize("count", [5, 6, 7, 20])
+def test_sampling_keeps_the_corners(count):
+    """A step and a cone between straight lines: no sample cuts them off."""
+    profile = np.array([[0, 0.05], [0.1, 0.05], [0.1001, 0.02], [0.3, 0.02], [0.4, 0.0]])
+    made = resample(profile, count)
+    assert len(made) == count
+    assert np.all(np.diff(made[:, 0]) > 0)
+    z = np.linspace(0, 0.4, 5001)
+    assert np.interp(z, *made.T) == pytest.approx(np.interp(z, *profile.T), abs=1e-12)
+
+
+def test_sampling_with_fewer_points_than_corners_keeps_the_sharpest():
+    profile = np.array([[0, 0.05], [0.1, 0.05], [0.1001, 0.02], [0.3, 0.02], [0.4, 0.0]])
+    assert resample(profile, 4)[1:3] == pytest.approx(profile[1:3])
+
+
 # --- bad input
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ball(0.1, 1e-6, "shapes.tip"),
+        lambda: box(np.full(3, 0.1), 1e-6, "shapes.tip"),
+        lambda: turned(np.array([[0, 0.1], [1, 0.1]]), 1e-6, 96, "shapes.tip"),
+    ],
+)
+def test_more_faces_than_there_is_room_for(make):
+    with pytest.raises(InputError, match=r"shapes.tip: faces of 1e-06 m would be more than"):
+        make()
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,27 @@ def test_momentum_of_colliding_bodies_is_kept_to_rounding(tmp_path):
     assert gains_in_the_air(sim) < 1e-9
 
 
+def test_action_equals_reaction_in_free_fall(tmp_path):
+    """The same blow while both fall: with gravity nothing corrects the momentum afterwards, so that
+    forces and torques themselves must cancel."""
+    sim = two_bodies(
+        tmp_path, named_ball("left", 0) + named_ball("right", 0.3, 2.0), BALLS,
+        [{"faces": "left", "against": "right"}], gravity=G,
+        robot={"name": str(tmp_path), "velocity": [1, 0.15, 0.05], "angular_velocity": [0, 20, 5]},
+        run={"duration": 0.5, "step": 1e-4, "record_period": 1e-3},
+    )  # fmt: skip
+    sim.run()
+    assert float(sim.dataset().pair_normal_force.max()) > 10
+    momentum, q = _momentum(sim), sim.records.coordinates
+    linear = momentum[:, :3]
+    centre = (q[:, :3] + 2 * q[:, 7:10]) / 3
+    angular = momentum[:, 3:] - np.cross(centre, linear)
+    linear = linear + 3.0 * G * sim.records.time[:, None] * [0, 0, 1]
+    assert np.abs(linear - linear[0]).max() < 1e-11
+    assert np.abs(angular - angular[0]).max() < 1e-11
+    assert abs(sim.qvel[6]) > 0.1 and np.abs(sim.qvel[9:12]).max() > 0.1
+
+
 def _momentum(sim):
     """Linear and angular momentum about the origin at every record."""
     rows = []
@@ -352,6 +373,7 @@ def test_runs_repeat_and_resume_bit_for_bit(tmp_path):
             "thickness",
         ),
         ({"faces": "left", "against": "right", "layer": {"stick": 0.1, "slip": 0.2}}, "stick"),
+        ({"faces": "left", "against": "right", "layer": {"stick": 0.3}}, "below slip, .* 0.4"),
     ],
 )  # fmt: skip
 def test_pairs_that_cannot_be(tmp_path, change, words):
@@ -359,6 +381,32 @@ def test_pairs_that_cannot_be(tmp_path, change, words):
         two_bodies(
             tmp_path, named_ball("left", 0) + named_ball("right", 1), BALLS, [change],
             run={"duration": 1.0},
+        )  # fmt: skip
+
+
+FOLDED, SPREAD = [[0, 0.1], [0.1, 0.1]], [[0, 0.1], [0.1, 0.2]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({"geom": "left", "place": [0, 0, 1]}, "'place' is for"),
+        ({"geom": "left", "axis": [1, 0, 0]}, "'axis' is for"),
+        ({"geom": "left", "scale": 2}, "'scale' is for"),
+        ({"revolution": {"profile": FOLDED}, "scale": 2}, "'scale' is for"),
+        (
+            {"revolution": {"profiles": {
+                "joint": "left_free", "at": [0, 1], "profile": [FOLDED, SPREAD]}}},
+            "is a free joint; a profile changes with a slide or a hinge",
+        ),
+    ],
+)  # fmt: skip
+def test_shapes_that_cannot_be(tmp_path, shape, words):
+    shapes = {**BALLS, "left": {"body": "left", **shape}}
+    with pytest.raises(InputError, match=words):
+        two_bodies(
+            tmp_path, named_ball("left", 0) + named_ball("right", 1), shapes,
+            [{"faces": "right", "against": "left"}], run={"duration": 1.0},
         )  # fmt: skip
 
 

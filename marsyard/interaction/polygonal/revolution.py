@@ -27,6 +27,9 @@ from marsyard.errors import InputError
 
 Array = np.ndarray
 
+#: a profile that turns by more than this at a point has a corner there [rad]
+SHARP = math.radians(10.0)
+
 
 def check_profile(points: Sequence[Sequence[float]], where: str) -> Array:
     """(z, r) as an array, or a sentence that begins with `where`."""
@@ -56,7 +59,8 @@ def check_profile(points: Sequence[Sequence[float]], where: str) -> Array:
 
 
 def resample(points: Array, count: int) -> Array:
-    """A profile with `count` points, denser where it bends; its ends and sharp corners stay."""
+    """A profile with `count` points, denser where it bends; its ends stay, and its sharp corners:
+    the sharpest ones where there are more of them than points."""
     if count < 2:
         raise InputError(f"samples = {count}: a profile needs at least 2 points")
     step = np.diff(points, axis=0)
@@ -68,8 +72,22 @@ def resample(points: Array, count: int) -> Array:
     weight[1:] += 0.5 * turn
     along = np.concatenate([[0.0], np.cumsum(weight)])
     at = np.linspace(0.0, along[-1], count)
+    _keep_corners(at, along[1:-1], turn)
     z = np.interp(at, along, points[:, 0])
     return np.stack([z, np.interp(z, points[:, 0], points[:, 1])], axis=1)
+
+
+def _keep_corners(at: Array, corner: Array, turn: Array) -> None:
+    """Move the nearest of the samples `at` to each sharp corner, the sharpest first."""
+    free = np.ones(len(at), dtype=bool)
+    free[[0, -1]] = False
+    for k in np.argsort(-turn, kind="stable"):
+        if turn[k] < SHARP or not free.any():
+            break
+        nearest = int(np.argmin(np.where(free, np.abs(at - corner[k]), np.inf)))
+        at[nearest] = corner[k]
+        free[nearest] = False
+    at.sort()
 
 
 def around(radius: float, sagitta: float) -> int:

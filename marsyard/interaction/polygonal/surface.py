@@ -94,17 +94,26 @@ def signed_volume(surface: Surface) -> float:
 def divided(surface: Surface, size: float) -> Surface:
     """Sides longer than `size` [m] halved until none is left; neighbours stay neighbours."""
     points, index = surface.vertices, surface.triangles
+    # no triangle with such sides is larger than an equilateral one
+    corners = points[index]
+    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    area = 0.5 * float(np.linalg.norm(cross, axis=1).sum())
+    _must_fit(area / (math.sqrt(3.0) / 4.0 * size * size), size, surface.name)
     while True:
         a, b, c = (points[index[:, k]] for k in range(3))
         longest = np.max([np.linalg.norm(x - y, axis=1) for x, y in ((a, b), (b, c), (c, a))])
         if longest <= size:
             return Surface(points, index, surface.name)
-        if 4 * len(index) > MOST_FACES:
-            raise InputError(
-                f"{surface.name}: faces of {size:g} m would be more than {MOST_FACES:,}; choose a "
-                "larger face_size"
-            )
+        _must_fit(4 * len(index), size, surface.name)
         points, index = _halve(points, index, size)
+
+
+def _must_fit(count: float, size: float, name: str) -> None:
+    if count > MOST_FACES:
+        raise InputError(
+            f"{name}: faces of {size:g} m would be more than {MOST_FACES:,}; choose a larger "
+            "face_size"
+        )
 
 
 def _halve(points: Array, index: Array, size: float) -> tuple[Array, Array]:
@@ -166,6 +175,7 @@ def ball(radius: float, size: float, name: str = "sphere") -> Surface:
     wrong = np.einsum("ij,ij->i", a, np.cross(b, c)) < 0
     index[wrong] = index[wrong][:, ::-1]
     times = max(0, math.ceil(math.log2(1.05 * radius / size)))
+    _must_fit(20.0 * 4.0**times, size, name)
     vertices = made.vertices
     for _ in range(times):
         vertices, index = _halve(vertices, index, 0.0)
@@ -178,6 +188,8 @@ def ball(radius: float, size: float, name: str = "sphere") -> Surface:
 
 def turned(points: Array, size: float, steps: int, name: str = "revolution") -> Surface:
     """A body of revolution: its section in steps up to `size`, turned in `steps`."""
+    length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+    _must_fit(2.0 * steps * (length / size + len(points)), size, name)
     rows = [points[:1]]
     for a, b in zip(points[:-1], points[1:], strict=True):
         n = max(1, math.ceil(float(np.linalg.norm(b - a)) / size))
