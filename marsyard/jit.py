@@ -5,8 +5,10 @@ says, and without reference counts on arrays (`_nrt`): nothing is allocated insi
 counting the dozens of arrays that are passed down would cost more than their work.
 
 Numba looks only at a function's own file to see whether its cache is stale, not at the files of
-what it calls. Here every kernel's cache carries the fingerprint of all kernel files of the package,
-so that a change in one, or an upgrade, never runs old code.
+what it calls. Here every kernel's cache carries the fingerprint of all kernel files it could call,
+so that a change in one, or an upgrade, never runs old code. Kernels of `marsyard/analysis` may call
+those of all packages; no other package imports analysis, so the fingerprint of the others leaves it
+out, and a change in an analysis costs the engine no new compilation.
 """
 
 from __future__ import annotations
@@ -21,12 +23,17 @@ from numba import njit
 from numba.core.ccallback import CFunc
 
 
+#: the package on the right, which calls kernels of the others and is called by none of them
+_LAST = "analysis"
+
+
 @functools.cache
-def fingerprint() -> str:
-    """SHA-256 over the package's files that hold kernels."""
+def fingerprint(analysis: bool = False, folder: Path = Path(__file__).parent) -> str:
+    """SHA-256 over the package's files that hold kernels; those of the analyses only if asked."""
     digest = hashlib.sha256()
-    folder = Path(__file__).parent
     for path in sorted(folder.rglob("*.py")):
+        if path.is_relative_to(folder / _LAST) and not analysis:
+            continue
         text = path.read_bytes()
         if b"marsyard.jit" in text or path.name == "jit.py":
             digest.update(path.relative_to(folder).as_posix().encode())
@@ -34,9 +41,9 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _stamped(dispatcher: Any) -> Any:
+def _stamped(dispatcher: Any, function: Callable[..., Any]) -> Any:
     file = dispatcher._cache._cache_file
-    file._source_stamp = fingerprint()
+    file._source_stamp = fingerprint(function.__module__.startswith(f"marsyard.{_LAST}."))
     load = file._load_index
 
     def load_index() -> Any:
@@ -55,7 +62,7 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return functools.partial(kernel, **options)
     given = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, **options}
-    return _stamped(njit(**given)(function))
+    return _stamped(njit(**given)(function), function)
 
 
 class Callback:
@@ -65,7 +72,7 @@ class Callback:
         kind = (signature.args, signature.return_type)
         self._made: Any = CFunc(function, kind, {}, {"error_model": "numpy"})
         self._made.enable_caching()
-        _stamped(self._made)
+        _stamped(self._made, function)
 
     @property
     def cached(self) -> bool:
