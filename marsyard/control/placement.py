@@ -228,6 +228,14 @@ class Placer:
         touch = self._lowest_points()
         return np.array([touch.gap[touch.wheel == i].min() for i in range(len(self._spheres))])
 
+    def coordinates(self, stand: Stand) -> np.ndarray:
+        """MuJoCo's coordinates of a stand that this object found, [nq]."""
+        self.kinematics.set_joints(stand.joints)
+        self._place = float(stand.position[0]), float(stand.position[1]), stand.heading
+        passive = [stand.joints[name] for name in self._passive]
+        self._set(np.array([stand.position[2], stand.roll, stand.pitch, *passive]))
+        return np.array(self.kinematics.data.qpos)
+
     def _wheels(self):
         return self.kinematics.robot.wheels.values()
 
@@ -413,9 +421,9 @@ class Placer:
     def _step(self, u, touch: _Touch) -> tuple[np.ndarray, np.ndarray]:
         """The step of the quadratic problem, and the multipliers of the gaps [N]."""
         force = self._force(u)
-        curved = _positive(self._hessian(u, force), force[0])
+        curved = positive(self._hessian(u, force), force[0])
         value, rows = self._equalities(u)
-        particular, basis = _null_space(rows, -value, len(u))
+        particular, basis = null_space(rows, -value, len(u))
         # joint limits are gaps, too
         limited_low, limited_high = np.isfinite(self._low), np.isfinite(self._high)
         eye = np.eye(len(u))[3:]
@@ -425,9 +433,7 @@ class Placer:
         )
         reduced = basis.T @ curved @ basis
         linear = basis.T @ (force + curved @ particular)
-        y, multipliers = _quadratic(
-            reduced, linear, matrix @ basis, -(margin + matrix @ particular)
-        )
+        y, multipliers = quadratic(reduced, linear, matrix @ basis, -(margin + matrix @ particular))
         return particular + basis @ y, multipliers[: len(touch.gap)]
 
     def _hessian(self, u: np.ndarray, force: np.ndarray) -> np.ndarray:
@@ -491,13 +497,13 @@ def quaternion(roll: float, pitch: float, heading: float) -> np.ndarray:
     )
 
 
-def _positive(matrix: np.ndarray, scale: float) -> np.ndarray:
+def positive(matrix: np.ndarray, scale: float) -> np.ndarray:
     """A symmetric matrix with its eigenvalues made positive, at least 1e-3 of `scale`."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.maximum(np.abs(values), 1e-3 * abs(scale))) @ vectors.T
 
 
-def _null_space(rows: np.ndarray, value: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def null_space(rows: np.ndarray, value: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The least x with rows x = value, and a basis of what may be added to it."""
     if len(rows) == 0:
         return np.zeros(n), np.eye(n)
@@ -506,7 +512,7 @@ def _null_space(rows: np.ndarray, value: np.ndarray, n: int) -> tuple[np.ndarray
     return np.linalg.pinv(rows, rcond=1e-9) @ value, vt[rank:].T
 
 
-def _quadratic(H, g, G, h) -> tuple[np.ndarray, np.ndarray]:
+def quadratic(H, g, G, h) -> tuple[np.ndarray, np.ndarray]:
     """Minimise ½ yᵀH y + gᵀy subject to G y ≥ h; y and the multipliers of the rows.
 
     With H = L Lᵀ and t = Lᵀy + L⁻¹g this is the point t nearest to the origin with

@@ -1,0 +1,1 @@
+"""Kineto-statics of articulated rovers: what a rover can move and push, before any simulation."""

@@ -1,0 +1,64 @@
+"""Where a robot touches hard ground in a given pose, found as the simulation finds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.simulation.contacts import find_contacts
+from marsyard.simulation.moreau_jean import update_positions
+
+if TYPE_CHECKING:
+    from marsyard.simulation.simulation import Simulation
+
+
+class TouchingPoint(NamedTuple):
+    """A contact of a robot with the ground, in the world.
+
+    body: MuJoCo's number. wheel, organ: numbers of the wheel, and of the foot or track; -1 if it is
+    none. belt: degree of freedom that moves the surface along itself, with belt_radius [m]; or -1.
+    surface: number of the ground surface. gap [m]. point [m], [3].
+    frame: normal into the robot, first tangent (a wheel's heading), second tangent, [3, 3].
+    """
+
+    body: int
+    wheel: int
+    organ: int
+    belt: int
+    belt_radius: float
+    surface: int
+    gap: float
+    point: np.ndarray
+    frame: np.ndarray
+
+
+def touching_points(
+    simulation: Simulation, qpos: np.ndarray | None = None, margin: float = 1e-3
+) -> list[TouchingPoint]:
+    """Contacts with the ground whose gap is below `margin` [m].
+
+    `qpos` is a pose in MuJoCo's coordinates, the present one without; the simulation is left there.
+    Contacts between two bodies of the robot are left out.
+    """
+    s = simulation
+    if qpos is not None:
+        s.data.qpos[:] = qpos
+    functions, offsets = s._functions, s._offsets
+    model, data, contacts = s.model._address, s.data._address, s._contacts
+    update_positions(functions, model, data, s._model)
+    count = find_contacts(
+        functions, offsets, model, data, s._model, s._data, s._wheels, s._ground, margin, contacts
+    )
+    if count < 0:
+        raise InputError(f"contacts: more than {len(contacts.gap)} at once")
+    return [
+        TouchingPoint(
+            int(contacts.body2[c]), int(contacts.wheel[c]), int(contacts.organ[c]),
+            int(contacts.belt[c]), float(contacts.belt_radius[c]), int(contacts.surface[c]),
+            float(contacts.gap[c]), contacts.point[c].copy(), contacts.frame[c].copy(),
+        )
+        for c in range(count)
+        if contacts.body1[c] == 0 and contacts.gap[c] < margin
+    ]  # fmt: skip
