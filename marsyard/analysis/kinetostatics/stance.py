@@ -216,7 +216,10 @@ def stance_at(
     angles = _by_wheel(given, contact)
     away = set(_known_wheels(given, lifted, "lifted"))
     contacts = [pose.wheel_at(name, angle) for name, angle in angles.items() if name not in away]
-    vector = np.array([0.0, 0.0, -gravity]) if np.isscalar(gravity) else np.asarray(gravity, float)
+    if isinstance(gravity, Sequence):
+        vector = np.array(gravity, dtype=float)
+    else:
+        vector = np.array([0.0, 0.0, -float(gravity)])
     return pose.stance(contacts, vector)
 
 
@@ -233,7 +236,7 @@ def stance_of(
     from marsyard.simulation.touching import touching_points
 
     points = touching_points(simulation, qpos, margin)
-    robot, model = simulation.robot, simulation.model
+    robot, model = simulation.world.robot, simulation.model
     pose = _Pose(robot, model, np.array(simulation.data.qpos), platform)
     wheels = list(robot.wheels.items())
     contacts = []
