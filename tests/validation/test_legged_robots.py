@@ -17,6 +17,7 @@ ROBOTS = {
     "marsokhod_like": (72.0, 17, 0, {"drives": 6, "frame": 2, "passive": 3}),
     "hylos_like": (12.0, 22, 0, {"drives": 4, "steering": 4, "legs": 8}),
     "vehicle_2001": (12.0, 10, 0, {"drives": 4}),
+    "roburoc": (160.0, 16, 0, {"drives": 6, "passive": 4}),
     "leg_2001": (6.85, 7, 4, {"legs": 2, "passive": 4, "guide": 1}),
 }
 
