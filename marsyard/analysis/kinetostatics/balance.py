@@ -48,7 +48,7 @@ class Forces:
 
     Attributes:
         contacts: names; normal, along, left: components [N], [n] each, acting on the robot.
-        joints: names of the driven joints; torque [N·m], by joint.
+        torque: of the driven joints [N·m], by name; stops: of the stops that passive joints lie on.
         wrench: that acts on the platform from outside, in R₀ [N, N·m], [6].
     """
 
@@ -57,6 +57,7 @@ class Forces:
     along: np.ndarray
     left: np.ndarray
     torque: dict[str, float]
+    stops: dict[str, float]
     wrench: np.ndarray
 
     @property
@@ -135,7 +136,9 @@ class Balance:
         found = p.solve_set(np.asarray(direction), columns, most, self.friction, wrench)
         return None if found is None else found[p.size : p.size + len(columns)]
 
-    def friction_demand(self, wrench: np.ndarray | None = None) -> tuple[float, Forces | None]:
+    def friction_demand(
+        self, wrench: np.ndarray | None = None, accuracy: float = DEMAND_STEP
+    ) -> tuple[float, Forces | None]:
         """The smallest friction with which there is a balance, and its forces.
 
         inf and None if there is none with any friction. One friction for all contacts.
@@ -147,7 +150,7 @@ class Balance:
             low, high = high, 2 * high
             if high > HIGHEST_DEMAND:
                 return math.inf, None
-        while high - low > DEMAND_STEP * max(1.0, high):
+        while high - low > accuracy * max(1.0, high):
             middle = 0.5 * (low + high)
             if self._stands(middle, wrench):
                 high = middle
@@ -214,10 +217,15 @@ class Balance:
         f = found[: p.contact_size].reshape(-1, 3)
         torque = found[p.torques]
         names = [name for name, d in zip(s.joints, s.driven, strict=True) if d]
+        stopped = np.flatnonzero(s.stops)
+        stops = s.stops[stopped] * found[p.stopping]
         acting = np.zeros(6) if wrench is None else np.asarray(wrench, dtype=float)
         return Forces(
-            s.contacts, f[:, 0], f[:, 1], f[:, 2], dict(zip(names, torque, strict=True)), acting
-        )
+            contacts=s.contacts, normal=f[:, 0], along=f[:, 1], left=f[:, 2],
+            torque=dict(zip(names, map(float, torque), strict=True)),
+            stops={s.joints[k]: float(v) for k, v in zip(stopped, stops, strict=True)},
+            wrench=acting,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -277,7 +285,7 @@ class _Problem:
             matrix[6 + joint, column] = stance.stops[joint]
         self.matrix = matrix
         self.load = np.concatenate([stance.weight, stance.weight_joints])
-        self._stopping = stopping
+        self.stopping = stopping
         self._limited = np.flatnonzero(np.isfinite(limits))
         self._limits = limits[self._limited]
         self._n = n
@@ -377,7 +385,7 @@ class _Problem:
         columns: list[tuple[int, float, float]] = [(3 * i, -1.0, 0.0) for i in range(self._n)]
         for k, limit in zip(self._limited, self._limits, strict=True):
             columns += [(self.torques[k], 1.0, limit), (self.torques[k], -1.0, limit)]
-        columns += [(int(c), -1.0, 0.0) for c in self._stopping]
+        columns += [(int(c), -1.0, 0.0) for c in self.stopping]
         if most is not None:
             for j, limit in enumerate(most):
                 columns += [(self.size + j, 1.0, limit), (self.size + j, -1.0, limit)]

@@ -21,8 +21,11 @@ belly is not looked at) counts as too high.
 Assumptions: quasi-static (no run-up), ideal sharing of traction, wheels as discs, motors strong
 enough unless `torque` bounds them, chassis clear of the edge, both sides alike.
 
-Where a chassis has motions that contacts and weight alone do not settle (pods on one axle pitch
-about it), they rest where potential energy is least; drive torques would turn them further."""
+Where contacts leave the base free to pitch (a pod on one axle, as RobuRoc's central one: it can
+turn about its axle until a hinge comes to its stop), drive torques hold it, and weight does not
+settle where. Of all its angles the one that takes least friction is taken, searched from that of
+the pose before; so the climb is the easiest there is.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,10 @@ _CLOSE = 1e-6  # gap of a contact [m]
 _GIVES_UP = 1e-7  # largest violation of a pose that counts as found [m]
 #: steps of the search, bound of one and step at which it ends [m, rad]
 _STEPS, _LONGEST, _DONE = 60, 0.1, 1e-10
+#: steps of the search for the easiest pitch [rad]
+_SPREADS = (0.1, 0.03)
+#: how strongly the base leans, by weight [m]; much more would lift wheels
+_LEAN = 0.05
 
 
 @dataclass(frozen=True)
@@ -110,9 +117,13 @@ def climb_step(
     """
     climber = _Climber(_robot(robot), height, joints or {}, gravity)
     moments: list[Moment] = []
+
+    def rough(stance: Stance) -> float:
+        return Balance(stance, torque=torque).friction_demand(accuracy=5e-3)[0]
+
     for axle in range(len(climber.axles)):
         for k, z in enumerate(climber.heights(axle, poses)):
-            stance = climber.stance(axle, z)
+            stance = climber.easiest(axle, z, rough)
             if stance is None:
                 return Climb(height, tuple(moments), False)
             demand, forces = Balance(stance, torque=torque).friction_demand()
@@ -194,6 +205,7 @@ class _Climber:
         self.radius = np.array([w.largest_radius for w in robot.wheels.values()])
         self._settle_level()
         self.axles = self._axles()
+        self._pitches = self._is_free_to_pitch()
 
     def _limits(self, ids: list[int]) -> list[tuple[float, float]]:
         out = [(-math.inf, math.inf), (-math.inf, math.inf), (-1.5, 1.5)]
@@ -210,7 +222,9 @@ class _Climber:
         centres = self.data.xpos[self.bodies]
         self._u[0] -= float(centres[:, 0].max()) + 2 * float(self.radius.max())
         self._u[1] -= float((centres[:, 2] - self.radius).min())
-        found = self._find(None, 0.0)
+        found = self._find(None, 0.0, 0.0)
+        if found is None:  # a chassis that stands only tilted
+            found = self._find(None, 0.0, None)
         if found is None:
             raise InputError(f"robot: {self.robot.name} finds no stand on level ground")
         self._u = found
@@ -237,9 +251,53 @@ class _Climber:
         r = float(self.radius[self.axles[axle]].max())
         return r + self.step * np.linspace(1e-4, 1 - 1e-4, count)
 
-    def stance(self, axle: int, z: float) -> Stance | None:
-        """The pose with the centre of an axle at height z [m]; None if there is none."""
-        found = self._find(axle, z)
+    def _is_free_to_pitch(self) -> bool:
+        """Whether the base can pitch while all wheels that touch the level floor stay on it."""
+        gaps, slopes = self._free(self._u, [])
+        ahead = np.eye(len(self._u))[:1]  # rolling is no pitching
+        rows = np.vstack([slopes[gaps < _CLOSE], self._equal(self._u, [], 0.0)[1], ahead])
+        _, basis = null_space(rows, np.zeros(len(rows)), len(self._u))
+        return float(np.abs(basis[2]).max(initial=0.0)) > 1e-6
+
+    def easiest(self, axle: int, z: float, demand: Callable[[Stance], float]) -> Stance | None:
+        """The pose with the centre of an axle at height z [m] that takes least friction."""
+        if not self._pitches:
+            return self.stance(axle, z)
+        best: tuple[float, np.ndarray, Stance] | None = None
+        start = self._u
+
+        def look(pitch: float | None, lean: float = 0.0) -> None:
+            nonlocal best
+            self._u = start
+            stance = self.stance(axle, z, pitch, lean)
+            if stance is not None:
+                found = demand(stance)
+                if best is None or found < best[0] - 1e-9:
+                    best = (found, self._u, stance)
+
+        # as far as the stops let it, both ways; then in between
+        look(None, -1.0)
+        look(None, 1.0)
+        centre = float(start[2])
+        for spread in _SPREADS:
+            for shift in (-2.0, -1.0, 0.0, 1.0, 2.0):
+                look(centre + spread * shift)
+            if best is not None:
+                centre = float(best[1][2])
+        if best is None:
+            return None
+        self._u = best[1]
+        return best[2]
+
+    def stance(
+        self, axle: int, z: float, pitch: float | None = None, lean: float = 0.0
+    ) -> Stance | None:
+        """The pose with the centre of an axle at height z [m]; None if there is none.
+
+        `pitch` of the base [rad] is held if given; with `lean` -1 it leans back as far as it goes,
+        with 1 forward.
+        """
+        found = self._find(axle, z, pitch, lean)
         if found is None:
             return None
         self._u = found
@@ -268,7 +326,9 @@ class _Climber:
 
     # --- the search
 
-    def _find(self, axle: int | None, z: float) -> np.ndarray | None:
+    def _find(
+        self, axle: int | None, z: float, pitch: float | None, lean: float = 0.0
+    ) -> np.ndarray | None:
         """Unknowns of the pose of least energy with an axle held; by quadratic steps, each with the
         Hessian of the energy and all gaps linear."""
         u = self._u.copy()
@@ -276,26 +336,31 @@ class _Climber:
         if held:
             u = self._brought(u, held, z)
         for _ in range(_STEPS):
-            value, rows = self._equal(u, held, z)
+            value, rows = self._equal(u, held, z, pitch)
             gaps, slopes = self._free(u, held)
             force = self._slope(u)
-            curved = positive(self._hessian(u, force), 1.0)
+            force[2] -= _LEAN * lean
+            curved = positive(self._hessian(u), 1.0)
             particular, basis = null_space(rows, -value, len(u))
-            y, _ = quadratic(
-                basis.T @ curved @ basis, basis.T @ (force + curved @ particular), slopes @ basis,
-                -(gaps + slopes @ particular),
-            )  # fmt: skip
+            try:
+                y, _ = quadratic(
+                    basis.T @ curved @ basis, basis.T @ (force + curved @ particular),
+                    slopes @ basis, -(gaps + slopes @ particular),
+                )  # fmt: skip
+            except InputError:  # stops and ground exclude each other
+                return None
             step = particular + basis @ y
             length = float(np.abs(step).max())
             u = u + step * min(1.0, _LONGEST / max(length, 1e-30))
             if length < _DONE:
                 break
-        value, gaps = self._equal(u, held, z)[0], self._free(u, held)[0]
+        value, gaps = self._equal(u, held, z, pitch)[0], self._free(u, held)[0]
         wrong = max(float(np.abs(value).max(initial=0.0)), -float(gaps.min(initial=0.0)))
         return u if wrong < _GIVES_UP else None
 
-    def _hessian(self, u: np.ndarray, force: np.ndarray) -> np.ndarray:
+    def _hessian(self, u: np.ndarray) -> np.ndarray:
         small = 1e-5
+        force = self._slope(u)
         columns = np.array([(self._slope(u + small * e) - force) / small for e in np.eye(len(u))])
         return (columns + columns.T) / 2
 
@@ -346,7 +411,9 @@ class _Climber:
         finite = np.isfinite(gaps)
         return np.array(gaps)[finite], np.array(rows)[finite]
 
-    def _equal(self, u: np.ndarray, held: list[int], z: float) -> tuple[np.ndarray, np.ndarray]:
+    def _equal(
+        self, u: np.ndarray, held: list[int], z: float, pitch: float | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """What must be zero, and its derivatives: height of the climbing wheels, their gap to the
         step [m], closures."""
         self._set(u)
@@ -361,6 +428,9 @@ class _Climber:
             more, slopes = self._closures(u)
             values += more.tolist()
             rows += list(self._columns(slopes))
+        if pitch is not None:
+            values.append(u[2] - pitch)
+            rows.append(np.eye(len(u))[2])
         return np.array(values), np.array(rows).reshape(-1, len(u))
 
     def _centre_slopes(self, body: int) -> np.ndarray:
