@@ -78,9 +78,8 @@ def place_part(data, parts, i, place):
 
 
 @kernel
-def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
-    """Fill `contacts` with everything nearer than `margin`; returns the count, or -1 when there
-    are more than fit. Positions must be up to date (kinematics)."""
+def contacts_with_ground(F, model, data, wheels, ground, margin, contacts):
+    """Fill `contacts` with what is near the ground by the exact kernels; the count, or -1."""
     capacity = contacts.gap.shape[0]
     n = 0
     # wheels on the ground
@@ -128,6 +127,20 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             organ = model.body_organ[body]
             keep_near(contacts, n, j, i + 4096, body, -1, organ, surface, axis)
             n += 1
+    return n
+
+
+@kernel
+def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
+    """Fill `contacts` with everything nearer than `margin`; returns the count, or -1 when there
+    are more than fit. Positions must be up to date (kinematics). With a margin of −∞ the ground is
+    not hard, and only bodies are looked at."""
+    capacity = contacts.gap.shape[0]
+    n = 0
+    if margin > -math.inf:
+        n = contacts_with_ground(F, model, data, wheels, ground, margin, contacts)
+        if n < 0:
+            return -1
     # other bodies by MuJoCo's shapes
     if model.has_collisions:
         call_md(F.collision, m, d)

@@ -73,6 +73,7 @@ from marsyard.simulation.polygonal import (
     account_for_polygonal,
     add_polygonal_inertia,
     evaluate_polygonal,
+    tighten_polygonal,
 )
 from marsyard.simulation.projection import keep_in_loops, project, project_velocity
 from marsyard.simulation.soil import account_for_soil, add_soil_inertia, evaluate_soil
@@ -94,6 +95,8 @@ SERVO_TIME = 0.1
 # a predicted gap counts as closed up to this much [m]: what projection and rounding leave open;
 # without it some contacts of a resting pile are missed in turn, and it creeps
 TOUCHING = 1e-9
+#: how often a step is solved again at most, for friction of polygonal contact
+TIGHTEN = 3
 
 
 @kernel
@@ -448,11 +451,20 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
         return TOO_MANY_CONTACTS
 
     # motion without contact
-    if not free_velocity(
-        F, m, d, model, data, scheme, commands, soil, compliant, polygonal, contacts, work,
-        bilateral,
-    ):  # fmt: skip
-        return NOT_FINITE_FORCE
+    attempt = 0
+    while True:
+        if not free_velocity(
+            F, m, d, model, data, scheme, commands, soil, compliant, polygonal, contacts, work,
+            bilateral,
+        ):  # fmt: skip
+            return NOT_FINITE_FORCE
+        attempt += 1
+        if not model.has_polygonal or attempt > TIGHTEN:
+            break
+        # friction by what the faces carry, where that differs from what the start promised
+        last = attempt == TIGHTEN
+        if not tighten_polygonal(F, model, polygonal, h, theta, work.v_free, last):
+            break
 
     # impulses, and the motion with them
     n = activate(F, m, d, model, scheme, law, contacts, work, found, total, bilateral)

@@ -60,6 +60,7 @@ class Functions(NamedTuple):
     soil_flow: int = 0
     polygon_forces: int = 0
     polygon_account: int = 0
+    polygon_tighten: int = 0
 
 
 _NAMES = {

@@ -42,6 +42,7 @@ from marsyard.interaction.polygonal.contact import (
     account,
     change_profile,
     evaluate,
+    tighten,
 )
 from marsyard.jit import allocating, callback, kernel
 from marsyard.simulation.callables import Aside
@@ -114,7 +115,7 @@ def _pairs(t):
     return Pairs(
         i1(t, 12), i1(t, 13), i1(t, 14), f2(t, 15), f2(t, 16), i2(t, 17), f2(t, 18), f2(t, 19),
         f2(t, 20), f2(t, 21), f2(t, 22), f3(t, 23), f2(t, 24), i1(t, 25), i2(t, 26), i1(t, 27),
-        f2(t, 28), i1(t, 29), f2(t, 30), f1(t, 31), f1(t, 32), f1(t, 33),
+        f2(t, 28), i1(t, 29), f2(t, 30), f1(t, 31), f1(t, 32),
     )  # fmt: skip
 
 
@@ -140,15 +141,27 @@ def polygon_account(table, tables, h, theta):
         account(pairs, p, h, theta)
 
 
+@callback(types.void(_N, types.int64, types.float64, types.float64, types.int64, _N))
+def polygon_tighten(table, tables, h, theta, last, answer):
+    """`tighten` of all pairs on plain pointers; answers whether anything has changed."""
+    pairs = _pairs(carray(table, (tables, 5)))
+    answer[0] = 0
+    for p in range(pairs.faces.shape[0]):
+        if pairs.counts[p, 0] > 0 and tighten(pairs, p, h, theta, last != 0):
+            answer[0] = 1
+
+
 polygonal_aside = Aside(
     "marsyard.simulation.polygonal",
     polygon_forces=polygon_forces,
     polygon_account=polygon_account,
+    polygon_tighten=polygon_tighten,
 )
 
 _P, _I, _D = types.int64, types.int64, types.float64
 _call_forces = void_call((_P, _I, _P, _P, _I, _D, _D, _P))
 _call_account = void_call((_P, _I, _D, _D))
+_call_tighten = void_call((_P, _I, _D, _D, _I, _P))
 
 
 # --- in the step
@@ -216,6 +229,13 @@ def evaluate_polygonal(F, model, data, P, h, theta, v):
         F.polygon_forces, P.table.ctypes.data, P.table.shape[0], P.change.ctypes.data,
         P.value.ctypes.data, P.change.shape[0], h, theta, P.answer.ctypes.data,
     )  # fmt: skip
+    generalise(model, P)
+    return P.answer[0]
+
+
+@kernel
+def generalise(model, P):
+    """Generalised force of all pairs."""
     for i in range(model.nv):
         P.generalised[i] = 0.0
     for p in range(P.body.shape[0]):
@@ -225,7 +245,33 @@ def evaluate_polygonal(F, model, data, P, h, theta, v):
                 for k in range(7):
                     total += P.jacobian[p, k, i] * P.force[p, k]
                 P.generalised[P.chain[p, i]] += total
-    return P.answer[0]
+
+
+@kernel
+def twist_at(P, v):
+    """Velocity of all pairs at the velocity v, with the Jacobians of this step."""
+    for p in range(P.body.shape[0]):
+        V = P.twist[p]
+        for k in range(7):
+            V[k] = 0.0
+        for i in range(P.chain_count[p]):
+            for k in range(7):
+                V[k] += P.jacobian[p, k, i] * v[P.chain[p, i]]
+
+
+@kernel
+def tighten_polygonal(F, model, P, h, theta, v, last):
+    """Bound friction by what the faces carry at the velocity v; True if the step is to be solved
+    again. `last`: it may only become smaller."""
+    twist_at(P, v)
+    _call_tighten(
+        F.polygon_tighten, P.table.ctypes.data, P.table.shape[0], h, theta, 1 if last else 0,
+        P.answer.ctypes.data,
+    )  # fmt: skip
+    if P.answer[0] == 0:
+        return False
+    generalise(model, P)
+    return True
 
 
 @kernel
@@ -255,14 +301,7 @@ def add_polygonal_inertia(model, data, P, h):
 @kernel
 def account_for_polygonal(F, data, P, h, theta, sums):
     """Forces as they have acted, now that the end velocity is known."""
-    for p in range(P.body.shape[0]):
-        V = P.twist[p]
-        for k in range(7):
-            V[k] = 0.0
-        for i in range(P.chain_count[p]):
-            v = data.qvel[P.chain[p, i]]
-            for k in range(7):
-                V[k] += P.jacobian[p, k, i] * v
+    twist_at(P, data.qvel)
     _call_account(F.polygon_account, P.table.ctypes.data, P.table.shape[0], h, theta)
     for p in range(P.body.shape[0]):
         if P.result[p, Q_AREA] == 0.0:

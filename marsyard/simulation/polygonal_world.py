@@ -87,6 +87,7 @@ class PolygonalWorld:
     pairs: Pairs
     loop: PolygonalLoop
     dense: bool  # some pair couples what the tree does not
+    faces: tuple[Surface, ...]  # of the pairs, as they were given
 
     def state(self) -> dict[str, np.ndarray]:
         """Arrays that belong to the state of a run."""
@@ -94,14 +95,18 @@ class PolygonalWorld:
         return {
             "polygonal_slot": p.slot, "polygonal_count": p.counts, "polygonal_before": p.before,
             "polygonal_anchor": p.state, "polygonal_sums": self.loop.sums,
-            "polygonal_work": self.loop.work, "polygonal_area": p.before_area,
+            "polygonal_work": self.loop.work,
         }  # fmt: skip
 
     def pressed(self, name: str) -> Pressed:
-        """What passed between a pair in the last step."""
+        """What passes between a pair, as last evaluated."""
+        k = self.names.index(name)
+        return pressed(self.pairs, k, self.faces[k])
+
+    def check(self, name: str) -> None:
+        """Refuse names that no pair has."""
         if name not in self.names:
             raise InputError(f"pair: there is no '{name}'; {suggest(name, list(self.names))}")
-        return pressed(self.shapes, self.pairs, self.names.index(name))
 
 
 def build_polygonal(
@@ -555,4 +560,5 @@ def _assemble(placed: list[_Placed], model: mujoco.MjModel) -> PolygonalWorld:
         generalised=f(model.nv), sums=f((n, SUM_COLUMNS)), column=f(7), normal=f(3),
         tangents=f((3, 3)), work=f(1), table=address_table(shapes, pairs), answer=f(1, i),
     )  # fmt: skip
-    return PolygonalWorld(tuple(p.name for p in placed), shapes, pairs, loop, dense)
+    faces = tuple(p.pair.faces for p in placed)
+    return PolygonalWorld(tuple(p.name for p in placed), shapes, pairs, loop, dense, faces)

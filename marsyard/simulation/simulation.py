@@ -34,9 +34,10 @@ from marsyard.simulation.drive import Drive
 from marsyard.simulation.floating import floats_freely, free_roots, group_of_bodies
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.inertia import make_tree
+from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.organs import build_parts, is_cone, organ_bodies
-from marsyard.simulation.polygonal import SUM_COLUMNS, polygonal_aside
+from marsyard.simulation.polygonal import SUM_COLUMNS, evaluate_polygonal, polygonal_aside
 from marsyard.simulation.polygonal_world import build_polygonal
 from marsyard.simulation.settle import element_gap, place_on_ground, smallest_gap
 from marsyard.simulation.soil import STRESS_BINS, soil_aside
@@ -304,9 +305,9 @@ class Simulation:
         if self.interaction is not None:
             self._functions = self._functions._replace(soil_forces=self.interaction.address)
         if self._model.has_polygonal:
-            forces, account = polygonal_aside.addresses()
+            forces, account, tighten = polygonal_aside.addresses()
             self._functions = self._functions._replace(
-                polygon_forces=forces, polygon_account=account
+                polygon_forces=forces, polygon_account=account, polygon_tighten=tighten
             )
         polygonal = self.scenario.interaction.law == "polygonal"
         if self._model.has_rigid or self._model.smooth or polygonal:
@@ -323,6 +324,13 @@ class Simulation:
     def pressure(self, pair: str) -> Pressed:
         """What passes between a pair of surfaces in polygonal contact at present: force, area, and
         the field of pressure face by face (`interaction.polygonal.Pressed`)."""
+        self._polygonal.check(pair)
+        self._need_solver()
+        functions, data = self._functions, self.data._address
+        update_positions(functions, self.model._address, data, self._model)
+        evaluate_polygonal(
+            functions, self._model, self._data, self._polygonal.loop, 0.0, 1.0, self.data.qvel
+        )
         return self._polygonal.pressed(pair)
 
     def state(self) -> State:

@@ -447,3 +447,37 @@ def test_meshes_that_are_no_bodies():
 def test_layers_that_are_none(material, words):
     with pytest.raises(InputError, match=words):
         in_series([material])
+
+
+# --- what a reviewer found
+
+
+@pytest.mark.parametrize("deg", [10, 30, 60])
+def test_damping_acts_along_the_planes_normal(deg):
+    """Else a tilted box that falls is pushed sideways, and damping can do work."""
+    tilt = math.radians(deg)
+    layer = ELASTIC._replace(damping=1e6, stick=0.0, slip=0.0)
+    pair = PolygonalContact(Pair(box(np.full(3, 0.05), 0.02), plane(), layer))
+    at = (0, 0, 0.05 * (math.sin(tilt) + math.cos(tilt)) - 1e-3)
+    force = pair.press(at, about((0, 1, 0), tilt), velocity=(0, 0, -0.5)).force
+    assert abs(force[0]) < 1e-9 * force[2]
+
+
+def test_a_corner_in_a_plate_is_found_at_any_depth():
+    """Between the corners and middles of the plate's faces; the force grows with the depth."""
+    turn = about((1, 1, 0), math.atan(math.sqrt(2)))
+    plate = box(np.array([0.1, 0.1, 0.02]), 0.01)
+    pair = PolygonalContact(Pair(plate, solid_box(np.full(3, 0.05)), ELASTIC))
+    pair.pairs.other_pose[0, 3:] = turn.ravel()
+    forces = []
+    for depth in (3e-4, 5e-4, 1e-3, 2e-3):
+        made = pair.press((0.0021, 0.0013, 0.05 * math.sqrt(3) + 0.02 - depth))
+        assert made.faces > 0
+        forces.append(made.force[2])
+    assert np.all(np.diff(forces) > 0)
+
+
+def test_faces_are_numbered_as_given():
+    shape = ball(0.1, 0.02)
+    made = PolygonalContact(Pair(shape, plane(), ELASTIC)).press((0, 0, 0.099))
+    assert shape.vertices[shape.triangles[made.face]].mean(axis=1)[:, 2].max() < -0.09

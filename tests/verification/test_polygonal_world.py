@@ -417,3 +417,57 @@ def test_tracks_are_refused():
                 "robot": {"name": "tracked_rover"}, "interaction": law(), "run": {"duration": 1.0},
             })
         )  # fmt: skip
+
+
+# --- what a reviewer found
+
+
+def test_energy_of_a_thrown_box_does_not_grow(tmp_path):
+    """Friction of the very first step, with no area known from a step before."""
+    sim = simulation(
+        tmp_path, mjcf(box(mass=10.0)), interaction={"law": "polygonal", "friction": 0.5},
+        robot={"position": [0, 0, 0.15], "velocity": [2, 0, 0]},
+        run={"duration": 0.5, "step": 1e-3, "record_period": 1e-3},
+    )  # fmt: skip
+    sim.run()
+    assert energy(sim).max() < energy(sim)[0] * (1 + 1e-9)
+    assert sim.records.velocities[:, 0].min() > -0.05
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-4])
+def test_friction_of_an_impact_stays_in_its_cone(tmp_path, step):
+    """By the normal impulse that acts; the layer at the start promises hundreds of times more."""
+    sim = simulation(
+        tmp_path, mjcf(box()), gravity=0,
+        interaction={
+            "law": "polygonal", "friction": 0.5,
+            "polygonal": {"layer": {"stiffness": 1e9}, "face_size": 0.1},
+        },
+        robot={"position": [0, 0, 0.1001], "velocity": [10, 0, -0.1]},
+        run={"duration": 0.03, "step": step, "record_period": 1e-3},
+    )  # fmt: skip
+    sim.run()
+    v = sim.records.velocities
+    # friction is found by trying a step again, three times at most
+    assert 10 - v[-1, 0] == pytest.approx(0.5 * (v[-1, 2] + 0.1), rel=0.15)
+
+
+@pytest.mark.parametrize("width", [0.02, 0.01])
+def test_a_wheel_stands_on_a_narrow_box(width):
+    """No corner and no middle of the wheel's faces is in the box."""
+    sim = Simulation(
+        validate(
+            {
+                "robot": {"name": "single_wheel_rig"}, "gravity": 0,
+                "ground": [
+                    {"kind": "box", "name": "rail", "centre": [0, 0, -0.05],
+                     "size": [4, width, 0.1]}
+                ],
+                "interaction": {"law": "polygonal", "friction": 0.5},
+                "control": [{"joints": "lift", "torque": "-100*min(1,t)"}],
+                "run": {"duration": 1.5, "step": 1e-3},
+            }
+        )
+    )  # fmt: skip
+    sim.run()
+    assert float(sim.dataset().wheel_position.values[-1, 0, 2]) > 0.12

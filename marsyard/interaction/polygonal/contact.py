@@ -17,7 +17,11 @@ A face. With s = −d at its corners and its middle, the face is
 V = ∫ s dA, area and middle of pressure are summed over the parts; so are the directions, weighted
 with V. A face is cut when the surface bends away from its plane by more than a twentieth of the
 depths in it: by ρ²/(2R), ρ the size of the part, R the smallest radius of the other body there; a
-plane never cuts faces, a mesh, with its sharp edges, only at the border.
+plane never cuts faces. Boxes and meshes have sharp edges: they cut at the border, and a part that
+is outside at its corners and middle is cut `HIDDEN` times more while an edge may still stand in it.
+If the other body is convex, every distance d_i with its direction n_i says d(y) ≥ d_i + n_i·(y −
+x_i): an edge may be there while the largest of these bounds, each at its worst corner, is negative.
+Else while the directions differ.
 
 Direction. The pressure k s acts on a face along its own normal m, inwards. For a closed surface B
 in a body A this sums up to
@@ -26,9 +30,16 @@ in a body A this sums up to
 
 (Gauss), so that without friction and damping nothing is lost, whatever the shapes; and what is
 parallel to the direction of contact, as the sides of a box pressed on a plane, carries nothing.
-Damping counts the rate of s, −v·n, with n the direction of the distance. Area, friction and the
-derivative count with w = max(0, −m·n), the part of the face that faces the other body. Friction
-acts on the face as a whole, in its middle of pressure (`law`).
+Damping counts the rate of s, −v·n, with n the direction of the distance, and acts along n: so it
+only takes energy. The derivative acts along n, too (for a plane Σ w A n nᵀ is that of the elastic
+force, by Gauss). Area, friction and both of these count with w = max(0, −m·n), the part of the face
+that faces the other body. Friction acts on the face as a whole, in its middle of pressure (`law`).
+
+Friction is bounded by the normal force that acts at the end of the step, not by the one at its
+start: a stiff layer that is hit fast would promise a force a thousand times what the bodies'
+inertia lets it become. `evaluate` takes the force at the start; `tighten` looks at the velocity
+that comes out, and where friction is then more than `LEEWAY` beyond its cone, bounds it by what the
+faces really carry. The step is solved again with that.
 
 State. Displacement from the anchor, its spring and whether it slips are kept for the faces that
 touched in the last step, in a compact list; `slot` says where. `evaluate` changes no state: a step
@@ -73,10 +84,10 @@ STATE_COLUMNS = 5
 # columns of Pairs.touch
 (
     R_X, R_Y, R_Z, N_X, N_Y, N_Z, T_X, T_Y, T_Z, V_X, V_Y, V_Z, FN, G_X, G_Y, G_Z, D_X, D_Y, D_Z,
-    D_N, D_ALONG, D_ACROSS, T_AREA, T_DEPTH, T_SLIPS, T_WAS, T_FACING, I_X, I_Y, I_Z,
-    T_PATCH, T_SPRING, U_X, U_Y, U_Z,
-) = range(35)  # fmt: skip
-TOUCH_COLUMNS = 35
+    D_N, D_ALONG, D_ACROSS, T_AREA, T_DAMPED, T_SLIPS, T_WAS, T_FACING, I_X, I_Y, I_Z,
+    T_PATCH, T_SPRING, U_X, U_Y, U_Z, FD, T_HELD,
+) = range(37)  # fmt: skip
+TOUCH_COLUMNS = 37
 # columns of Pairs.result: normal force [N], largest depth [m], area [m²], faces, slipping ones,
 # work taken in the step [J], normal force as a vector, its moment F_N r
 (
@@ -91,6 +102,12 @@ EDGEWISE = 1e-3
 OK, TOO_MANY = 0, 1
 #: a face is cut where the other body bends away by more than this part of the depths in it
 BEND = 0.05
+#: cuts beyond the others in search of edges that stand in a face
+HIDDEN = 3
+#: directions count as one when their cosine is above this
+ALIKE = 0.98
+#: friction beyond its cone that a step is not solved again for, as a share
+LEEWAY = 0.02
 
 
 class Shapes(NamedTuple):
@@ -133,7 +150,6 @@ class Pairs(NamedTuple):
     touch: Array  # float64[c, TOUCH_COLUMNS]
     before: Array  # int64[c]
     state: Array  # float64[c, STATE_COLUMNS]
-    before_area: Array  # float64[n], that touched in the last step [m²]
     face: Array  # float64[FACE], sums over the parts of a face
     turn: Array  # float64[12], from the faces' frame to the other body's
 
@@ -201,10 +217,6 @@ def evaluate(shapes, pairs, p, h, theta):
     shapes.stack[HINT] = -1
     for i in range(RESULTS):
         pairs.result[p, i] = 0.0
-    for i in range(7):
-        pairs.force[p, i] = 0.0
-        for j in range(7):
-            pairs.stiff[p, i, j] = 0.0
     deepest, convex = pairs.numbers[p, DEEPEST], pairs.numbers[p, CONVEX] > 0.0
     i = 1
     while i > 0:
@@ -230,8 +242,9 @@ def evaluate(shapes, pairs, p, h, theta):
                 if pairs.face[F_V] > 0.0:
                     if pairs.counts[p, 0] == pairs.place[p, 2]:
                         return TOO_MANY
-                    push(shapes, pairs, p, f, f - start, h, theta)
+                    touch_down(shapes, pairs, p, f, f - start, h, theta)
             i = next_node(i)
+    hold(pairs, p, h, theta)
     return OK
 
 
@@ -247,7 +260,7 @@ def look_at(shapes, pairs, p, f):
         part[0, 3 * k], part[0, 3 * k + 1], part[0, 3 * k + 2] = x, y, z
     part[0, 9] = 0.0
     deepest, most = pairs.numbers[p, DEEPEST], pairs.numbers[p, REFINE]
-    bent, fade = pairs.numbers[p, ROUND], pairs.numbers[p, TRANSITION]
+    fade, convex = pairs.numbers[p, TRANSITION], pairs.numbers[p, CONVEX] > 0.0
     revolves = pairs.kind[p] == REVOLUTION
     top = 1
     while top > 0:
@@ -264,10 +277,32 @@ def look_at(shapes, pairs, p, f):
         d, nx, ny, nz = distance(shapes, pairs, p, reach, x, y, z)
         if d > size:
             continue
-        d0, _, _, _ = distance(shapes, pairs, p, reach, c[0], c[1], c[2])
-        d1, _, _, _ = distance(shapes, pairs, p, reach, c[3], c[4], c[5])
-        d2, _, _, _ = distance(shapes, pairs, p, reach, c[6], c[7], c[8])
+        d0, px, py, pz = distance(shapes, pairs, p, reach, c[0], c[1], c[2])
+        d1, qx, qy, qz = distance(shapes, pairs, p, reach, c[3], c[4], c[5])
+        d2, rx, ry, rz = distance(shapes, pairs, p, reach, c[6], c[7], c[8])
         low, high = min(d, d0, d1, d2), max(d, d0, d1, d2)
+        bent = pairs.numbers[p, ROUND]
+        if bent == 0.0 and 0.0 <= low < size and level < most + HIDDEN:
+            if convex:
+                hidden = (
+                    lowest(c, d, nx, ny, nz, x, y, z) < 0.0
+                    and lowest(c, d0, px, py, pz, c[0], c[1], c[2]) < 0.0
+                    and lowest(c, d1, qx, qy, qz, c[3], c[4], c[5]) < 0.0
+                    and lowest(c, d2, rx, ry, rz, c[6], c[7], c[8]) < 0.0
+                )
+            else:
+                hidden = (
+                    min(
+                        nx * px + ny * py + nz * pz,
+                        nx * qx + ny * qy + nz * qz,
+                        nx * rx + ny * ry + nz * rz,
+                    )
+                    < ALIKE
+                )
+            if hidden:
+                _cut(part, top, level + 1.0)
+                top += 4
+            continue
         if level < most and revolves and low < size and high > -size:
             rho = math.sqrt(x * x + y * y)
             bent = section_roundness(shapes, pairs.number[p], pairs.size[p, 0], z, rho, size)
@@ -324,6 +359,15 @@ def _to_cut(low, high, size, bent):
     if low >= 0.0:
         return low < bulge
     return bulge > BEND * ((high - low) if border else -low)
+
+
+@inlined
+def lowest(c, d, nx, ny, nz, x, y, z):
+    """The least d + n·(y − x) over a part: a bound of the distance to a convex body from below."""
+    a = nx * (c[0] - x) + ny * (c[1] - y) + nz * (c[2] - z)
+    b = nx * (c[3] - x) + ny * (c[4] - y) + nz * (c[5] - z)
+    e = nx * (c[6] - x) + ny * (c[7] - y) + nz * (c[8] - z)
+    return d + min(a, b, e)
 
 
 @inlined
@@ -389,8 +433,8 @@ def add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
 
 
 @kernel
-def push(shapes, pairs, p, row_of_face, f, h, theta):
-    """Force and derivative of face f of pair p, whose sums stand in pairs.face."""
+def touch_down(shapes, pairs, p, row_of_face, f, h, theta):
+    """Note what is known of face f of pair p, whose sums stand in pairs.face, without friction."""
     triangle = shapes.triangle[row_of_face]
     sums, b, number = pairs.face, pairs.other_pose[p], pairs.numbers[p]
     volume = sums[F_V]
@@ -427,52 +471,152 @@ def push(shapes, pairs, p, row_of_face, f, h, theta):
     vy = V[1] + V[5] * rx - V[3] * rz - uy * V[6]
     vz = V[2] + V[3] * ry - V[4] * rx - uz * V[6]
     vn = vx * nx + vy * ny + vz * nz
-    fn, dn = normal_force(
-        number[STIFFNESS], number[DAMPING], volume, area, damped, vn, h, theta, number[WEIGHT]
+    fn, fd, dn = normal_force(
+        number[STIFFNESS], number[DAMPING], volume, facing, area, damped, vn, h, theta,
+        number[WEIGHT],
     )  # fmt: skip
     row = pairs.place[p, 1] + pairs.counts[p, 0]
     pairs.counts[p, 0] += 1
     pairs.touching[row] = f
-    held = facing * max(fn, 0.0)
-    # no stiffer along the surface than the step can resolve, for all faces together
-    spring, damper = number[STIFFNESS_T] * area, number[DAMPING_T] * damped
-    whole = number[STIFFNESS_T] * max(pairs.before_area[p], area)
-    if whole > number[CAP]:
-        spring *= number[CAP] / whole
-        damper *= number[CAP] / whole
     # displacement from the anchor, in this tangent plane
     ex = ey = ez = 0.0
     slipping = False
     at = pairs.slot[pairs.place[p, 0] + f]
     if at >= 0:
         s = pairs.state[pairs.place[p, 1] + at]
-        keep = s[SPRING] / spring if spring > s[SPRING] else 1.0
-        ex = keep * (b[3] * s[E_X] + b[4] * s[E_Y] + b[5] * s[E_Z])
-        ey = keep * (b[6] * s[E_X] + b[7] * s[E_Y] + b[8] * s[E_Z])
-        ez = keep * (b[9] * s[E_X] + b[10] * s[E_Y] + b[11] * s[E_Z])
+        ex = b[3] * s[E_X] + b[4] * s[E_Y] + b[5] * s[E_Z]
+        ey = b[6] * s[E_X] + b[7] * s[E_Y] + b[8] * s[E_Z]
+        ez = b[9] * s[E_X] + b[10] * s[E_Y] + b[11] * s[E_Z]
         along = ex * nx + ey * ny + ez * nz
         ex, ey, ez = ex - along * nx, ey - along * ny, ez - along * nz
         slipping = s[SLIPPING] > 0.0
-    gx, gy, gz, dx, dy, dz, d_along, d_across, slips = friction(
-        spring, damper, number[STICK] * held, number[SLIP] * held, slipping,
-        ex, ey, ez, vx - vn * nx, vy - vn * ny, vz - vn * nz, h, theta, number[WEIGHT],
-    )  # fmt: skip
     t = pairs.touch[row]
     t[R_X], t[R_Y], t[R_Z] = rx, ry, rz
     t[N_X], t[N_Y], t[N_Z] = nx, ny, nz
     t[T_X], t[T_Y], t[T_Z] = ex, ey, ez
     t[V_X], t[V_Y], t[V_Z] = vx, vy, vz
-    t[FN] = fn
-    t[G_X], t[G_Y], t[G_Z] = gx, gy, gz
-    t[D_X], t[D_Y], t[D_Z] = dx, dy, dz
-    t[D_N], t[D_ALONG], t[D_ACROSS] = dn, d_along, d_across
-    t[T_AREA], t[T_DEPTH], t[T_FACING] = area, sums[F_S], facing
+    t[FN], t[FD], t[D_N] = fn, fd, dn
+    t[T_AREA], t[T_DAMPED], t[T_FACING] = area, damped, facing
     t[I_X], t[I_Y], t[I_Z] = ix, iy, iz
-    t[T_PATCH], t[T_SPRING] = sums[F_A], spring
+    t[T_PATCH], t[T_SPRING] = sums[F_A], -1.0
     t[U_X], t[U_Y], t[U_Z] = ux, uy, uz
-    t[T_SLIPS], t[T_WAS] = 1.0 if slips else 0.0, 1.0 if slipping else 0.0
-    fx, fy, fz = fn * ix - gx, fn * iy - gy, fn * iz - gz
-    F = pairs.force[p]
+    t[T_WAS] = 1.0 if slipping else 0.0
+    t[T_HELD] = max(facing * fn + fd, 0.0)
+    result = pairs.result[p]
+    result[Q_DEPTH] = max(result[Q_DEPTH], sums[F_S])
+    result[Q_AREA] += area
+
+
+@kernel
+def hold(pairs, p, h, theta):
+    """Friction of the faces that touch, by what holds them (T_HELD); force, derivative of all."""
+    number, F, B = pairs.numbers[p], pairs.force[p], pairs.stiff[p]
+    for i in range(7):
+        F[i] = 0.0
+        for j in range(7):
+            B[i, j] = 0.0
+    first = pairs.place[p, 1]
+    # no stiffer along the surface than the step can resolve, for all faces together
+    whole = number[STIFFNESS_T] * pairs.result[p, Q_AREA]
+    soft = number[CAP] / whole if whole > number[CAP] else 1.0
+    for i in range(pairs.counts[p, 0]):
+        t = pairs.touch[first + i]
+        nx, ny, nz = t[N_X], t[N_Y], t[N_Z]
+        rx, ry, rz = t[R_X], t[R_Y], t[R_Z]
+        ux, uy, uz = t[U_X], t[U_Y], t[U_Z]
+        spring, damper = (
+            soft * number[STIFFNESS_T] * t[T_AREA],
+            soft * number[DAMPING_T] * t[T_DAMPED],
+        )
+        if t[T_SPRING] < 0.0:
+            t[T_SPRING] = spring
+            at = pairs.slot[pairs.place[p, 0] + pairs.touching[first + i]]
+            if at >= 0 and spring > pairs.state[first + at, SPRING]:
+                keep = pairs.state[first + at, SPRING] / spring
+                t[T_X], t[T_Y], t[T_Z] = keep * t[T_X], keep * t[T_Y], keep * t[T_Z]
+        vx, vy, vz = t[V_X], t[V_Y], t[V_Z]
+        vn = vx * nx + vy * ny + vz * nz
+        held = t[T_HELD]
+        gx, gy, gz, dx, dy, dz, d_along, d_across, slips = friction(
+            spring, damper, number[STICK] * held, number[SLIP] * held, t[T_WAS] > 0.0,
+            t[T_X], t[T_Y], t[T_Z], vx - vn * nx, vy - vn * ny, vz - vn * nz, h, theta,
+            number[WEIGHT],
+        )  # fmt: skip
+        t[G_X], t[G_Y], t[G_Z] = gx, gy, gz
+        t[D_X], t[D_Y], t[D_Z] = dx, dy, dz
+        t[D_ALONG], t[D_ACROSS] = d_along, d_across
+        t[T_SLIPS] = 1.0 if slips else 0.0
+        fn, fd = t[FN], t[FD]
+        add_force(
+            F, fn * t[I_X] + fd * nx - gx, fn * t[I_Y] + fd * ny - gy, fn * t[I_Z] + fd * nz - gz,
+            rx, ry, rz, ux, uy, uz,
+        )  # fmt: skip
+        if dx == 0.0 and dy == 0.0 and dz == 0.0:
+            # the same along and across: any tangent
+            if abs(nx) < 0.6:
+                dy, dz = nz, -ny
+            else:
+                dx, dy = -ny, nx
+            size = math.sqrt(dx * dx + dy * dy + dz * dz)
+            dx, dy, dz = dx / size, dy / size, dz / size
+        add_direction(B, t[D_N], nx, ny, nz, rx, ry, rz, ux, uy, uz)
+        add_direction(B, d_along, dx, dy, dz, rx, ry, rz, ux, uy, uz)
+        add_direction(
+            B, d_across, ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, rx, ry, rz,
+            ux, uy, uz,
+        )  # fmt: skip
+
+
+@inlined
+def end_forces(t, V):
+    """Of a face, at the end of the step with the twist V: its velocity, the change of its normal
+    force and friction −F_T, all with the derivatives of the step."""
+    rx, ry, rz = t[R_X], t[R_Y], t[R_Z]
+    nx, ny, nz = t[N_X], t[N_Y], t[N_Z]
+    vx = V[0] + V[4] * rz - V[5] * ry - t[U_X] * V[6]
+    vy = V[1] + V[5] * rx - V[3] * rz - t[U_Y] * V[6]
+    vz = V[2] + V[3] * ry - V[4] * rx - t[U_Z] * V[6]
+    x, y, z = vx - t[V_X], vy - t[V_Y], vz - t[V_Z]
+    dn = x * nx + y * ny + z * nz
+    x, y, z = x - dn * nx, y - dn * ny, z - dn * nz
+    dx, dy, dz = t[D_X], t[D_Y], t[D_Z]
+    along = (t[D_ALONG] - t[D_ACROSS]) * (x * dx + y * dy + z * dz)
+    return (
+        vx, vy, vz, t[FD] - t[D_N] * dn,
+        t[G_X] + t[D_ACROSS] * x + along * dx,
+        t[G_Y] + t[D_ACROSS] * y + along * dy,
+        t[G_Z] + t[D_ACROSS] * z + along * dz,
+    )  # fmt: skip
+
+
+@kernel
+def tighten(pairs, p, h, theta, last):
+    """Whether friction of pair p would leave its cone with the twist at the end of the step; then
+    it is bounded by what the faces carry there, and all is summed up again."""
+    first, number, V = pairs.place[p, 1], pairs.numbers[p], pairs.twist[p]
+    beyond = allowed = 0.0
+    n = pairs.counts[p, 0]
+    for i in range(n):
+        t = pairs.touch[first + i]
+        _, _, _, fd, gx, gy, gz = end_forces(t, V)
+        held = max(t[T_FACING] * t[FN] + fd, 0.0)
+        cone = (number[SLIP] if t[T_SLIPS] > 0.0 else number[STICK]) * held
+        beyond += max(math.sqrt(gx * gx + gy * gy + gz * gz) - cone, 0.0)
+        allowed += cone
+    if beyond <= LEEWAY * allowed:
+        return False
+    for i in range(n):
+        t = pairs.touch[first + i]
+        _, _, _, fd, _, _, _ = end_forces(t, V)
+        held = max(t[T_FACING] * t[FN] + fd, 0.0)
+        t[T_HELD] = min(held, t[T_HELD]) if last else held
+    hold(pairs, p, h, theta)
+    return True
+
+
+@inlined
+def add_force(F, fx, fy, fz, rx, ry, rz, ux, uy, uz):
+    """F += a force at r, and what it does on the coordinate that moves its point by u."""
     F[0] += fx
     F[1] += fy
     F[2] += fz
@@ -480,23 +624,6 @@ def push(shapes, pairs, p, row_of_face, f, h, theta):
     F[4] += rz * fx - rx * fz
     F[5] += rx * fy - ry * fx
     F[6] -= ux * fx + uy * fy + uz * fz
-    B = pairs.stiff[p]
-    if dx == 0.0 and dy == 0.0 and dz == 0.0:
-        # the same along and across: any tangent
-        if abs(nx) < 0.6:
-            dy, dz = nz, -ny
-        else:
-            dx, dy = -ny, nx
-        size = math.sqrt(dx * dx + dy * dy + dz * dz)
-        dx, dy, dz = dx / size, dy / size, dz / size
-    add_direction(B, dn, ix, iy, iz, rx, ry, rz, ux, uy, uz)
-    add_direction(B, d_along, dx, dy, dz, rx, ry, rz, ux, uy, uz)
-    add_direction(
-        B, d_across, ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, rx, ry, rz, ux, uy, uz
-    )  # fmt: skip
-    result = pairs.result[p]
-    result[Q_DEPTH] = max(result[Q_DEPTH], sums[F_S])
-    result[Q_AREA] += area
 
 
 @inlined
@@ -527,37 +654,22 @@ def account(pairs, p, h, theta):
         t = pairs.touch[first + i]
         nx, ny, nz = t[N_X], t[N_Y], t[N_Z]
         rx, ry, rz = t[R_X], t[R_Y], t[R_Z]
-        ux, uy, uz = t[U_X], t[U_Y], t[U_Z]
-        vx = V[0] + V[4] * rz - V[5] * ry - ux * V[6]
-        vy = V[1] + V[5] * rx - V[3] * rz - uy * V[6]
-        vz = V[2] + V[3] * ry - V[4] * rx - uz * V[6]
-        x, y, z = vx - t[V_X], vy - t[V_Y], vz - t[V_Z]
-        ix, iy, iz = t[I_X], t[I_Y], t[I_Z]
-        fn = t[FN] - t[D_N] * (x * ix + y * iy + z * iz)
-        dn = x * nx + y * ny + z * nz
-        x, y, z = x - dn * nx, y - dn * ny, z - dn * nz
-        dx, dy, dz = t[D_X], t[D_Y], t[D_Z]
-        along = (t[D_ALONG] - t[D_ACROSS]) * (x * dx + y * dy + z * dz)
-        fx = fn * ix - (t[G_X] + t[D_ACROSS] * x + along * dx)
-        fy = fn * iy - (t[G_Y] + t[D_ACROSS] * y + along * dy)
-        fz = fn * iz - (t[G_Z] + t[D_ACROSS] * z + along * dz)
-        F[0] += fx
-        F[1] += fy
-        F[2] += fz
-        F[3] += ry * fz - rz * fy
-        F[4] += rz * fx - rx * fz
-        F[5] += rx * fy - ry * fx
-        F[6] -= ux * fx + uy * fy + uz * fz
+        vx, vy, vz, fd, gx, gy, gz = end_forces(t, V)
+        fn = t[FN]
+        x, y, z = fn * t[I_X] + fd * nx, fn * t[I_Y] + fd * ny, fn * t[I_Z] + fd * nz
+        fx, fy, fz = x - gx, y - gy, z - gz
+        add_force(F, fx, fy, fz, rx, ry, rz, t[U_X], t[U_Y], t[U_Z])
         result[Q_WORK] -= 0.5 * h * (
             fx * (vx + t[V_X]) + fy * (vy + t[V_Y]) + fz * (vz + t[V_Z])
         )  # fmt: skip
-        result[Q_NORMAL] += fn * t[T_FACING]
-        result[Q_NX] += fn * ix
-        result[Q_NY] += fn * iy
-        result[Q_NZ] += fn * iz
-        result[Q_PX] += fn * t[T_FACING] * rx
-        result[Q_PY] += fn * t[T_FACING] * ry
-        result[Q_PZ] += fn * t[T_FACING] * rz
+        load = fn * t[T_FACING] + fd
+        result[Q_NORMAL] += load
+        result[Q_NX] += x
+        result[Q_NY] += y
+        result[Q_NZ] += z
+        result[Q_PX] += load * rx
+        result[Q_PY] += load * ry
+        result[Q_PZ] += load * rz
         # the way of the step, along the surface
         mx = theta * vx + (1.0 - theta) * t[V_X]
         my = theta * vy + (1.0 - theta) * t[V_Y]
@@ -569,7 +681,7 @@ def account(pairs, p, h, theta):
         vn = vx * nx + vy * ny + vz * nz
         x, y, z = vx - vn * nx, vy - vn * ny, vz - vn * nz
         speed = math.sqrt(x * x + y * y + z * z)
-        held = max(fn, 0.0) * t[T_FACING]
+        held = max(load, 0.0)
         ex, ey, ez, slipping = drag_anchor(
             t[T_SPRING], number[STICK] * held, number[SLIP] * held,
             t[T_WAS] > 0.0, t[T_SLIPS] > 0.0, ex, ey, ez, speed, number[SLIP_SPEED],
@@ -586,4 +698,3 @@ def account(pairs, p, h, theta):
         pairs.slot[slots + f] = i
         result[Q_FACES] += 1.0 if t[T_FACING] > EDGEWISE else 0.0
     pairs.counts[p, 1] = n
-    pairs.before_area[p] = result[Q_AREA]

@@ -70,20 +70,22 @@ def shares(theta, w):
 
 
 @inlined
-def normal_force(k, d, volume, area, damped, out_speed, h, theta, w):
-    """F_N [N] and its derivative [N·s/m].
+def normal_force(k, d, volume, facing, area, damped, out_speed, h, theta, w):
+    """The elastic force, along the face's own normal, the force by velocity, along the direction of
+    contact [N], and the derivative of the latter [N·s/m].
 
-    volume: ∫ s dA [m³]; area that touches [m²]; damped: ∫ min(s/s_d0, 1) dA [m²]; out_speed: speed
-    out of the other body [m/s]."""
+    volume: ∫ s dA [m³]; facing: cosine of the two directions; area that touches [m²]; damped:
+    ∫ min(s/s_d0, 1) dA [m²], both times facing; out_speed: speed out of the other body [m/s]."""
     start, end, damper = shares(theta, w)
+    elastic = k * volume
     damping = damped * d
-    if damping * out_speed > k * volume:
+    if damping * out_speed > facing * elastic:
         # a damper does not pull
-        damping = k * volume / out_speed
-    force = k * volume - (damping + start * h * k * area) * out_speed
-    if force <= 0.0 and w < 1.0:
-        return 0.0, 0.0
-    return force, damper * damping + end * h * k * area
+        damping = facing * elastic / out_speed
+    moving = -(damping + start * h * k * area) * out_speed
+    if facing * elastic + moving <= 0.0 and w < 1.0:
+        return 0.0, 0.0, 0.0
+    return elastic, moving, damper * damping + end * h * k * area
 
 
 @inlined

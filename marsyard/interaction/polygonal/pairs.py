@@ -16,7 +16,13 @@ import numpy as np
 from marsyard.interaction.polygonal import contact
 from marsyard.interaction.polygonal.contact import Pairs, Shapes
 from marsyard.interaction.polygonal.layer import Layer
-from marsyard.interaction.polygonal.surface import MOST_CUTS, Other, Surface, pack_shapes
+from marsyard.interaction.polygonal.surface import (
+    MOST_CUTS,
+    Other,
+    Surface,
+    face_order,
+    pack_shapes,
+)
 
 Array = np.ndarray
 
@@ -72,36 +78,41 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
         result=f((n, contact.RESULTS)), slot=np.full(slots, -1, dtype=i), counts=f((n, 2), i),
         touching=f(places, i), touch=f((places, contact.TOUCH_COLUMNS)), before=f(places, i),
         state=f((places, contact.STATE_COLUMNS)),
-        before_area=f(n), face=f(contact.FACE), turn=f(12),
+        face=f(contact.FACE), turn=f(12),
     )  # fmt: skip
 
 
 class Pressed(NamedTuple):
-    """What passes between two bodies; forces act on the body that carries the faces."""
+    """What passes between two bodies; forces act on the body that carries the faces.
+
+    In a world that is the tested body of the pair, or the ground where wheels and bodies are
+    searched in its mesh."""
 
     force: Array  # [N], in the world
-    torque: Array  # [N·m] about the origin of the faces' body
+    torque: Array  # [N·m] about the origin of the moving body: that with the faces, if it moves
     normal_force: float  # sum of the faces' [N]
     depth: float  # largest [m]
     area: float  # [m²]
     faces: int
     point: Array  # float64[faces, 3], middle of pressure of each face, in the world [m]
     pressure: Array  # float64[faces], over the part of a face that touches [Pa]
-    face: Array  # int64[faces], which
+    face: Array  # int64[faces], number of the triangle, as the surface was given
 
 
-def pressed(shapes: Shapes, pairs: Pairs, k: int) -> Pressed:
-    """What passes between the bodies of pair k, as last evaluated."""
+def pressed(pairs: Pairs, k: int, faces: Surface) -> Pressed:
+    """What passes between the bodies of pair k, whose faces are those, as last evaluated."""
     first, n = int(pairs.place[k, 1]), int(pairs.counts[k, 0])
     rows = pairs.touch[first : first + n]
     facing = rows[:, contact.T_FACING] > contact.EDGEWISE
     rows, wrench = rows[facing], pairs.force[k].copy()
-    normal = rows[:, contact.FN] * rows[:, contact.T_FACING]
+    # what acts along the direction of contact, as a pressure on the face
+    normal = rows[:, contact.FN] * rows[:, contact.T_FACING] + rows[:, contact.FD]
+    pressure = normal / (rows[:, contact.T_FACING] * rows[:, contact.T_PATCH])
     return Pressed(
         wrench[:3], wrench[3:6], float(normal.sum()),
         float(pairs.result[k, contact.Q_DEPTH]), float(pairs.result[k, contact.Q_AREA]), len(rows),
-        rows[:, :3] + pairs.centre[k], rows[:, contact.FN] / rows[:, contact.T_PATCH],
-        pairs.touching[first : first + n][facing] + int(shapes.mesh[pairs.faces[k], 0]),
+        rows[:, :3] + pairs.centre[k], pressure,
+        face_order(faces)[pairs.touching[first : first + n][facing]],
     )  # fmt: skip
 
 
@@ -113,6 +124,7 @@ class PolygonalContact:
     """
 
     def __init__(self, pair: Pair) -> None:
+        self.pair = pair
         self.shapes, self.pairs = make_pairs([pair])
 
     def press(
@@ -134,7 +146,7 @@ class PolygonalContact:
         p.twist[0, :3], p.twist[0, 3:6] = velocity, rate
         if contact.evaluate(self.shapes, p, 0, 0.0, 0.5) != contact.OK:
             raise RuntimeError(f"more than {MOST_TOUCHING} faces touch")
-        made = pressed(self.shapes, p, 0)
+        made = pressed(p, 0, self.pair.faces)
         if advance > 0.0:
             contact.account(p, 0, advance, 0.5)
         return made

@@ -15,7 +15,7 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground._bvh import build_nodes, leaf_count, tree_order
 from marsyard.ground._mesh_topology import degenerate, neighbours, weld
-from marsyard.interaction.polygonal.contact import PART, Shapes
+from marsyard.interaction.polygonal.contact import HIDDEN, PART, Shapes
 from marsyard.interaction.polygonal.distance import BOX, MESH, PLANE, REVOLUTION, SPHERE
 from marsyard.interaction.polygonal.revolution import polygons, section_bulge
 
@@ -361,11 +361,18 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             station=np.concatenate([f(0), *stations]),
             shape=np.concatenate([f((0, 2)), *shapes]),
             stack=f(128, np.int64),
-            part=f((3 * MOST_CUTS + 8, PART)),
+            part=f((3 * (MOST_CUTS + HIDDEN) + 8, PART)),
         ),
         face_number,
         other_number,
     )
+
+
+def face_order(surface: Surface) -> Array:
+    """Numbers of a surface's triangles in the order of its hierarchy, int64[t]."""
+    points = np.ascontiguousarray(surface.vertices)
+    index = np.ascontiguousarray(surface.triangles)
+    return tree_order(points, index, leaf_count(len(index)))
 
 
 def _tables(surface: Surface) -> tuple[Array, Array, Array, int]:
@@ -373,7 +380,7 @@ def _tables(surface: Surface) -> tuple[Array, Array, Array, int]:
     points = np.ascontiguousarray(surface.vertices)
     index = np.ascontiguousarray(surface.triangles)
     leaves = leaf_count(len(index))
-    index = np.ascontiguousarray(index[tree_order(points, index, leaves)])
+    index = np.ascontiguousarray(index[face_order(surface)])
     boxes = build_nodes(points, index, leaves)
     corners = points[index]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
