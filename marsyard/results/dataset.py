@@ -162,6 +162,17 @@ def _hard_load(ds: xr.Dataset) -> xr.DataArray:
     return load.assign_attrs(units="N", long_name="load on hard ground")
 
 
+def _friction_use(ds: xr.Dataset) -> xr.DataArray:
+    """|F_t|/F_n by wheel, on the surface where it is largest; 0 in the air [1].
+
+    Of means over a record, which a wheel that changes its contact within one can only lower.
+    """
+    normal = _need(ds, "impulse_normal")
+    tangent = (_need(ds, "impulse_tangent") ** 2).sum("tangent", skipna=False) ** 0.5
+    use = xr.where(normal > 0, tangent / normal.where(normal > 0, 1.0), 0.0)
+    return use.max("surface").assign_attrs(units="", long_name="tangential over normal force")
+
+
 DERIVED: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
     "force_normal": _per_time("impulse_normal", "normal contact force"),
     "force_tangent": _per_time("impulse_tangent", "tangential contact force"),
@@ -169,6 +180,7 @@ DERIVED: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
         "contact_impulse_world", "contact force of hard and soft ground, in the world"
     ),
     "hard_load": _hard_load,
+    "friction_use": _friction_use,
     "impulse_normal_sum": _impulse_sum,
     "force_normal_sum": _force_sum,
     "speed": _speed,
