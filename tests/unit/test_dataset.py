@@ -141,6 +141,24 @@ def test_derived_series(ds):
     assert energy.attrs["units"] == "J"
 
 
+def test_friction_use_is_the_largest_over_surfaces():
+    """Two wheels on floor and wall: 3, 4 over 10 and 1 over 4; the second one in the air."""
+    normal = [[[10.0, 4.0], [0.0, 0.0]]]
+    tangent = [[[[3.0, -4.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]]
+    ds = xr.Dataset(
+        {
+            "impulse_normal": (("time", "wheel", "surface"), normal),
+            "impulse_tangent": (("time", "wheel", "surface", "tangent"), tangent),
+        },
+        coords={
+            "time": [0.1], "wheel": ["L", "R"], "surface": ["floor", "wall"],
+            "tangent": ["forward", "left"],
+        },
+    )  # fmt: skip
+    assert series(ds, "friction_use").values.tolist() == [[0.5, 0.0]]
+    assert series(ds, "friction_use.max").item() == 0.5
+
+
 def test_attitude_of_known_rotations(ds):
     # R = Rz(yaw) Ry(pitch) Rx(roll), here yaw passes π and runs on
     yaw = np.linspace(0.0, 4.0, ds.sizes["time"])
