@@ -14,6 +14,9 @@ where the rows of held joints (drives, steering, wheel joints: a motor carries t
 and Z spans the motions that loop closures and differentials allow (their forces do no work there).
 Drive torques act between a wheel and what carries it, so that T_i turns a bogie about its pivot.
 
+On a slope a pod on one axle that pitches freely about its hinge (roburoc) needs another share of
+the pull. Where equal ρ cannot balance the rover, T_i = ρ N_i + τ_i with the τ_i of least Σ τ_i².
+
 Where the chassis is statically indeterminate (four wheels without a differential, for example) the
 loads of least Σ N_i² are taken: those of a rigid chassis on wheels of equal stiffness. `free` says
 how many loads statics alone leaves open. A negative load means that a wheel lifts off.
@@ -46,6 +49,15 @@ from marsyard.robot import Robot
 #: roles whose joints are held by motors
 HELD = ("drives", "steering", "legs", "frame")
 _LEVEL = 0.1  # wheels may stand this share of a radius above or below their common plane
+
+
+_DEAR = 1e4  # weight of a traction that differs from its share against a load
+
+
+def _least(matrix: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, float]:
+    """The least forces that balance `force`, and what they leave unbalanced."""
+    found, *_ = np.linalg.lstsq(matrix, -force, rcond=1e-10)
+    return np.asarray(found), float(np.abs(matrix @ found + force).max())
 
 
 @dataclass(frozen=True)
@@ -82,14 +94,18 @@ class Chassis:
     def loads(self, slope: float, gravity: float) -> np.ndarray:
         """Normal forces [N] on a slope [rad], shape [wheel]; negative where a wheel lifts off."""
         matrix, force = self._balance(slope, gravity)
-        found, *_ = np.linalg.lstsq(matrix, -force, rcond=1e-10)
-        unbalanced = np.abs(matrix @ found + force).max()
-        if unbalanced > 1e-6 * self.mass * gravity:
+        least = 1e-6 * self.mass * gravity
+        found, unbalanced = _least(matrix, force)
+        if unbalanced > least and slope != 0.0:
+            # a τ counts so much more than a load that it only does what loads cannot
+            pulls = self.motions.T @ self.feet[:, 0].T / _DEAR
+            found, unbalanced = _least(np.hstack([matrix, pulls]), force)
+        if unbalanced > least:
             raise InputError(
                 f"the rover does not stand on its wheels: {unbalanced:.3g} N or N·m stay "
                 "unbalanced; are all motors' joints in the roles drives, steering, legs and frame?"
             )
-        return np.asarray(found)
+        return found[: len(self.names)]
 
     def axles(self) -> list[np.ndarray]:
         """Indices of the wheels of each axle, front first."""

@@ -27,6 +27,8 @@ UNLIKE = ("plate_rig", "plate_rig_rect", "single_wheel_rig", "leg_2001")
 
 #: two bodies in one model: an import asks which is meant
 PAIRS = ("smart_olev",)
+#: wheels of a middle pod, which an import calls central ones
+RENAMED = {"roburoc": {"ML": "CL", "MR": "CR"}}
 
 
 @pytest.mark.parametrize("name", [n for n in library.names("rovers") if n not in PAIRS])
@@ -34,8 +36,10 @@ def test_the_library_is_guessed_as_it_is_declared(name):
     robot = load_robot(name)
     file = read_model(robot.model)
     roles = guess(flatten(file).compile(), file.motors)
+    other = RENAMED.get(name, {})
+    wheels = {other.get(k, k): w for k, w in robot.wheels.items()}
     assert {k: (w.body, w.joint) for k, w in roles.wheels.items()} == {
-        k: (w.body, w.joint) for k, w in robot.wheels.items()
+        k: (w.body, w.joint) for k, w in wheels.items()
     }
     assert roles.base == robot.base
     assert {k: (t.body, t.rollers[0].joint, len(t.rollers)) for k, t in roles.tracks.items()} == {
@@ -46,7 +50,7 @@ def test_the_library_is_guessed_as_it_is_declared(name):
         for role in ROLES:
             assert set(roles.of(role)) == set(robot.roles.get(role, ())), role
     for key, wheel in roles.wheels.items():
-        declared = robot.wheels[key]
+        declared = wheels[key]
         # drawn grousers and rims stand out of the declared tread
         more = declared.lug_height + abs(declared.taper) * declared.width / 2 + 0.01
         assert 0 <= wheel.round.radius - declared.radius <= more

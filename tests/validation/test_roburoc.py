@@ -13,8 +13,9 @@ import mujoco
 import numpy as np
 import pytest
 from library_robots import build
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
+from marsyard.analysis.statics import chassis_of
 from marsyard.results import evaluate_all
 from marsyard.results.dataset import series
 from marsyard.scenario import load_scenario
@@ -86,6 +87,42 @@ def test_key_frame_on_four_wheels():
     assert robot.position == pytest.approx(data.qpos[:3], abs=1e-5)
     for name, angle in robot.joints.items():
         assert angle == pytest.approx(data.joint(name).qpos[0], abs=1e-5)
+
+
+def test_loads_on_a_slope_by_hand():
+    """Three pods about O_0, in the plane, on 8°; tractions as near to tan θ N as balance allows.
+
+    The central pod alone fixes its traction: T (R − h) = −Σ m z g sin θ, whatever the others do.
+    """
+    robot, model, data = build("roburoc")
+    slope = math.radians(8)
+    along, down = G * math.sin(slope), G * math.cos(slope)
+    origin = data.body(robot.base).xpos
+    low = robot.wheels["ML"].radius - robot.numbers["hinge_depth"]["value"]
+    spacing = robot.numbers["axle_spacing"]["value"]
+    mass, x, z = {}, {}, {}
+    for key, name in (("F", "FrontLink"), ("R", "RearLink"), ("M", "CentralPod")):
+        body = model.body(name).id
+        mass[key] = model.body_subtreemass[body]
+        x[key], _, z[key] = mass[key] * (data.subtree_com[body] - origin)
+    whole = mass["M"]
+    mass["M"], z["M"] = (whole - mass["F"] - mass["R"], z["M"] - z["F"] - z["R"])
+    pull = {"M": -z["M"] * along / low}
+
+    def loads(front):
+        pull["F"] = front
+        pull["R"] = whole * along - pull["M"] - front
+        load = {k: s * (x[k] * down - z[k] * along - low * pull[k]) / spacing
+                for k, s in (("F", 1), ("R", -1))}  # fmt: skip
+        return {**load, "M": whole * down - sum(load.values())}
+
+    def unlike(front):
+        return sum((pull[k] - math.tan(slope) * n) ** 2 for k, n in loads(front).items())
+
+    expected = loads(minimize_scalar(unlike, bounds=(-400, 600), method="bounded").x)
+    chassis = chassis_of(robot)
+    for name, load in zip(chassis.names, chassis.loads(slope, G), strict=True):
+        assert load == pytest.approx(expected[name[0]] / 2, rel=1e-4), name
 
 
 # --- scenarios
