@@ -83,6 +83,8 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{where}: {value!r} is not a number"
     if kind == "too_short":
         return f"{where}: holds {context['actual_length']}; at least {context['min_length']} needed"
+    if kind == "too_long":
+        return f"{where}: holds {context['actual_length']}; at most {context['max_length']} allowed"
     return f"{where}: {message}" if where else message
 
 

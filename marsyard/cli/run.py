@@ -75,7 +75,7 @@ def _print(result: Any) -> None:
     simulated = float(result.data.time[-1])
     wall = max(info["wall_time"], 1e-9)
     console.print(
-        f"{info['steps']} steps, {simulated:g} s simulated in {wall:.2f} s: {simulated / wall:.0f} "
+        f"{info['steps']} steps, {simulated:g} s simulated in {wall:.2f} s: {_pace(simulated / wall)} "
         f"times real time, {1e6 * wall / max(info['steps'], 1):.1f} µs a step",
         highlight=False,
     )
@@ -86,6 +86,11 @@ def _print(result: Any) -> None:
         console.print(result.stopped, style="bold red", highlight=False)
     console.print(f"report: {result.report}", highlight=False, soft_wrap=True)
     console.print(f"replay: marsyard view {result.folder}", highlight=False, soft_wrap=True)
+
+
+def _pace(times: float) -> str:
+    """Two digits where one would say 0 or 1, whole numbers above ten."""
+    return f"{times:.0f}" if times >= 10.0 else f"{times:.2g}"
 
 
 def _print_study(result: Any) -> None:

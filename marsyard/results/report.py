@@ -248,6 +248,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         ("tangential restitution", number(contact.restitution_tangential)),
     ]
     law += [(f"on {name}", _differences(s)) for name, s in contact.surfaces.items()]
+    law += _elastic_layers(contact)
     law += [
         ("solver", contact.solver.method),
         ("solver tolerance", number(contact.solver.tolerance)),
@@ -289,6 +290,28 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         blocks.append(("Changed on the command line", [("set", str(c)) for c in changes]))
     body = "".join(f"<div><h3>{escape(name)}</h3>{pairs(rows)}</div>" for name, rows in blocks)
     return f'<div class="columns">{body}</div>'
+
+
+def _elastic_layers(contact: Any) -> list[tuple[str, str]]:
+    """Elastic layers of polygonal contact: of the ground under its law, and of each pair."""
+    polygonal = contact.polygonal
+    rows = []
+    if contact.law == "polygonal":
+        rows.append(("layer on the ground", _elastic_layer(polygonal.layer, contact.friction)))
+    for pair in polygonal.pairs:
+        name = pair.name or f"{pair.faces}-{pair.against}"
+        layer = _elastic_layer(pair.layer or polygonal.layer, contact.friction)
+        rows.append((f"pair {name}", f"faces of {pair.faces} against {pair.against}, {layer}"))
+    return rows
+
+
+def _elastic_layer(given: Any, friction: float) -> str:
+    from marsyard.simulation.polygonal_world import contact_layer
+
+    layer = contact_layer(given, friction)
+    text = f"stiffness {quantity(layer.stiffness, 'Pa/m')}, damping "
+    text += f"{quantity(layer.damping, 'Pa·s/m')}, friction {number(layer.slip)}"
+    return text if layer.stick == layer.slip else f"{text}, sticking {number(layer.stick)}"
 
 
 def _differences(part: Part) -> str:

@@ -501,7 +501,10 @@ def _from_file(robot: Robot, shape: Shape, label: str) -> Surface:
     from marsyard.ground.triangle_mesh import read_mesh
 
     path = Path(robot.model).parent / str(shape.mesh)
-    vertices, triangles = read_mesh(path)
+    try:
+        vertices, triangles = read_mesh(path)
+    except InputError as error:
+        raise InputError(f"{label}.mesh: {error}") from None
     return closed_surface(vertices * shape.scale, triangles, label)
 
 

@@ -321,3 +321,13 @@ def test_output_folder_that_cannot_be(tmp_path):
         assert_one_sentence(done, says)
     assert everything_in(tmp_path) == before
     assert (tmp_path / "full" / "thesis.tex").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [(0.0763, "0.076"), (1.58, "1.6"), (9.4, "9.4"), (28.3, "28"), (1240, "1240")],
+)
+def test_the_pace_of_slow_runs_is_no_zero(times, said):
+    from marsyard.cli.run import _pace
+
+    assert _pace(times) == said

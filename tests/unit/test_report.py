@@ -218,3 +218,28 @@ def test_parameters_motors_tethers_and_soil_are_told(tmp_path, ds):
         "terrain level, soil krenn2008 (friction angle 30 deg), grid 0.02 m",
     ):  # fmt: skip
         assert words in text, words
+
+
+def test_layers_of_polygonal_contact_are_told(tmp_path, ds):
+    soft = {"materials": [{"modulus": "3 MPa", "poisson": 0, "thickness": "3 mm"}], "slip": 0.2}
+    polygonal = {
+        "layer": {"stiffness": 2e9, "stick": 0.8},
+        "pairs": [
+            {"faces": "nozzle", "against": "bolt"},
+            {"name": "pad", "faces": "ring", "against": "bracket", "layer": soft},
+        ],
+    }
+    given = scenario(interaction={"law": "polygonal", "friction": 0.6, "polygonal": polygonal})
+    text = Reader(page(tmp_path, ds, given)).text
+    hard = "stiffness 2·10⁹ Pa/m, damping 2·10⁶ Pa·s/m, friction 0.6, sticking 0.8"
+    for words in (
+        f"layer on the ground {hard}",
+        f"pair nozzle-bolt faces of nozzle against bolt, {hard}",
+        "pair pad faces of ring against bracket, stiffness 10⁹ Pa/m, damping 10⁶ Pa·s/m, "
+        "friction 0.2",  # E/b, for ν = 0
+    ):
+        assert words in text, words
+
+
+def test_layers_are_not_told_where_none_is(tmp_path, ds):
+    assert "layer on the ground" not in Reader(page(tmp_path, ds, scenario())).text

@@ -260,3 +260,10 @@ def test_an_unknown_key_is_told_before_a_missing_one():
         InputError, match="control.0.angle: unknown key 'angle' in control.0; .*speed"
     ):
         validate(data)
+
+
+def test_lists_that_are_too_long_say_how_long_they_may_be():
+    layer = {"materials": [{"modulus": "3 MPa", "thickness": "4 mm"}] * 3}
+    given = {"robot": {"name": "exomars"}, "interaction": {"polygonal": {"layer": layer}}}
+    with pytest.raises(InputError, match=r"layer\.materials: holds 3; at most 2 allowed"):
+        validate({**given, "run": {"duration": 1}})
