@@ -75,8 +75,9 @@ def _print(result: Any) -> None:
     simulated = float(result.data.time[-1])
     wall = max(info["wall_time"], 1e-9)
     console.print(
-        f"{info['steps']} steps, {simulated:g} s simulated in {wall:.2f} s: {_pace(simulated / wall)} "
-        f"times real time, {1e6 * wall / max(info['steps'], 1):.1f} µs a step",
+        f"{info['steps']} steps, {simulated:g} s simulated in {wall:.2f} s: "
+        f"{_pace(simulated / wall)} times real time, "
+        f"{1e6 * wall / max(info['steps'], 1):.1f} µs a step",
         highlight=False,
     )
     failed = int(result.data.unconverged.sum())
