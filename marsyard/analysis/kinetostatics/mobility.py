@@ -1,0 +1,191 @@
+"""Mobility of a rover in a pose: what its wheels can make it do, what not, and where that changes.
+
+With the model B q̇_a = D X, K X = 0 of `velocity`:
+
+    degree of mobility of the paper   rank D (4 for the RobuRoc on a plane)
+    allowed motions        F = {K X = 0}: no wheel leaves or enters the ground, or slips where it
+                           holds
+    uncontrolled motions   U = {D X = 0, K X = 0}: they need no turning of any drive, the ground
+                           allows them (by sideways slip, passive joints or rolling of free wheels)
+    controllable motions   F without U, dim F − dim U of them
+    forbidden motions      6 − dim F of them: each has a constraint wrench that would do work
+    surplus                rank J − (dim F − dim U): relations among the drives' rates that must
+                           hold, or wheels slip
+
+The paper counts rank D alone and calls {D X = 0} not controlled. On a plane its count of 4 takes in
+v_z, which the middle pod's own wheels forbid (constraint wrench f_z), and its uncontrolled roll
+about x_0 is forbidden as well (couple m_x of the same two wheels). The finer count is
+3 controllable (forward, pitch of the platform about y, yaw), 1 uncontrolled (sideways), 2 forbidden
+(up, roll).
+
+Named motions. U and the controllable ones (the complement of U within F that is orthogonal to it
+by |v|² + L² |ω|²) are given as reduced bases. Forbidden motions are named by the coordinates that
+the constraint wrenches solve for: pivots of their echelon form, forces first.
+
+Singular poses. The singular values of D, rows as they are, with (f, m / L): the ratio of the
+largest to the smallest that is not zero is the condition number. Along a family of poses the rank
+of D drops where the smallest of the generic rank's singular values goes through zero; it is
+searched on a grid and refined by Brent's method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from marsyard.analysis.kinetostatics.limbs import Contacts, Lateral
+from marsyard.analysis.kinetostatics.screws import (
+    TOLERANCE,
+    rank,
+    readable,
+    reciprocal_system,
+    scaled,
+    span,
+)
+from marsyard.analysis.kinetostatics.velocity import VelocityModel, velocity_model
+from marsyard.analysis.kinetostatics.words import motion_in_words, wrench_in_words
+from marsyard.errors import InputError
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """Mobility in a pose, see the head of the module; bases of shape [n, 6] and their names.
+
+    degree: rank of D. not_controlled: {D X = 0}, as the paper counts. singular_values of D, scaled.
+    condition: number; smallest: singular value that is not zero.
+    """
+
+    degree: int
+    not_controlled: np.ndarray
+    not_controlled_words: tuple[str, ...]
+    allowed: np.ndarray
+    controllable: np.ndarray
+    controllable_words: tuple[str, ...]
+    uncontrolled: np.ndarray
+    uncontrolled_words: tuple[str, ...]
+    forbidden: np.ndarray
+    forbidden_words: tuple[str, ...]
+    constraints: np.ndarray
+    constraint_words: tuple[str, ...]
+    surplus: int
+    singular_values: np.ndarray
+    condition: float
+    smallest: float
+
+
+def mobility_of(model: VelocityModel) -> Mobility:
+    """The mobility of a robot in a pose."""
+    L, K = model.length, model.constraints
+    controllable = _without(model.allowed, model.undetermined, L)
+    blind = _blind(model)
+    forbidden = np.zeros((len(K), 6))
+    for row, wrench in zip(forbidden, K, strict=True):
+        row[np.flatnonzero(wrench)[0]] = 1.0
+    J = model.J / np.where(np.any(model.J, axis=0), np.linalg.norm(model.J, axis=0), 1.0)
+    values = singular_values(model)
+    kept = values[values > TOLERANCE * values.max(initial=0.0)]
+    return Mobility(
+        degree=rank(model.D, "wrench", L),
+        not_controlled=blind,
+        not_controlled_words=_motions(blind, L),
+        allowed=model.allowed,
+        controllable=controllable,
+        controllable_words=_motions(controllable, L),
+        uncontrolled=model.undetermined,
+        uncontrolled_words=_motions(model.undetermined, L),
+        forbidden=forbidden,
+        forbidden_words=_motions(forbidden, L),
+        constraints=K,
+        constraint_words=tuple(wrench_in_words(w, L) for w in K),
+        surplus=int(np.linalg.matrix_rank(J, tol=TOLERANCE) if J.size else 0) - len(controllable),
+        singular_values=values,
+        condition=float(kept[0] / kept[-1]) if len(kept) else float("inf"),
+        smallest=float(kept[-1]) if len(kept) else 0.0,
+    )
+
+
+def singular_values(model: VelocityModel) -> np.ndarray:
+    """Singular values of D with moments divided by L, largest first, shape [min(r, 6)]."""
+    rows = scaled(model.D, "wrench", model.length)
+    return np.linalg.svd(rows, compute_uv=False) if len(rows) else np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Singular:
+    """A pose of a family where the rank of D drops: its parameter, the rank there and elsewhere."""
+
+    at: float
+    rank: int
+    generic: int
+    smallest: float
+
+
+def singular_poses(
+    family: Callable[[float], Contacts],
+    start: float,
+    stop: float,
+    *,
+    lateral: Lateral = "slips",
+    samples: int = 61,
+    tolerance: float = 1e-6,
+) -> list[Singular]:
+    """Where the rank of D drops along a one-parameter family of poses, start ≤ t ≤ stop.
+
+    tolerance: singular values below count as zero at the refined parameter.
+    """
+    from scipy.optimize import minimize_scalar
+
+    if not stop > start or samples < 3:
+        raise InputError("singular_poses needs start < stop and samples of 3 or more")
+
+    def values(t: float) -> np.ndarray:
+        found = singular_values(velocity_model(family(float(t)), lateral))
+        return np.concatenate([found, np.zeros(6 - len(found))])
+
+    grid = np.linspace(start, stop, samples)
+    table = np.array([values(t) for t in grid])
+    generic = int(np.max(np.sum(table > tolerance, axis=1)))
+    if generic == 0:
+        return []
+    low = table[:, generic - 1]
+    out = []
+    for k in range(samples):
+        if low[k] > min(low[max(k - 1, 0)], low[min(k + 1, samples - 1)]):
+            continue
+        ends = grid[max(k - 1, 0)], grid[min(k + 1, samples - 1)]
+        found = minimize_scalar(
+            lambda t: values(t)[generic - 1],
+            bounds=ends,
+            method="bounded",
+            options={"xatol": 1e-12},
+        )
+        at = min((float(found.x), float(grid[k])), key=lambda t: values(t)[generic - 1])
+        size = values(at)
+        if size[generic - 1] <= tolerance and not any(
+            abs(at - o.at) < 1e-6 * (stop - start) for o in out
+        ):
+            out.append(
+                Singular(at, int(np.sum(size > tolerance)), generic, float(size[generic - 1]))
+            )
+    return out
+
+
+def _blind(model: VelocityModel) -> np.ndarray:
+    return readable(reciprocal_system(model.D, "wrench", model.length), "twist", model.length)
+
+
+def _without(system: np.ndarray, part: np.ndarray, length: float) -> np.ndarray:
+    """Reduced basis of the complement of a part within a system of twists."""
+    if not len(part):
+        return system
+    basis = scaled(span(part, "twist", length), "twist", length)
+    rows = scaled(span(system, "twist", length), "twist", length)
+    _, _, right = np.linalg.svd(rows - rows @ basis.T @ basis)
+    found = right[: len(rows) - len(basis)] / np.repeat([1.0, length], 3)
+    return readable(found, "twist", length)
+
+
+def _motions(twists: np.ndarray, length: float) -> tuple[str, ...]:
+    return tuple(motion_in_words(t, length) for t in twists)
