@@ -8,7 +8,8 @@ import numpy as np
 
 from marsyard.analysis.kinetostatics.screws import force, rotation
 
-Y = np.array([0.0, 1.0, 0.0])
+Y, Z = np.eye(3)[1:]
+R = 0.2  # of all wheels but those of pods [m]
 
 
 def turn(axis: str, angle: float) -> np.ndarray:
@@ -132,3 +133,78 @@ def flat_pods(rng: np.random.Generator) -> ThreePods:
     pods.alpha, pods.gamma = np.zeros(2), np.zeros(2)
     pods.a[:] = pods.a0
     return pods
+
+
+def cart(caster=0.4, offset=0.1):
+    """Two driven wheels at x = 0, y = ±0.3, and a castor behind; origin on the ground."""
+    out = Robot()
+    out.wheel("L", np.array([0, 0.3, 0]), np.eye(3), R)
+    out.wheel("R", np.array([0, -0.3, 0]), np.eye(3), R)
+    axes = turn("z", caster)
+    pivot = np.array([-0.5, 0.0, 0.0])
+    out.joint("swivel", Z, pivot)
+    out.wheel("C", pivot - offset * axes[:, 0], axes, R, ("swivel",), driven=False)
+    return out
+
+
+def car(left, right, length=1.2, half=0.4):
+    """Rear wheels driven at the origin, front ones steered by motors over their contacts."""
+    out = Robot()
+    for name, y in (("RL", half), ("RR", -half)):
+        out.wheel(name, np.array([0, y, 0]), np.eye(3), R)
+    for name, y, angle in (("FL", half, left), ("FR", -half, right)):
+        point = np.array([length, y, 0])
+        out.joint(f"steer_{name}", Z, point, driven=True)
+        out.wheel(name, point, turn("z", angle), R, (f"steer_{name}",))
+    return out
+
+
+def skid():
+    out = Robot()
+    for x, end in ((0.4, "F"), (-0.4, "R")):
+        for y, side in ((0.3, "L"), (-0.3, "R")):
+            out.wheel(end + side, np.array([x, y, -R]), np.eye(3), R)
+    return out
+
+
+def bogies(psi, l1=0.3, l2=0.35, c=0.1):
+    """A left and a right bogie, pivot at the origin's height; front wheels on edges at angle ψ."""
+    out = Robot()
+    for y, side in ((0.5, "L"), (-0.5, "R")):
+        bogie = f"bogie_{side}"
+        out.joint(bogie, [0, 1, 0], [0, y, 0])
+        out.wheel(f"R{side}", np.array([-l1, y, -c - R]), np.eye(3), R, (bogie,))
+        axes = turn("y", -psi)
+        centre = np.array([l2, y, -c])
+        out.wheel(f"F{side}", centre - R * axes[:, 2], axes, R, (bogie,))
+    return out
+
+
+def random_tree(rng, loops=0):
+    """Wheels at the ends of random chains, some joints and wheels driven, random closures."""
+    out, names = Robot(), []
+    for k in range(int(rng.integers(1, 6))):
+        out.joint(f"j{k}", rng.normal(size=3), rng.normal(size=3), bool(rng.random() < 0.3))
+        names.append(f"j{k}")
+    for k in range(int(rng.integers(2, 6))):
+        axes = turn("z", rng.normal()) @ turn("x", 0.4 * rng.normal()) @ turn("y", rng.normal())
+        above = [n for n in names if rng.random() < 0.4]
+        out.wheel(f"W{k}", rng.normal(size=3), axes, R, above, bool(rng.random() < 0.7))
+    for _ in range(loops):
+        out.loops.append({n: float(rng.normal()) for n in names if rng.random() < 0.6})
+    return out
+
+
+def rocker(closed=True):
+    """Six wheels, rockers and bogies; a differential makes the rockers turn against each other."""
+    out = Robot()
+    for y, side in ((0.5, "L"), (-0.5, "R")):
+        out.joint(f"rocker_{side}", [0, 1, 0], [0, y, 0])
+        out.joint(f"bogie_{side}", [0, 1, 0], [-0.3, y, -0.1])
+        rock, bog = f"rocker_{side}", f"bogie_{side}"
+        out.wheel(f"F{side}", np.array([0.5, y, -0.4]), np.eye(3), R, (rock,))
+        out.wheel(f"M{side}", np.array([-0.1, y, -0.4]), np.eye(3), R, (rock, bog))
+        out.wheel(f"R{side}", np.array([-0.5, y, -0.4]), np.eye(3), R, (rock, bog))
+    if closed:
+        out.loops.append({"rocker_L": 1.0, "rocker_R": 1.0})
+    return out

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marsyard.analysis.kinetostatics.limbs import Contacts, Lateral
+from marsyard.analysis.kinetostatics.contacts import Contacts, Lateral
 from marsyard.analysis.kinetostatics.screws import (
     TOLERANCE,
     rank,
@@ -150,7 +150,7 @@ def singular_poses(
     if generic == 0:
         return []
     low = table[:, generic - 1]
-    out = []
+    out: list[Singular] = []
     for k in range(samples):
         if low[k] > min(low[max(k - 1, 0)], low[min(k + 1, samples - 1)]):
             continue

@@ -52,7 +52,7 @@ TOLERANCE = 1e-9
 def rotation(axis: ArrayLike, point: ArrayLike, pitch: float = 0.0) -> np.ndarray:
     """Unit twist about the line along `axis` through `point` [m]; pitch [m/rad]."""
     s = _unit(axis)
-    return np.concatenate([np.cross(point, s) + pitch * s, s])
+    return np.concatenate([np.cross(np.asarray(point, float), s) + pitch * s, s])
 
 
 def translation(direction: ArrayLike) -> np.ndarray:
@@ -63,7 +63,7 @@ def translation(direction: ArrayLike) -> np.ndarray:
 def force(direction: ArrayLike, point: ArrayLike, pitch: float = 0.0) -> np.ndarray:
     """Unit wrench of a force along the line through `point` [m]; pitch [m]: its couple along it."""
     s = _unit(direction)
-    return np.concatenate([s, np.cross(point, s) + pitch * s])
+    return np.concatenate([s, np.cross(np.asarray(point, float), s) + pitch * s])
 
 
 def couple(direction: ArrayLike) -> np.ndarray:
@@ -86,14 +86,14 @@ def twist_in(twist: ArrayLike, axes: np.ndarray, origin: ArrayLike) -> np.ndarra
     """Twists [..., 6] in the frame with these axes (columns) and origin [m]."""
     twist = np.asarray(twist, float)
     v, w = twist[..., :3], twist[..., 3:]
-    return np.concatenate([(v + np.cross(w, origin)) @ axes, w @ axes], axis=-1)
+    return np.concatenate([(v + np.cross(w, np.asarray(origin, float))) @ axes, w @ axes], axis=-1)
 
 
 def wrench_in(wrench: ArrayLike, axes: np.ndarray, origin: ArrayLike) -> np.ndarray:
     """Wrenches [..., 6] in the frame with these axes (columns) and origin [m]."""
     wrench = np.asarray(wrench, float)
     f, m = wrench[..., :3], wrench[..., 3:]
-    return np.concatenate([f @ axes, (m - np.cross(origin, f)) @ axes], axis=-1)
+    return np.concatenate([f @ axes, (m - np.cross(np.asarray(origin, float), f)) @ axes], axis=-1)
 
 
 @dataclass(frozen=True)

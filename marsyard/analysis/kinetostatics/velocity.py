@@ -37,15 +37,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marsyard.analysis.kinetostatics.limbs import (
+from marsyard.analysis.kinetostatics.contacts import (
     LEFT,
     Contacts,
     Lateral,
-    Limb,
+    closures_of,
     lateral_holds,
-    limbs_of,
+    rates_of,
     stance_length,
 )
+from marsyard.analysis.kinetostatics.limbs import Limb, limbs_of
 from marsyard.analysis.kinetostatics.screws import (
     TOLERANCE,
     null_space,
@@ -154,14 +155,18 @@ class VelocityModel:
         X = _twist(twist)
         K = self.constraints * self._weight
         forbidden = np.linalg.pinv(K, rcond=TOLERANCE) @ (self.constraints @ X) * self._weight
-        forbidden[np.abs(forbidden) < TOLERANCE * np.abs(X).max()] = 0.0
-        return X - forbidden, forbidden
+        followed = X - forbidden
+        small = TOLERANCE * np.linalg.norm(X / self._weight) * self._weight
+        followed[np.abs(followed) < small] = 0.0
+        forbidden[np.abs(forbidden) < small] = 0.0
+        return followed, forbidden
 
     def inverse(self, twist: ArrayLike) -> Inverse:
         """Rates of wheels, steering and passive joints for a wanted twist [6]."""
         followed, forbidden = self.split(twist)
         W, P = self._rolling()
         rates = _least(P, -W @ followed)
+        rates[np.abs(rates) < 1e-13 * np.abs(rates).max(initial=0.0)] = 0.0
         size = np.linalg.norm(P, axis=0)
         loose = null_space(P / np.where(size > 0, size, 1.0))
         open_ = np.linalg.norm(loose, axis=1) > 1e-6
@@ -210,7 +215,8 @@ class VelocityModel:
             return np.zeros(len(passive)), np.eye(len(passive))
         known = C[:, list(self.drives)] @ theta
         p0 = _least(C[:, passive], -known)
-        if np.abs(C[:, passive] @ p0 + known).max() > 1e-9 * np.abs(known).max():
+        size = np.abs(C).max() * np.abs(theta).max(initial=0.0)
+        if np.abs(C[:, passive] @ p0 + known).max() > TOLERANCE * size:
             raise InputError("drive_rates break a closed loop: they must obey closures · rates = 0")
         return p0, null_space(C[:, passive])
 
@@ -220,10 +226,9 @@ class VelocityModel:
 
     def _rolling(self) -> tuple[np.ndarray, np.ndarray]:
         """W and P of W X + P q̇ = 0: rolling conditions, then closures times L."""
-        rows = self._imposed()
-        C = np.asarray(self.stance.closures, float).reshape(-1, len(self.stance.joints))
+        rows, rates, C = self._imposed(), rates_of(self.stance), closures_of(self.stance)
         W = np.array([self.stance.wrenches[r] for r in rows] + [np.zeros(6)] * len(C))
-        return W, np.vstack([[self.stance.rates[r] for r in rows], C * self.length])
+        return W, np.vstack([[rates[r] for r in rows], C * self.length])
 
 
 def velocity_model(stance: Contacts, lateral: Lateral | Sequence[bool] = "slips") -> VelocityModel:

@@ -29,7 +29,7 @@ def motion_in_words(twist: ArrayLike, length: float = 1.0) -> str:
         return _WAYS[axis] if axis is not None else f"translation along {_vector(direction)}"
     if abs(found.pitch) > _SAME * length:
         line = _line(found.point, found.direction, axis, length)
-        return f"screw about a line {line} with pitch {found.pitch:.4g} m/rad"
+        return f"screw about a line {line}, pitch {found.pitch:.4g} m/rad"
     if axis is not None and np.linalg.norm(found.point) < _SAME * length:
         return _TURNS[axis]
     if axis == 2:
@@ -50,7 +50,7 @@ def wrench_in_words(wrench: ArrayLike, length: float = 1.0) -> str:
     axis = _axis(found.direction)
     line = _line(found.point, found.direction, axis, length)
     if abs(found.pitch) > _SAME * length:
-        return f"wrench on a line {line} with pitch {found.pitch:.4g} m"
+        return f"wrench on a line {line}, pitch {found.pitch:.4g} m"
     return f"force on a line {line}"
 
 

@@ -1,0 +1,88 @@
+"""What the analysis needs to know of a robot in a pose: its contacts and joints.
+
+Everything is in the platform's frame (x forward, y left, z up), at its origin. Contact i moves with
+
+    u_i = wrenches_i · X + rates_i · q̇        (normal, along, left) [m/s]
+
+where X = (v, ω) is the platform's twist and q̇ the joints' rates: a unit force at the contact, as a
+wrench on the platform, takes the velocity of the contact along it out of a twist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+
+from marsyard.errors import InputError
+
+Lateral = Literal["slips", "holds"]
+NORMAL, ALONG, LEFT = range(3)
+
+
+class Contacts(Protocol):
+    """A robot in a pose on its contacts, in the platform's frame.
+
+    contacts: names [n]. wrenches [n, 3, 6]: unit forces (normal, along, left) on the platform.
+    radius [m], shape [n]. joints: names [k]. rates [n, 3, k]: velocity of the wheel's material
+    contact point per unit joint rate. driven [k]: joints with motors.
+    closures [m, k]: closures · q̇ = 0. chain [n, k]: joint lies between platform and contact.
+    """
+
+    @property
+    def contacts(self) -> Sequence[str]: ...
+    @property
+    def wrenches(self) -> np.ndarray: ...
+    @property
+    def radius(self) -> np.ndarray: ...
+    @property
+    def joints(self) -> Sequence[str]: ...
+    @property
+    def rates(self) -> np.ndarray: ...
+    @property
+    def driven(self) -> np.ndarray: ...
+    @property
+    def closures(self) -> np.ndarray: ...
+    @property
+    def chain(self) -> np.ndarray: ...
+
+
+def contact_points(stance: Contacts) -> np.ndarray:
+    """Points of the contacts [m], shape [n, 3]: p = ½ Σ s × (p × s) over three unit directions."""
+    W = np.asarray(stance.wrenches, float)
+    return 0.5 * np.sum(np.cross(W[..., :3], W[..., 3:]), axis=1)
+
+
+def stance_length(stance: Contacts) -> float:
+    """Characteristic length [m]: root mean square distance of the contacts from their centre.
+
+    The mean radius where all contacts coincide.
+    """
+    points = contact_points(stance)
+    spread = float(np.sqrt(np.mean(np.sum((points - points.mean(axis=0)) ** 2, axis=1))))
+    return spread if spread > 0 else float(np.mean(stance.radius))
+
+
+def lateral_holds(stance: Contacts, lateral: Lateral | Sequence[bool]) -> np.ndarray:
+    """Whether each contact holds sideways, shape [n]."""
+    if isinstance(lateral, str):
+        if lateral not in ("slips", "holds"):
+            raise InputError(f"lateral is '{lateral}' but must be 'slips' or 'holds'")
+        return np.full(len(stance.contacts), lateral == "holds")
+    holds = np.asarray(lateral, bool)
+    if holds.shape != (len(stance.contacts),):
+        raise InputError(f"lateral has {holds.size} entries but there are {len(stance.contacts)}")
+    return holds
+
+
+def closures_of(stance: Contacts) -> np.ndarray:
+    """Closures, shape [m, k], also where there are none."""
+    return np.asarray(stance.closures, float).reshape(-1, len(stance.joints))
+
+
+def rates_of(stance: Contacts) -> np.ndarray:
+    """Rates [n, 3, k] with zeros in place of rounding errors (1e-13 of the largest entry)."""
+    rates = np.array(stance.rates, float)
+    rates[np.abs(rates) < 1e-13 * np.abs(rates).max(initial=0.0)] = 0.0
+    return rates
