@@ -208,3 +208,60 @@ def rocker(closed=True):
     if closed:
         out.loops.append({"rocker_L": 1.0, "rocker_R": 1.0})
     return out
+
+
+def rows_of(pods, j):
+    """D and B of the paper for the pod j at any α, β, γ, in closed form (ours, see the docs)."""
+    al, be, ga, h, a = (x[j] for x in (pods.alpha, pods.beta, pods.gamma, pods.h, pods.a))
+    la = np.arctan2(a, h)
+    ca, sa, cb, sb = np.cos(al), np.sin(al), np.cos(be), np.sin(be)
+    z = np.array([
+        -ca * np.sin(ga) - sa * cb * np.cos(ga), -sb * np.cos(ga),
+        -sa * np.sin(ga) + ca * cb * np.cos(ga),
+    ])  # fmt: skip
+    yaw = [*(-sb / h * z), -sa, 0.0, ca]
+    cs, ss = np.cos(la + ga), np.sin(la + ga)
+    ahead = [ca * cs - sa * cb * ss, -sb * ss, sa * cs + ca * cb * ss, 0.0, 0.0, 0.0]
+    return np.array([yaw, ahead]), np.array([cb * np.cos(ga), np.cos(la)])
+
+
+def closed_form(pods):
+    """All of D and diag B, with the signs of ours (B > 0)."""
+    front, b_front = rows_of(pods, 0)
+    rear, b_rear = rows_of(pods, 1)
+    middle = [[0, 0, 0, 0, 0, 1], [1, 0, 0, 0, pods.a0, 0]]
+    D, B = np.vstack([front, middle, rear]), np.concatenate([b_front, [1, 1], b_rear])
+    return D * np.sign(B)[:, None], np.abs(B)
+
+
+def full_motions(model, locked=False):
+    """Oracle: null space of the rolling conditions and closures in (X, q̇), no reduction."""
+    stance = model.stance
+    rows = full_rows(model)
+    if locked:
+        still = np.eye(6 + len(stance.joints))[[6 + j for j in model.drives]]
+        rows = np.vstack([rows, still])
+    _, size, right = np.linalg.svd(rows)
+    return right[int(np.sum(size > 1e-9 * size[0])) :]
+
+
+def full_rows(model):
+    stance = model.stance
+    rows = [np.hstack([stance.wrenches[i, a], stance.rates[i, a]])
+            for i in range(len(stance.contacts)) for a in range(3)
+            if a < 2 or model.holds[i]]  # fmt: skip
+    return np.array(rows + [np.hstack([np.zeros(6), c]) for c in stance.closures])
+
+
+def pods_of(stance) -> ThreePods:
+    """Angles and sizes of a RobuRoc's stance, from its joints, contact points and normals."""
+    mean = {e: stance.points[[stance.contacts.index(e + s) for s in "LR"]].mean(0) for e in "FMR"}
+    alpha = -np.array([stance.angles[stance.joint(f"pitch_{e}")] for e in ("front", "rear")])
+    beta = np.array([stance.angles[stance.joint(f"roll_{e}")] for e in ("front", "rear")])
+    gamma, h, a = np.zeros((3, 2))
+    for j, end in enumerate("FR"):
+        pod = turn("y", -alpha[j]) @ turn("x", beta[j])
+        x, _, z = pod.T @ stance.axes[stance.contacts.index(end + "L"), 0]
+        gamma[j] = np.arctan2(-x, z)
+        h[j], _, a[j] = turn("y", gamma[j]) @ pod.T @ mean[end]
+    return ThreePods(alpha, beta, gamma, h, a, mean["M"][2], np.full(3, 0.32), 0.24)

@@ -9,6 +9,8 @@ from kinetostatics_robots import (
     bogies,
     car,
     cart,
+    full_motions,
+    full_rows,
     random_pods,
     random_tree,
     rocker,
@@ -121,17 +123,6 @@ def test_bogies_on_a_step(psi):
     assert "pitch about y" in found.uncontrolled_words
 
 
-def full_motions(model, locked=False):
-    """Oracle: null space of the rolling conditions and closures in (X, q̇), no reduction."""
-    stance = model.stance
-    rows = full_rows(model)
-    if locked:
-        still = np.eye(6 + len(stance.joints))[[6 + j for j in model.drives]]
-        rows = np.vstack([rows, still])
-    _, size, right = np.linalg.svd(rows)
-    return right[int(np.sum(size > 1e-9 * size[0])) :]
-
-
 @pytest.mark.parametrize("seed", range(120))
 def test_random_trees(seed):
     """The reduced model says the same as all rolling conditions together."""
@@ -157,14 +148,6 @@ def test_random_trees(seed):
     assert np.linalg.norm(apart) < 1e-8 or contains(
         model.undetermined, apart / np.linalg.norm(apart), "twist", model.length
     )
-
-
-def full_rows(model):
-    stance = model.stance
-    rows = [np.hstack([stance.wrenches[i, a], stance.rates[i, a]])
-            for i in range(len(stance.contacts)) for a in range(3)
-            if a < 2 or model.holds[i]]  # fmt: skip
-    return np.array(rows + [np.hstack([np.zeros(6), c]) for c in stance.closures])
 
 
 @pytest.mark.parametrize("seed", range(20))

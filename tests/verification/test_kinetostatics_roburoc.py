@@ -7,7 +7,7 @@ ours has B > 0, the same row times the sign of C λ.
 
 import numpy as np
 import pytest
-from kinetostatics_robots import flat_pods, random_pods, turn
+from kinetostatics_robots import closed_form, flat_pods, random_pods, turn
 from numpy.testing import assert_allclose
 
 from marsyard.analysis.kinetostatics.mobility import mobility_of, singular_poses
@@ -29,30 +29,6 @@ EXACT = {"rtol": 0, "atol": 1e-12}
 def lambdas(pods):
     """λ_j of (6), signed, and the sign of C λ_j."""
     return np.arctan2(pods.a, pods.h), np.sign(pods.h)
-
-
-def rows_of(pods, j):
-    """D and B of the paper for the pod j at any α, β, γ, in closed form (ours, see the docs)."""
-    al, be, ga, h, a = (x[j] for x in (pods.alpha, pods.beta, pods.gamma, pods.h, pods.a))
-    la = np.arctan2(a, h)
-    ca, sa, cb, sb = np.cos(al), np.sin(al), np.cos(be), np.sin(be)
-    z = np.array([
-        -ca * np.sin(ga) - sa * cb * np.cos(ga), -sb * np.cos(ga),
-        -sa * np.sin(ga) + ca * cb * np.cos(ga),
-    ])  # fmt: skip
-    yaw = [*(-sb / h * z), -sa, 0.0, ca]
-    cs, ss = np.cos(la + ga), np.sin(la + ga)
-    ahead = [ca * cs - sa * cb * ss, -sb * ss, sa * cs + ca * cb * ss, 0.0, 0.0, 0.0]
-    return np.array([yaw, ahead]), np.array([cb * np.cos(ga), np.cos(la)])
-
-
-def closed_form(pods):
-    """All of D and diag B, with the signs of ours (B > 0)."""
-    front, b_front = rows_of(pods, 0)
-    rear, b_rear = rows_of(pods, 1)
-    middle = [[0, 0, 0, 0, 0, 1], [1, 0, 0, 0, pods.a0, 0]]
-    D, B = np.vstack([front, middle, rear]), np.concatenate([b_front, [1, 1], b_rear])
-    return D * np.sign(B)[:, None], np.abs(B)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -220,7 +196,7 @@ def test_torques_of_the_front_pod(seed):
 
 
 def test_rank_drops_where_the_lines_of_force_agree():
-    """Front and rear forces on the plane are independent of f_x but where φ_1, φ_2 are 0."""
+    """Along a family with φ_2 = π fixed, rank D falls from 5 to 4 where φ_1 = 0."""
     rng = np.random.default_rng(3)
     pods = random_pods(rng)
     lam, _ = lambdas(pods)
@@ -256,3 +232,23 @@ def test_printed_rotation_matrix(seed):
     couple = np.array([sg, 0, cg])
     assert_allclose(flat @ couple, [-sa, 0, ca], **EXACT)
     assert_allclose(flat.T @ couple, [np.sin(a + 2 * g), 0, np.cos(a + 2 * g)], **EXACT)
+
+
+@pytest.mark.parametrize("straight", [False, True])
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_rank_in_closed_form(seed, straight, parallel):
+    """β = 0, a_0 ≠ 0: rank D = 3 + [some α_j ≠ 0] + [sin(φ_1 − φ_2) ≠ 0].
+
+    With any roll it is 6, but 5 where all α_j = 0: no row has a moment about x_0 then.
+    """
+    pods = random_pods(np.random.default_rng(seed))
+    lam, _ = lambdas(pods)
+    if straight:
+        pods.alpha = np.zeros(2)
+    if parallel:
+        pods.gamma[1] = lam[0] + pods.gamma[0] + pods.alpha[0] - lam[1] - pods.alpha[1] + np.pi
+    found = mobility_of(velocity_model(pods.robot()))
+    assert found.degree == 3 + (not straight) + (not parallel)
+    pods.beta = np.array([0.2, -0.3])
+    assert mobility_of(velocity_model(pods.robot())).degree == 6 - straight

@@ -22,9 +22,9 @@ contacts, and the other way round. They are of two kinds:
 
 - working rows: reciprocal to all screws of the limb except those of one driven coordinate each
   (the paper's $_3^r and $_4^r). Where the drives of a limb cannot be told apart (fewer rows than
-  drives) a row works on several; `works_on` names them. Constraint wrenches may be added to a
-  working row without changing its J: the row with the least sum of squares of normal and lateral
-  contact forces is taken (for a pod on the platform itself, forces along the wheels alone).
+  drives) a row works on several, wheels first; `works_on` names them. Constraint wrenches may be
+  added to a working row without changing its J: the row with the least sum of squares of normal and
+  lateral contact forces is taken (for a pod on the platform itself, forces along the wheels alone).
 - constraint wrenches: reciprocal to all screws of the limb (J = 0). They forbid motions.
 
 Limbs are groups of contacts that share passive joints or closures, or an axle.
@@ -55,7 +55,7 @@ from marsyard.analysis.kinetostatics.contacts import (
     rates_of,
     stance_length,
 )
-from marsyard.analysis.kinetostatics.pods import Pod, find_pods
+from marsyard.analysis.kinetostatics.pods import Pod, find_pods, own_drives
 from marsyard.analysis.kinetostatics.screws import (
     TOLERANCE,
     echelon,
@@ -158,6 +158,8 @@ def _limb(
     C = closures_of(stance)[mine] * L  # [m], as the rates
     joints = touched | (C != 0).any(axis=0)
     passive, drives = np.flatnonzero(joints & ~driven), np.flatnonzero(joints & driven)
+    own = own_drives(stance)
+    drives = np.array(sorted(drives, key=lambda j: j not in own), int)  # wheels first
     # rows of the rolling conditions: contact, direction
     rows = [(i, a) for i in group for a in range(3) if a != LEFT or holds[i]]
     W = np.array([stance.wrenches[i, a] for i, a in rows] + [np.zeros(6)] * len(C))

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -140,6 +141,7 @@ def singular_poses(
     if not stop > start or samples < 3:
         raise InputError("singular_poses needs start < stop and samples of 3 or more")
 
+    @cache
     def values(t: float) -> np.ndarray:
         found = singular_values(velocity_model(family(float(t)), lateral))
         return np.concatenate([found, np.zeros(6 - len(found))])
@@ -159,7 +161,7 @@ def singular_poses(
             lambda t: values(t)[generic - 1],
             bounds=ends,
             method="bounded",
-            options={"xatol": 1e-12},
+            options={"xatol": 1e-10},
         )
         at = min((float(found.x), float(grid[k])), key=lambda t: values(t)[generic - 1])
         size = values(at)

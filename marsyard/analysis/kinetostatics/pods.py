@@ -53,7 +53,7 @@ class Pod:
 def find_pods(stance: Contacts) -> list[Pod]:
     """Pairs of driven wheels that share an axle and a contact normal."""
     points = contact_points(stance)
-    own = [_own_drive(stance, i) for i in range(len(stance.contacts))]
+    own = own_drives(stance)
     pods: list[Pod] = []
     taken: set[int] = set()
     for i in range(len(own)):
@@ -66,6 +66,11 @@ def find_pods(stance: Contacts) -> list[Pod]:
                 pods.append(pod)
                 taken |= {i, k}
     return pods
+
+
+def own_drives(stance: Contacts) -> list[int | None]:
+    """For each contact the driven joint that turns its wheel, None where there is none."""
+    return [_own_drive(stance, i) for i in range(len(stance.contacts))]
 
 
 def _own_drive(stance: Contacts, contact: int) -> int | None:
