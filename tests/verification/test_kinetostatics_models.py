@@ -15,10 +15,11 @@ from kinetostatics_robots import (
     random_tree,
     rocker,
     skid,
+    turn,
 )
 from numpy.testing import assert_allclose
 
-from marsyard.analysis.kinetostatics.contacts import contact_points
+from marsyard.analysis.kinetostatics.contacts import contact_points, hold
 from marsyard.analysis.kinetostatics.mobility import mobility_of, singular_poses
 from marsyard.analysis.kinetostatics.screws import contains, rank
 from marsyard.analysis.kinetostatics.velocity import velocity_model
@@ -160,7 +161,7 @@ def test_working_rows_work_on_one_drive(seed):
             assert np.count_nonzero(row) == len(names) >= 1
         if len(limb.B) == len(limb.coordinates):
             assert_allclose(limb.B, np.diag(np.diag(limb.B)), atol=1e-10)
-            screws = limb.screws()
+            screws = limb.screws
             alone = np.isfinite(screws[:, 0])
             rows = np.vstack([limb.D, limb.constraints])
             assert alone.all() == (rank(rows, "wrench") == len(rows))
@@ -212,6 +213,68 @@ def test_singular_castor_pose():
     assert rank(side(0.1).D, "wrench") == 3 and rank(side(0.0).D, "wrench") == 2
     found = singular_poses(pose, -0.1, 0.15, lateral="holds", samples=30)
     assert all(abs(s.at) < 1e-6 for s in found)
+
+
+def test_steering_held():
+    """A trail of 5 cm lets steering motors push the car sideways; held, they do not."""
+    robot = Robot()
+    for name, x in (("A", 0.5), ("B", -0.5)):
+        pivot = np.array([x, 0.0, 0.0])
+        robot.joint(f"steer_{name}", Z, pivot, driven=True)
+        robot.wheel(name, pivot - [0.05, 0, 0], np.eye(3), R, (f"steer_{name}",))
+    free = velocity_model(robot, "holds")
+    held = velocity_model(hold(robot, ["steer_A", "steer_B"]), "holds")
+    aside = np.array([0, 0.1, 0, 0, 0, 0])
+    assert free.inverse(aside).forbidden_words == ""
+    # the contact stays while the pivot, 5 cm ahead of it, moves to the left: +0.1 / 0.05
+    assert rate(free, free.inverse(aside), "steer_A") == pytest.approx(0.1 / 0.05)
+    assert held.inverse(aside).forbidden_words == "sideways"
+    assert "steer_A" not in held.stance.joints
+    with pytest.raises(InputError, match="steer_A"):
+        hold(robot, ["steer_a"])
+
+
+def cornered(*wheels):
+    """The skid-steered rover with some front wheels at a face as well as on the floor."""
+    robot, face = skid(), Robot()
+    for name in wheels:
+        y = 0.3 if name == "FL" else -0.3
+        face.wheel(name, np.array([0.4 + R, y, 0.0]), turn("y", -np.pi / 2), R)
+        robot.chains.append({f"spin_{name}"})
+    robot.contacts += face.contacts
+    robot.frames += face.frames
+    robot.radii += face.radii
+    return robot
+
+
+def test_wheels_in_a_corner():
+    """Floor and face at once, two contacts of one wheel: it neither turns nor goes ahead."""
+    both = velocity_model(cornered("FL", "FR"))
+    assert mobility_of(both).controllable_words == ()
+    assert_allclose(both.inverse([1.0, 0, 0, 0, 0, 0]).forbidden, [1, 0, 0, 0, 0, 0], atol=1e-12)
+    # one of them in the corner: the rover can turn about vertical axes beside it, y = 0.3
+    one = velocity_model(cornered("FL"))
+    out = one.inverse([0.3 * 0.5, 0, 0, 0, 0, 0.5])
+    assert out.forbidden_words == ""
+    assert rate(one, out, "spin_FL") == pytest.approx(0, abs=1e-12)
+    assert rate(one, out, "spin_FR") == pytest.approx(0.6 * 0.5 / R)
+    assert_allclose(full_rows(one) @ np.r_[out.followed, out.rates], 0, atol=1e-12)
+
+
+def test_poses_with_noise():
+    """Contacts that are off by 1e-5: an exact count finds motions that are not there."""
+    rng = np.random.default_rng(0)
+    robot = rocker()
+    robot.frames = [f + 1e-5 * rng.normal(size=f.shape) for f in robot.frames]
+    assert mobility_of(velocity_model(robot)).degree > 4
+    found = mobility_of(velocity_model(robot, tolerance=1e-3))
+    assert found.degree == mobility_of(velocity_model(rocker())).degree <= 4
+    assert set(found.controllable_words) == {"forward", YAW}
+    assert found.uncontrolled_words == ("sideways",)
+    out = velocity_model(robot, tolerance=1e-3).inverse([0.1, 0, 0, 0, 0, 0])
+    assert np.abs(out.forbidden).max() < 1e-3
+    spins = [rate(velocity_model(robot), out, f"spin_{w}") for w in robot.contacts]
+    assert_allclose(spins, 0.1 / R, rtol=1e-3)
 
 
 def test_mistakes_are_told():

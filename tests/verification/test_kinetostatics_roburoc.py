@@ -94,7 +94,7 @@ def test_rows_against_the_serial_chain(seed):
         expected[0, 2], expected[1, 3] = model.B[first, first], model.B[first + 1, first + 1]
         assert_allclose(work, expected, **EXACT)
         limb = model.limbs[0 if j == 0 else 2]
-        assert len(limb.constraints) == 0 and len(limb.freedom()) == 6
+        assert len(limb.constraints) == 0 and len(limb.freedom) == 6
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -107,8 +107,8 @@ def test_chain_of_a_pod(seed):
     # from the axle's middle, where they are written, to O_0
     twists = from_paper(np.array(paper, float))
     twists[:, :3] += np.cross(twists[:, 3:], -centre)
-    assert contains(limb.freedom(), twists, "twist")
-    assert len(limb.freedom()) == 4 and len(limb.constraints) == 2
+    assert contains(limb.freedom, twists, "twist")
+    assert len(limb.freedom) == 4 and len(limb.constraints) == 2
     assert contains(limb.constraints, reciprocal_system(twists, "twist"), "wrench")
 
 

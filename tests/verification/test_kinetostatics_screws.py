@@ -140,6 +140,7 @@ def test_three_forces_through_a_point_leave_the_spherical_motions():
         ([1, 0, 1, 0, 0, 0], "translation along (1, 0, 1)"),
         ([0.5, 0, 0, 0, 1, 0], "rotation about a line through (0, 0, -0.5) along y"),
         ([0, 0, 0.2, 0, 0, 1], "screw about a line through the origin along z, pitch 0.2 m/rad"),
+        ([0, 1, 0, 0.1, 0, 0], "nearly sideways: rotation about a line through (0, 0, 10) along x"),
         ([0, 0, 0, 0, 0, 0], "no motion"),
     ],
 )  # fmt: skip

@@ -5,6 +5,7 @@ import pytest
 from kinetostatics_robots import closed_form, full_motions, pods_of
 from numpy.testing import assert_allclose
 
+from marsyard.analysis.kinetostatics.contacts import hold
 from marsyard.analysis.kinetostatics.mobility import mobility_of, singular_poses
 from marsyard.analysis.kinetostatics.screws import contains, rank
 from marsyard.analysis.kinetostatics.stance import stance_at
@@ -85,7 +86,9 @@ def test_rovers_of_the_library(rover, lateral):
     free = [j for j, driven in zip(level.joints, level.driven, strict=True) if not driven]
     joints = {j: float(rng.uniform(-0.1, 0.1)) for j in free} if not len(level.closures) else {}
     contact = {w: float(rng.uniform(-0.3, 0.6)) for w in level.contacts}
-    for stance in (level, stance_at(rover, joints, contact)):
+    bent = stance_at(rover, joints, contact)
+    steering = level.robot.roles.get("steering", ())
+    for stance in (level, bent, hold(bent, steering)):
         model = velocity_model(stance, lateral)
         motions = full_motions(model)
         theta = motions[:, 6:][:, list(model.drives)]

@@ -10,12 +10,13 @@ wrench on the platform, takes the velocity of the contact along it out of a twis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, suggest
 
 Lateral = Literal["slips", "holds"]
 NORMAL, ALONG, LEFT = range(3)
@@ -46,6 +47,39 @@ class Contacts(Protocol):
     def closures(self) -> np.ndarray: ...
     @property
     def chain(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Contacts as plain arrays."""
+
+    contacts: Sequence[str]
+    wrenches: np.ndarray
+    radius: np.ndarray
+    joints: Sequence[str]
+    rates: np.ndarray
+    driven: np.ndarray
+    closures: np.ndarray
+    chain: np.ndarray
+
+
+def hold(stance: Contacts, names: Iterable[str]) -> Arrays:
+    """The same with joints held (locked motors, brakes, stops): they are no joints any more."""
+    held = set(names)
+    for name in held:
+        if name not in stance.joints:
+            raise InputError(f"held: there is no joint '{name}'; {suggest(name, stance.joints)}")
+    keep = [k for k, name in enumerate(stance.joints) if name not in held]
+    return Arrays(
+        contacts=stance.contacts,
+        wrenches=np.asarray(stance.wrenches, float),
+        radius=np.asarray(stance.radius, float),
+        joints=[stance.joints[k] for k in keep],
+        rates=np.asarray(stance.rates, float)[:, :, keep],
+        driven=np.asarray(stance.driven, bool)[keep],
+        closures=closures_of(stance)[:, keep],
+        chain=np.asarray(stance.chain, bool)[:, keep],
+    )
 
 
 def contact_points(stance: Contacts) -> np.ndarray:
@@ -81,8 +115,8 @@ def closures_of(stance: Contacts) -> np.ndarray:
     return np.asarray(stance.closures, float).reshape(-1, len(stance.joints))
 
 
-def rates_of(stance: Contacts) -> np.ndarray:
-    """Rates [n, 3, k] with zeros in place of rounding errors (1e-13 of the largest entry)."""
+def rates_of(stance: Contacts, tolerance: float) -> np.ndarray:
+    """Rates [n, 3, k] with zeros in place of entries below a share of the largest."""
     rates = np.array(stance.rates, float)
-    rates[np.abs(rates) < 1e-13 * np.abs(rates).max(initial=0.0)] = 0.0
+    rates[np.abs(rates) < tolerance * np.abs(rates).max(initial=0.0)] = 0.0
     return rates

@@ -73,6 +73,7 @@ class Limb:
     coordinates: names of q̇_a; transform: q̇_a = transform · θ̇ of `drives`.
     D [r, 6], B [r, coordinates]: working rows. forces [r, contacts, 3]: contact forces of each.
     works_on: names of the coordinates each row works on. constraints [c, 6]: reciprocal to all.
+    length, tolerance: of the decompositions, see `screws`.
     """
 
     name: str
@@ -87,42 +88,48 @@ class Limb:
     forces: np.ndarray
     works_on: tuple[tuple[str, ...], ...]
     constraints: np.ndarray
+    length: float
+    tolerance: float
 
-    def freedom(self, length: float | None = None) -> np.ndarray:
+    @property
+    def freedom(self) -> np.ndarray:
         """Twists the limb allows the platform: the system of its serial chain, [n, 6]."""
-        return readable(reciprocal_system(self.constraints, "wrench", length), "twist", length)
+        return self._free(self.constraints)
 
-    def at_rest(self, length: float | None = None) -> np.ndarray:
+    @property
+    def at_rest(self) -> np.ndarray:
         """Twists the limb allows with its drives at rest, [n, 6]."""
-        rows = np.vstack([self.D, self.constraints])
-        return readable(reciprocal_system(rows, "wrench", length), "twist", length)
+        return self._free(np.vstack([self.D, self.constraints]))
 
-    def screws(self, length: float | None = None) -> np.ndarray:
+    @property
+    def screws(self) -> np.ndarray:
         """Twist of the platform per unit of each coordinate, the others at rest, [coordinates, 6].
 
         Determined up to `at_rest`; the smallest (by length) is given. Not a number where a drive
         cannot turn alone, because drives of the limb close a loop with the ground.
         """
-        L = size_of(length)
-        weight = np.repeat([1.0, 1.0 / L], 3)
+        weight = np.repeat([1.0, 1.0 / self.length], 3)
         rows = np.vstack([self.D, self.constraints]) * weight
         target = np.vstack([self.B, np.zeros((len(self.constraints), self.B.shape[1]))])
-        found = np.linalg.pinv(rows, rcond=TOLERANCE) @ target
+        found = np.linalg.pinv(rows, rcond=self.tolerance) @ target
         wrong = np.abs(rows @ found - target).max(axis=0, initial=0.0)
-        found[:, wrong > 1e-8 * np.abs(target).max(initial=0.0)] = np.nan
+        found[:, wrong > 10 * self.tolerance * np.abs(target).max(initial=0.0)] = np.nan
         return found.T * weight
 
+    def _free(self, wrenches: np.ndarray) -> np.ndarray:
+        twists = reciprocal_system(wrenches, "wrench", self.length, self.tolerance)
+        return readable(twists, "twist", self.length, self.tolerance)
 
-def size_of(length: float | None) -> float:
-    """A length, or 1 m where none is given."""
-    return 1.0 if length is None else length
 
-
-def limbs_of(stance: Contacts, lateral: Lateral | Sequence[bool] = "slips") -> tuple[Limb, ...]:
+def limbs_of(
+    stance: Contacts,
+    lateral: Lateral | Sequence[bool] = "slips",
+    tolerance: float = TOLERANCE,
+) -> tuple[Limb, ...]:
     """The limbs of a robot in a pose, in the order of their first contacts."""
     holds = lateral_holds(stance, lateral)
-    pods = find_pods(stance)
-    return tuple(_limb(stance, *group, holds, pods) for group in _groups(stance, pods))
+    pods = find_pods(stance, max(1e-6, tolerance))
+    return tuple(_limb(stance, *group, holds, pods, tolerance) for group in _groups(stance, pods))
 
 
 def _groups(stance: Contacts, pods: list[Pod]) -> list[tuple[list[int], np.ndarray]]:
@@ -149,37 +156,42 @@ def _groups(stance: Contacts, pods: list[Pod]) -> list[tuple[list[int], np.ndarr
 
 
 def _limb(
-    stance: Contacts, group: list[int], mine: np.ndarray, holds: np.ndarray, pods: list[Pod]
+    stance: Contacts,
+    group: list[int],
+    mine: np.ndarray,
+    holds: np.ndarray,
+    pods: list[Pod],
+    tolerance: float,
 ) -> Limb:
     """The limb of a group of contacts and of the closures they share."""
-    driven, rates = np.asarray(stance.driven, bool), rates_of(stance)
+    driven, rates = np.asarray(stance.driven, bool), rates_of(stance, tolerance)
     touched = np.asarray(stance.chain, bool)[group].any(axis=0)
     L = stance_length(stance)
     C = closures_of(stance)[mine] * L  # [m], as the rates
     joints = touched | (C != 0).any(axis=0)
     passive, drives = np.flatnonzero(joints & ~driven), np.flatnonzero(joints & driven)
-    own = own_drives(stance)
+    own = own_drives(stance, max(1e-6, tolerance))
     drives = np.array(sorted(drives, key=lambda j: j not in own), int)  # wheels first
     # rows of the rolling conditions: contact, direction
     rows = [(i, a) for i in group for a in range(3) if a != LEFT or holds[i]]
     W = np.array([stance.wrenches[i, a] for i, a in rows] + [np.zeros(6)] * len(C))
     P = np.vstack([[rates[i, a] for i, a in rows], C])
     # forces that do no work on passive joints
-    N = null_space(P[:, passive].T)
+    N = null_space(P[:, passive].T, tolerance)
     J, D = -N.T @ P[:, drives], N.T @ W
     inside = tuple(p for p in pods if {p.right, p.left} <= set(group))
     names, T, yaws = _coordinates(stance, drives, inside)
     normals = np.array([a != ALONG for _, a in rows] + [False] * len(C))
     back = np.linalg.inv(T)
     full = np.linalg.norm(P[:, drives] @ back, axis=0)
-    works, Y, Z = _working(J @ back, full, N, normals)
-    D_work, B, Y = _sized(Y @ D, works, Y, yaws, L)
-    B[np.abs(B) <= TOLERANCE * np.abs(B).max(axis=1, keepdims=True, initial=0.0)] = 0.0
+    works, Y, Z = _working(J @ back, full, N, normals, tolerance)
+    D_work, B, Y = _sized(Y @ D, works, Y, yaws, L, tolerance)
+    B[np.abs(B) <= tolerance * np.abs(B).max(axis=1, keepdims=True, initial=0.0)] = 0.0
     forces = np.zeros((len(Y), len(group), 3))
     for column, (i, a) in enumerate(rows):
         forces[:, group.index(i), a] = (Y @ N.T)[:, column]
     held = Z @ D
-    held = held[np.linalg.norm(held / np.repeat([1.0, L], 3), axis=1) > TOLERANCE]
+    held = held[np.linalg.norm(held / np.repeat([1.0, L], 3), axis=1) > tolerance]
     return Limb(
         name=" + ".join(stance.contacts[i] for i in group),
         contacts=tuple(int(i) for i in group),
@@ -192,7 +204,9 @@ def _limb(
         B=B,
         forces=forces,
         works_on=tuple(tuple(names[a] for a in np.flatnonzero(row)) for row in B),
-        constraints=readable(held, "wrench", L),
+        constraints=readable(held, "wrench", L, tolerance),
+        length=L,
+        tolerance=tolerance,
     )
 
 
@@ -215,36 +229,41 @@ def _coordinates(
 
 
 def _working(
-    J: np.ndarray, full: np.ndarray, N: np.ndarray, normals: np.ndarray
+    J: np.ndarray, full: np.ndarray, N: np.ndarray, normals: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows of J in echelon form, the sets of forces that make them [r, n], and those with J = 0.
 
     full: size of each column before passive joints were taken out; next to it zero is told.
     """
     size = np.linalg.norm(J, axis=0)
-    idle = size <= TOLERANCE * full
+    idle = size <= tolerance * full
     size = np.where(idle, 1.0, size)
     J = np.where(idle, 0.0, J / size)
-    Z = null_space(J.T) if J.shape[1] else np.eye(len(J))
-    target = echelon(J)
+    Z = null_space(J.T, tolerance) if J.shape[1] else np.eye(len(J))
+    target = echelon(J, tolerance)
     if not len(target):
         return np.zeros((0, J.shape[1])), np.zeros((0, len(J))), Z.T
-    Y = np.linalg.lstsq(J.T, target.T, rcond=TOLERANCE)[0].T
+    Y = np.linalg.lstsq(J.T, target.T, rcond=tolerance)[0].T
     # of all that work the same, those with the least normal and lateral forces
     across = N[normals]
     if Z.shape[1]:
         open_ = across @ Z
-        open_[np.abs(open_) < TOLERANCE] = 0.0
-        Y = Y - (Z @ np.linalg.pinv(open_, rcond=TOLERANCE) @ across @ Y.T).T
+        open_[np.abs(open_) < tolerance] = 0.0
+        Y = Y - (Z @ np.linalg.pinv(open_, rcond=tolerance) @ across @ Y.T).T
     return target * size, Y, Z.T
 
 
 def _sized(
-    D: np.ndarray, works: np.ndarray, Y: np.ndarray, yaws: np.ndarray, length: float
+    D: np.ndarray,
+    works: np.ndarray,
+    Y: np.ndarray,
+    yaws: np.ndarray,
+    length: float,
+    tolerance: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Working rows scaled to unit force or moment, see the head of the module."""
     # rounding errors, next to the forces that make a row: loop forces alone make no wrench
-    small = TOLERANCE * np.linalg.norm(Y, axis=1)[:, None] * np.repeat([1.0, length], 3)
+    small = tolerance * np.linalg.norm(Y, axis=1)[:, None] * np.repeat([1.0, length], 3)
     D = np.where(np.abs(D) <= small, 0.0, D)
     scale = np.ones(len(D))
     for r, row in enumerate(D):

@@ -38,10 +38,8 @@ import numpy as np
 
 from marsyard.analysis.kinetostatics.contacts import Contacts, Lateral
 from marsyard.analysis.kinetostatics.screws import (
-    TOLERANCE,
     rank,
     readable,
-    reciprocal_system,
     scaled,
     span,
 )
@@ -78,29 +76,29 @@ class Mobility:
 
 def mobility_of(model: VelocityModel) -> Mobility:
     """The mobility of a robot in a pose."""
-    L, K = model.length, model.constraints
-    controllable = _without(model.allowed, model.undetermined, L)
-    blind = _blind(model)
+    L, K, small = model.length, model.constraints, model.tolerance
+    controllable = _without(model.allowed, model.undetermined, model)
+    blind = model.reciprocal(model.D)
     forbidden = np.zeros((len(K), 6))
     for row, wrench in zip(forbidden, K, strict=True):
         row[np.flatnonzero(wrench)[0]] = 1.0
     J = model.J / np.where(np.any(model.J, axis=0), np.linalg.norm(model.J, axis=0), 1.0)
     values = singular_values(model)
-    kept = values[values > TOLERANCE * values.max(initial=0.0)]
+    kept = values[values > small * values.max(initial=0.0)]
     return Mobility(
-        degree=rank(model.D, "wrench", L),
+        degree=rank(model.D, "wrench", L, small),
         not_controlled=blind,
-        not_controlled_words=_motions(blind, L),
+        not_controlled_words=_motions(blind, model),
         allowed=model.allowed,
         controllable=controllable,
-        controllable_words=_motions(controllable, L),
+        controllable_words=_motions(controllable, model),
         uncontrolled=model.undetermined,
-        uncontrolled_words=_motions(model.undetermined, L),
+        uncontrolled_words=_motions(model.undetermined, model),
         forbidden=forbidden,
-        forbidden_words=_motions(forbidden, L),
+        forbidden_words=_motions(forbidden, model),
         constraints=K,
-        constraint_words=tuple(wrench_in_words(w, L) for w in K),
-        surplus=int(np.linalg.matrix_rank(J, tol=TOLERANCE) if J.size else 0) - len(controllable),
+        constraint_words=tuple(wrench_in_words(w, L, small) for w in K),
+        surplus=int(np.linalg.matrix_rank(J, tol=small) if J.size else 0) - len(controllable),
         singular_values=values,
         condition=float(kept[0] / kept[-1]) if len(kept) else float("inf"),
         smallest=float(kept[-1]) if len(kept) else 0.0,
@@ -174,20 +172,17 @@ def singular_poses(
     return out
 
 
-def _blind(model: VelocityModel) -> np.ndarray:
-    return readable(reciprocal_system(model.D, "wrench", model.length), "twist", model.length)
-
-
-def _without(system: np.ndarray, part: np.ndarray, length: float) -> np.ndarray:
+def _without(system: np.ndarray, part: np.ndarray, model: VelocityModel) -> np.ndarray:
     """Reduced basis of the complement of a part within a system of twists."""
     if not len(part):
         return system
-    basis = scaled(span(part, "twist", length), "twist", length)
-    rows = scaled(span(system, "twist", length), "twist", length)
+    length, small = model.length, model.tolerance
+    basis = scaled(span(part, "twist", length, small), "twist", length)
+    rows = scaled(span(system, "twist", length, small), "twist", length)
     _, _, right = np.linalg.svd(rows - rows @ basis.T @ basis)
     found = right[: len(rows) - len(basis)] / np.repeat([1.0, length], 3)
-    return readable(found, "twist", length)
+    return readable(found, "twist", length, small)
 
 
-def _motions(twists: np.ndarray, length: float) -> tuple[str, ...]:
-    return tuple(motion_in_words(t, length) for t in twists)
+def _motions(twists: np.ndarray, model: VelocityModel) -> tuple[str, ...]:
+    return tuple(motion_in_words(t, model.length, model.tolerance) for t in twists)

@@ -11,8 +11,8 @@ at the axle's middle asks for, wheel 1 of (1) is the right one.)
 
 R is the lever of a drive at its contact, the radius of a round wheel (negative where the joint
 turns the other way); each wheel has its own.
-Directions and lines count as the same within 1e-6: (ω_z, v_x) are only coordinates for the two
-rates, and the model is exact for any regular J_a.
+Directions and lines count as the same within 1e-6 (or a given tolerance): (ω_z, v_x) are only
+coordinates for the two rates, and the model is exact for any regular J_a.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from marsyard.analysis.kinetostatics.contacts import (
     Contacts,
     contact_points,
 )
-
-_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,10 @@ class Pod:
     middle: np.ndarray
 
 
-def find_pods(stance: Contacts) -> list[Pod]:
+def find_pods(stance: Contacts, tolerance: float = 1e-6) -> list[Pod]:
     """Pairs of driven wheels that share an axle and a contact normal."""
     points = contact_points(stance)
-    own = own_drives(stance)
+    own = own_drives(stance, tolerance)
     pods: list[Pod] = []
     taken: set[int] = set()
     for i in range(len(own)):
@@ -61,40 +59,44 @@ def find_pods(stance: Contacts) -> list[Pod]:
             first, second = own[i], own[k]
             if {i, k} & taken or first is None or second is None:
                 continue
-            pod = _pod(stance, points, (i, k), (first, second))
+            pod = _pod(stance, points, (i, k), (first, second), tolerance)
             if pod is not None:
                 pods.append(pod)
                 taken |= {i, k}
     return pods
 
 
-def own_drives(stance: Contacts) -> list[int | None]:
+def own_drives(stance: Contacts, tolerance: float = 1e-6) -> list[int | None]:
     """For each contact the driven joint that turns its wheel, None where there is none."""
-    return [_own_drive(stance, i) for i in range(len(stance.contacts))]
+    return [_own_drive(stance, i, tolerance) for i in range(len(stance.contacts))]
 
 
-def _own_drive(stance: Contacts, contact: int) -> int | None:
+def _own_drive(stance: Contacts, contact: int, tolerance: float) -> int | None:
     """The driven joint that moves only this wheel, along its heading at the contact."""
     chain, rates = np.asarray(stance.chain, bool), np.asarray(stance.rates, float)
     alone = chain[contact] & (chain.sum(axis=0) == 1) & np.asarray(stance.driven, bool)
     for joint in np.flatnonzero(alone):
         across = np.hypot(rates[contact, NORMAL, joint], rates[contact, LEFT, joint])
-        if abs(rates[contact, ALONG, joint]) * _SAME > across:
+        if abs(rates[contact, ALONG, joint]) * tolerance > across:
             return int(joint)
     return None
 
 
 def _pod(
-    stance: Contacts, points: np.ndarray, pair: tuple[int, int], drives: tuple[int, int]
+    stance: Contacts,
+    points: np.ndarray,
+    pair: tuple[int, int],
+    drives: tuple[int, int],
+    tolerance: float,
 ) -> Pod | None:
     i, k = pair
     above = np.array(stance.chain, bool)
     above[i, drives[0]] = above[k, drives[1]] = False
     frames = np.asarray(stance.wrenches, float)[:, :, :3]
-    if np.any(above[i] != above[k]) or np.abs(frames[i] - frames[k]).max() > _SAME:
+    if np.any(above[i] != above[k]) or np.abs(frames[i] - frames[k]).max() > tolerance:
         return None
     n, x, y = frames[i] @ (points[i] - points[k])
-    if np.hypot(n, x) >= _SAME * abs(y):
+    if np.hypot(n, x) >= tolerance * abs(y):
         return None
     (right, left), joints = ((k, i), drives[::-1]) if y > 0 else ((i, k), drives)
     d = abs(float(y)) / 2

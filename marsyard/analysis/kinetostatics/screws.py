@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike
 
 Kind = Literal["twist", "wrench"]
 
-#: singular values below this share of the largest count as zero
+#: singular values below this share of the largest count as zero, unless another share is given
 TOLERANCE = 1e-9
 
 
@@ -134,52 +134,76 @@ def scaled(screws: ArrayLike, kind: Kind, length: float) -> np.ndarray:
     return _rows(screws) * _weights(kind, length)
 
 
-def rank(screws: ArrayLike, kind: Kind, length: float | None = None) -> int:
+def rank(
+    screws: ArrayLike, kind: Kind, length: float | None = None, tolerance: float = TOLERANCE
+) -> int:
     """Dimension of the system spanned by screws."""
-    return len(span(screws, kind, length))
+    return len(span(screws, kind, length, tolerance))
 
 
-def span(screws: ArrayLike, kind: Kind, length: float | None = None) -> np.ndarray:
+def span(
+    screws: ArrayLike, kind: Kind, length: float | None = None, tolerance: float = TOLERANCE
+) -> np.ndarray:
     """A basis of the system, shape [rank, 6], orthonormal after scaling by the length."""
     length, rows = _prepare(screws, kind, length)
-    return _decompose(rows)[0] / _weights(kind, length)
+    return _decompose(rows, tolerance)[0] / _weights(kind, length)
 
 
-def reciprocal_system(screws: ArrayLike, kind: Kind, length: float | None = None) -> np.ndarray:
+def reciprocal_system(
+    screws: ArrayLike, kind: Kind, length: float | None = None, tolerance: float = TOLERANCE
+) -> np.ndarray:
     """All wrenches that do no work on twists, or twists on which wrenches do none.
 
     kind: of `screws`. Returns a basis of the other kind, shape [6 − rank, 6].
     """
     length, rows = _prepare(screws, kind, length)
-    return _decompose(rows)[1] / _weights(_other(kind), length)
+    return _decompose(rows, tolerance)[1] / _weights(_other(kind), length)
 
 
-def sum_of(one: ArrayLike, other: ArrayLike, kind: Kind, length: float | None = None) -> np.ndarray:
+def sum_of(
+    one: ArrayLike,
+    other: ArrayLike,
+    kind: Kind,
+    length: float | None = None,
+    tolerance: float = TOLERANCE,
+) -> np.ndarray:
     """Basis of the smallest system that contains both."""
-    return span(np.vstack([_rows(one), _rows(other)]), kind, length)
+    return span(np.vstack([_rows(one), _rows(other)]), kind, length, tolerance)
 
 
 def intersection(
-    one: ArrayLike, other: ArrayLike, kind: Kind, length: float | None = None
+    one: ArrayLike,
+    other: ArrayLike,
+    kind: Kind,
+    length: float | None = None,
+    tolerance: float = TOLERANCE,
 ) -> np.ndarray:
     """Basis of what two systems share: reciprocal to the sum of their reciprocals."""
     if length is None:
         length = characteristic_length(np.vstack([_rows(one), _rows(other)]), kind)
-    both = [reciprocal_system(s, kind, length) for s in (one, other)]
-    return reciprocal_system(np.vstack(both), _other(kind), length)
+    both = [reciprocal_system(s, kind, length, tolerance) for s in (one, other)]
+    return reciprocal_system(np.vstack(both), _other(kind), length, tolerance)
 
 
-def contains(system: ArrayLike, screws: ArrayLike, kind: Kind, length: float | None = None) -> bool:
+def contains(
+    system: ArrayLike,
+    screws: ArrayLike,
+    kind: Kind,
+    length: float | None = None,
+    tolerance: float = TOLERANCE,
+) -> bool:
     """Whether all screws lie in the system."""
     if length is None:
         length = characteristic_length(np.vstack([_rows(system), _rows(screws)]), kind)
     _, inside = _prepare(screws, kind, length)
-    basis = scaled(span(system, kind, length), kind, length)
+    basis = scaled(span(system, kind, length, tolerance), kind, length)
     outside = inside - inside @ basis.T @ basis
-    return bool(np.all(np.linalg.norm(outside, axis=1) < 10 * TOLERANCE))
+    return bool(np.all(np.linalg.norm(outside, axis=1) < 10 * tolerance))
 
 
-def readable(screws: ArrayLike, kind: Kind, length: float | None = None) -> np.ndarray:
+def readable(
+    screws: ArrayLike, kind: Kind, length: float | None = None, tolerance: float = TOLERANCE
+) -> np.ndarray:
     """Reduced basis, row echelon with ones as pivots and exact zeros, shape [rank, 6].
 
     The half that makes a line (ω, f) is reduced first, so that translations (couples) of the
@@ -187,7 +211,7 @@ def readable(screws: ArrayLike, kind: Kind, length: float | None = None) -> np.n
     """
     length, rows = _prepare(screws, kind, length)
     order = np.r_[3:6, 0:3] if kind == "twist" else np.r_[0:6]
-    reduced = echelon(_decompose(rows)[0][:, order])
+    reduced = echelon(rows[:, order], tolerance)
     out = np.empty_like(reduced)
     out[:, order] = reduced
     out /= _weights(kind, length)
@@ -195,19 +219,19 @@ def readable(screws: ArrayLike, kind: Kind, length: float | None = None) -> np.n
     return out / out[np.arange(len(out)), pivot][:, None]
 
 
-def echelon(matrix: np.ndarray) -> np.ndarray:
-    """Reduced row echelon form without its zero rows; small entries are exact zeros.
+def echelon(matrix: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
+    """Reduced row echelon form of the row space, shape [rank, columns]; small entries are zeros.
 
-    Entries within 1e-9 of zero, measured by the largest of the matrix, count as zero.
+    The rank is that of the singular values. Columns whose entries are all below the tolerance (of
+    a basis that is orthonormal) have no pivot.
     """
-    left = np.array(matrix, float)
-    zero = TOLERANCE * max(float(np.abs(left).max(initial=0.0)), 1e-300)
+    left = np.array(_decompose(np.asarray(matrix, float), tolerance)[0])
     row = 0
     for column in range(left.shape[1]):
         if row == len(left):
             break
         best = row + int(np.argmax(np.abs(left[row:, column])))
-        if abs(left[best, column]) <= zero:
+        if abs(left[best, column]) <= tolerance:
             continue
         left[[row, best]] = left[[best, row]]
         left[row] /= left[row, column]
@@ -215,25 +239,24 @@ def echelon(matrix: np.ndarray) -> np.ndarray:
         left[others] -= np.outer(left[others, column], left[row])
         left[others, column] = 0.0
         row += 1
-    left = left[:row]
-    left[np.abs(left) <= TOLERANCE * np.abs(left).max(axis=1, keepdims=True, initial=0.0)] = 0.0
+    left[np.abs(left) <= tolerance * np.abs(left).max(axis=1, keepdims=True, initial=0.0)] = 0.0
     return left
 
 
-def null_space(matrix: np.ndarray) -> np.ndarray:
+def null_space(matrix: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
     """Orthonormal basis of {x: matrix · x = 0}, shape [columns, n]; rows are scaled first."""
     matrix = np.atleast_2d(matrix)
     if matrix.shape[0] == 0:
         return np.eye(matrix.shape[1])
-    return _decompose(_normalised(matrix))[1].T
+    return _decompose(_normalised(matrix), tolerance)[1].T
 
 
-def _decompose(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _decompose(rows: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormal bases of the row space and of its complement."""
     if rows.size == 0:
         return np.zeros((0, rows.shape[1])), np.eye(rows.shape[1])
     _, size, right = np.linalg.svd(rows)
-    found = int(np.sum(size > TOLERANCE * max(float(size[0]), 1e-300)))
+    found = int(np.sum(size > tolerance * max(float(size[0]), 1e-300)))
     return right[:found], right[found:]
 
 

@@ -97,7 +97,7 @@ def grasp(model: VelocityModel, by: By = "screws") -> np.ndarray:
         return model.D.T
     if by != "torques":
         raise InputError(f"by is '{by}' but must be 'screws' or 'torques'")
-    return model.D.T @ np.linalg.pinv(model.J.T, rcond=TOLERANCE)
+    return model.D.T @ np.linalg.pinv(model.J.T, rcond=model.tolerance)
 
 
 def ellipsoid(
@@ -110,7 +110,9 @@ def ellipsoid(
     G_f, G_m = (G[:3], G[3:]) if part == "force" else (G[3:], G[:3])
     if other == "zero":
         size = np.linalg.norm(G_m, axis=1)
-        G_f = G_f @ null_space(G_m[size > TOLERANCE * np.abs(G).max(initial=0.0)])
+        G_f = G_f @ null_space(
+            G_m[size > model.tolerance * np.abs(G).max(initial=0.0)], model.tolerance
+        )
     return _ellipsoid(G_f)
 
 
@@ -138,8 +140,8 @@ def amplitudes_of(model: VelocityModel, wrench: ArrayLike) -> tuple[np.ndarray, 
     w = np.asarray(wrench, float)
     weight = np.repeat([1.0, 1.0 / model.length], 3)
     # test by all allowed motions: (D F)ᵀ y = Fᵀ w
-    F = span(model.allowed, "twist", model.length)
-    y = np.linalg.pinv(F @ model.D.T, rcond=TOLERANCE) @ (F @ w)
+    F = span(model.allowed, "twist", model.length, model.tolerance)
+    y = np.linalg.pinv(F @ model.D.T, rcond=model.tolerance) @ (F @ w)
     missing = F @ (w - model.D.T @ y)
     left = weight**-2 * (F.T @ np.linalg.pinv(F @ np.diag(weight**-2) @ F.T) @ missing)
     return y, left

@@ -98,6 +98,7 @@ class VelocityModel:
     holds [n]: contacts that hold sideways. limbs: in the order of the rows of D.
     drives: driven joints (indices), the columns of J and J_a. coordinates: names of q̇_a.
     rows: name of each row of D. D [r, 6], B [r, a], J_a [a, drives]. length: L [m].
+    tolerance: see `velocity_model`.
     """
 
     stance: Contacts
@@ -110,6 +111,7 @@ class VelocityModel:
     B: np.ndarray
     J_a: np.ndarray
     length: float
+    tolerance: float
 
     @property
     def J(self) -> np.ndarray:
@@ -121,22 +123,27 @@ class VelocityModel:
         """K: wrenches that do no work in any motion the ground allows, readable, [c, 6]."""
         held = [limb.constraints for limb in self.limbs]
         if len(self.D):
-            held.append(null_space(self.J.T).T @ self.D if self.J.shape[1] else self.D)
+            held.append(
+                null_space(self.J.T, self.tolerance).T @ self.D if self.J.shape[1] else self.D
+            )
         rows = np.vstack([*held, np.zeros((0, 6))])
         size = np.linalg.norm(rows * self._weight, axis=1)
-        return readable(rows[size > TOLERANCE], "wrench", self.length)
+        return readable(rows[size > self.tolerance], "wrench", self.length, self.tolerance)
 
     @cached_property
     def allowed(self) -> np.ndarray:
         """Twists that the ground allows, K X = 0; readable basis [f, 6]."""
-        free = reciprocal_system(self.constraints, "wrench", self.length)
-        return readable(free, "twist", self.length)
+        return self.reciprocal(self.constraints)
 
     @cached_property
     def undetermined(self) -> np.ndarray:
         """Twists the ground allows with all drives at rest; readable basis [u, 6]."""
-        rows = np.vstack([self.D, self.constraints])
-        return readable(reciprocal_system(rows, "wrench", self.length), "twist", self.length)
+        return self.reciprocal(np.vstack([self.D, self.constraints]))
+
+    def reciprocal(self, wrenches: np.ndarray) -> np.ndarray:
+        """Twists on which wrenches do no work; readable basis [n, 6]."""
+        free = reciprocal_system(wrenches, "wrench", self.length, self.tolerance)
+        return readable(free, "twist", self.length, self.tolerance)
 
     @property
     def _weight(self) -> np.ndarray:
@@ -148,15 +155,15 @@ class VelocityModel:
 
         Where B is not square its pseudo-inverse is taken.
         """
-        return np.linalg.pinv(self.B, rcond=TOLERANCE) @ self.D[:, list(columns)]
+        return np.linalg.pinv(self.B, rcond=self.tolerance) @ self.D[:, list(columns)]
 
     def split(self, twist: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """X_F and X_K of a twist."""
         X = _twist(twist)
         K = self.constraints * self._weight
-        forbidden = np.linalg.pinv(K, rcond=TOLERANCE) @ (self.constraints @ X) * self._weight
+        forbidden = np.linalg.pinv(K, rcond=self.tolerance) @ (self.constraints @ X) * self._weight
         followed = X - forbidden
-        small = TOLERANCE * np.linalg.norm(X / self._weight) * self._weight
+        small = self.tolerance * np.linalg.norm(X / self._weight) * self._weight
         followed[np.abs(followed) < small] = 0.0
         forbidden[np.abs(forbidden) < small] = 0.0
         return followed, forbidden
@@ -165,13 +172,13 @@ class VelocityModel:
         """Rates of wheels, steering and passive joints for a wanted twist [6]."""
         followed, forbidden = self.split(twist)
         W, P = self._rolling()
-        rates = _least(P, -W @ followed)
+        rates = self._least(P, -W @ followed)
         rates[np.abs(rates) < 1e-13 * np.abs(rates).max(initial=0.0)] = 0.0
         size = np.linalg.norm(P, axis=0)
-        loose = null_space(P / np.where(size > 0, size, 1.0))
+        loose = null_space(P / np.where(size > 0, size, 1.0), self.tolerance)
         open_ = np.linalg.norm(loose, axis=1) > 1e-6
         left = self.stance.wrenches[:, LEFT] @ followed + self.stance.rates[:, LEFT] @ rates
-        words = motion_in_words(forbidden, self.length) if np.any(forbidden) else ""
+        words = motion_in_words(forbidden, self.length, self.tolerance) if np.any(forbidden) else ""
         return Inverse(
             rates=rates,
             followed=followed,
@@ -195,12 +202,12 @@ class VelocityModel:
         W, P = W[:rolling], P[:rolling]
         known = P[:, drives] @ theta + P[:, passive] @ p0
         moved = P[:, passive] @ Z
-        found = _least(np.hstack([W * self._weight, moved]), -known)[:6]
+        found = self._least(np.hstack([W * self._weight, moved]), -known)[:6]
         # what the drives leave open is set to zero, then passive joints follow
         U = self.undetermined / self._weight
-        found = found - U.T @ _least(U.T, found)
+        found = found - U.T @ self._least(U.T, found)
         twist = found * self._weight
-        z = _least(moved, -known - W @ twist)
+        z = self._least(moved, -known - W @ twist)
         rates = np.zeros(len(self.stance.joints))
         rates[drives], rates[passive] = theta, p0 + Z @ z
         u = self.stance.wrenches @ twist + self.stance.rates @ rates
@@ -214,11 +221,19 @@ class VelocityModel:
         if not len(C):
             return np.zeros(len(passive)), np.eye(len(passive))
         known = C[:, list(self.drives)] @ theta
-        p0 = _least(C[:, passive], -known)
+        p0 = self._least(C[:, passive], -known)
         size = np.abs(C).max() * np.abs(theta).max(initial=0.0)
-        if np.abs(C[:, passive] @ p0 + known).max() > TOLERANCE * size:
+        if np.abs(C[:, passive] @ p0 + known).max() > self.tolerance * size:
             raise InputError("drive_rates break a closed loop: they must obey closures · rates = 0")
-        return p0, null_space(C[:, passive])
+        return p0, null_space(C[:, passive], self.tolerance)
+
+    def _least(self, matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Least squares with columns brought to one size, so that the rank has no units."""
+        if not matrix.shape[1]:
+            return np.zeros(0)
+        size = np.linalg.norm(matrix, axis=0)
+        size = np.where(size > 0, size, 1.0)
+        return np.asarray(np.linalg.lstsq(matrix / size, right, rcond=self.tolerance)[0] / size)
 
     def _imposed(self) -> list[tuple[int, int]]:
         n = len(self.stance.contacts)
@@ -226,14 +241,30 @@ class VelocityModel:
 
     def _rolling(self) -> tuple[np.ndarray, np.ndarray]:
         """W and P of W X + P q̇ = 0: rolling conditions, then closures times L."""
-        rows, rates, C = self._imposed(), rates_of(self.stance), closures_of(self.stance)
+        rows, rates, C = (
+            self._imposed(),
+            rates_of(self.stance, self.tolerance),
+            closures_of(self.stance),
+        )
         W = np.array([self.stance.wrenches[r] for r in rows] + [np.zeros(6)] * len(C))
         return W, np.vstack([[rates[r] for r in rows], C * self.length])
 
 
-def velocity_model(stance: Contacts, lateral: Lateral | Sequence[bool] = "slips") -> VelocityModel:
-    """The model of a robot in a pose; wheels slip sideways, or hold (or a bool per contact)."""
-    limbs = limbs_of(stance, lateral)
+def velocity_model(
+    stance: Contacts,
+    lateral: Lateral | Sequence[bool] = "slips",
+    *,
+    tolerance: float = TOLERANCE,
+) -> VelocityModel:
+    """The model of a robot in a pose.
+
+    Args:
+        lateral: wheels slip sideways, or hold, or a bool per contact (True: holds).
+        tolerance: what counts as zero next to one. The default is for exact poses. Where contacts
+            were searched numerically, or levers of less than a millimetre should not count (the
+            trail of a steered wheel on a slope), take 1e-3.
+    """
+    limbs = limbs_of(stance, lateral, tolerance)
     drives = tuple(np.flatnonzero(stance.driven).tolist())
     coordinates = tuple(dict.fromkeys(c for limb in limbs for c in limb.coordinates))
     rows = [(limb, k) for limb in limbs for k in range(len(limb.D))]
@@ -255,16 +286,8 @@ def velocity_model(stance: Contacts, lateral: Lateral | Sequence[bool] = "slips"
         B=B,
         J_a=J_a,
         length=stance_length(stance),
+        tolerance=tolerance,
     )
-
-
-def _least(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Least squares with columns brought to one size, so that the rank has no units."""
-    if not matrix.shape[1]:
-        return np.zeros(0)
-    size = np.linalg.norm(matrix, axis=0)
-    size = np.where(size > 0, size, 1.0)
-    return np.asarray(np.linalg.lstsq(matrix / size, right, rcond=TOLERANCE)[0] / size)
 
 
 def _twist(twist: ArrayLike) -> np.ndarray:
