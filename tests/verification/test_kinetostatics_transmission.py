@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kinetostatics_robots import bogies, cart, random_pods, random_tree, rocker, skid
+from kinetostatics_robots import Robot, bogies, cart, random_pods, random_tree, rocker, skid, turn
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
@@ -137,6 +137,19 @@ def test_skid_steer_traction():
     # yaw moment without net force: half a track of 0.3 m is the lever
     turning = ellipsoid(model, "moment", other="zero", by="torques")
     assert turning.pure([0, 0, 1]) == pytest.approx(2 * 0.3 / 0.2)
+
+
+def test_section_of_forces_through_the_origin():
+    """Where the drives make no moment at all, asking for none changes nothing."""
+    robot = Robot()
+    for k, angle in enumerate((0.3, 1.2, 2.5)):
+        axes = turn("z", angle)
+        robot.wheel(f"W{k}", 0.7 * axes[:, 0], axes, 0.2)  # along lines through the origin
+    model = velocity_model(robot)
+    for by in ("screws", "torques"):
+        some, none = (ellipsoid(model, "force", other=o, by=by) for o in ("any", "zero"))
+        assert_allclose(some.semi_axes, none.semi_axes, atol=1e-12)
+        assert ellipsoid(model, "moment", by=by).semi_axes.max() < 1e-12
 
 
 def test_amplitudes_of_a_wrench():

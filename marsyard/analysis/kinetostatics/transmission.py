@@ -100,19 +100,26 @@ def grasp(model: VelocityModel, by: By = "screws") -> np.ndarray:
     return model.D.T @ np.linalg.pinv(model.J.T, rcond=model.tolerance)
 
 
+def grasp_parts(model: VelocityModel, by: By = "screws") -> tuple[np.ndarray, np.ndarray]:
+    """G_f and G_m, shape [3, columns] each."""
+    G = grasp(model, by)
+    return G[:3], G[3:]
+
+
 def ellipsoid(
     model: VelocityModel, part: Part = "force", *, other: Other = "any", by: By = "screws"
 ) -> Ellipsoid:
     """Ellipsoid of forces or moments; the other half is whatever it is ("any") or "zero"."""
-    G = grasp(model, by)
+    halves = grasp_parts(model, by)
     if part not in ("force", "moment") or other not in ("any", "zero"):
         raise InputError("part must be 'force' or 'moment', and other 'any' or 'zero'")
-    G_f, G_m = (G[:3], G[3:]) if part == "force" else (G[3:], G[:3])
+    G_f, G_m = halves if part == "force" else halves[::-1]
     if other == "zero":
-        size = np.linalg.norm(G_m, axis=1)
-        G_f = G_f @ null_space(
-            G_m[size > model.tolerance * np.abs(G).max(initial=0.0)], model.tolerance
-        )
+        # rows of rounding errors ask for nothing
+        lever = model.length if part == "force" else 1.0 / model.length
+        full = max(np.abs(G_m).max(initial=0.0), lever * np.abs(G_f).max(initial=0.0))
+        real = np.abs(G_m).max(axis=1, initial=0.0) > model.tolerance * full
+        G_f = G_f @ null_space(G_m[real], model.tolerance)
     return _ellipsoid(G_f)
 
 
