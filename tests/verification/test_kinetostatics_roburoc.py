@@ -213,6 +213,21 @@ def test_rank_drops_where_the_lines_of_force_agree():
     assert (found[0].rank, found[0].generic) == (4, 5)
 
 
+def test_drive_without_hold():
+    """B of (8): on a vertical face, γ = 90°, the pod's ω_z no longer turns the platform."""
+    pods = random_pods(np.random.default_rng(7))
+
+    def pose(gamma):
+        pods.gamma[0] = gamma
+        return pods.robot()
+
+    found = singular_poses(pose, 1.2, 2.0, of="B", samples=20)
+    assert [s.at for s in found] == pytest.approx([np.pi / 2], abs=1e-6)
+    assert (found[0].rank, found[0].generic) == (5, 6)
+    there = mobility_of(velocity_model(pose(np.pi / 2)))
+    assert there.idle == ("yaw rate of FL + FR",)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_printed_rotation_matrix(seed):
     """R_j0 as printed is R_y(−γ) R_x(−β) R_y(−α); at β = 0 it takes R_j to R_0 by itself."""

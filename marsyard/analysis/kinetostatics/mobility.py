@@ -22,9 +22,11 @@ Named motions. U and the controllable ones (the complement of U within F that is
 by |v|² + L² |ω|²) are given as reduced bases. Forbidden motions are named by the coordinates that
 the constraint wrenches solve for: pivots of their echelon form, forces first.
 
-Singular poses. The singular values of D, rows as they are, with (f, m / L): the ratio of the
-largest to the smallest that is not zero is the condition number. Along a family of poses the rank
-of D drops where the smallest of the generic rank's singular values goes through zero; it is
+Singular poses, of two kinds as in parallel mechanisms. The rank of D drops: the platform gains a
+motion that the drives do not control. The rank of B drops: a drive loses its hold on the platform
+(`idle`; for a pod of the RobuRoc C β C γ = 0 or C λ = 0). The ratio of the largest singular value
+of D (rows as they are, with (f, m / L)) to the smallest that is not zero is the condition number.
+Along a family of poses the smallest of the generic rank's singular values goes through zero; it is
 searched on a grid and refined by Brent's method.
 """
 
@@ -33,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
@@ -53,7 +56,7 @@ class Mobility:
     """Mobility in a pose, see the head of the module; bases of shape [n, 6] and their names.
 
     degree: rank of D. not_controlled: {D X = 0}, as the paper counts. singular_values of D, scaled.
-    condition: number; smallest: singular value that is not zero.
+    condition: number; smallest: singular value that is not zero. idle: drives without a row.
     """
 
     degree: int
@@ -72,6 +75,7 @@ class Mobility:
     singular_values: np.ndarray
     condition: float
     smallest: float
+    idle: tuple[str, ...]
 
 
 def mobility_of(model: VelocityModel) -> Mobility:
@@ -102,6 +106,7 @@ def mobility_of(model: VelocityModel) -> Mobility:
         singular_values=values,
         condition=float(kept[0] / kept[-1]) if len(kept) else float("inf"),
         smallest=float(kept[-1]) if len(kept) else 0.0,
+        idle=tuple(c for c, b in zip(model.coordinates, model.B.T, strict=True) if not np.any(b)),
     )
 
 
@@ -113,7 +118,7 @@ def singular_values(model: VelocityModel) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Singular:
-    """A pose of a family where the rank of D drops: its parameter, the rank there and elsewhere."""
+    """A pose of a family where a rank drops: its parameter, the rank there and elsewhere."""
 
     at: float
     rank: int
@@ -126,23 +131,30 @@ def singular_poses(
     start: float,
     stop: float,
     *,
+    of: Literal["D", "B"] = "D",
     lateral: Lateral = "slips",
     samples: int = 61,
     tolerance: float = 1e-6,
 ) -> list[Singular]:
-    """Where the rank of D drops along a one-parameter family of poses, start ≤ t ≤ stop.
+    """Where the rank of D (or of B) drops along a one-parameter family, start ≤ t ≤ stop.
 
     tolerance: singular values below count as zero at the refined parameter.
     """
     from scipy.optimize import minimize_scalar
 
+    if of not in ("D", "B"):
+        raise InputError(f"of is '{of}' but must be 'D' or 'B'")
     if not stop > start or samples < 3:
         raise InputError("singular_poses needs start < stop and samples of 3 or more")
 
     @cache
     def values(t: float) -> np.ndarray:
-        found = singular_values(velocity_model(family(float(t)), lateral))
-        return np.concatenate([found, np.zeros(6 - len(found))])
+        model = velocity_model(family(float(t)), lateral)
+        if of == "D":
+            found, most = singular_values(model), 6
+        else:
+            found, most = np.linalg.svd(model.B, compute_uv=False), len(model.coordinates)
+        return np.concatenate([found, np.zeros(most - len(found))])
 
     grid = np.linspace(start, stop, samples)
     table = np.array([values(t) for t in grid])

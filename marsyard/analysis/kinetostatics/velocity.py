@@ -241,11 +241,8 @@ class VelocityModel:
 
     def _rolling(self) -> tuple[np.ndarray, np.ndarray]:
         """W and P of W X + P q̇ = 0: rolling conditions, then closures times L."""
-        rows, rates, C = (
-            self._imposed(),
-            rates_of(self.stance, self.tolerance),
-            closures_of(self.stance),
-        )
+        rows, C = self._imposed(), closures_of(self.stance)
+        rates = rates_of(self.stance, self.tolerance)
         W = np.array([self.stance.wrenches[r] for r in rows] + [np.zeros(6)] * len(C))
         return W, np.vstack([[rates[r] for r in rows], C * self.length])
 
