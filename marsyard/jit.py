@@ -22,7 +22,6 @@ from typing import Any
 from numba import njit
 from numba.core.ccallback import CFunc
 
-
 #: the package on the right, which calls kernels of the others and is called by none of them
 _LAST = "analysis"
 

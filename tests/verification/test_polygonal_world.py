@@ -407,6 +407,9 @@ def test_shapes_that_cannot_be(tmp_path, shape, words):
         two_bodies(
             tmp_path, named_ball("left", 0) + named_ball("right", 1), shapes,
             [{"faces": "right", "against": "left"}], run={"duration": 1.0},
+        )  # fmt: skip
+
+
 def test_a_missing_mesh_names_its_shape(tmp_path):
     shapes = {**BALLS, "left": {"body": "left", "mesh": "nowhere.stl"}}
     with pytest.raises(InputError, match=r"shapes\.left\.mesh: .*nowhere\.stl' does not exist"):
