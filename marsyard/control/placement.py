@@ -46,7 +46,7 @@ from marsyard.robot import Robot
 #: steps of the search, bound of one step [m, rad], step at which it ends [m, rad]
 _ITERATIONS, _LONGEST, _DONE = 60, 0.1, 1e-9
 #: half the angle of the tread looked at, samples along and across it, passes after the first
-_REACH, _ALONG, _ACROSS, _PASSES = 1.4, 33, 7, 6
+_REACH, _ALONG, _ACROSS, _PASSES = 1.4, 33, 7, 12
 #: how much higher than the lowest another low point of a wheel may be to count [m]
 _NEAR = 0.03
 #: by how much the middle of a tread is preferred, and how far the ground is felt sideways [m]
