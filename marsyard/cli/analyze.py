@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from marsyard.cli.analyze_energy import energy
+from marsyard.cli.analyze_kinetostatics import kinetostatics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ analyze = typer.Typer(
     help="Analyses that need no simulation.", no_args_is_help=True, rich_markup_mode=None
 )
 analyze.command("energy")(energy)
+analyze.command("kinetostatics")(kinetostatics)
 
 
 @analyze.command("mobility")

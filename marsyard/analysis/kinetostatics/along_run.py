@@ -5,12 +5,14 @@ found as the simulation finds them, and for each such stance are worked out
 
     σ          traction index of eq. (12), by unit screws, in the forces f_x, f_z of the platform
     demand     the smallest friction with which the stance can be held (`balance`)
+    moving     the same with the inertia forces −(M a + c) of the run, a by differences of its
+               velocities: the smallest friction with which it can move as it does
     use        the largest √(T² + S²)/N of a wheel in the simulation, over the record's interval
-    margin     friction of the ground less the demand: what is left, < 0 means it cannot stand so
 
-The demand is that of the quasi-static robot with ideal sharing of traction; a simulation needs more
-where its wheels fight each other and less where it has momentum. Gaps below `MARGIN` are contacts.
-"""
+The demand is that of the robot at rest with ideal sharing of traction: where it is above the
+ground's friction the robot cannot stand so, it only passes through, swinging or falling on;
+`moving` says what that takes. Wheels that fight each other use more. Gaps below `MARGIN` are
+contacts."""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import xarray as xr
 
@@ -60,9 +63,10 @@ def along_run(
     simulation = Simulation(scenario)
     numbers = np.unique(np.linspace(0, ds.sizes["time"] - 1, max(poses, 2)).round().astype(int))
     rows = []
+    inertia = _Inertia(simulation.model, ds)
     for count, k in enumerate(numbers):
         q = ds["coordinates"].isel(time=int(k)).values
-        rows.append(_row(simulation, q, torque))
+        rows.append(_row(simulation, q, torque, inertia.force(int(k))))
         if progress is not None:
             progress(count + 1, len(numbers))
     table = np.array(rows)
@@ -73,8 +77,9 @@ def along_run(
     columns = (
         ("sigma", table[:, 0], "1", "traction index σ, eq. (12)"),
         ("demand", table[:, 1], "1", "friction demand of the stance"),
-        ("contacts", table[:, 2], "1", "contacts"),
-        ("traction", table[:, 3], "N", "largest pull along the heading"),
+        ("moving", table[:, 2], "1", "friction demand with inertia forces"),
+        ("contacts", table[:, 3], "1", "contacts"),
+        ("traction", table[:, 4], "N", "largest pull along the heading"),
         ("use", use, "1", "largest use of friction in the simulation"),
         ("height", ds["position_base"].sel(axis="z").values[numbers], "m", "height of the base"),
         ("way", ds["position_base"].sel(axis="x").values[numbers], "m", "x of the base"),
@@ -91,16 +96,45 @@ def hardest(found: xr.Dataset) -> xr.Dataset:
     return found.isel(time=int(np.argmax(np.where(np.isnan(demand), -1.0, demand))))
 
 
-def _row(simulation: object, q: np.ndarray, torque: float | None) -> tuple[float, ...]:
-    """σ, demand, number of contacts, largest pull; NaN in the air."""
+class _Inertia:
+    """Inertia forces along a run, by MuJoCo's velocities."""
+
+    def __init__(self, model: mujoco.MjModel, ds: xr.Dataset) -> None:
+        self._model, self._data = model, mujoco.MjData(model)
+        self._q = ds["coordinates"].values
+        self._v = ds["velocities"].values
+        self._a = np.gradient(self._v, ds["time"].values, axis=0)
+
+    def force(self, k: int) -> np.ndarray:
+        """−(M a + c) of record k, c without weight, [nv]."""
+        model, data = self._model, self._data
+        gravity = model.opt.gravity.copy()
+        model.opt.gravity[:] = 0.0
+        data.qpos[:], data.qvel[:], data.qacc[:] = self._q[k], self._v[k], self._a[k]
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_crb(model, data)
+        mujoco.mj_comVel(model, data)
+        needed = np.zeros(model.nv)
+        mujoco.mj_rne(model, data, 1, needed)
+        model.opt.gravity[:] = gravity
+        return -needed
+
+
+def _row(
+    simulation: object, q: np.ndarray, torque: float | None, inertia: np.ndarray
+) -> tuple[float, ...]:
+    """σ, demand, that with inertia, number of contacts, largest pull; NaN in the air."""
     try:
         stance: Stance = stance_of(simulation, q, MARGIN)  # type: ignore[arg-type]
     except InputError:
-        return math.nan, math.nan, 0.0, math.nan
+        return math.nan, math.nan, math.nan, 0.0, math.nan
     friction = float(simulation.scenario.interaction.friction)  # type: ignore[attr-defined]
     balance = Balance(stance, friction, torque)
-    demand, _ = balance.friction_demand()
-    return sigma(stance), demand, float(len(stance.contacts)), pull(balance)
+    demand, _ = balance.friction_demand(accuracy=1e-4)
+    load = stance.load_of(inertia)
+    moving, _ = Balance(stance, friction, torque, load).friction_demand(accuracy=1e-4)
+    return sigma(stance), demand, moving, float(len(stance.contacts)), pull(balance)
 
 
 def sigma(stance: Stance) -> float:

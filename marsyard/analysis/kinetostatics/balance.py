@@ -80,6 +80,7 @@ class Balance:
         friction: μ of all contacts, or by name.
         torque: largest torque of driven joints [N·m], one for all drives of wheels or by joint;
             none: without limit.
+        load: on platform and joints besides the weight [N, N·m], [6 + k], e.g. inertia forces.
     """
 
     def __init__(
@@ -87,11 +88,14 @@ class Balance:
         stance: Stance,
         friction: float | Mapping[str, float] = 0.6,
         torque: float | Mapping[str, float] | None = None,
+        load: np.ndarray | None = None,
     ) -> None:
         self.stance = stance
         self.friction = _friction(stance, friction)
         self.limits = _limits(stance, torque)
         self._problem = _Problem(stance, self.limits)
+        if load is not None:
+            self._problem.load = self._problem.load + load
 
     def forces(self, wrench: np.ndarray | None = None) -> Forces | None:
         """A balance with least tangential forces under an external wrench; None if there is none.

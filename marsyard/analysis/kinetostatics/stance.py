@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from marsyard.control.placement import Ground, Stand
     from marsyard.simulation import Simulation
 
-#: distance from a stop within which a joint lies on it [rad or m]
-AT_STOP = 1e-6
+#: distance from a stop within which a joint lies on it [rad or m], and in poses of a simulation
+AT_STOP, NEAR_STOP = 1e-6, 1e-3
 #: gap below which a wheel of a stand touches [m]
 TOUCH = 1e-6
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
@@ -134,6 +134,11 @@ class Stance:
             )
         return self.joints.index(name)
 
+    def load_of(self, generalised: np.ndarray) -> np.ndarray:
+        """A generalised force of the model, by MuJoCo's velocities, [nv], as load on the platform
+        and on the joints [N, N·m], [6 + k]: both do the same work in every motion."""
+        return _Pose(self.robot, self.model, self.qpos, self.platform).load_of(generalised)
+
     def in_world(self, vectors: np.ndarray) -> np.ndarray:
         """Directions of R₀ in the world, [..., 3]."""
         return np.asarray(vectors) @ self.rotation.T
@@ -204,23 +209,49 @@ def stance_at(
         gravity: [m/s²] along −z of the world, or a vector.
     """
     given = _robot(robot)
-    model = given.spec().compile()
-    qpos = np.array(model.qpos0)
-    _set_attitude(model, qpos, attitude)
-    for name, angle in (joints or {}).items():
-        known = [model.joint(j).name for j in range(model.njnt) if model.jnt_type[j] in _SCALAR]
-        if name not in known:
-            raise InputError(f"joints: {given.name} has no joint '{name}'; {suggest(name, known)}")
-        qpos[model.joint(name).qposadr[0]] = angle
-    pose = _Pose(given, model, qpos, platform)
-    angles = _by_wheel(given, contact)
-    away = set(_known_wheels(given, lifted, "lifted"))
-    contacts = [pose.wheel_at(name, angle) for name, angle in angles.items() if name not in away]
     if isinstance(gravity, Sequence):
         vector = np.array(gravity, dtype=float)
     else:
         vector = np.array([0.0, 0.0, -float(gravity)])
-    return pose.stance(contacts, vector)
+    model = given.spec().compile()
+    return _at(given, model, joints or {}, contact, lifted, attitude, vector, platform)
+
+
+def restance(
+    stance: Stance,
+    joints: Mapping[str, float] | None = None,
+    contact: Mapping[str, float] | float = 0.0,
+    lifted: Iterable[str] = (),
+) -> Stance:
+    """The same robot, platform and gravity with other angles, as `stance_at`, without building the
+    model anew; the platform keeps its attitude."""
+    given, gravity = stance.robot, stance.in_world(stance.gravity)
+    turn = stance.rotation
+    return _at(given, stance.model, joints or {}, contact, lifted, turn, gravity, stance.platform)
+
+
+def _at(
+    given: Robot,
+    model: mujoco.MjModel,
+    joints: Mapping[str, float],
+    contact: Mapping[str, float] | float,
+    lifted: Iterable[str],
+    attitude: Sequence[float] | np.ndarray,
+    gravity: np.ndarray,
+    platform: str | None,
+) -> Stance:
+    qpos = np.array(model.qpos0)
+    known = [model.joint(j).name for j in range(model.njnt) if model.jnt_type[j] in _SCALAR]
+    for name, angle in joints.items():
+        if name not in known:
+            raise InputError(f"joints: {given.name} has no joint '{name}'; {suggest(name, known)}")
+        qpos[model.joint(name).qposadr[0]] = angle
+    _set_attitude(model, qpos, attitude)
+    pose = _Pose(given, model, qpos, platform)
+    angles = _by_wheel(given, contact)
+    away = set(_known_wheels(given, lifted, "lifted"))
+    contacts = [pose.wheel_at(name, angle) for name, angle in angles.items() if name not in away]
+    return pose.stance(contacts, gravity)
 
 
 def stance_of(
@@ -231,7 +262,8 @@ def stance_of(
 ) -> Stance:
     """The stance of a simulation on hard ground, at present or in another pose.
 
-    A contact is where the gap is below `margin` [m]; a wheel in a corner has two.
+    A contact is where the gap is below `margin` [m]; a wheel in a corner has two. A joint lies on a
+    stop within `NEAR_STOP`.
     """
     from marsyard.simulation.touching import touching_points
 
@@ -248,7 +280,7 @@ def stance_of(
         else:
             name, radius = model.body(p.body).name, 0.0
         contacts.append(Contact(name, p.body, p.point, p.frame, radius))
-    return pose.stance(contacts, np.array(model.opt.gravity))
+    return pose.stance(contacts, np.array(model.opt.gravity), NEAR_STOP)
 
 
 # --- how it is worked out
@@ -336,7 +368,9 @@ class _Pose:
 
     # all of it
 
-    def stance(self, contacts: Sequence[Contact], gravity: np.ndarray) -> Stance:
+    def stance(
+        self, contacts: Sequence[Contact], gravity: np.ndarray, at_stop: float = AT_STOP
+    ) -> Stance:
         """The stance with these contacts and gravity [m/s²] in the world."""
         if not contacts:
             raise InputError(f"robot: {self.robot.name} touches the ground nowhere in this pose")
@@ -359,7 +393,7 @@ class _Pose:
             closures=self._closures(), joints=names,
             angles=self.qpos[model.jnt_qposadr[self.joints]], driven=driven,
             chain=np.array([self._between(c.body) for c in contacts]).reshape(len(contacts), k),
-            stops=self._stops(driven), mass=float(model.body_subtreemass[0]),
+            stops=self._stops(driven, at_stop), mass=float(model.body_subtreemass[0]),
             com=R.T @ (self._com() - self.p), gravity=R.T @ gravity,
             weight_matrix=self._weight_matrix(), springs=self._springs(),
         )  # fmt: skip
@@ -370,6 +404,12 @@ class _Pose:
         Rates of the root are those that keep the platform where it is.
         """
         return rows[:, self._dofs] - rows[:, self._root] @ self._inverse @ self._by_joints
+
+    def load_of(self, generalised: np.ndarray) -> np.ndarray:
+        """See `Stance.load_of`."""
+        on_platform = self._inverse.T @ generalised[self._root]
+        on_joints = generalised[self._dofs] - self._by_joints.T @ on_platform
+        return np.concatenate([on_platform, on_joints])
 
     def _com(self) -> np.ndarray:
         mass = self.model.body_mass
@@ -432,7 +472,7 @@ class _Pose:
             body = int(self.model.body_parentid[body])
         return out
 
-    def _stops(self, driven: np.ndarray) -> np.ndarray:
+    def _stops(self, driven: np.ndarray, near: float) -> np.ndarray:
         model = self.model
         out = np.zeros(len(self.joints), dtype=int)
         for k, j in enumerate(self.joints):
@@ -440,7 +480,7 @@ class _Pose:
                 continue
             low, high = model.jnt_range[j]
             q = self.qpos[model.jnt_qposadr[j]]
-            out[k] = (q <= low + AT_STOP) - int(q >= high - AT_STOP)
+            out[k] = (q <= low + near) - int(q >= high - near)
         return out
 
 
@@ -448,13 +488,18 @@ def _robot(robot: Robot | str) -> Robot:
     return load_robot(robot) if isinstance(robot, str) else robot
 
 
-def _set_attitude(model: mujoco.MjModel, qpos: np.ndarray, attitude: Sequence[float]) -> None:
+def _set_attitude(
+    model: mujoco.MjModel, qpos: np.ndarray, attitude: Sequence[float] | np.ndarray
+) -> None:
+    """Turn the base by roll, pitch, yaw [rad], or by a rotation matrix."""
     from marsyard.robot.poses import Pose
 
     free = np.flatnonzero(model.jnt_type == _FREE)
     if free.size:
         at = int(model.jnt_qposadr[free[0]])
-        qpos[at + 3 : at + 7] = Pose.of_rpy((0, 0, 0), attitude).quat()
+        turn = np.asarray(attitude, dtype=float)
+        pose = Pose(np.zeros(3), turn) if turn.shape == (3, 3) else Pose.of_rpy((0, 0, 0), turn)
+        qpos[at + 3 : at + 7] = pose.quat()
 
 
 def _known_wheels(robot: Robot, names: Iterable[str], field_name: str) -> list[str]:

@@ -1,0 +1,314 @@
+"""What `marsyard analyze kinetostatics` does: from options to answers, tables and files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marsyard.analysis.kinetostatics.contacts import Lateral
+from marsyard.analysis.kinetostatics.stance import Stance, stance_at, stance_on
+from marsyard.analysis.kinetostatics.summary import Analysis, analyse
+from marsyard.analysis.options import quantity_of
+from marsyard.errors import InputError, suggest
+from marsyard.robot import Robot, load_robot
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from marsyard.analysis.kinetostatics.climb import Climb
+
+Report = Callable[[str, float, float], object]
+#: distance of poses along a path [m]
+EVERY = 0.1
+#: values of each angle of a map of σ
+ACROSS = 31
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options, in SI; see `marsyard analyze kinetostatics --help`."""
+
+    robot: str
+    joints: dict[str, float] = field(default_factory=dict)
+    contact: dict[str, float] | float = 0.0
+    lifted: tuple[str, ...] = ()
+    ground: str = ""
+    place: tuple[float, ...] = (0.0, 0.0)
+    heading: float = 0.0
+    path: np.ndarray | None = None
+    friction: float = 0.6
+    torque: float | None = None
+    gravity: float = 9.81
+    frame: str | None = None
+    lateral: Lateral = "slips"
+    twist: tuple[float, ...] | None = None
+    step: float | None = None
+    largest_step: bool = False
+    sigma: tuple[Range, ...] = ()
+    map: bool = False
+    headings: int = 8
+    spacing: float | None = None
+
+
+@dataclass(frozen=True)
+class Range:
+    """An angle that is varied: joints or contacts of wheels by name, from low to high [rad]."""
+
+    names: tuple[str, ...]
+    low: float
+    high: float
+
+
+@dataclass
+class Answer:
+    """What was found: parts are there as they were asked for."""
+
+    asked: Asked
+    analysis: Analysis | None = None
+    terrain: Any = None
+    climb: Climb | None = None
+    largest: float | None = None
+    sigma: np.ndarray | None = None
+    run: xr.Dataset | None = None
+    map: xr.Dataset | None = None
+    path: xr.Dataset | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Everything as plain numbers and words."""
+        from marsyard.analysis.kinetostatics.tables import as_data
+
+        return as_data(self)
+
+    def tables(self) -> list[Any]:
+        """Tables and sentences to print."""
+        from marsyard.analysis.kinetostatics.tables import tables_of
+
+        return tables_of(self)
+
+    def save(self, out: Path | None) -> list[Path]:
+        """Write figures and kinetostatics.json; returns the files."""
+        from marsyard.analysis.kinetostatics.files import save_answer
+
+        return save_answer(self, out)
+
+    def view(self, port: int) -> None:
+        """Show the stance in the browser until ctrl-c."""
+        from marsyard.analysis.kinetostatics.view import view_stance
+
+        if self.analysis is None:
+            raise InputError("--view: shows a robot in a pose, not a run or a map")
+        options = {} if self.terrain is None else {"ground": self.terrain}
+        asked = self.asked
+        view_stance(
+            self.analysis.stance, asked.friction, asked.torque, port=port, **options
+        )  # fmt: skip
+
+
+def answer(asked: Asked, report: Report) -> Answer:
+    """Do what was asked; `report` is told how far it is."""
+    _check(asked)
+    folder = Path(asked.robot)
+    if (folder / "results.nc").exists() or folder.suffix == ".nc":
+        return _of_run(asked, report)
+    robot = load_robot(asked.robot)
+    out = Answer(asked)
+    if asked.ground:
+        out.terrain = _terrain(asked.ground)
+    if asked.map:
+        out.map = _map(asked, robot, out.terrain, report)
+        return out
+    if asked.path is not None:
+        out.path = _path(asked, robot, out.terrain, report)
+    stance = _stance(asked, robot, out.terrain)
+    out.analysis = analyse(
+        stance, asked.friction, asked.torque, lateral=asked.lateral, exact=not asked.ground
+    )
+    if asked.twist is not None and not np.isfinite(asked.twist).all():
+        raise InputError("--twist: six finite numbers are expected")
+    if asked.step is not None:
+        from marsyard.analysis.kinetostatics.climb import climb_step
+
+        report("climbing", 0, 1)
+        out.climb = climb_step(
+            robot, asked.step, gravity=asked.gravity, torque=asked.torque, joints=asked.joints
+        )  # fmt: skip
+    if asked.largest_step:
+        from marsyard.analysis.kinetostatics.climb import largest_step
+
+        out.largest = largest_step(
+            robot, asked.friction, gravity=asked.gravity, torque=asked.torque,
+            progress=lambda left: report("largest step", 1 - left, 1),
+        )  # fmt: skip
+    if asked.sigma:
+        out.sigma = _sigma_map(asked, robot, report)
+    return out
+
+
+def _check(asked: Asked) -> None:
+    if not (math.isfinite(asked.friction) and asked.friction >= 0):
+        raise InputError(f"--friction = {asked.friction:g}: must be 0 or more")
+    for needed, name in ((asked.path is not None, "--path"), (asked.map, "--map")):
+        if needed and not asked.ground:
+            raise InputError(f"{name}: needs a ground; give --ground")
+    if asked.ground and (asked.contact or asked.lifted):
+        raise InputError("--contact, --lifted: not with --ground, which says where wheels touch")
+    if asked.sigma and asked.ground:
+        raise InputError("--sigma: not with --ground; angles are given, not found")
+
+
+def _terrain(name: str) -> Any:
+    from marsyard.ground.terrain import build_terrain
+    from marsyard.scenario import load_terrain
+
+    spec, folder = load_terrain(name)
+    return build_terrain(spec, folder)
+
+
+def _stance(asked: Asked, robot: Robot, terrain: Any) -> Stance:
+    if terrain is not None:
+        return stance_on(
+            robot, terrain, asked.place[0], asked.place[1], asked.heading,
+            joints=asked.joints, gravity=asked.gravity, platform=asked.frame,
+        )  # fmt: skip
+    return stance_at(
+        robot, asked.joints, asked.contact, lifted=asked.lifted, gravity=asked.gravity,
+        platform=asked.frame,
+    )  # fmt: skip
+
+
+def _of_run(asked: Asked, report: Report) -> Answer:
+    from marsyard.analysis.kinetostatics.along_run import along_run
+
+    found = along_run(
+        asked.robot, torque=asked.torque, progress=lambda k, n: report("poses of the run", k, n)
+    )
+    return Answer(asked, run=found)
+
+
+def _sigma_map(asked: Asked, robot: Robot, report: Report) -> np.ndarray:
+    """σ over two angles, [second, first]."""
+    from marsyard.analysis.kinetostatics.along_run import sigma
+    from marsyard.analysis.kinetostatics.stance import restance
+
+    first, second = asked.sigma
+    base = _stance(asked, robot, None)
+    values = np.full((ACROSS, ACROSS), np.nan)
+    for j, b in enumerate(np.linspace(second.low, second.high, ACROSS)):
+        for i, a in enumerate(np.linspace(first.low, first.high, ACROSS)):
+            joints = dict(asked.joints)
+            contact = _by_wheel(robot, asked.contact)
+            for span, value in ((first, a), (second, b)):
+                for name in span.names:
+                    if name in robot.wheels:
+                        contact[name] = float(value)
+                    else:
+                        joints[name] = float(value)
+            values[j, i] = sigma(restance(base, joints, contact, asked.lifted))
+        report("map of σ", j + 1, ACROSS)
+    return values
+
+
+def _by_wheel(robot: Robot, contact: dict[str, float] | float) -> dict[str, float]:
+    if isinstance(contact, dict):
+        return {name: contact.get(name, 0.0) for name in robot.wheels}
+    return {name: contact for name in robot.wheels}
+
+
+def _map(asked: Asked, robot: Robot, terrain: Any, report: Report) -> xr.Dataset:
+    from marsyard.analysis.traction_map import traction_map
+
+    more = {} if asked.spacing is None else {"spacing": asked.spacing}
+    return traction_map(
+        robot, terrain, friction=asked.friction, headings=asked.headings, gravity=asked.gravity,
+        torque=asked.torque, joints=asked.joints,
+        progress=lambda k, n: report("poses of the map", k, n), **more,
+    )  # fmt: skip
+
+
+def _path(asked: Asked, robot: Robot, terrain: Any, report: Report) -> xr.Dataset:
+    from marsyard.analysis.traction_map import path_profile
+
+    report("poses of the path", 0, 1)
+    return path_profile(
+        robot, terrain, asked.path, step=EVERY, friction=asked.friction, gravity=asked.gravity,
+        torque=asked.torque, joints=asked.joints,
+    )  # fmt: skip
+
+
+# --- options as text
+
+
+def angles_of(text: str, option: str) -> dict[str, float]:
+    """ "pitch_front=-10deg,roll_front=5deg" by name [rad]."""
+    out: dict[str, float] = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise InputError(f"{option}: '{part}' must be NAME=ANGLE, e.g. pitch_front=-10deg")
+        out[name.strip()] = quantity_of(value, "angle", f"{option} {name.strip()}")
+    return out
+
+
+def contact_of(text: str) -> dict[str, float] | float:
+    """ "30deg" for all wheels or "FL=30deg,FR=30deg" [rad]."""
+    if not text.strip():
+        return 0.0
+    if "=" in text:
+        return angles_of(text, "--contact")
+    return quantity_of(text, "angle", "--contact")
+
+
+def numbers_of(text: str, count: int, option: str) -> tuple[float, ...]:
+    """ "1,2" as that many numbers."""
+    parts = text.split(",")
+    try:
+        values = tuple(float(p) for p in parts)
+    except ValueError:
+        values = ()
+    if len(values) != count or not all(map(math.isfinite, values)):
+        raise InputError(f"{option}: '{text}' must be {count} numbers with commas between")
+    return values
+
+
+def path_of(text: str) -> np.ndarray | None:
+    """ "0,0;3,1;5,1" as points x, y [m], [n, 2]."""
+    if not text.strip():
+        return None
+    points = [numbers_of(p, 2, "--path") for p in text.split(";") if p.strip()]
+    if len(points) < 2:
+        raise InputError(f"--path: '{text}' must have two points or more, e.g. 0,0;3,1")
+    return np.array(points)
+
+
+def lateral_of(text: str) -> Lateral:
+    """ "slips" or "holds"."""
+    known = ("slips", "holds")
+    if text not in known:
+        raise InputError(f"--lateral: '{text}' is unknown; {suggest(text, known)}")
+    return text  # type: ignore[return-value]
+
+
+def ranges_of(text: str) -> tuple[Range, ...]:
+    """ "FL+FR=-60deg:60deg,pitch_rear=-30deg:30deg" as two ranges."""
+    if not text.strip():
+        return ()
+    out = []
+    for part in text.split(","):
+        names, equals, span = part.partition("=")
+        low, colon, high = span.partition(":")
+        if not (equals and colon):
+            raise InputError(f"--sigma: '{part.strip()}' must be NAME=LOW:HIGH, with units")
+        what = f"--sigma {names.strip()}"
+        ends = [quantity_of(v, "angle", what) for v in (low, high)]
+        if not ends[0] < ends[1]:
+            raise InputError(f"{what}: must rise from low to high")
+        out.append(Range(tuple(n.strip() for n in names.split("+")), *ends))
+    if len(out) != 2:
+        raise InputError("--sigma: two angles are expected, with a comma between")
+    return tuple(out)

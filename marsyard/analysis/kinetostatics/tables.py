@@ -1,0 +1,310 @@
+"""An answer of the kineto-statics command as tables to print, and as plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from marsyard.analysis.kinetostatics.climb import Climb
+    from marsyard.analysis.kinetostatics.command import Answer
+    from marsyard.analysis.kinetostatics.summary import Analysis
+
+TWIST = ("v_x", "v_y", "v_z", "ω_x", "ω_y", "ω_z")
+
+
+def as_data(answer: Answer) -> dict[str, Any]:
+    """Everything as plain numbers and words, SI."""
+    from marsyard.analysis.kinetostatics.summary import plain
+
+    out: dict[str, Any] = {}
+    if answer.analysis is not None:
+        out |= answer.analysis.as_dict()
+        if answer.asked.twist is not None:
+            found = answer.analysis.model.inverse(answer.asked.twist)
+            joints = answer.analysis.stance.joints
+            out["rates"] = dict(zip(joints, found.rates, strict=True))
+            out["forbidden_part"] = found.forbidden_words
+    if answer.climb is not None:
+        out["climb"] = {
+            "step": answer.climb.step, "complete": answer.climb.complete,
+            "demand": answer.climb.demand,
+            "moments": [
+                {"wheels": m.wheels, "height": m.height, "progress": m.progress,
+                 "demand": m.demand}
+                for m in answer.climb.moments
+            ],
+        }  # fmt: skip
+    if answer.largest is not None:
+        out["largest_step"] = answer.largest
+    if answer.sigma is not None:
+        out["sigma_map"] = {
+            "angles": [
+                {"names": r.names, "low": r.low, "high": r.high} for r in answer.asked.sigma
+            ],
+            "values": answer.sigma,
+        }
+    for name, found in (("run", answer.run), ("path", answer.path), ("map", answer.map)):
+        if found is not None:
+            columns = [v for v in found.data_vars if found[v].ndim <= 1]
+            out[name] = {str(v): found[v].values for v in (*found.coords, *columns)}
+    return plain(out)
+
+
+def tables_of(answer: Answer) -> list[Any]:
+    """Tables and sentences, in the order they are printed."""
+    out: list[Any] = []
+    if answer.analysis is not None:
+        out += _of_analysis(answer.analysis, answer.asked.twist)
+    if answer.climb is not None:
+        out += _of_climb(answer.climb, answer.asked.friction)
+    if answer.largest is not None:
+        out.append(
+            f"largest step with friction {answer.asked.friction:g}: {100 * answer.largest:.1f} cm"
+        )
+    if answer.sigma is not None:
+        low, high = np.nanmin(answer.sigma), np.nanmax(answer.sigma)
+        out.append(f"σ over {_names(answer)}: {low:.4g} to {high:.4g}")
+    if answer.run is not None:
+        out += _of_run(answer.run)
+    if answer.path is not None:
+        out += _of_path(answer.path)
+    if answer.map is not None:
+        out += _of_map(answer.map)
+    return out
+
+
+def _names(answer: Answer) -> str:
+    return " and ".join("+".join(r.names) for r in answer.asked.sigma)
+
+
+# --- a stance
+
+
+def _of_analysis(a: Analysis, twist: Sequence[float] | None) -> list[Any]:
+    s, m = a.stance, a.mobility
+    weight = s.mass * float(np.linalg.norm(s.gravity))
+    demand, forces = a.demand
+    head = (
+        f"{s.robot.name}: frame of {s.platform}, {len(s.contacts)} contacts, {s.mass:.4g} kg, "
+        f"{weight:.4g} N"
+    )
+    out: list[Any] = [head, _matrix("D: reciprocal screws of the drives", a.model.rows, a.model.D)]
+    out.append(_square("B", a.model.rows, a.model.coordinates, a.model.B))
+    out.append(_square("J_a", a.model.coordinates, _drives(a), a.model.J_a))
+    if len(a.model.constraints):
+        words = m.constraint_words
+        out.append(_matrix("wrenches of the ground alone", words, a.model.constraints))
+    out += [
+        f"degree of mobility (rank of D): {m.degree}",
+        f"controllable: {_list(m.controllable_words)}",
+        f"not controlled: {_list(m.uncontrolled_words)}",
+        f"forbidden by the ground: {_list(m.forbidden_words)}",
+        f"relations among the wheels' rates: {m.surplus}; condition number {m.condition:.3g}",
+    ]
+    if twist is not None:
+        out.append(_rates(a, twist))
+    force = a.ellipsoids["force"]
+    axes = ", ".join(f"{v:.4g}" for v in force.semi_axes)
+    out.append(
+        f"traction index σ {a.sigma:.5g}; force ellipsoid of unit torques, semi-axes {axes} N/(N·m)"
+    )
+    out.append(_contacts(a, forces))
+    if forces is None:
+        out.append("no balance: no friction holds the robot in this pose")
+    else:
+        out.append(
+            f"friction demand {demand:.4g} (the torques above share it best); "
+            f"margin of stability {_deg(a.margin)}"
+        )
+    out.append(_ways(a, weight))
+    return out
+
+
+def _drives(a: Analysis) -> list[str]:
+    return [a.stance.joints[k] for k in a.model.drives]
+
+
+def _matrix(title: str, rows: Sequence[str], values: np.ndarray) -> Table:
+    table = _table(title, ("", "f_x", "f_y", "f_z", "m_x", "m_y", "m_z"))
+    for name, row in zip(rows, values, strict=True):
+        table.add_row(name, *(_n(v) for v in row))
+    return table
+
+
+def _square(
+    title: str, rows: Sequence[str], columns: Sequence[str], values: np.ndarray
+) -> Table | str:
+    """A matrix; if it is diagonal, one line."""
+    if values.shape[0] == values.shape[1] and not np.any(values - np.diag(np.diag(values))):
+        return f"{title} = diag({', '.join(_n(v) for v in np.diag(values))})"
+    table = _table(title, ("", *columns))
+    for name, row in zip(rows, values, strict=True):
+        table.add_row(name, *(_n(v) for v in row))
+    return table
+
+
+def _rates(a: Analysis, twist: Sequence[float]) -> Table:
+    found = a.model.inverse(twist)
+    words = ", ".join(f"{n} {v:g}" for n, v in zip(TWIST, twist, strict=True) if v)
+    title = f"rates for {words or 'no motion'}"
+    if found.forbidden_words:
+        title += f"; the ground forbids: {found.forbidden_words}"
+    table = _table(title, ("joint", "rad/s or m/s", ""))
+    for k, name in enumerate(a.stance.joints):
+        note = "driven" if a.stance.driven[k] else "follows"
+        table.add_row(name, _n(found.rates[k]), "open" if name in found.open else note)
+    return table
+
+
+def _contacts(a: Analysis, forces: Any) -> Table:
+    table = _table(
+        "contacts in the platform's frame, forces that take least friction",
+        ("", "x m", "y m", "z m", "tilt", "N", "along", "left", "use", "torque N·m"),
+    )
+    s = a.stance
+    for i, name in enumerate(s.contacts):
+        tilt = math.acos(max(-1.0, min(1.0, float(s.axes[i, 0] @ s.up))))
+        row = [name, *(f"{v:.3f}" for v in s.points[i]), _deg(tilt)]
+        if forces is not None:
+            joint = s.robot.wheels[name].joint if name in s.robot.wheels else ""
+            torque = forces.torque.get(joint, math.nan)
+            torque = 0.0 if abs(torque) < 1e-6 else torque
+            row += [
+                f"{forces.normal[i]:.1f}", f"{_zero(forces.along[i]):.1f}",
+                f"{_zero(forces.left[i]):.1f}", f"{_zero(forces.use[i]):.3f}", _n(torque),
+            ]  # fmt: skip
+        table.add_row(*row)
+    return table
+
+
+def _ways(a: Analysis, weight: float) -> Table:
+    table = _table("limits", ("", "", "by weight"))
+    for way, size in a.pulls.items():
+        text = "none" if math.isnan(size) else f"{size:.4g} N"
+        share = "" if math.isnan(size) else f"{size / weight:.3f}"
+        table.add_row(f"largest level pull {way}", text, share)
+    for name, angle in a.slopes.items():
+        table.add_row(f"largest slope, {name}", _deg(angle), "")
+    return table
+
+
+# --- the rest
+
+
+def _of_climb(c: Climb, friction: float) -> list[Any]:
+    table = _table(
+        f"climb of a step of {100 * c.step:.4g} cm",
+        ("axle", "height of its centre m", "friction demand", "contacts", ""),
+    )
+    if not c.moments:
+        return [f"climb of a step of {100 * c.step:.4g} cm: no pose was found"]
+    hardest = c.hardest
+    for m in c.moments:
+        mark = "hardest" if m is hardest else ("beyond the friction" if m.demand > friction else "")
+        table.add_row(
+            "+".join(m.wheels), f"{m.height:.3f}", f"{m.demand:.3f}",
+            str(len(m.stance.contacts)), mark,
+        )  # fmt: skip
+    axle = "+".join(hardest.wheels)
+    if not c.complete:
+        words = "no pose leads further up: too high for the chassis"
+    elif c.demand <= friction:
+        words = f"friction {friction:g} is enough; hardest for {axle}, {c.demand:.3f}"
+    else:
+        words = f"friction {friction:g} is not enough: {axle} needs {c.demand:.3f}"
+    return [table, words]
+
+
+def _of_run(found: Any) -> list[Any]:
+    from marsyard.analysis.kinetostatics.along_run import hardest
+
+    worst = hardest(found)
+    table = _table("along the run", ("", "least", "largest", "at"))
+    for name in ("sigma", "demand", "moving", "use", "traction"):
+        values = found[name].values
+        finite = np.where(np.isfinite(values), values, np.nan)
+        if np.isnan(finite).all():
+            continue
+        unit = "" if found[name].attrs["units"] == "1" else f" {found[name].attrs['units']}"
+        k = int(np.nanargmax(finite))
+        table.add_row(
+            found[name].attrs["long_name"], f"{np.nanmin(finite):.4g}{unit}",
+            f"{finite[k]:.4g}{unit}", f"{float(found['time'][k]):.2f} s",
+        )  # fmt: skip
+    words = (
+        f"hardest at {float(worst['time']):.2f} s: friction demand {float(worst['demand']):.3f} of "
+        f"{found.attrs['friction']:g}, base at x {float(worst['way']):.2f} m, "
+        f"z {float(worst['height']):.2f} m"
+    )
+    return [table, words]
+
+
+def _of_path(found: Any) -> list[Any]:
+    table = _table("along the path", ("", "least", "largest"))
+    for name in found.data_vars:
+        values = found[name].values
+        if values.ndim != 1 or values.dtype.kind not in "fi" or name in ("x", "y", "heading"):
+            continue
+        if not np.isfinite(values).any():
+            continue
+        unit = found[name].attrs.get("units", "")
+        table.add_row(
+            str(found[name].attrs.get("long_name", name)), _unit(np.nanmin(values), unit),
+            _unit(np.nanmax(values), unit),
+        )  # fmt: skip
+    return [table]
+
+
+def _of_map(found: Any) -> list[Any]:
+    verdict = found["verdict"]
+    names = verdict.attrs.get("flag_meanings", "go hard no-go").split()
+    values = verdict.values
+    table = _table(
+        f"traction map: {values.size} poses, {values.shape[0]} x {values.shape[1]} cells",
+        ("verdict", "poses", "share"),
+    )
+    flags = verdict.attrs.get("flag_values", range(len(names)))
+    for flag, name in zip(flags, names, strict=True):
+        count = int((values == flag).sum())
+        table.add_row(name, str(count), f"{100 * count / values.size:.1f} %")
+    return [table]
+
+
+def _table(title: str, heads: Sequence[str]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    for k, head in enumerate(heads):
+        table.add_column(head, justify="left" if k == 0 else "right")
+    return table
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join(words) if words else "none"
+
+
+def _zero(value: float) -> float:
+    return 0.0 if abs(value) < 1e-6 else float(value)
+
+
+def _n(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return "0" if abs(value) < 1e-12 else f"{value:.5g}"
+
+
+def _deg(angle: float) -> str:
+    return "none" if math.isnan(angle) else f"{math.degrees(angle):.2f}°"
+
+
+def _unit(value: float, unit: str) -> str:
+    if unit in ("rad", "radian"):
+        return _deg(float(value))
+    return f"{float(value):.4g}" + ("" if unit in ("", "1") else f" {unit}")
