@@ -13,14 +13,12 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-import xarray as xr
 
 from marsyard import library
 from marsyard.ground import Plane
 from marsyard.results.movie.camera import views
 from marsyard.results.movie.stage import Stage
-from marsyard.results.movie.take import Take
-from marsyard.results.replay import build_scene, ground_meshes
+from marsyard.results.movie.take import Take, still
 from marsyard.robot import Robot, load_robot
 
 HERE = Path(__file__).parent
@@ -43,33 +41,11 @@ def standing(robot: Robot) -> Take:
         mujoco.mj_resetDataKeyframe(model, data, keys.index("stand"))
     mujoco.mj_kinematics(model, data)
     base = model.body(robot.base).id if robot.base else min(1, model.nbody - 1)
-    still = {
-        "coordinates": ("q", data.qpos), "position_base": ("axis", data.xpos[base]),
-        "quaternion_base": ("quat", data.xquat[base]), "velocity_base": ("axis", np.zeros(3)),
-    }  # fmt: skip
-    ds = xr.Dataset(
-        {name: (("time", dim), value[None].copy()) for name, (dim, value) in still.items()},
-        coords={"time": [0.0], "axis": ["x", "y", "z"], "quat": ["w", "x", "y", "z"]},
-        attrs={"record_period": 1.0},
-    )
     stands = robot.wheels or robot.feet or robot.tracks
     if not stands and mujoco.mjtJoint.mjJNT_FREE in model.jnt_type:
-        return Take(build_scene(model, ds), model, ds)
-    low = _lowest(Take(build_scene(model, ds), model, ds))
-    plane = ground_meshes([Plane.horizontal(low)], ds)
-    return Take(build_scene(model, ds, plane), model, ds)
-
-
-def _lowest(take: Take) -> float:
-    """Height of the robot's lowest point [m]."""
-    heights = []
-    for body, parts in enumerate(take.scene.shapes):
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, take.scene.quaternion[0, body])
-        for part in parts:
-            z = part.vertices @ turn.reshape(3, 3)[2] + take.scene.position[0, body, 2]
-            heights.append(float(z.min()))
-    return min(heights, default=0.0)
+        return still(model, data.qpos, base)
+    low = float(still(model, data.qpos, base).cloud(0.0)[:, 2].min(initial=np.inf))
+    return still(model, data.qpos, base, [Plane.horizontal(low if np.isfinite(low) else 0.0)])
 
 
 def picture(name: str) -> np.ndarray:

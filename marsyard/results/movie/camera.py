@@ -51,6 +51,17 @@ class View:
         wide = np.arcsin(np.clip(radius / np.maximum(gap, 1e-12), 0.0, 1.0))
         return ~outside | (angle < corner + wide)
 
+    def project(self, points: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+        """Where points [m], shape [n, 3], are in a picture of `size`: from its left and upper edge
+        [pixels], shape [n, 2]; NaN behind the camera."""
+        ahead = self.direction
+        right = np.array([math.sin(self.azimuth), -math.cos(self.azimuth), 0.0])
+        to = np.atleast_2d(points) - self.eye
+        depth = to @ ahead
+        scale = size[1] / 2 / math.tan(FIELD_OF_VIEW / 2) / np.where(depth > 1e-9, depth, np.nan)
+        across, up = to @ right, to @ np.cross(right, ahead)
+        return np.stack([size[0] / 2 + scale * across, size[1] / 2 - scale * up], axis=-1)
+
     @property
     def eye(self) -> np.ndarray:
         """Where the camera stands [m]."""

@@ -95,11 +95,23 @@ class Canvas:
 
     def draw(self, scene: mujoco.MjvScene) -> np.ndarray:
         """The scene as a picture, shape [height, width, 3], 0 to 255."""
+        self._render(scene, None)
+        return self.smaller(self._pixels[::-1])
+
+    def draw_finely(self, scene: mujoco.MjvScene) -> tuple[np.ndarray, np.ndarray]:
+        """The scene `FINER` than a picture, 0 to 255, and the depth of its pixels, 0 near to 1."""
+        depth = np.empty(self._pixels.shape[:2], dtype=np.float32)
+        self._render(scene, depth)
+        return self._pixels[::-1].copy(), depth[::-1]
+
+    def smaller(self, pixels: np.ndarray) -> np.ndarray:
+        """What was drawn finely, as a picture."""
+        return np.asarray(Image.fromarray(pixels).resize(self._size, Image.Resampling.BOX))
+
+    def _render(self, scene: mujoco.MjvScene, depth: np.ndarray | None) -> None:
         self._context.make_current()
         mujoco.mjr_render(self._area, scene, self._renderer)
-        mujoco.mjr_readPixels(self._pixels, None, self._area, self._renderer)
-        large = Image.fromarray(self._pixels[::-1])
-        return np.asarray(large.resize(self._size, Image.Resampling.BOX))
+        mujoco.mjr_readPixels(self._pixels, depth, self._area, self._renderer)
 
     def close(self) -> None:
         """Give the graphics memory back."""

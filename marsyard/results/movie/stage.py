@@ -17,10 +17,21 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from marsyard.results._layers import Layer
 from marsyard.results._meshes import SAND, GroundMesh
 from marsyard.results._soil_scene import SoilScene, soil_colours, squares
 from marsyard.results.movie.camera import FIELD_OF_VIEW, View
 from marsyard.results.movie.graphics import Canvas
+from marsyard.results.movie.overlaid import LayerScenes, add_layer_meshes
+from marsyard.results.movie.pieces import (
+    ARROW,
+    LINE,
+    add_mesh,
+    connect,
+    leave_plain,
+    normals_of,
+    unit,
+)
 from marsyard.results.movie.ruts import Ruts
 from marsyard.results.movie.take import Take
 from marsyard.results.plots import GIVEN_PATH, wheel_colour
@@ -41,9 +52,6 @@ PIECE = 3.0  # of the terrain around, left out where it is not seen [m]
 _ARROW_GLOW = 0.6
 _HIDDEN = 5  # group of geoms that is not drawn
 _MESH = mujoco.mjtGeom.mjGEOM_MESH
-_ARROW = mujoco.mjtGeom.mjGEOM_ARROW
-_LINE = mujoco.mjtGeom.mjGEOM_LINE
-_SHELL = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
 _COLOUR_ROLE = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
 
 
@@ -54,16 +62,22 @@ class Stage:
         size: width and height of the pictures [pixels].
         force_scale: length of the arrows [m/N]; 0 draws none.
         by_change: soft ground is coloured by its change of height, else by soil.
+        layers: laid over all pictures, the first lowest; they do not move.
     """
 
     def __init__(
-        self, take: Take, size: tuple[int, int], force_scale: float = 0.0, by_change: bool = True
+        self,
+        take: Take,
+        size: tuple[int, int],
+        force_scale: float = 0.0,
+        by_change: bool = True,
+        layers: Sequence[Layer] = (),
     ) -> None:
         self.take = take
         self._force_scale = force_scale
         self._by_change = by_change
         soil = take.scene.soil
-        self.model = _drawing_model(take, by_change)
+        self.model = _drawing_model(take, by_change, layers)
         self._data = mujoco.MjData(self.model)
         lines = MOST_LINES + 500
         self._scene = mujoco.MjvScene(self.model, self.model.ngeom + lines)
@@ -71,8 +85,8 @@ class Stage:
         self._scene.flags[mujoco.mjtRndFlag.mjRND_HAZE] = 0
         # arrows are drawn apart and laid over, because robots hide where their forces act
         self._arrows = mujoco.MjvScene(self.model, 200)
-        for flag in ("SHADOW", "SKYBOX", "FOG", "HAZE", "REFLECTION"):
-            self._arrows.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{flag}")] = 0
+        leave_plain(self._arrows)
+        self._layers = LayerScenes(self.model, layers, size[1]) if layers else None
         self._option = mujoco.MjvOption()
         self._camera = mujoco.MjvCamera()
         self._sun = self.model.body("sun").mocapid[0]
@@ -95,7 +109,10 @@ class Stage:
         camera.azimuth, camera.elevation = np.degrees([view.azimuth, view.elevation])
         self._fill(self._scene, mujoco.mjtCatBit.mjCAT_ALL)
         self._draw_lines(time)
-        picture = self._canvas.draw(self._scene)
+        if self._layers is not None:
+            picture = self._layers.picture(self._canvas, self._scene, self._fill)
+        else:
+            picture = self._canvas.draw(self._scene)
         if self._force_scale > 0:
             self._fill(self._arrows, 0)
             self._draw_forces(time)
@@ -156,7 +173,7 @@ class Stage:
             if length < 1e-3 * self.take.radius:
                 continue
             tip = point + arrow * min(1.0, longest / length)
-            _connect(self._arrows, _ARROW, width, point, tip, RED, _ARROW_GLOW)
+            connect(self._arrows, ARROW, width, point, tip, RED, _ARROW_GLOW)
 
     def _draw_lines(self, time: float) -> None:
         scene = self._scene
@@ -164,29 +181,12 @@ class Stage:
         for path in self.take.scene.paths:
             violet = _rgb(GIVEN_PATH["color"])
             for a, b in zip(path[:-1], path[1:], strict=True):
-                _connect(scene, _LINE, width, a, b, violet)
+                connect(scene, LINE, width, a, b, violet)
         for moments, points, colour in self._tracks:
             for k in range(int(np.searchsorted(moments, time, side="right")) - 1):
                 a, b = points[k], points[k + 1]
                 if np.isfinite(a + b).all():
-                    _connect(scene, _LINE, width, a, b, colour)
-
-
-def _connect(
-    scene: mujoco.MjvScene, kind: Any, width: float, a: np.ndarray, b: np.ndarray, colour: Any,
-    glow: float = 0.1,
-) -> None:  # fmt: skip
-    """Add a line or an arrow from a to b [m] to a scene."""
-    if scene.ngeom >= scene.maxgeom:
-        return
-    geom = scene.geoms[scene.ngeom]
-    rgba = np.array([*colour, 1.0], dtype=np.float32)
-    mujoco.mjv_initGeom(geom, kind, np.zeros(3), np.zeros(3), np.eye(3).ravel(), rgba)
-    mujoco.mjv_connector(geom, kind, width, a, b)
-    if kind == _ARROW:
-        geom.size[2] *= 2  # mujoco draws arrows half as long as they are set
-    geom.emission = glow
-    scene.ngeom += 1
+                    connect(scene, LINE, width, a, b, colour)
 
 
 def laid_over(picture: np.ndarray, arrows: np.ndarray) -> np.ndarray:
@@ -201,7 +201,7 @@ def laid_over(picture: np.ndarray, arrows: np.ndarray) -> np.ndarray:
 # --- the model that is drawn
 
 
-def _drawing_model(take: Take, by_change: bool) -> mujoco.MjModel:
+def _drawing_model(take: Take, by_change: bool, layers: Sequence[Layer]) -> mujoco.MjModel:
     spec = mujoco.MjSpec()
     _add_sky(spec, take.scene.floats)
     _add_texture(spec, "grain", np.repeat((255 * _grain())[..., None], 3, axis=2))
@@ -209,7 +209,7 @@ def _drawing_model(take: Take, by_change: bool) -> mujoco.MjModel:
     for number, parts in enumerate(_bodies(take)):
         body = spec.worldbody.add_body(name=f"robot{number}", mocap=True)
         for k, part in enumerate(parts):
-            normals = _normals(part.vertices, part.triangles)
+            normals = normals_of(part.vertices, part.triangles)
             _add_mesh(
                 spec, body, f"robot{number}_{k}", part.vertices, part.triangles, normals,
                 material=_material(spec, np.array(part.colour) / 255, shine=0.25),
@@ -220,6 +220,7 @@ def _drawing_model(take: Take, by_change: bool) -> mujoco.MjModel:
         _add_floor(spec, take)
     if take.scene.soil is not None:
         _add_soil(spec, take, take.scene.soil, by_change)
+    add_layer_meshes(spec, layers)
     model = spec.compile()
     _set_looks(model, take.radius)
     return model
@@ -263,7 +264,7 @@ def _set_looks(model: mujoco.MjModel, radius: float) -> None:
 
 def _add_hard(spec: mujoco.MjSpec, number: int, ground: GroundMesh) -> None:
     vertices, triangles = np.asarray(ground.vertices), np.asarray(ground.triangles)
-    normals = _normals(vertices, triangles)
+    normals = normals_of(vertices, triangles)
     # planes come in tiles of two shades already
     texture = "grain" if ground.colour in SAND else "tiles"
     material = _material(spec, _sunlit(ground.colour), texture)
@@ -374,13 +375,7 @@ def _add_mesh(
     material: str,
     texture: np.ndarray | None = None,
 ) -> None:
-    mesh = spec.add_mesh(name=name)
-    mesh.inertia = _SHELL
-    mesh.uservert = np.asarray(vertices, dtype=np.float64).ravel()
-    mesh.userface = np.asarray(triangles, dtype=np.int32).ravel()
-    mesh.usernormal = _unit(normals).ravel()
-    if texture is not None:
-        mesh.usertexcoord = np.asarray(texture, dtype=np.float64).ravel()
+    add_mesh(spec, name, vertices, triangles, normals, texture)
     geom = body.add_geom(type=_MESH, meshname=name, material=material)
     geom.contype, geom.conaffinity = 0, 0
     geom.mass = 0.0
@@ -394,7 +389,7 @@ def _set_points(model: mujoco.MjModel, mesh: int, points: np.ndarray, normals: n
     first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
     model.mesh_vert[first : first + count] = (points - model.mesh_pos[mesh]) @ axes
     first, count = model.mesh_normaladr[mesh], model.mesh_normalnum[mesh]
-    model.mesh_normal[first : first + count] = _unit(normals) @ axes
+    model.mesh_normal[first : first + count] = unit(normals) @ axes
 
 
 def _add_texture(spec: mujoco.MjSpec, name: str, picture: np.ndarray) -> None:
@@ -421,21 +416,6 @@ def _material(
         if texture is not None:
             material.textures[_COLOUR_ROLE] = texture
     return name
-
-
-def _normals(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Normals at the vertices: those of the triangles around, by their area."""
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    face = np.cross(b - a, c - a)
-    out = np.zeros_like(vertices, dtype=float)
-    for k in range(3):
-        np.add.at(out, triangles[:, k], face)
-    return out
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.where(length > 0, vectors / np.where(length > 0, length, 1.0), [0.0, 0.0, 1.0])
 
 
 def _laid_on(vertices: np.ndarray, normals: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ one; else the nearer record counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,8 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError, suggest
-from marsyard.results._meshes import ground_meshes
+from marsyard.ground import Surface
+from marsyard.results._meshes import GroundMesh, ground_meshes
 from marsyard.results.dataset import open_results, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import load_ground
@@ -45,6 +47,34 @@ def open_take(run: str | Path) -> Take:
     soil = load_ground(folder) if (folder / GROUND_FILE).exists() else None
     scene = build_scene(model, ds, ground_meshes(_surfaces(folder), ds), soil=soil)
     return Take(scene, model, ds, None if soil is None else soil.terrain)
+
+
+def still(
+    model: mujoco.MjModel,
+    coordinates: np.ndarray,
+    base: int,
+    surfaces: Sequence[Surface] = (),
+    meshes: Sequence[GroundMesh] = (),
+) -> Take:
+    """A robot that stands still in a pose; `base`: number of its body that the camera follows.
+
+    Args:
+        surfaces, meshes: hard ground to draw; without any it floats.
+    """
+    data = mujoco.MjData(model)
+    data.qpos[:] = coordinates
+    mujoco.mj_kinematics(model, data)
+    values = {
+        "coordinates": ("q", data.qpos), "position_base": ("axis", data.xpos[base]),
+        "quaternion_base": ("quat", data.xquat[base]), "velocity_base": ("axis", np.zeros(3)),
+    }  # fmt: skip
+    ds = xr.Dataset(
+        {name: (("time", dim), value[None].copy()) for name, (dim, value) in values.items()},
+        coords={"time": [0.0], "axis": ["x", "y", "z"], "quat": ["w", "x", "y", "z"]},
+        attrs={"record_period": 1.0},
+    )
+    ground = [*ground_meshes(surfaces, ds), *meshes]
+    return Take(build_scene(model, ds, ground), model, ds)
 
 
 def _surfaces(folder: Path) -> tuple:
@@ -125,18 +155,22 @@ class Take:
     def _box(self) -> tuple[np.ndarray, float]:
         """Middle of the robot against its base, x ahead, in the first record [m], and its radius
         [m]."""
-        position, quaternion = self.poses(self.time[0])
+        cloud = self.cloud(self.time[0])
+        if not len(cloud):
+            return np.zeros(3), 1.0
+        middle = (cloud.min(axis=0) + cloud.max(axis=0)) / 2
+        radius = float(np.linalg.norm(cloud - middle, axis=1).max())
+        return _turn_z(-self._heading[0], (middle - self._base[0])[None])[0], max(radius, 1e-3)
+
+    def cloud(self, time: float) -> np.ndarray:
+        """Points of the robot's surface at a time [m], shape [n, 3]."""
+        position, quaternion = self.poses(time)
         points = [
             position[b] + part.vertices @ _matrix(quaternion[b]).T
             for b, parts in enumerate(self.scene.shapes)
             for part in parts
         ]
-        if not points:
-            return np.zeros(3), 1.0
-        cloud = np.concatenate(points)
-        middle = (cloud.min(axis=0) + cloud.max(axis=0)) / 2
-        radius = float(np.linalg.norm(cloud - middle, axis=1).max())
-        return _turn_z(-self._heading[0], (middle - self._base[0])[None])[0], max(radius, 1e-3)
+        return np.concatenate([np.zeros((0, 3)), *points])
 
     @property
     def radius(self) -> float:
