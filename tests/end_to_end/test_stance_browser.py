@@ -28,7 +28,7 @@ def test_forces_of_a_stance_can_be_hidden():
     try:
         with sync_api.sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            page = browser.new_page(viewport={"width": 900, "height": 600})
+            page = browser.new_page(viewport={"width": 800, "height": 420})
             page.set_default_timeout(60_000)
             page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
             page.on("pageerror", lambda error: problems.append(str(error)))
@@ -53,7 +53,7 @@ def wait_for_red(page, done) -> float:
 
     red = 0.0
     for _ in range(60):
-        shot = page.screenshot(clip={"x": 0, "y": 0, "width": 560, "height": 600})
+        shot = page.screenshot(clip={"x": 0, "y": 0, "width": 460, "height": 420})
         r, g, b = np.moveaxis(
             np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int), -1, 0
         )

@@ -43,7 +43,7 @@ class StanceView:
     def _draw_robot(self) -> None:
         scene, take = self.server.scene, self.drawing.take.scene
         scene.set_up_direction("+z")
-        scene.configure_default_lights(enabled=True, cast_shadow=True)
+        scene.configure_default_lights(enabled=True, cast_shadow=False)
         scene.set_background_image(_sky(), format="png")
         for k, mesh in enumerate(take.ground):
             scene.add_mesh_simple(
@@ -64,8 +64,11 @@ class StanceView:
                 )  # fmt: skip
                 self._robot.append(made)
         view = view_of(self.drawing)
-        self.server.initial_camera.look_at = view.target
-        self.server.initial_camera.position = view.target + 0.62 * (view.eye - view.target)
+        # nearer, since a browser takes in more; to the left of the controls
+        right = np.array([np.sin(view.azimuth), -np.cos(view.azimuth), 0.0])
+        target = view.target + 0.25 * self.drawing.radius * right
+        self.server.initial_camera.look_at = target
+        self.server.initial_camera.position = target + 0.52 * (view.eye - view.target)
 
     def _controls(self, shown: tuple[str, ...]) -> None:
         gui = self.server.gui
@@ -80,7 +83,7 @@ class StanceView:
                 box.on_update(partial(self._boxed, name))
                 self.boxes[name] = box
                 self._update(name)
-            self.opacity = gui.add_slider("robot", 0.1, 1.0, 0.1, 0.7, hint="how solid it is drawn")
+            self.opacity = gui.add_slider("robot", 0.1, 1.0, 0.1, 0.4, hint="how solid it is drawn")
             self.opacity.on_update(lambda _: self._fade())
         self._fade()
         with gui.add_folder("Numbers"):
