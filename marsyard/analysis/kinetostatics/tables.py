@@ -49,10 +49,10 @@ def as_data(answer: Answer) -> dict[str, Any]:
             ],
             "values": answer.sigma,
         }
-    for name, found in (("run", answer.run), ("path", answer.path), ("map", answer.map)):
-        if found is not None:
-            columns = [v for v in found.data_vars if found[v].ndim <= 1]
-            out[name] = {str(v): found[v].values for v in (*found.coords, *columns)}
+    for name, ds in (("run", answer.run), ("path", answer.path), ("map", answer.map)):
+        if ds is not None:
+            columns = [v for v in ds.data_vars if ds[v].ndim <= 1]
+            out[name] = {str(v): ds[v].values for v in (*ds.coords, *columns)}
     return plain(out)
 
 
