@@ -212,6 +212,10 @@ def simulate(
     heard = tuple(dict.fromkeys(str(w.message) for w in caught))
     for text in heard:
         say(f"warning: {text}")
+    if scenario.report.questions:
+        from marsyard.results.questions import check_questions
+
+        check_questions(simulation.dataset(), scenario.report.questions)
     started = time.strftime("%Y-%m-%d %H:%M:%S")
     stopped = None
     total = scenario.run.duration

@@ -17,8 +17,9 @@ import xarray as xr
 from marsyard.errors import InputError
 from marsyard.results._page import escape, quantity
 from marsyard.results._sheet import unit_text
-from marsyard.results.checks import NOT_JUDGED, measure_in, within
+from marsyard.results.checks import NOT_JUDGED, measure_in, measure_unit, within
 from marsyard.scenario.report_schema import Bound, Question
+from marsyard.units import dimension_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -57,6 +58,25 @@ class Answer:
     answer: str
     numbers: tuple[Answered, ...]
     note: str
+
+
+def check_questions(ds: xr.Dataset, questions: Iterable[Question]) -> None:
+    """Refuse questions about what a run does not record, or in units of something else.
+
+    `ds` is the data of its first record: all variables are there before the first step.
+    """
+    for k, question in enumerate(questions):
+        for j, bound in enumerate(question.measures):
+            field = f"report.questions.{k}.measures.{j}"
+            try:
+                own = measure_unit(ds, bound)
+            except InputError as error:
+                raise InputError(f"{field}.of: {error}") from None
+            wanted, known = dimension_of(bound.unit), dimension_of(own)
+            if bound.unit and own and wanted != known:
+                raise InputError(
+                    f"{field}.unit: '{bound.unit}' is not a unit of {bound.of}, which is in '{own}'"
+                )
 
 
 def answer_all(

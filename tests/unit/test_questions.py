@@ -11,7 +11,7 @@ from rich.console import Console
 
 from marsyard.errors import InputError
 from marsyard.results import answer_all, draw, questions_text
-from marsyard.results.questions import questions_section
+from marsyard.results.questions import check_questions, questions_section
 from marsyard.scenario import validate
 from marsyard.scenario.report_schema import Figure, Question
 
@@ -112,3 +112,17 @@ def test_panels_in_other_units(ramp):
     assert upper.get_lines()[0].get_ydata()[-1] == pytest.approx(10.0)
     with pytest.raises(InputError, match="'kg' is not a unit of x, which is in 'm'"):
         draw(ramp, figure.model_copy(update={"units": ("kg",)}))
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        ({"name": "a", "of": "xx"}, r"report.questions.0.measures.0.of: .*'x'"),
+        ({"name": "a", "of": "x", "unit": "kg"}, r"unit: 'kg' is not a unit of x, .* in 'm'"),
+    ],
+)
+def test_questions_that_cannot_be_answered_are_refused_before_the_run(ramp, bound, words):
+    first = ramp.isel(time=[0])
+    with pytest.raises(InputError, match=words):
+        check_questions(first, [asked({"take": "max", **bound})])
+    check_questions(first, [asked(way(at_most=1)), asked(note="see elsewhere")])

@@ -98,21 +98,24 @@ def divided(surface: Surface, size: float) -> Surface:
     corners = points[index]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = 0.5 * float(np.linalg.norm(cross, axis=1).sum())
-    _must_fit(area / (math.sqrt(3.0) / 4.0 * size * size), size, surface.name)
+    reach = float(np.ptp(surface.vertices, axis=0).max())
+    _must_fit(area / (math.sqrt(3.0) / 4.0 * size * size), size, surface.name, reach)
     while True:
         a, b, c = (points[index[:, k]] for k in range(3))
         longest = np.max([np.linalg.norm(x - y, axis=1) for x, y in ((a, b), (b, c), (c, a))])
         if longest <= size:
             return Surface(points, index, surface.name)
-        _must_fit(4 * len(index), size, surface.name)
+        _must_fit(4 * len(index), size, surface.name, reach)
         points, index = _halve(points, index, size)
 
 
-def _must_fit(count: float, size: float, name: str) -> None:
+def _must_fit(count: float, size: float, name: str, reach: float = 0.0) -> None:
+    """Refuse more faces than there is room for; `reach`: largest extent of the surface [m]."""
     if count > MOST_FACES:
+        large = f"it is {reach:g} m long (scale: 0.001 if it is in mm) and " if reach > 10 else ""
         raise InputError(
-            f"{name}: faces of {size:g} m would be more than {MOST_FACES:,}; choose a larger "
-            "face_size"
+            f"{name}: {large}faces of {size:g} m would be more than {MOST_FACES:,}; choose a "
+            "larger face_size"
         )
 
 
