@@ -23,6 +23,10 @@ count with the weight.
 Joints. Those with any role but `passive` in robot.yaml have motors (`driven`); wheels that are in
 no role roll freely. Friction in the joints is not looked at.
 
+Wheels touch at one point, in the middle of the tread where ground and wheel allow it; a broad wheel
+on firm ground carries on its whole width, which tips a little later. Simulated poses have the
+points that the simulation has.
+
 Poses come from `stance_on` (a place on a terrain: the stand of least potential energy, see
 `control.placement`), `stances_of_run` and `stance_of` (the contacts a simulation has on hard ground
 with steps and faces) or `stance_at` (contacts given by hand, by the angle at which each wheel
