@@ -37,6 +37,7 @@ from marsyard.results._layers import (
     slab,
 )
 from marsyard.results.movie.camera import View
+from marsyard.results.movie.notes import _free
 from marsyard.results.movie.overlaid import lay_over
 from marsyard.results.movie.stage import Stage
 
@@ -301,6 +302,14 @@ def test_picture_shows_what_is_asked_for(bent, tmp_path):
     assert red(forces) > red(plain) + 50
 
 
+def test_names_do_not_cover_each_other():
+    taken: list[tuple[float, float, float]] = []
+    heights = [_free(taken, x, 50.0, 20.0, 10.0) for x in (100.0, 110.0, 130.0, 300.0)]
+    assert heights[0] == heights[3] == 50.0
+    for i, (a, b, h) in enumerate(taken):
+        assert all(abs(a - c) >= h + k or abs(b - d) >= 10.0 for c, d, k in taken[:i])
+
+
 def test_what_cannot_be_drawn_is_refused(level):
     with pytest.raises(InputError, match="'cone' cannot be drawn.*cones"):
         drawing_of(level, show=("cone",))
@@ -368,7 +377,7 @@ def test_bars_are_as_high_as_loads_and_use():
     names = ("FL", "FL", "RR")
     forces = Forces(
         names, np.array([10.0, 20.0, 40.0]), np.array([3.0, 0.0, 8.0]), np.array([4.0, 5.0, 6.0]),
-        {}, np.zeros(6),
+        {}, {}, np.zeros(6),
     )  # fmt: skip
     canvas = figures.friction_use(forces, {"FL": 0.6, "RR": 0.3}, 0.4)
     top, bottom = canvas.axes

@@ -20,9 +20,11 @@ from marsyard.analysis.kinetostatics.ground_patches import ground_of
 from marsyard.analysis.kinetostatics.mobility import mobility_of
 from marsyard.analysis.kinetostatics.polytope import Polytope, wrench_polytope
 from marsyard.analysis.kinetostatics.stance import Stance
+from marsyard.analysis.kinetostatics.summary import EXACT, FOUND
 from marsyard.analysis.kinetostatics.transmission import By, Ellipsoid, ellipsoid, traction_index
 from marsyard.analysis.kinetostatics.velocity import VelocityModel, velocity_model
 from marsyard.errors import InputError, suggest
+from marsyard.ground import Surface
 from marsyard.results._layers import Layer
 from marsyard.results._meshes import GroundMesh
 
@@ -65,10 +67,11 @@ def drawing_of(
     torque: float | Mapping[str, float] | None = None,
     *,
     show: Sequence[str] = USUAL,
-    ground: Ground | Sequence[GroundMesh] | None = None,
+    ground: Ground | Sequence[GroundMesh | Surface] | None = None,
     title: str | None = None,
     forces: Forces | None = None,
     polytope: Polytope | None = None,
+    model: VelocityModel | None = None,
     by: By = "torques",
     most: float = 1.0,
 ) -> Drawing:
@@ -80,6 +83,8 @@ def drawing_of(
         forces: those to draw; else a balance of least tangential forces, or, where friction is not
             enough, the one that takes least friction.
         polytope: of fx, fy, fz; worked out if not given, cut at `most` weights.
+        model: of velocities, for ellipsoids and motions; worked out if not given, with the
+            tolerance of a pose that was searched for where a ground is given.
         by: ellipsoid of unit torques or unit screws.
     """
     for name in show:
@@ -91,7 +96,10 @@ def drawing_of(
     size = still(stance.model, stance.qpos, base).radius
     surfaces, meshes = ground_of(stance, size, ground)
     take = still(stance.model, stance.qpos, base, surfaces, meshes)
-    work = _Work(stance, Balance(stance, friction, torque), size, forces, polytope, by, most)
+    balance = Balance(stance, friction, torque)
+    if model is None:
+        model = _velocity(stance, EXACT if ground is None else FOUND)
+    work = _Work(stance, balance, size, forces, polytope, model, by, most)
     layers = {name: work.layer(name) for name in THINGS if name in show}
     return Drawing(
         title=title or f"{stance.robot.name} on {len(stance.contacts)} contacts",
@@ -109,13 +117,13 @@ class _Work:
 
     def __init__(
         self, stance: Stance, balance: Balance, size: float, forces: Forces | None,
-        polytope: Polytope | None, by: By, most: float,
+        polytope: Polytope | None, model: VelocityModel | None, by: By, most: float,
     ) -> None:  # fmt: skip
         self.stance, self.balance, self.size, self.by = stance, balance, size, by
         self.demand, least = balance.friction_demand()
         held = balance.forces() if forces is None else None
         self.forces = forces or held or least
-        self.model = _velocity(stance)
+        self.model = model
         self.pulls = _pulls(balance)
         self.weight = stance.mass * float(np.linalg.norm(stance.gravity))
         self._polytope, self._most = polytope, most
@@ -225,7 +233,7 @@ class _Work:
             rows.append(("traction index σ", f"{traction_index(self.model):.3g}"))
             found = self._one_ellipsoid("force")
             if found is not None:
-                axes = " × ".join(f"{a:.3g}" if a > 1e-6 else "0" for a in found.semi_axes)
+                axes = " × ".join(draw.number(a) if a > 1e-6 else "0" for a in found.semi_axes)
                 rows.append(("force ellipsoid", f"{axes} {self._unit}"))
         margin = draw.support_margin(self.stance)
         rows.append(("support margin", f"{100 * margin:.3g} cm"))
@@ -239,9 +247,9 @@ class _Work:
         return [(name, float(n), float(u)) for name, n, u in rows]
 
 
-def _velocity(stance: Stance) -> VelocityModel | None:
+def _velocity(stance: Stance, tolerance: float) -> VelocityModel | None:
     try:
-        model = velocity_model(stance)
+        model = velocity_model(stance, tolerance=tolerance)
     except InputError:
         return None
     return model if len(model.D) else None

@@ -27,14 +27,15 @@ _THICK = 0.06  # plates, in sizes of the robot
 
 
 def ground_of(
-    stance: Stance, size: float, ground: Ground | Sequence[GroundMesh] | None = None
+    stance: Stance, size: float, ground: Ground | Sequence[GroundMesh | Surface] | None = None
 ) -> tuple[list[Surface], list[GroundMesh]]:
-    """Planes and meshes to draw below a robot of that size [m]."""
+    """Surfaces and meshes to draw below a robot of that size [m]."""
     if ground is None:
         plane = common_plane(stance)
         return ([plane], []) if plane is not None else ([], plates(stance, size))
     if isinstance(ground, Sequence):
-        return [], list(ground)
+        meshes = [g for g in ground if isinstance(g, GroundMesh)]
+        return [g for g in ground if not isinstance(g, GroundMesh)], meshes
     return [], [grid_around(stance, ground, size)]
 
 

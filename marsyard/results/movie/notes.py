@@ -98,12 +98,24 @@ class Notes:
             return
         u, face = self._unit, _font(14 * self._unit, True)
         places = view.project(np.array([label.at for label in labels]), self._size)
+        taken: list[tuple[float, float, float]] = []
         for label, colour, (x, y) in zip(labels, colours, places, strict=True):
             if np.isfinite(x):
+                y = _free(taken, x, y, face.getlength(label.text) / 2, 18 * u)
                 draw.text(
                     (x, y), label.text, fill=colour, font=face, anchor="mm",
                     stroke_width=max(1, round(2 * u)), stroke_fill=(30, 22, 18),
                 )  # fmt: skip
+
+
+def _free(
+    taken: list[tuple[float, float, float]], x: float, y: float, half: float, line: float
+) -> float:
+    """Where a text as wide as 2 · half fits, at y or further down; it is added to those taken."""
+    while any(abs(x - a) < half + h and abs(y - b) < line for a, b, h in taken):
+        y += line / 4
+    taken.append((x, y, half))
+    return y
 
 
 def _light(colour: Colour) -> tuple[int, ...]:
