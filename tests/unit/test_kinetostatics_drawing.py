@@ -27,7 +27,9 @@ from marsyard.analysis.kinetostatics.stance import stance_at
 from marsyard.analysis.kinetostatics.transmission import Ellipsoid
 from marsyard.errors import InputError
 from marsyard.results._layers import (
+    Arrow,
     Layer,
+    Strokes,
     ball_solid,
     bounds,
     cone_solid,
@@ -276,6 +278,26 @@ def test_layer_is_drawn_where_the_camera_projects_it(level):
     assert np.isnan(view.project(behind, (320, 180))).all()
 
 
+def test_arrows_and_lines_end_where_they_should(level):
+    take = drawing_of(level, show=()).take
+    a, b = np.array([-0.6, -0.5, 0.9]), np.array([0.5, 0.6, 1.3])
+    view = View(np.array([0.0, 0.0, 0.9]), 5.0, 2.2, -0.3)
+    ends = view.project(np.array([a, b]), (640, 360))
+    way = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
+    layers = (
+        Layer("arrow", RED, arrows=(Arrow(a, b, RED, 0.02),)),
+        Layer("line", RED, strokes=(Strokes(np.array([[a, b]]), RED, 4.0),)),
+    )
+    for layer in layers:
+        with Stage(take, (640, 360), layers=[layer]) as stage:
+            picture = stage.picture(0.0, view).astype(int)
+        rows, columns = np.nonzero((picture[..., 0] > 150) & (picture[..., 1] < 90))
+        along = (np.stack([columns + 0.5, rows + 0.5], axis=1) - ends[0]) @ way
+        length = float(np.linalg.norm(ends[1] - ends[0]))
+        assert along.min() == pytest.approx(0.0, abs=3.0)
+        assert along.max() == pytest.approx(length, abs=3.0)
+
+
 def test_everything_is_in_the_picture(bent):
     drawing = drawing_of(bent, show=THINGS)
     assert list(drawing.layers) == list(THINGS)
@@ -318,7 +340,7 @@ def test_what_cannot_be_drawn_is_refused(level):
 def test_numbers_say_that_friction_is_not_enough(bent):
     drawing = drawing_of(bent, 0.02, show=("forces",))
     numbers = dict(drawing.numbers)
-    assert numbers["largest pull to the left"] == "no balance"
+    assert numbers["largest pull left"] == "no balance"
     assert float(numbers["friction demand"]) > 0.1
     # the forces drawn are then those of least friction
     assert max(use for *_, use in drawing.table) == pytest.approx(

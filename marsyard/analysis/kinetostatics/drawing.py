@@ -259,7 +259,7 @@ def _pulls(balance: Balance) -> dict[str, tuple[np.ndarray, float]]:
     """Largest level pulls of the platform, ahead and to its left: direction and size [N]."""
     up = balance.stance.up
     out = {}
-    for name, axis, sign in (("ahead", 0, 1), ("back", 0, -1), ("to the left", 1, 1)):
+    for name, axis, sign in (("ahead", 0, 1), ("back", 0, -1), ("left", 1, 1)):
         way = sign * np.eye(3)[axis]
         way = way - (way @ up) * up
         length = float(np.linalg.norm(way))

@@ -64,6 +64,8 @@ def sigma_map(
         raise InputError(
             f"values: shape {values.shape} does not fit {len(y)} rows and {len(x)} columns"
         )
+    if not np.isfinite(values).any():
+        raise InputError("values: none is finite; there is nothing to draw")
     canvas, (ax,) = sheet(title, [4.9])
     across, up = np.degrees(x), np.degrees(y)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
