@@ -26,6 +26,7 @@ import xarray as xr
 
 from marsyard.analysis.kinetostatics.balance import Balance
 from marsyard.analysis.kinetostatics.stance import Stance, stance_of
+from marsyard.analysis.kinetostatics.summary import FOUND, steering_held
 from marsyard.analysis.kinetostatics.transmission import traction_index
 from marsyard.analysis.kinetostatics.velocity import velocity_model
 from marsyard.errors import InputError
@@ -140,7 +141,7 @@ def _row(
 def sigma(stance: Stance) -> float:
     """σ of eq. (12) by unit screws in (f_x, f_z); NaN where wheels drive nothing."""
     try:
-        return float(traction_index(velocity_model(stance)))
+        return float(traction_index(velocity_model(steering_held(stance), tolerance=FOUND)))
     except InputError:
         return math.nan
 

@@ -106,7 +106,8 @@ class Answer:
         options = {} if self.terrain is None else {"ground": self.terrain}
         asked = self.asked
         view_stance(
-            self.analysis.stance, asked.friction, asked.torque, port=port, **options
+            self.analysis.stance, asked.friction, asked.torque, port=port,
+            model=self.analysis.model, **options,
         )  # fmt: skip
 
 

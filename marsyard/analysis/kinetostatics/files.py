@@ -101,7 +101,12 @@ def _pictures(answer: Answer, folder: Path) -> list[Path]:
         options = {} if answer.terrain is None else {"ground": answer.terrain}
         asked = answer.asked
         picture = draw_stance(
-            answer.analysis.stance, folder / "stance.png", asked.friction, asked.torque, **options
+            answer.analysis.stance,
+            folder / "stance.png",
+            asked.friction,
+            asked.torque,
+            model=answer.analysis.model,
+            **options,
         )
         files.append(picture)
     if answer.map is not None:

@@ -110,6 +110,29 @@ def mobility_of(model: VelocityModel) -> Mobility:
     )
 
 
+#: the six plain motions, in the order of a twist
+PLAIN = ("forward", "sideways", "up", "roll", "pitch", "yaw")
+
+
+def motion_shares(model: VelocityModel) -> dict[str, tuple[float, float, float]]:
+    """How much of each plain motion is allowed, controllable and uncontrolled, 0 to 1 each.
+
+    The length of its projection on these sets of twists, by |v|² + L² |ω|². On rough ground nothing
+    is exactly forward: 0.98 forward is a motion that is nearly so, with some roll, pitch and rise.
+    """
+    scale = np.repeat([1.0, model.length], 3)
+    controllable = _without(model.allowed, model.undetermined, model)
+    out = {}
+    for k, name in enumerate(PLAIN):
+        shares = []
+        for system in (model.allowed, controllable, model.undetermined):
+            rows = np.asarray(system, float).reshape(-1, 6) * scale
+            basis = np.linalg.svd(rows, full_matrices=False)[2][: len(rows)]
+            shares.append(float(np.linalg.norm(basis[:, k])) if len(rows) else 0.0)
+        out[name] = (shares[0], shares[1], shares[2])
+    return out
+
+
 def singular_values(model: VelocityModel) -> np.ndarray:
     """Singular values of D with moments divided by L, largest first, shape [min(r, 6)]."""
     rows = scaled(model.D, "wrench", model.length)

@@ -5,6 +5,9 @@ which the stance as a whole, ground and all, may be tilted: uphill ahead, downhi
 The margin of stability is the smallest angle by which gravity may turn about an edge of the support
 polygon (force-angle margin, see `control.stability_margin`); slopes count friction, torques and the
 joints of the chassis as well and may be smaller.
+
+Steering joints count as held at their angles in the velocity model and the ellipsoids: turning a
+wheel on the spot moves nothing, but on uneven ground it would, by the last millimetre of its trail.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from marsyard.analysis.kinetostatics.balance import Balance, Forces
-from marsyard.analysis.kinetostatics.contacts import Lateral
-from marsyard.analysis.kinetostatics.mobility import Mobility, mobility_of
+from marsyard.analysis.kinetostatics.contacts import Contacts, Lateral, hold
+from marsyard.analysis.kinetostatics.mobility import Mobility, mobility_of, motion_shares
 from marsyard.analysis.kinetostatics.stance import Stance
 from marsyard.analysis.kinetostatics.transmission import Ellipsoid, ellipsoid, traction_index
 from marsyard.analysis.kinetostatics.velocity import VelocityModel, velocity_model
@@ -50,7 +53,8 @@ class Analysis:
     @cached_property
     def model(self) -> VelocityModel:
         """B, D, J_a."""
-        return velocity_model(self.stance, self.lateral, tolerance=self.tolerance)
+        held = steering_held(self.stance)
+        return velocity_model(held, self.lateral, tolerance=self.tolerance)
 
     @cached_property
     def mobility(self) -> Mobility:
@@ -125,6 +129,7 @@ class Analysis:
                 "constraints": self.model.constraints,
                 "degree_of_mobility": m.degree, "controllable": m.controllable_words,
                 "uncontrolled": m.uncontrolled_words, "forbidden": m.forbidden_words,
+                "motion_shares": motion_shares(self.model),
                 "surplus": m.surplus, "condition": m.condition, "sigma": self.sigma,
                 "force_semi_axes": self.ellipsoids["force"].semi_axes,
                 "force_directions": self.ellipsoids["force"].directions,
@@ -135,6 +140,12 @@ class Analysis:
                 "pulls": self.pulls, "slopes": self.slopes, "stability_margin": self.margin,
             }
         )  # fmt: skip
+
+
+def steering_held(stance: Stance) -> Contacts:
+    """The stance with its steering joints held."""
+    steering = set(stance.robot.roles.get("steering", ())) & set(stance.joints)
+    return hold(stance, steering) if steering else stance
 
 
 def analyse(

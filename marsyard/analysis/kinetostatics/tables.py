@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.analysis.kinetostatics.mobility import motion_shares
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -27,7 +29,7 @@ def as_data(answer: Answer) -> dict[str, Any]:
         out |= answer.analysis.as_dict()
         if answer.asked.twist is not None:
             found = answer.analysis.model.inverse(answer.asked.twist)
-            joints = answer.analysis.stance.joints
+            joints = answer.analysis.model.stance.joints
             out["rates"] = dict(zip(joints, found.rates, strict=True))
             out["forbidden_part"] = found.forbidden_words
     if answer.climb is not None:
@@ -102,9 +104,7 @@ def _of_analysis(a: Analysis, twist: Sequence[float] | None) -> list[Any]:
         out.append(_matrix("wrenches of the ground alone", words, a.model.constraints))
     out += [
         f"degree of mobility (rank of D): {m.degree}",
-        f"controllable: {_list(m.controllable_words)}",
-        f"not controlled: {_list(m.uncontrolled_words)}",
-        f"forbidden by the ground: {_list(m.forbidden_words)}",
+        _motions(a),
         f"relations among the wheels' rates: {m.surplus}; condition number {m.condition:.3g}",
     ]
     if twist is not None:
@@ -126,8 +126,29 @@ def _of_analysis(a: Analysis, twist: Sequence[float] | None) -> list[Any]:
     return out
 
 
+def _motions(a: Analysis) -> Any:
+    """Controllable, uncontrolled and forbidden motions: in words where these are plain, else how
+    much of each plain motion they hold."""
+    from rich.console import Group
+
+    m, shares = a.mobility, motion_shares(a.model)
+    plain = all(min(v, 1 - v) < 1e-3 for row in shares.values() for v in row)
+    words = [
+        f"controllable: {len(m.controllable)}: {_list(m.controllable_words)}",
+        f"not controlled: {len(m.uncontrolled)}: {_list(m.uncontrolled_words)}",
+    ]
+    if plain:
+        return Group(*words, f"forbidden by the ground: {_list(m.forbidden_words)}")
+    table = _table(
+        "share of plain motions in what can be", ("", "allowed", "controllable", "not controlled")
+    )
+    for name, row in shares.items():
+        table.add_row(name, *(f"{100 * v:.0f} %" for v in row))
+    return Group(*words, f"forbidden by the ground: {len(m.forbidden)} combinations", table)
+
+
 def _drives(a: Analysis) -> list[str]:
-    return [a.stance.joints[k] for k in a.model.drives]
+    return [a.model.stance.joints[k] for k in a.model.drives]
 
 
 def _matrix(title: str, rows: Sequence[str], values: np.ndarray) -> Table:
@@ -156,8 +177,8 @@ def _rates(a: Analysis, twist: Sequence[float]) -> Table:
     if found.forbidden_words:
         title += f"; the ground forbids: {found.forbidden_words}"
     table = _table(title, ("joint", "rad/s or m/s", ""))
-    for k, name in enumerate(a.stance.joints):
-        note = "driven" if a.stance.driven[k] else "follows"
+    for k, name in enumerate(a.model.stance.joints):
+        note = "driven" if a.model.stance.driven[k] else "follows"
         table.add_row(name, _n(found.rates[k]), "open" if name in found.open else note)
     return table
 

@@ -117,6 +117,10 @@ def along_figure(found: xr.Dataset, title: str | None = None) -> Canvas:
     lost = ~np.isfinite(demand) & ~np.isnan(demand)
     middle.plot(time, np.where(lost, np.nan, demand), color=BLUE, linewidth=1.6,
                 label="demand of the stance")  # fmt: skip
+    if "moving" in found:
+        moving = found["moving"].values
+        middle.plot(time, np.where(np.isfinite(moving), moving, np.nan), color=GREY, linewidth=0.9,
+                    linestyle=(0, (3, 1.5)), label="with inertia forces")  # fmt: skip
     middle.axhline(friction, **LIMIT, label=f"μ = {friction:g}")
     finite = np.concatenate([demand[np.isfinite(demand)], use[np.isfinite(use)], [friction]])
     upper = min(1.15 * float(finite.max()), 2.5 * friction)
