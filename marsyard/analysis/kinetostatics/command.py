@@ -184,7 +184,7 @@ def _stance(asked: Asked, robot: Robot, terrain: Any) -> Stance:
 
 
 def _of_run(asked: Asked, report: Report) -> Answer:
-    from marsyard.analysis.kinetostatics.along_run import along_run
+    from marsyard.analysis.kinetostatics.runs import along_run
 
     found = along_run(
         asked.robot, torque=asked.torque, progress=lambda k, n: report("poses of the run", k, n)
@@ -194,7 +194,7 @@ def _of_run(asked: Asked, report: Report) -> Answer:
 
 def _sigma_map(asked: Asked, robot: Robot, report: Report) -> np.ndarray:
     """σ over two angles, [second, first]."""
-    from marsyard.analysis.kinetostatics.along_run import sigma
+    from marsyard.analysis.kinetostatics.runs import sigma
     from marsyard.analysis.kinetostatics.stance import restance
 
     first, second = asked.sigma

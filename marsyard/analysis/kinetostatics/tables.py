@@ -243,7 +243,7 @@ def _of_climb(c: Climb, friction: float) -> list[Any]:
 
 
 def _of_run(found: Any) -> list[Any]:
-    from marsyard.analysis.kinetostatics.along_run import hardest
+    from marsyard.analysis.kinetostatics.runs import hardest
 
     worst = hardest(found)
     table = _table("along the run", ("", "least", "largest", "at"))
