@@ -39,10 +39,7 @@ _REACH, _ALONG, _ACROSS, _PASSES, _FINE = 1.4, 33, 7, 6, 9
 _NEAR, _EVEN, _FEEL = 0.03, 1e-8, 1e-3
 #: low points of a wheel that are followed
 LOW = 12
-_SIN = np.sin(np.linspace(-_REACH, _REACH, _ALONG))
-_COS = np.cos(np.linspace(-_REACH, _REACH, _ALONG))
 _W = np.linspace(-1.0, 1.0, _ACROSS)
-_T = np.linspace(-1.0, 1.0, _FINE)
 
 
 class HeightGrid(NamedTuple):
@@ -55,13 +52,12 @@ class HeightGrid(NamedTuple):
     dy: float
 
 
-class PlacingWork(NamedTuple):
-    """Scratch and result of one placement, for n links, d = 3 + p unknowns, k low points.
+class Pose(NamedTuple):
+    """A rover in the world, for n links, d = 3 + p unknowns, w wheels.
 
-    u: the unknowns, trial: those tried. turn, shift: of the links, [n, 3, 3], [n, 3].
-    axis, anchor: of the unknowns in the world [d, 3]; moved: centre of mass each moves [d, 3].
-    wheel [k], point [k, 3], gap [k], normal [k, 3], side [k], angle [k]: low points; load [k].
-    frame: ahead, up, axle and centre of a wheel [w, 4, 3].
+    u: the unknowns, trial: those tried [d]. turn, shift: of the links, [n, 3, 3], [n, 3].
+    axis, anchor: of the unknowns [d, 3]; moved: centre of mass that each moves [d, 3].
+    frame: ahead, up, axle and centre of the wheels [w, 4, 3].
     """
 
     u: np.ndarray
@@ -71,18 +67,34 @@ class PlacingWork(NamedTuple):
     axis: np.ndarray
     anchor: np.ndarray
     moved: np.ndarray
+    frame: np.ndarray
+
+
+class Touch(NamedTuple):
+    """Low points of the wheels, at most k.
+
+    wheel [k], point [k, 3], gap [k], normal [k, 3]; place: angle and place across of each on its
+    tread [k, 2]; load: multipliers of the gaps [k]. over: the coarse net of one wheel; ring,
+    across: of its samples across.
+    """
+
     wheel: np.ndarray
     point: np.ndarray
     gap: np.ndarray
     normal: np.ndarray
-    angle: np.ndarray
+    place: np.ndarray
     load: np.ndarray
-    frame: np.ndarray
     over: np.ndarray
+    ring: np.ndarray
+    across: np.ndarray
+
+
+class Programme(NamedTuple):
+    """The quadratic program of one step: in all unknowns, and in those the constraints leave."""
+
     gradient: np.ndarray
     hessian: np.ndarray
-    vectors: np.ndarray
-    copy: np.ndarray
+    scratch: np.ndarray
     slopes: np.ndarray
     reduced: np.ndarray
     linear: np.ndarray
@@ -90,23 +102,35 @@ class PlacingWork(NamedTuple):
     right: np.ndarray
     step: np.ndarray
     multiplier: np.ndarray
-    program: np.ndarray
+    work: np.ndarray
     held: np.ndarray
     active: np.ndarray
 
 
+class PlacingWork(NamedTuple):
+    """Scratch and result of one placement."""
+
+    pose: Pose
+    touch: Touch
+    programme: Programme
+
+
 def placing_work(rover: RoverTables) -> PlacingWork:
     """Room to place a rover; one for each thread."""
-    n, p, w = len(rover.mass), len(rover.parent), len(rover.radius)
-    d, r, k = 3 + p, 3 + rover.basis.shape[1], LOW * w
+    n, p, w = len(rover.chain.mass), len(rover.chain.parent), len(rover.wheels.radius)
+    d, r, k = 3 + p, 3 + rover.limits.basis.shape[1], LOW * w
     rows = k + 2 * p
     f = np.zeros
     return PlacingWork(
-        f(d), f(d), f((n, 3, 3)), f((n, 3)), f((d, 3)), f((d, 3)), f((d, 3)),
-        f(k, np.int64), f((k, 3)), f(k), f((k, 3)), f(k), f(k), f((w, 4, 3)), f((_ALONG, _ACROSS)),
-        f(d), f((d, d)), f((d, d)), f((d, d)), f((rows, d)),
-        f((r, r)), f(r), f((rows, r)), f(rows), f(r), f(rows),
-        f((3 * r + 4, r)), f(r, np.int64), f(rows, np.int64),
+        Pose(f(d), f(d), f((n, 3, 3)), f((n, 3)), f((d, 3)), f((d, 3)), f((d, 3)), f((w, 4, 3))),
+        Touch(
+            f(k, np.int64), f((k, 3)), f(k), f((k, 3)), f((k, 2)), f(k), f((_ALONG, _ACROSS)),
+            f(_ACROSS), f(_ACROSS),
+        ),
+        Programme(
+            f(d), f((d, d)), f((2, d, d)), f((rows, d)), f((r, r)), f(r), f((rows, r)), f(rows),
+            f(r), f(rows), f((3 * r + 4, r)), f(r, np.int64), f(rows, np.int64),
+        ),
     )  # fmt: skip
 
 
@@ -126,37 +150,34 @@ def height_at(grid, x, y):
 
 @kernel
 def _cross(a, b, out):
-    x = a[1] * b[2] - a[2] * b[1]
-    y = a[2] * b[0] - a[0] * b[2]
-    z = a[0] * b[1] - a[1] * b[0]
-    out[0], out[1], out[2] = x, y, z
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
 
 
 @kernel
 def _apply(turn, v, out):
-    """out = turn v, which may not be the same array."""
     for i in range(3):
         out[i] = turn[i, 0] * v[0] + turn[i, 1] * v[1] + turn[i, 2] * v[2]
 
 
 @kernel
-def _base(x, y, heading, u, work):
+def _base(x, y, heading, u, pose):
     """Attitude and place of link 0, and the first three axes."""
     ch, sh = math.cos(heading), math.sin(heading)
     cp, sp, cr, sr = math.cos(u[2]), math.sin(u[2]), math.cos(u[1]), math.sin(u[1])
-    R = work.turn[0]
+    R = pose.turn[0]
     R[0, 0], R[0, 1], R[0, 2] = ch * cp, ch * sp * sr - sh * cr, ch * sp * cr + sh * sr
     R[1, 0], R[1, 1], R[1, 2] = sh * cp, sh * sp * sr + ch * cr, sh * sp * cr - ch * sr
     R[2, 0], R[2, 1], R[2, 2] = -sp, cp * sr, cp * cr
-    p = work.shift[0]
+    p, a = pose.shift[0], pose.axis
     p[0], p[1], p[2] = x, y, u[0]
-    a = work.axis
     a[0, 0], a[0, 1], a[0, 2] = 0.0, 0.0, 1.0
     a[1, 0], a[1, 1], a[1, 2] = R[0, 0], R[1, 0], R[2, 0]
     a[2, 0], a[2, 1], a[2, 2] = -sh, ch, 0.0
     for j in range(3):
         for c in range(3):
-            work.anchor[j, c] = p[c]
+            pose.anchor[j, c] = p[c]
 
 
 @kernel
@@ -173,60 +194,28 @@ def _turned_about(axis, angle, R, out):
 
 
 @kernel
-def forward(rover, x, y, heading, u, work):
-    """Links, axes, anchors and the centres of mass that the unknowns move, in the world."""
-    _base(x, y, heading, u, work)
-    for j in range(len(rover.parent)):
-        before, after = rover.parent[j], j + 1
-        axis, anchor = work.axis[3 + j], work.anchor[3 + j]
-        R, p = work.turn[before], work.shift[before]
-        _apply(R, rover.axis[j], axis)
-        _apply(R, rover.anchor[j], anchor)
+def forward(chain, wheels, x, y, heading, u, pose):
+    """Links, axes, anchors, centres of mass and wheels of a rover, in the world."""
+    _base(x, y, heading, u, pose)
+    for j in range(len(chain.parent)):
+        before, after = chain.parent[j], j + 1
+        axis, anchor = pose.axis[3 + j], pose.anchor[3 + j]
+        R, p = pose.turn[before], pose.shift[before]
+        _apply(R, chain.axis[j], axis)
+        _apply(R, chain.anchor[j], anchor)
         for c in range(3):
             anchor[c] += p[c]
-        if rover.sliding[j]:
-            for c in range(3):
-                work.shift[after, c] = p[c] + u[3 + j] * axis[c]
-                for e in range(3):
-                    work.turn[after, c, e] = R[c, e]
-        else:
-            _turned_about(axis, u[3 + j], R, work.turn[after])
-            _apply(work.turn[after], rover.anchor[j], work.shift[after])
-            for c in range(3):
-                work.shift[after, c] = anchor[c] - work.shift[after, c]
-    _centres(rover, work)
-
-
-@kernel
-def _centres(rover, work):
-    """Centres of mass of what each unknown moves."""
-    moved = work.moved
-    for j in range(len(moved)):
+        slide = u[3 + j] if chain.sliding[j] else 0.0
+        _turned_about(axis, 0.0 if chain.sliding[j] else u[3 + j], R, pose.turn[after])
+        _apply(pose.turn[after], chain.anchor[j], pose.shift[after])
         for c in range(3):
-            moved[j, c] = 0.0
-    for k in range(len(rover.mass)):
-        R, p, v = work.turn[k], work.shift[k], rover.com[k]
-        for c in range(3):
-            place = p[c] + R[c, 0] * v[0] + R[c, 1] * v[1] + R[c, 2] * v[2]
-            moved[0, c] += rover.mass[k] * place
-            for j in range(len(rover.parent)):
-                if rover.above[k, j]:
-                    moved[3 + j, c] += rover.mass[k] * place
-    for c in range(3):
-        moved[0, c] /= rover.carried[0]
-        moved[1, c] = moved[2, c] = moved[0, c]
-        for j in range(len(rover.parent)):
-            moved[3 + j, c] /= max(rover.carried[j + 1], 1e-300)
-
-
-@kernel
-def _wheel_frames(rover, work):
-    """Ahead, up, axle and centre of every wheel in the world."""
-    for k in range(len(rover.radius)):
-        R, p = work.turn[rover.wheel_link[k]], work.shift[rover.wheel_link[k]]
-        ahead, up, axle, centre = work.frame[k]
-        _apply(R, rover.axle[k], axle)
-        _apply(R, rover.centre[k], centre)
+            pose.shift[after, c] = anchor[c] + slide * axis[c] - pose.shift[after, c]
+    _centres(chain, pose)
+    for k in range(len(wheels.radius)):
+        R, p = pose.turn[wheels.link[k]], pose.shift[wheels.link[k]]
+        ahead, up, axle, centre = pose.frame[k]
+        _apply(R, wheels.axle[k], axle)
+        _apply(R, wheels.centre[k], centre)
         for c in range(3):
             centre[c] += p[c]
         size = math.hypot(axle[0], axle[1])
@@ -235,107 +224,155 @@ def _wheel_frames(rover, work):
 
 
 @kernel
-def _over(rover, grid, work, k, sin, cos, w, place):
-    """Height over the ground [m] of a point of a tread, which is put into `place`."""
-    ahead, up, axle, centre = work.frame[k]
-    r = rover.radius[k]
-    along, below, across = r * sin, r * cos, 0.0
-    if rover.shape[k] == 2:
-        side = _REACH * w
-        ring = math.cos(side)
-        along, below, across = along * ring, below * ring, r * math.sin(side)
-    elif rover.shape[k] == 0:
-        across = 0.5 * rover.width[k] * w
+def _centres(chain, pose):
+    """Centres of mass of what each unknown moves."""
+    moved = pose.moved
+    for j in range(len(moved)):
+        for c in range(3):
+            moved[j, c] = 0.0
+    for k in range(len(chain.mass)):
+        R, p, v = pose.turn[k], pose.shift[k], chain.com[k]
+        for c in range(3):
+            place = p[c] + R[c, 0] * v[0] + R[c, 1] * v[1] + R[c, 2] * v[2]
+            moved[0, c] += chain.mass[k] * place
+            for j in range(len(chain.parent)):
+                if chain.above[k, j]:
+                    moved[3 + j, c] += chain.mass[k] * place
     for c in range(3):
-        place[c] = centre[c] + along * ahead[c] - below * up[c] + across * axle[c]
-    return place[2] - height_at(grid, place[0], place[1])
+        moved[0, c] /= chain.carried[0]
+        moved[1, c] = moved[2, c] = moved[0, c]
+        for j in range(len(chain.parent)):
+            moved[3 + j, c] /= max(chain.carried[j + 1], 1e-300)
 
 
 @kernel
-def _coarse(rover, grid, work, k, count):
+def _spread(wheels, k, middle, reach, touch):
+    """Samples across a tread around w = middle: width of the ring and place along the axle."""
+    for j in range(_ACROSS):
+        w = min(max(middle + reach * _W[j], -1.0), 1.0)
+        touch.ring[j], touch.across[j] = 1.0, 0.0
+        if wheels.shape[k] == 2:
+            touch.ring[j] = math.cos(_REACH * w)
+            touch.across[j] = wheels.radius[k] * math.sin(_REACH * w)
+        elif wheels.shape[k] == 0:
+            touch.across[j] = 0.5 * wheels.width[k] * w
+
+
+@kernel
+def _net(grid, frame, radius, middle, reach, count, touch):
+    """Heights over the ground of `count` samples along and 7 across, in `over`."""
+    ahead, up, axle, centre = frame
+    ex, ey, ez = axle[0], axle[1], axle[2]
+    for i in range(count):
+        t = -1.0 + 2.0 * i / (count - 1)
+        a = min(max(middle + reach * t, -_REACH), _REACH)
+        s, c = radius * math.sin(a), radius * math.cos(a)
+        dx, dy, dz = s * ahead[0] - c * up[0], s * ahead[1] - c * up[1], -c * up[2]
+        for j in range(_ACROSS):
+            ring, across = touch.ring[j], touch.across[j]
+            x, y = centre[0] + ring * dx + across * ex, centre[1] + ring * dy + across * ey
+            touch.over[i, j] = centre[2] + ring * dz + across * ez - height_at(grid, x, y)
+
+
+@kernel
+def _coarse(touch, k, count):
     """Low points of wheel k on the coarse net, added to the `count` there are; how many then."""
-    over, place = work.over, work.step[:3]
+    over = touch.over
     least = math.inf
-    # all samples across a disc are the same point
-    begin, end = (3, 4) if rover.shape[k] == 1 else (0, _ACROSS)
     for i in range(_ALONG):
-        for j in range(begin, end):
-            value = _over(rover, grid, work, k, _SIN[i], _COS[i], _W[j], place)
-            over[i, j] = value + _EVEN * _W[j] * _W[j]
+        for j in range(_ACROSS):
+            over[i, j] += _EVEN * _W[j] * _W[j]
             least = min(least, over[i, j])
     first = count
     for i in range(_ALONG):
-        for j in range(begin, end):
-            if over[i, j] >= least + _NEAR or not _lowest_around(over, i, j, begin, end):
+        for j in range(_ACROSS):
+            if over[i, j] >= least + _NEAR or not _lowest_around(over, i, j):
                 continue
             at = count
             if count - first == LOW:
                 # no room: the highest of the others gives way
                 at = first
                 for m in range(first, count):
-                    if work.gap[m] > work.gap[at]:
+                    if touch.gap[m] > touch.gap[at]:
                         at = m
-                if work.gap[at] <= over[i, j]:
+                if touch.gap[at] <= over[i, j]:
                     continue
             else:
                 count += 1
-            work.wheel[at], work.gap[at] = k, over[i, j]
-            work.angle[at] = -_REACH + 2.0 * _REACH * i / (_ALONG - 1)
-            work.load[at] = _W[j]
+            touch.wheel[at], touch.gap[at] = k, over[i, j]
+            touch.place[at, 0] = -_REACH + 2.0 * _REACH * i / (_ALONG - 1)
+            touch.place[at, 1] = _W[j]
     return count
 
 
 @kernel
-def _lowest_around(over, i, j, begin, end):
+def _lowest_around(over, i, j):
     for m in range(max(i - 1, 0), min(i + 2, _ALONG)):
-        for n in range(max(j - 1, begin), min(j + 2, end)):
+        for n in range(max(j - 1, 0), min(j + 2, _ACROSS)):
             if over[m, n] < over[i, j]:
                 return False
     return True
 
 
 @kernel
-def _refine(rover, grid, work, m):
-    """Follow low point m through ever finer nets; its place across is kept in `load`."""
-    k, place = work.wheel[m], work.step[:3]
-    reach_a, reach_w = _REACH * 3.0 / (_ALONG - 1), 3.0 / (_ACROSS - 1)
-    begin, end = (3, 4) if rover.shape[k] == 1 else (0, _ACROSS)
-    for _ in range(_PASSES):
-        least, gap, angle, side = math.inf, 0.0, 0.0, 0.0
+def _lowest_of_net(touch, m, reach_a, reach_w):
+    """Move low point m to the lowest sample of the fine net around it."""
+    least, at_i, at_j = math.inf, 0, 0
+    for j in range(_ACROSS):
+        w = min(max(touch.place[m, 1] + reach_w * _W[j], -1.0), 1.0)
         for i in range(_FINE):
-            a = min(max(work.angle[m] + reach_a * _T[i], -_REACH), _REACH)
-            sin, cos = math.sin(a), math.cos(a)
-            for j in range(begin, end):
-                w = min(max(work.load[m] + reach_w * _W[j], -1.0), 1.0)
-                value = _over(rover, grid, work, k, sin, cos, w, place)
-                if value + _EVEN * w * w < least:
-                    least, gap, angle, side = value + _EVEN * w * w, value, a, w
-        work.angle[m], work.load[m], work.gap[m] = angle, side, gap
-        reach_a, reach_w = reach_a * 3.0 / 8.0, reach_w * 3.0 / (_ACROSS - 1)
-    a = work.angle[m]
-    _over(rover, grid, work, k, math.sin(a), math.cos(a), work.load[m], work.point[m])
+            value = touch.over[i, j] + _EVEN * w * w
+            # the first in the order along, then across
+            if value < least or (value == least and i < at_i):
+                least, at_i, at_j = value, i, j
+    touch.gap[m] = touch.over[at_i, at_j]
+    t = -1.0 + 2.0 * at_i / (_FINE - 1)
+    touch.place[m, 0] = min(max(touch.place[m, 0] + reach_a * t, -_REACH), _REACH)
+    touch.place[m, 1] = min(max(touch.place[m, 1] + reach_w * _W[at_j], -1.0), 1.0)
+    return at_j
 
 
 @kernel
-def low_points(rover, grid, work):
+def low_points(grid, wheels, pose, touch):
     """Search the low points of all wheels of a rover whose links are set; their number."""
-    _wheel_frames(rover, work)
     count = 0
-    for k in range(len(rover.radius)):
-        first = count
-        count = _coarse(rover, grid, work, k, count)
-        for m in range(first, count):
-            _refine(rover, grid, work, m)
+    for k in range(len(wheels.radius)):
+        first, frame, r = count, pose.frame[k], wheels.radius[k]
+        ahead, up, axle, centre = frame
+        # the coarse net, then ever finer ones around each of its low points
+        m, reach_a, reach_w, along, passes = -1, _REACH, 1.0, _ALONG, 0
+        while True:
+            middle_a = touch.place[m, 0] if m >= 0 else 0.0
+            middle_w = touch.place[m, 1] if m >= 0 else 0.0
+            _spread(wheels, k, middle_w, reach_w, touch)
+            _net(grid, frame, r, middle_a, reach_a, along, touch)
+            if m < 0:
+                count = _coarse(touch, k, first)
+                m, passes = first, _PASSES
+            else:
+                j = _lowest_of_net(touch, m, reach_a, reach_w)
+                reach_a, reach_w = reach_a * 3.0 / 8.0, reach_w * 3.0 / (_ACROSS - 1)
+                passes -= 1
+                if passes == 0:
+                    s, c = r * math.sin(touch.place[m, 0]), r * math.cos(touch.place[m, 0])
+                    for e in range(3):
+                        round_ = touch.ring[j] * (s * ahead[e] - c * up[e])
+                        touch.point[m, e] = centre[e] + round_ + touch.across[j] * axle[e]
+                    m, passes = m + 1, _PASSES
+            if m == count:
+                break
+            if passes == _PASSES:
+                along, reach_a, reach_w = _FINE, _REACH * 3.0 / (_ALONG - 1), 3.0 / (_ACROSS - 1)
     return count
 
 
 @kernel
-def _normals(rover, grid, work, count):
+def _normals(grid, wheels, pose, touch, count):
     """Normals with z = 1, square to the tread, as in marsyard.control.placement."""
     for m in range(count):
-        k, point, normal = work.wheel[m], work.point[m], work.normal[m]
-        ahead, up, _, centre = work.frame[k]
-        if rover.shape[k] == 2:
+        k, point, normal = touch.wheel[m], touch.point[m], touch.normal[m]
+        ahead, up, _, centre = pose.frame[k]
+        if wheels.shape[k] == 2:
             steep = max(centre[2] - point[2], 1e-3)
             for c in range(3):
                 normal[c] = (centre[c] - point[c]) / steep
@@ -345,163 +382,173 @@ def _normals(rover, grid, work, count):
             grid, point[0] - _FEEL * lx, point[1] - _FEEL * ly
         )
         across = min(max(-rise / (2 * _FEEL), -2.0), 2.0)
-        along = -math.tan(work.angle[m]) * (across * (up[0] * lx + up[1] * ly) + up[2])
+        along = -math.tan(touch.place[m, 0]) * (across * (up[0] * lx + up[1] * ly) + up[2])
         normal[0] = along * ahead[0] + across * lx
         normal[1] = along * ahead[1] + across * ly
         normal[2] = 1.0
 
 
 @kernel
-def velocity(rover, work, j, link, point, out):
+def velocity(chain, pose, j, link, point, out):
     """∂(point)/∂u_j of a point of a link."""
-    if j >= 3 and not rover.above[link, j - 3]:
+    if j >= 3 and not chain.above[link, j - 3]:
         out[0] = out[1] = out[2] = 0.0
-    elif j == 0 or (j >= 3 and rover.sliding[j - 3]):
+    elif j == 0 or (j >= 3 and chain.sliding[j - 3]):
         for c in range(3):
-            out[c] = work.axis[j, c]
+            out[c] = pose.axis[j, c]
     else:
-        a, o = work.axis[j], work.anchor[j]
+        a, o = pose.axis[j], pose.anchor[j]
         x, y, z = point[0] - o[0], point[1] - o[1], point[2] - o[2]
         out[0], out[1], out[2] = a[1] * z - a[2] * y, a[2] * x - a[0] * z, a[0] * y - a[1] * x
 
 
 @kernel
-def _over_joint(rover, i, j):
+def _over_joint(chain, i, j):
     """Whether unknown i is j or above it: the order is z, pitch (2), roll (1), passive joints."""
     if i < 3:
         return i == 0 or j >= 3 or i == j or (i == 2 and j == 1)
-    return j >= 3 and rover.above[j - 2, i - 3] == 1
+    return j >= 3 and chain.above[j - 2, i - 3] == 1
 
 
 @kernel
-def _energy_slopes(rover, gravity, work):
-    """Gradient and Hessian of the potential energy."""
-    d = len(work.u)
-    v = work.step[:3]
+def _energy_slopes(chain, gravity, pose, programme):
+    """Gradient and Hessian of the potential energy, the Hessian made positive."""
+    d = len(pose.u)
+    v = programme.step[:3]
     for j in range(d):
         link = 0 if j < 3 else j - 2
-        pull = gravity * rover.carried[link]
-        velocity(rover, work, j, link, work.moved[j], v)
-        work.gradient[j] = pull * v[2]
+        pull = gravity * chain.carried[link]
+        velocity(chain, pose, j, link, pose.moved[j], v)
+        programme.gradient[j] = pull * v[2]
         for i in range(d):
-            if not _over_joint(rover, i, j):
+            if not _over_joint(chain, i, j):
                 continue
-            turns = i > 0 and not (i >= 3 and rover.sliding[i - 3])
-            a = work.axis[i]
+            turns = i > 0 and not (i >= 3 and chain.sliding[i - 3])
+            a = pose.axis[i]
             value = pull * (a[0] * v[1] - a[1] * v[0]) if turns else 0.0
-            work.hessian[i, j] = work.hessian[j, i] = value
+            programme.hessian[i, j] = programme.hessian[j, i] = value
+    least = 1e-3 * abs(programme.gradient[0])
+    make_positive(programme.hessian, d, least, programme.scratch[0], programme.scratch[1])
 
 
 @kernel
-def _gap_slopes(rover, work, count):
+def _gap_slopes(chain, wheels, limits, pose, touch, programme, count):
     """Derivatives of the gaps by the unknowns, then rows of the joints' limits; number of rows."""
-    d = len(work.u)
-    v = work.step[:3]
+    d = len(pose.u)
+    v = programme.step[:3]
+    slopes, right = programme.slopes, programme.right
     for m in range(count):
-        n = work.normal[m]
+        n = touch.normal[m]
         for j in range(d):
-            velocity(rover, work, j, rover.wheel_link[work.wheel[m]], work.point[m], v)
-            work.slopes[m, j] = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
-        work.right[m] = -work.gap[m]
+            velocity(chain, pose, j, wheels.link[touch.wheel[m]], touch.point[m], v)
+            slopes[m, j] = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
+        right[m] = -touch.gap[m]
     rows = count
-    for j in range(d - 3):
-        for sign, bound in ((1.0, rover.low[j]), (-1.0, rover.high[j])):
-            if math.isinf(bound):
-                continue
+    for side in range(2 * (d - 3)):
+        j, sign = side // 2, 1.0 - 2.0 * (side % 2)
+        bound = limits.low[j] if sign > 0.0 else limits.high[j]
+        if not math.isinf(bound):
             for c in range(d):
-                work.slopes[rows, c] = 0.0
-            work.slopes[rows, 3 + j] = sign
-            work.right[rows] = -sign * (work.u[3 + j] - bound)
+                slopes[rows, c] = 0.0
+            slopes[rows, 3 + j] = sign
+            right[rows] = sign * (bound - pose.u[3 + j])
             rows += 1
     return rows
 
 
 @kernel
-def _reduce(rover, work, rows):
-    """The quadratic program in the motions that the constraints leave: basis 1 ⊕ B."""
-    d, r = len(work.u), len(work.linear)
-    for a in range(r):
-        work.linear[a] = _mixed(rover, work.gradient, a, d)
-        for m in range(rows):
-            work.rows[m, a] = _mixed(rover, work.slopes[m], a, d)
-        for i in range(d):
-            work.copy[i, a] = _mixed(rover, work.hessian[i], a, d)
-    for a in range(r):
-        for b in range(r):
-            work.reduced[a, b] = _mixed(rover, work.copy[:, b], a, d)
-
-
-@kernel
-def _mixed(rover, vector, a, d):
-    """vector · column a of the basis."""
+def _mixed(basis, vector, a):
+    """vector · column a of the basis 1 ⊕ B of the motions that the constraints leave."""
     if a < 3:
         return vector[a]
     total = 0.0
-    for j in range(d - 3):
-        total += vector[3 + j] * rover.basis[j, a - 3]
+    for j in range(len(basis)):
+        total += vector[3 + j] * basis[j, a - 3]
     return total
 
 
 @kernel
-def _full_step(rover, work):
-    """The step in all unknowns, into `gradient`; its greatest part."""
+def _reduce(basis, programme, rows):
+    """The quadratic program in the motions that the constraints leave."""
+    d, r = len(programme.gradient), len(programme.linear)
+    half = programme.scratch[0]
+    for a in range(r):
+        programme.linear[a] = _mixed(basis, programme.gradient, a)
+        for m in range(rows):
+            programme.rows[m, a] = _mixed(basis, programme.slopes[m], a)
+        for i in range(d):
+            half[a, i] = _mixed(basis, programme.hessian[i], a)
+    for a in range(r):
+        for b in range(r):
+            programme.reduced[a, b] = _mixed(basis, half[b], a)
+
+
+@kernel
+def _step(rover, gravity, pose, touch, programme, count):
+    """The step in all unknowns, into `gradient`; its greatest part, or −1 if there is none."""
+    _energy_slopes(rover.chain, gravity, pose, programme)
+    rows = _gap_slopes(rover.chain, rover.wheels, rover.limits, pose, touch, programme, count)
+    basis = rover.limits.basis
+    _reduce(basis, programme, rows)
+    outcome = quadratic_program(
+        programme.reduced, programme.linear, programme.rows, programme.right,
+        len(programme.linear), rows, programme.step, programme.multiplier,
+        programme.work, programme.held, programme.active,
+    )  # fmt: skip
+    if outcome != SOLVED:
+        return -1.0
+    for m in range(count):
+        touch.load[m] = programme.multiplier[m]
     length = 0.0
-    for i in range(len(work.u)):
-        value = work.step[i] if i < 3 else 0.0
+    for i in range(len(pose.u)):
+        value = programme.step[i] if i < 3 else 0.0
         if i >= 3:
-            for a in range(rover.basis.shape[1]):
-                value += rover.basis[i - 3, a] * work.step[3 + a]
-        work.gradient[i] = value
+            for a in range(basis.shape[1]):
+                value += basis[i - 3, a] * programme.step[3 + a]
+        programme.gradient[i] = value
         length = max(length, abs(value))
+    if length > _LONGEST:
+        for i in range(len(pose.u)):
+            programme.gradient[i] *= _LONGEST / length
     return length
 
 
 @kernel
-def _energy(rover, gravity, work):
-    return gravity * rover.carried[0] * work.moved[0, 2]
-
-
-@kernel
-def _least_gap(work, count):
-    least = math.inf
+def _lift(pose, touch, count, u, highest):
+    """Raise the rover with all that was found so that its least gap is 0, or at most `highest`."""
+    least = highest
     for m in range(count):
-        least = min(least, work.gap[m])
-    return least
-
-
-@kernel
-def _lift(rover, work, count, u, rise):
-    """Raise the rover with all that was found."""
-    u[0] += rise
+        least = min(least, touch.gap[m])
+    u[0] -= least
     for m in range(count):
-        work.gap[m] += rise
-        work.point[m, 2] += rise
-    for k in range(len(work.shift)):
-        work.shift[k, 2] += rise
-    for j in range(len(work.anchor)):
-        work.anchor[j, 2] += rise
-        work.moved[j, 2] += rise
-    for k in range(len(rover.radius)):
-        work.frame[k, 3, 2] += rise
+        touch.gap[m] -= least
+        touch.point[m, 2] -= least
+    for k in range(len(pose.shift)):
+        pose.shift[k, 2] -= least
+    for j in range(len(pose.anchor)):
+        pose.anchor[j, 2] -= least
+        pose.moved[j, 2] -= least
+    for k in range(len(pose.frame)):
+        pose.frame[k, 3, 2] -= least
 
 
 @kernel
-def _begin(rover, grid, x, y, heading, work):
-    """Tilted as the plane through the ground below the wheels, the lowest touching."""
-    u = work.u
+def _begin(grid, rover, x, y, heading, pose):
+    """Unknowns to begin with: tilted as the plane through the ground below the wheels."""
+    u = pose.u
     u[0] = u[1] = u[2] = 0.0
-    for j in range(len(rover.parent)):
-        u[3 + j] = rover.offset[j]
-    forward(rover, x, y, heading, u, work)
-    _wheel_frames(rover, work)
-    n = len(rover.radius)
+    for j in range(len(rover.limits.offset)):
+        u[3 + j] = rover.limits.offset[j]
+    forward(rover.chain, rover.wheels, x, y, heading, u, pose)
+    frame = pose.frame
+    n = len(frame)
     mx = my = mh = xx = xy = yy = xh = yh = 0.0
     for k in range(n):
-        cx, cy = work.frame[k, 3, 0], work.frame[k, 3, 1]
-        mx, my, mh = mx + cx / n, my + cy / n, mh + height_at(grid, cx, cy) / n
+        cx, cy = frame[k, 3, 0], frame[k, 3, 1]
+        frame[k, 3, 2] = height_at(grid, cx, cy)
+        mx, my, mh = mx + cx / n, my + cy / n, mh + frame[k, 3, 2] / n
     for k in range(n):
-        cx, cy = work.frame[k, 3, 0], work.frame[k, 3, 1]
-        a, b, h = cx - mx, cy - my, height_at(grid, cx, cy) - mh
+        a, b, h = frame[k, 3, 0] - mx, frame[k, 3, 1] - my, frame[k, 3, 2] - mh
         xx, xy, yy = xx + a * a, xy + a * b, yy + b * b
         xh, yh = xh + a * h, yh + b * h
     size = xx * yy - xy * xy
@@ -510,46 +557,6 @@ def _begin(rover, grid, x, y, heading, work):
         c, s = math.cos(heading), math.sin(heading)
         u[1] = math.atan(-s * sx + c * sy)
         u[2] = -math.atan(c * sx + s * sy)
-    forward(rover, x, y, heading, u, work)
-    count = low_points(rover, grid, work)
-    _lift(rover, work, count, u, -_least_gap(work, count))
-    return count
-
-
-@kernel
-def _descend(rover, grid, gravity, x, y, heading, energy, work):
-    """As much of the step as lowers the energy, lifted out of the ground; low points, or −1."""
-    slack = 1e-12 * max(abs(energy), 1.0)
-    for _ in range(_HALVINGS):
-        for i in range(len(work.u)):
-            work.trial[i] = work.u[i] + work.gradient[i]
-        forward(rover, x, y, heading, work.trial, work)
-        count = low_points(rover, grid, work)
-        _lift(rover, work, count, work.trial, -min(_least_gap(work, count), 0.0))
-        if _energy(rover, gravity, work) <= energy + slack:
-            for i in range(len(work.u)):
-                work.u[i] = work.trial[i]
-            return count
-        for i in range(len(work.u)):
-            work.gradient[i] *= 0.5
-    return -1
-
-
-@kernel
-def _programme(rover, gravity, work, count):
-    """The quadratic program at the stand reached, solved; its outcome."""
-    d, r = len(work.u), len(work.linear)
-    _energy_slopes(rover, gravity, work)
-    make_positive(work.hessian, d, 1e-3 * abs(work.gradient[0]), work.vectors, work.copy)
-    rows = _gap_slopes(rover, work, count)
-    _reduce(rover, work, rows)
-    outcome = quadratic_program(
-        work.reduced, work.linear, work.rows, work.right, r, rows, work.step, work.multiplier,
-        work.program, work.held, work.active,
-    )  # fmt: skip
-    for m in range(count):
-        work.load[m] = work.multiplier[m]
-    return outcome
 
 
 @kernel
@@ -560,29 +567,36 @@ def place(rover, grid, gravity, x, y, heading, work):
     multipliers of the vertical gaps [N]. The number is 0 where joint limits and ground exclude each
     other.
     """
-    count = _begin(rover, grid, x, y, heading, work)
-    energy = _energy(rover, gravity, work)
-    converged = False
-    for _ in range(_ITERATIONS):
-        _normals(rover, grid, work, count)
-        if _programme(rover, gravity, work, count) != SOLVED:
-            return 0, False
-        length = _full_step(rover, work)
-        if length < _DONE:
-            converged = True
-            break
-        if length > _LONGEST:
-            for i in range(len(work.u)):
-                work.gradient[i] *= _LONGEST / length
-        moved = _descend(rover, grid, gravity, x, y, heading, energy, work)
-        if moved < 0:
-            # the stand before the steps that were tried
-            forward(rover, x, y, heading, work.u, work)
-            count = low_points(rover, grid, work)
-            _normals(rover, grid, work, count)
-            if _programme(rover, gravity, work, count) != SOLVED:
+    pose, touch, programme = work.pose, work.touch, work.programme
+    _begin(grid, rover, x, y, heading, pose)
+    for i in range(len(pose.u)):
+        pose.trial[i], programme.gradient[i] = pose.u[i], 0.0
+    # the first pass places the rover on the ground, the others lower it
+    energy, highest = math.inf, math.inf
+    halvings, last = 0, False
+    for _ in range(_ITERATIONS * _HALVINGS):
+        forward(rover.chain, rover.wheels, x, y, heading, pose.trial, pose)
+        count = low_points(grid, rover.wheels, pose, touch)
+        _lift(pose, touch, count, pose.trial, highest)
+        highest = 0.0
+        found = gravity * rover.chain.carried[0] * pose.moved[0, 2]
+        slack = 1e-12 * max(abs(energy), 1.0) if energy < math.inf else 0.0
+        if found <= energy + slack or last:
+            for i in range(len(pose.u)):
+                pose.u[i] = pose.trial[i]
+            energy, halvings = found, 0
+            _normals(grid, rover.wheels, pose, touch, count)
+            length = _step(rover, gravity, pose, touch, programme, count)
+            if length < 0.0:
                 return 0, False
-            break
-        count = moved
-        energy = _energy(rover, gravity, work)
-    return count, converged
+            if length < _DONE or last:
+                return count, length < _DONE
+        else:
+            # too far: half the step; if that has been tried too often, back to the stand before
+            halvings += 1
+            last = halvings == _HALVINGS
+            for i in range(len(pose.u)):
+                programme.gradient[i] *= 0.0 if last else 0.5
+        for i in range(len(pose.u)):
+            pose.trial[i] = pose.u[i] + programme.gradient[i]
+    return count, False

@@ -31,42 +31,68 @@ CYLINDER, DISC, SPHERE = 0, 1, 2
 _SHAPES = {"cylinder": CYLINDER, "disc": DISC, "torus": DISC, "sphere": SPHERE}
 
 
-class RoverTables(NamedTuple):
-    """A rover for kernels: n links, p = n − 1 passive joints, r free motions, w wheels.
+class Chain(NamedTuple):
+    """Links and the p passive joints between them: n = p + 1 links.
 
     Attributes:
         parent: link that carries each joint, int64[p]; it moves link j + 1.
         sliding: 1 where the joint slides, int64[p].
         axis, anchor: of the joints in B [1], [m], float64[p, 3].
-        low, high: limits of the joints [rad, m], infinite if none, float64[p].
-        offset, basis: q_0 float64[p] and B float64[p, r] of the constraints.
         above: 1 where joint j moves link k, int64[n, p].
         mass, com: of the links [kg], [m], float64[n], float64[n, 3].
         carried: mass of a link and all it carries [kg], float64[n].
-        wheel_link: int64[w]. centre, axle: [m], [1], float64[w, 3]; axles point left.
-        radius, width: [m], float64[w]. shape: CYLINDER, DISC or SPHERE, int64[w].
-        torque: largest of the drive [N·m], infinite if not bounded, 0 if not driven, float64[w].
     """
 
     parent: np.ndarray
     sliding: np.ndarray
     axis: np.ndarray
     anchor: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    offset: np.ndarray
-    basis: np.ndarray
     above: np.ndarray
     mass: np.ndarray
     com: np.ndarray
     carried: np.ndarray
-    wheel_link: np.ndarray
+
+
+class Limits(NamedTuple):
+    """What binds the passive joints.
+
+    Attributes:
+        low, high: limits [rad, m], infinite if none, float64[p].
+        offset, basis: q_0 float64[p] and B float64[p, r] of the constraints.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    offset: np.ndarray
+    basis: np.ndarray
+
+
+class Wheels(NamedTuple):
+    """The wheels.
+
+    Attributes:
+        link: that carries each, int64[w].
+        centre, axle: [m], [1], float64[w, 3]; axles point left.
+        radius, width: [m], float64[w].
+        shape: CYLINDER, DISC or SPHERE, int64[w].
+        torque: largest of the drive [N·m], infinite if not bounded, 0 if not driven, float64[w].
+    """
+
+    link: np.ndarray
     centre: np.ndarray
     axle: np.ndarray
     radius: np.ndarray
     width: np.ndarray
     shape: np.ndarray
     torque: np.ndarray
+
+
+class RoverTables(NamedTuple):
+    """A rover for kernels."""
+
+    chain: Chain
+    limits: Limits
+    wheels: Wheels
 
 
 class RoverNames(NamedTuple):
@@ -111,30 +137,46 @@ def rover_tables(
     carried = [mass.sum(), *(mass[above[:, j] > 0].sum() for j in range(len(passive)))]
     data = kinematics.data
     tables = RoverTables(
-        parent=parent,
-        sliding=sliding.astype(np.int64),
-        axis=_turned(kinematics, data.xaxis[passive]),
-        anchor=_seen(kinematics, data.xanchor[passive]),
-        low=np.where(limited, bounds[:, 0], -np.inf),
-        high=np.where(limited, bounds[:, 1], np.inf),
-        offset=offset,
-        basis=basis,
-        above=above,
-        mass=mass,
-        com=com,
-        carried=np.array(carried),
-        wheel_link=link[kinematics.wheel_body],
-        centre=_seen(kinematics, data.xpos[kinematics.wheel_body]),
-        axle=_turned(
-            kinematics, data.xaxis[kinematics.wheel_joint] * kinematics.sign[:, None]
+        _packed(
+            Chain(
+                parent=parent,
+                sliding=sliding.astype(np.int64),
+                axis=_turned(kinematics, data.xaxis[passive]),
+                anchor=_seen(kinematics, data.xanchor[passive]),
+                above=above,
+                mass=mass,
+                com=com,
+                carried=np.array(carried),
+            )
         ),
-        radius=kinematics.radius.astype(float),
-        width=kinematics.width.astype(float),
-        shape=np.array([_SHAPES[w.shape] for w in kinematics.robot.wheels.values()]),
-        torque=_torques(kinematics, torque),
+        _packed(
+            Limits(
+                low=np.where(limited, bounds[:, 0], -np.inf),
+                high=np.where(limited, bounds[:, 1], np.inf),
+                offset=offset,
+                basis=basis,
+            )
+        ),
+        _packed(
+            Wheels(
+                link=link[kinematics.wheel_body],
+                centre=_seen(kinematics, data.xpos[kinematics.wheel_body]),
+                axle=_turned(
+                    kinematics, data.xaxis[kinematics.wheel_joint] * kinematics.sign[:, None]
+                ),
+                radius=kinematics.radius.astype(float),
+                width=kinematics.width.astype(float),
+                shape=np.array([_SHAPES[w.shape] for w in kinematics.robot.wheels.values()]),
+                torque=_torques(kinematics, torque),
+            )
+        ),
     )
     names = RoverNames(name, tuple(model.joint(j).name for j in passive), kinematics.wheels)
-    return RoverTables(*(np.ascontiguousarray(part) for part in tables)), names
+    return tables, names
+
+
+def _packed(table):
+    return type(table)(*(np.ascontiguousarray(part) for part in table))
 
 
 def _seen(kinematics: RoverKinematics, points: np.ndarray) -> np.ndarray:
@@ -230,9 +272,7 @@ def _constraints(kinematics: RoverKinematics, passive: list[int]) -> tuple[np.nd
     return np.linalg.pinv(matrix) @ np.array(values), null_space(matrix)
 
 
-def _torques(
-    kinematics: RoverKinematics, torque: float | Mapping[str, float] | None
-) -> np.ndarray:
+def _torques(kinematics: RoverKinematics, torque: float | Mapping[str, float] | None) -> np.ndarray:
     """The largest torque of each wheel's drive [N·m]."""
     wheels = kinematics.robot.wheels
     if isinstance(torque, Mapping):
