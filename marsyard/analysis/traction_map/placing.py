@@ -43,13 +43,13 @@ _W = np.linspace(-1.0, 1.0, _ACROSS)
 
 
 class HeightGrid(NamedTuple):
-    """Heights [m] at x0 + i dx, y0 + j dy: float64[j, i]."""
+    """Heights [m] at x0 + i dx, y0 + j dy: float64[j, i]; per_x = 1/dx, per_y = 1/dy."""
 
     height: np.ndarray
     x0: float
     y0: float
-    dx: float
-    dy: float
+    per_x: float
+    per_y: float
 
 
 class Pose(NamedTuple):
@@ -138,13 +138,19 @@ def placing_work(rover: RoverTables) -> PlacingWork:
 def height_at(grid, x, y):
     """Height [m], bilinear, level outside."""
     rows, columns = grid.height.shape
-    s = min(max((x - grid.x0) / grid.dx, 0.0), columns - 1.0)
-    t = min(max((y - grid.y0) / grid.dy, 0.0), rows - 1.0)
-    i, j = min(int(s), columns - 2), min(int(t), rows - 2)
+    s = (x - grid.x0) * grid.per_x
+    t = (y - grid.y0) * grid.per_y
+    s = s if s > 0.0 else 0.0
+    t = t if t > 0.0 else 0.0
+    # unsigned numbers of cells: no look whether they count from the end
+    i = np.uintp(np.int64(s if s < columns - 2.0 else columns - 2.0))
+    j = np.uintp(np.int64(t if t < rows - 2.0 else rows - 2.0))
     s, t = s - i, t - j
-    h = grid.height
-    low = h[j, i] + s * (h[j, i + 1] - h[j, i])
-    high = h[j + 1, i] + s * (h[j + 1, i + 1] - h[j + 1, i])
+    s = s if s < 1.0 else 1.0
+    t = t if t < 1.0 else 1.0
+    h, one = grid.height, np.uintp(1)
+    low = h[j, i] + s * (h[j, i + one] - h[j, i])
+    high = h[j + one, i] + s * (h[j + one, i + one] - h[j + one, i])
     return low + t * (high - low)
 
 
@@ -333,36 +339,32 @@ def _lowest_of_net(touch, m, reach_a, reach_w):
 
 
 @kernel
+def _refine(grid, wheels, k, frame, m, touch):
+    """Follow low point m of wheel k through ever finer nets."""
+    reach_a, reach_w, j, r = _REACH * 3.0 / (_ALONG - 1), 3.0 / (_ACROSS - 1), 0, wheels.radius[k]
+    for _ in range(_PASSES):
+        _spread(wheels, k, touch.place[m, 1], reach_w, touch)
+        _net(grid, frame, r, touch.place[m, 0], reach_a, _FINE, touch)
+        j = _lowest_of_net(touch, m, reach_a, reach_w)
+        reach_a, reach_w = reach_a * 3.0 / 8.0, reach_w * 3.0 / (_ACROSS - 1)
+    ahead, up, axle, centre = frame
+    s, c = r * math.sin(touch.place[m, 0]), r * math.cos(touch.place[m, 0])
+    for e in range(3):
+        outward = touch.ring[j] * (s * ahead[e] - c * up[e])
+        touch.point[m, e] = centre[e] + outward + touch.across[j] * axle[e]
+
+
+@kernel
 def low_points(grid, wheels, pose, touch):
     """Search the low points of all wheels of a rover whose links are set; their number."""
     count = 0
     for k in range(len(wheels.radius)):
-        first, frame, r = count, pose.frame[k], wheels.radius[k]
-        ahead, up, axle, centre = frame
-        # the coarse net, then ever finer ones around each of its low points
-        m, reach_a, reach_w, along, passes = -1, _REACH, 1.0, _ALONG, 0
-        while True:
-            middle_a = touch.place[m, 0] if m >= 0 else 0.0
-            middle_w = touch.place[m, 1] if m >= 0 else 0.0
-            _spread(wheels, k, middle_w, reach_w, touch)
-            _net(grid, frame, r, middle_a, reach_a, along, touch)
-            if m < 0:
-                count = _coarse(touch, k, first)
-                m, passes = first, _PASSES
-            else:
-                j = _lowest_of_net(touch, m, reach_a, reach_w)
-                reach_a, reach_w = reach_a * 3.0 / 8.0, reach_w * 3.0 / (_ACROSS - 1)
-                passes -= 1
-                if passes == 0:
-                    s, c = r * math.sin(touch.place[m, 0]), r * math.cos(touch.place[m, 0])
-                    for e in range(3):
-                        round_ = touch.ring[j] * (s * ahead[e] - c * up[e])
-                        touch.point[m, e] = centre[e] + round_ + touch.across[j] * axle[e]
-                    m, passes = m + 1, _PASSES
-            if m == count:
-                break
-            if passes == _PASSES:
-                along, reach_a, reach_w = _FINE, _REACH * 3.0 / (_ALONG - 1), 3.0 / (_ACROSS - 1)
+        first, frame = count, pose.frame[k]
+        _spread(wheels, k, 0.0, 1.0, touch)
+        _net(grid, frame, wheels.radius[k], 0.0, _REACH, _ALONG, touch)
+        count = _coarse(touch, k, first)
+        for m in range(first, count):
+            _refine(grid, wheels, k, frame, m, touch)
     return count
 
 
