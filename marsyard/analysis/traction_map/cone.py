@@ -31,22 +31,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.analysis.traction_map.quadratic import cholesky
 from marsyard.jit import kernel
 
 #: outcome of a cone program
 OPTIMAL, IMPOSSIBLE, STUCK = 0, 1, 2
-_STEPS, _TIGHT, _LOOSE = 50, 1e-9, 1e-6
+_STEPS, _LOOSE = 50, 1e-6
 #: rows of `ConeWork.vector` and of `ConeWork.dual`
-_X, _S, _DX, _DS, _G, _W, _L, _V, _RD, _X0, _X1, _C = range(12)
+_X, _S, _DX, _DS, _G, _W, _L, _RD, _X0, _X1, _C = range(11)
 _Y, _DY, _RP, _P, _Q, _B = range(6)
 
 
 class ConeWork(NamedTuple):
     """A program and scratch for it, for at most m rows and n variables.
 
-    A [m, n], scaled [m, n] for A W⁻², normal and factor [m, m]; vector [12, n], whose row 11 is c;
-    dual [6, m], whose row 5 is b; eta [n/3].
+    A [m, n], scaled [m, n] for A W⁻², normal and factor [m, m]; vector [11, n], whose last row is c;
+    dual [6, m], whose last row is b; eta [n/3].
     """
 
     A: np.ndarray
@@ -61,7 +60,7 @@ class ConeWork(NamedTuple):
 def cone_work(m: int, n: int) -> ConeWork:
     """Room for programs of at most m rows and n variables; one for each thread."""
     f = np.zeros
-    return ConeWork(f((m, n)), f((m, n)), f((m, m)), f((m, m)), f((12, n)), f((6, m)), f(n))
+    return ConeWork(f((m, n)), f((m, n)), f((m, m)), f((m, m)), f((11, n)), f((6, m)), f(n))
 
 
 @kernel
@@ -193,6 +192,20 @@ def _normal_matrix(q, m, n, A, w, eta, scaled, normal):
 
 
 @kernel
+def _factorise(H, n, L):
+    """Cholesky's factor; a pivot that is nothing but rounding takes its row out."""
+    for i in range(n):
+        for j in range(i + 1):
+            total = H[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if i == j:
+                L[i, i] = math.sqrt(total) if total > 1e-15 * H[i, i] else 1e100
+            else:
+                L[i, j] = total / L[j, j]
+
+
+@kernel
 def _solve(L, m, v):
     """v becomes (L Lᵀ)⁻¹ v."""
     for i in range(m):
@@ -256,22 +269,19 @@ def _direction(q, m, n, work, share, rg, g_tau, tau, kappa):
     Needs the factor, and Q = (A W⁻² Aᵀ)⁻¹ (b + A W⁻² c) with X1 = W⁻²(Aᵀ Q − c).
     """
     A, scaled, vector, dual = work.A, work.scaled, work.vector, work.dual
-    w, eta, v = vector[_W], work.eta, vector[_V]
-    _times(q, n, w, eta, 1.0, vector[_G], v)
+    w, eta, x0 = vector[_W], work.eta, vector[_X0]
+    # x0 = W⁻¹(G − W⁻¹rd) + W⁻²Aᵀp
+    _times(q, n, w, eta, -1.0, vector[_RD], x0)
     for i in range(n):
-        v[i] -= share * vector[_RD, i]
+        x0[i] = vector[_G, i] - share * x0[i]
+    _times(q, n, w, eta, -1.0, x0, x0)
     p = dual[_P]
     for r in range(m):
-        p[r] = share * dual[_RP, r] - _dot(scaled[r], v, n)
+        p[r] = share * dual[_RP, r] - _dot(A[r], x0, n)
     _solve(work.factor, m, p)
-    # x0 = W⁻²(Aᵀp + v)
-    x0 = vector[_X0]
-    for i in range(n):
-        x0[i] = v[i]
-        for r in range(m):
-            x0[i] += A[r, i] * p[r]
-    _times(q, n, w, eta, -1.0, x0, x0)
-    _times(q, n, w, eta, -1.0, x0, x0)
+    for r in range(m):
+        for i in range(n):
+            x0[i] += scaled[r, i] * p[r]
     c, b = vector[_C], dual[_B]
     below = -kappa / tau + _dot(c, vector[_X1], n) - _dot(b, dual[_Q], m)
     above = share * rg - g_tau / tau - _dot(c, x0, n) + _dot(b, p, m)
@@ -292,29 +302,23 @@ def _direction(q, m, n, work, share, rg, g_tau, tau, kappa):
 
 @kernel
 def _prepare(q, m, n, work):
-    """Scaling, factor and the part of the direction that belongs to dτ; whether it worked."""
+    """Scaling, factor and the part of the direction that belongs to dτ."""
     A, scaled, vector, dual = work.A, work.scaled, work.vector, work.dual
     w, eta = vector[_W], work.eta
     _scale(q, n, vector[_X], vector[_S], w, eta, vector[_L])
     _normal_matrix(q, m, n, A, w, eta, scaled, work.normal)
-    size = 0.0
-    for r in range(m):
-        size = max(size, work.normal[r, r])
-    for r in range(m):
-        work.normal[r, r] += 1e-15 * size
-    if not cholesky(work.normal, m, work.factor):
-        return False
+    _factorise(work.normal, m, work.factor)
     c, x1 = vector[_C], vector[_X1]
     for r in range(m):
         dual[_Q, r] = dual[_B, r] + _dot(scaled[r], c, n)
     _solve(work.factor, m, dual[_Q])
     for i in range(n):
         x1[i] = -c[i]
-        for r in range(m):
-            x1[i] += A[r, i] * dual[_Q, r]
     _times(q, n, w, eta, -1.0, x1, x1)
     _times(q, n, w, eta, -1.0, x1, x1)
-    return True
+    for r in range(m):
+        for i in range(n):
+            x1[i] += scaled[r, i] * dual[_Q, r]
 
 
 @kernel
@@ -337,8 +341,8 @@ def _centred(q, n, work, target):
 
 
 @kernel
-def solve_cone(q, m, n, work):
-    """Solve the program in `work`, whose m rows are independent: an outcome.
+def solve_cone(q, m, n, tight, work):
+    """Solve the program in `work`, whose m rows are independent, to `tight`: an outcome.
 
     OPTIMAL: `vector[0]` holds x. IMPOSSIBLE: `vector[1]` holds s = −Aᵀy of the proof.
     """
@@ -357,13 +361,12 @@ def solve_cone(q, m, n, work):
         gap = abs(cx - by) / tau
         size = 1.0 + abs(cx) / tau
         error = max(max(most_p, most_d) / tau, gap / size)
-        if error < _TIGHT:
+        if error < tight:
             break
-        if by > 0.0 and proof < 1e-9 * by:
+        if by > 0.0 and proof < tight * by:
             return IMPOSSIBLE
         middle = (_dot(x, s, n) + tau * kappa) / degree
-        if not _prepare(q, m, n, work):
-            break
+        _prepare(q, m, n, work)
         # predictor, then corrector
         share, g_tau = 1.0, -tau * kappa
         for i in range(n):
@@ -402,7 +405,7 @@ def solve_cone(q, m, n, work):
     most_p, most_d, proof = _residuals(m, n, work.A, vector, dual, tau)
     cx, by = _dot(vector[_C], x, n), _dot(dual[_B], y, m)
     error = max(max(most_p, most_d), abs(cx - by) / (1.0 + abs(cx) / tau)) / tau
-    if error < _LOOSE and tau > kappa:
+    if error < max(tight, _LOOSE) and tau > kappa:
         for i in range(n):
             x[i] /= tau
         return OPTIMAL

@@ -252,7 +252,7 @@ def assemble(rover, statics, contacts, friction, unit, pulling, cone):
 
     unit: weight times L [N·m], for the drives' torques; pulling: 1 to maximise F, 0 for F = 0.
     """
-    A, b, c = cone.A, cone.dual[5], cone.vector[11]
+    A, b, c = cone.A, cone.dual[5], cone.vector[10]
     rows, n = 6 + rover.limits.basis.shape[1], 3 * contacts
     wheels, stops = rover.wheels, rover.chain.parent.size
     width = A.shape[1]
@@ -304,7 +304,9 @@ def assemble(rover, statics, contacts, friction, unit, pulling, cone):
 def _solved(rover, statics, contacts, friction, unit, pulling, cone):
     rows, n = assemble(rover, statics, contacts, friction, unit, pulling, cone)
     rows = independent_rows(cone.A, cone.dual[5], rows, n)
-    return IMPOSSIBLE if rows < 0 else solve_cone(contacts, rows, n, cone)
+    # a proof of 1e-5 is one, too: no variable of the program can exceed 100
+    tight = 1e-9 if pulling else 1e-5
+    return IMPOSSIBLE if rows < 0 else solve_cone(contacts, rows, n, tight, cone)
 
 
 @kernel
