@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.jit import kernel
+from marsyard.jit import VECTOR, kernel
 
 #: outcome of a cone program
 OPTIMAL, IMPOSSIBLE, STUCK = 0, 1, 2
@@ -39,6 +39,8 @@ _STEPS, _LOOSE = 50, 1e-6
 #: rows of `ConeWork.vector` and of `ConeWork.dual`
 _X, _S, _DX, _DS, _G, _W, _L, _RD, _X0, _X1, _C = range(11)
 _Y, _DY, _RP, _P, _Q, _B = range(6)
+
+_vector = kernel(fastmath=VECTOR)
 
 
 class ConeWork(NamedTuple):
@@ -63,7 +65,7 @@ def cone_work(m: int, n: int) -> ConeWork:
     return ConeWork(f((m, n)), f((m, n)), f((m, m)), f((m, m)), f((11, n)), f((6, m)), f(n))
 
 
-@kernel
+@_vector
 def independent_rows(A, b, m, n):
     """Make the rows of A x = b orthonormal and drop those that depend on others.
 
@@ -170,7 +172,7 @@ def _longest(q, n, v, dv, most):
     return most
 
 
-@kernel
+@_vector
 def _normal_matrix(q, m, n, A, w, eta, scaled, normal):
     """scaled = A W⁻², normal = A W⁻² Aᵀ."""
     for r in range(m):
@@ -191,7 +193,7 @@ def _normal_matrix(q, m, n, A, w, eta, scaled, normal):
             normal[r, t] = total
 
 
-@kernel
+@_vector
 def _factorise(H, n, L):
     """Cholesky's factor; a pivot that is nothing but rounding takes its row out."""
     for i in range(n):
@@ -205,7 +207,7 @@ def _factorise(H, n, L):
                 L[i, j] = total / L[j, j]
 
 
-@kernel
+@_vector
 def _solve(L, m, v):
     """v becomes (L Lᵀ)⁻¹ v."""
     for i in range(m):
@@ -218,7 +220,7 @@ def _solve(L, m, v):
         v[i] /= L[i, i]
 
 
-@kernel
+@_vector
 def _dot(a, b, n):
     total = 0.0
     for i in range(n):
@@ -226,7 +228,7 @@ def _dot(a, b, n):
     return total
 
 
-@kernel
+@_vector
 def _residuals(m, n, A, vector, dual, tau):
     """rp = bτ − Ax, rd = cτ − Aᵀy − s, and their greatest parts; that of Aᵀy + s, too."""
     x, y = vector[_X], dual[_Y]
@@ -234,32 +236,34 @@ def _residuals(m, n, A, vector, dual, tau):
     for r in range(m):
         dual[_RP, r] = dual[_B, r] * tau - _dot(A[r], x, n)
         most_p = max(most_p, abs(dual[_RP, r]))
+    rd, c = vector[_RD], vector[_C]
     for i in range(n):
-        total = vector[_S, i]
-        for r in range(m):
-            total += A[r, i] * y[r]
-        vector[_RD, i] = vector[_C, i] * tau - total
-        most_d, proof = max(most_d, abs(vector[_RD, i])), max(proof, abs(total))
+        rd[i] = vector[_S, i]
+    for r in range(m):
+        part = y[r]
+        for i in range(n):
+            rd[i] += A[r, i] * part
+    for i in range(n):
+        proof = max(proof, abs(rd[i]))
+        rd[i] = c[i] * tau - rd[i]
+        most_d = max(most_d, abs(rd[i]))
     return most_p, most_d, proof
 
 
 @kernel
 def _refine(q, m, n, work, share, d_tau):
     """What the factor's rounding left of A dx = b dτ + rp, solved for again, twice."""
-    A, vector, dual, x0 = work.A, work.vector, work.dual, work.vector[_X0]
+    A, vector, dual = work.A, work.vector, work.dual
     dx, dy, p = vector[_DX], dual[_DY], dual[_P]
     for _ in range(2):
         for r in range(m):
             p[r] = share * dual[_RP, r] + dual[_B, r] * d_tau - _dot(A[r], dx, n)
         _solve(work.factor, m, p)
-        for i in range(n):
-            x0[i] = 0.0
-            for r in range(m):
-                x0[i] += work.scaled[r, i] * p[r]
-        for i in range(n):
-            dx[i] += x0[i]
         for r in range(m):
-            dy[r] += p[r]
+            part = p[r]
+            dy[r] += part
+            for i in range(n):
+                dx[i] += work.scaled[r, i] * part
 
 
 @kernel
@@ -292,11 +296,13 @@ def _direction(q, m, n, work, share, rg, g_tau, tau, kappa):
         vector[_DX, i] = x0[i] + d_tau * vector[_X1, i]
     _refine(q, m, n, work, share, d_tau)
     # ds from the dual equation, so that its residual falls as it should
+    ds = vector[_DS]
     for i in range(n):
-        total = share * vector[_RD, i] + c[i] * d_tau
-        for r in range(m):
-            total -= A[r, i] * dual[_DY, r]
-        vector[_DS, i] = total
+        ds[i] = share * vector[_RD, i] + c[i] * d_tau
+    for r in range(m):
+        part = dual[_DY, r]
+        for i in range(n):
+            ds[i] -= A[r, i] * part
     return d_tau, (g_tau - kappa * d_tau) / tau
 
 

@@ -417,6 +417,9 @@ def _energy_slopes(chain, gravity, pose, programme):
     """Gradient and Hessian of the potential energy, the Hessian made positive."""
     d = len(pose.u)
     v = programme.step[:3]
+    for i in range(d):
+        for j in range(d):
+            programme.hessian[i, j] = 0.0
     for j in range(d):
         link = 0 if j < 3 else j - 2
         pull = gravity * chain.carried[link]
@@ -425,10 +428,10 @@ def _energy_slopes(chain, gravity, pose, programme):
         for i in range(d):
             if not _over_joint(chain, i, j):
                 continue
-            turns = i > 0 and not (i >= 3 and chain.sliding[i - 3])
-            a = pose.axis[i]
-            value = pull * (a[0] * v[1] - a[1] * v[0]) if turns else 0.0
-            programme.hessian[i, j] = programme.hessian[j, i] = value
+            if i > 0 and not (i >= 3 and chain.sliding[i - 3]):
+                a = pose.axis[i]
+                value = pull * (a[0] * v[1] - a[1] * v[0])
+                programme.hessian[i, j] = programme.hessian[j, i] = value
     least = 1e-3 * abs(programme.gradient[0])
     make_positive(programme.hessian, d, least, programme.scratch[0], programme.scratch[1])
 
