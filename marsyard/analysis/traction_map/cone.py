@@ -31,7 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.jit import VECTOR, kernel
+from marsyard.analysis.traction_map._inner import inner, inner_vector
+from marsyard.jit import kernel
 
 #: outcome of a cone program
 OPTIMAL, IMPOSSIBLE, STUCK = 0, 1, 2
@@ -40,14 +41,12 @@ _STEPS, _LOOSE = 50, 1e-6
 _X, _S, _DX, _DS, _G, _W, _L, _RD, _X0, _X1, _C = range(11)
 _Y, _DY, _RP, _P, _Q, _B = range(6)
 
-_vector = kernel(fastmath=VECTOR)
-
 
 class ConeWork(NamedTuple):
     """A program and scratch for it, for at most m rows and n variables.
 
-    A [m, n], scaled [m, n] for A W⁻², normal and factor [m, m]; vector [11, n], whose last row is c;
-    dual [6, m], whose last row is b; eta [n/3].
+    A [m, n], scaled [m, n] for A W⁻², normal and factor [m, m]; vector [11, n], whose last row is
+    c; dual [6, m], whose last row is b; eta [n/3].
     """
 
     A: np.ndarray
@@ -65,7 +64,7 @@ def cone_work(m: int, n: int) -> ConeWork:
     return ConeWork(f((m, n)), f((m, n)), f((m, m)), f((m, m)), f((11, n)), f((6, m)), f(n))
 
 
-@_vector
+@kernel
 def independent_rows(A, b, m, n):
     """Make the rows of A x = b orthonormal and drop those that depend on others.
 
@@ -101,14 +100,14 @@ def independent_rows(A, b, m, n):
     return m
 
 
-@kernel
+@inner
 def _inside(v, i):
     """vᵀJv of the cone at i, without cancellation where it nears 0."""
     side = math.sqrt(v[i + 1] * v[i + 1] + v[i + 2] * v[i + 2])
     return (v[i] - side) * (v[i] + side)
 
 
-@kernel
+@inner
 def _scale(q, n, x, s, w, eta, scaled_point):
     """The scaling w, η and the scaled point λ."""
     for k in range(q):
@@ -125,7 +124,7 @@ def _scale(q, n, x, s, w, eta, scaled_point):
     _times(q, n, w, eta, 1.0, x, scaled_point)
 
 
-@kernel
+@inner
 def _times(q, n, w, eta, sign, v, out):
     """out = W v (sign 1) or W⁻¹ v (sign −1); may be the same array."""
     for k in range(q):
@@ -141,7 +140,7 @@ def _times(q, n, w, eta, sign, v, out):
         out[i] = v[i] * w[i] if sign > 0.0 else v[i] / w[i]
 
 
-@kernel
+@inner
 def _divide(q, n, point, d):
     """d becomes point \\ d in the cones' own product u∘v = (uᵀv, u₀v₁ + v₀u₁)."""
     for k in range(q):
@@ -155,7 +154,7 @@ def _divide(q, n, point, d):
         d[i] /= point[i]
 
 
-@kernel
+@inner
 def _longest(q, n, v, dv, most):
     """The longest step, at most `most`, that stays in the cones."""
     for k in range(q):
@@ -172,7 +171,7 @@ def _longest(q, n, v, dv, most):
     return most
 
 
-@_vector
+@inner_vector
 def _normal_matrix(q, m, n, A, w, eta, scaled, normal):
     """scaled = A W⁻², normal = A W⁻² Aᵀ."""
     for r in range(m):
@@ -193,7 +192,7 @@ def _normal_matrix(q, m, n, A, w, eta, scaled, normal):
             normal[r, t] = total
 
 
-@_vector
+@inner_vector
 def _factorise(H, n, L):
     """Cholesky's factor; a pivot that is nothing but rounding takes its row out."""
     for i in range(n):
@@ -207,7 +206,7 @@ def _factorise(H, n, L):
                 L[i, j] = total / L[j, j]
 
 
-@_vector
+@inner_vector
 def _solve(L, m, v):
     """v becomes (L Lᵀ)⁻¹ v."""
     for i in range(m):
@@ -220,7 +219,7 @@ def _solve(L, m, v):
         v[i] /= L[i, i]
 
 
-@_vector
+@inner_vector
 def _dot(a, b, n):
     total = 0.0
     for i in range(n):
@@ -228,7 +227,7 @@ def _dot(a, b, n):
     return total
 
 
-@_vector
+@inner_vector
 def _residuals(m, n, A, vector, dual, tau):
     """rp = bτ − Ax, rd = cτ − Aᵀy − s, and their greatest parts; that of Aᵀy + s, too."""
     x, y = vector[_X], dual[_Y]
@@ -250,7 +249,7 @@ def _residuals(m, n, A, vector, dual, tau):
     return most_p, most_d, proof
 
 
-@kernel
+@inner
 def _refine(q, m, n, work, share, d_tau):
     """What the factor's rounding left of A dx = b dτ + rp, solved for again, twice."""
     A, vector, dual = work.A, work.vector, work.dual
@@ -266,7 +265,7 @@ def _refine(q, m, n, work, share, d_tau):
                 dx[i] += work.scaled[r, i] * part
 
 
-@kernel
+@inner
 def _direction(q, m, n, work, share, rg, g_tau, tau, kappa):
     """The step for a scaled right-hand side G and `share` of the residuals: dτ, dκ.
 
@@ -306,7 +305,7 @@ def _direction(q, m, n, work, share, rg, g_tau, tau, kappa):
     return d_tau, (g_tau - kappa * d_tau) / tau
 
 
-@kernel
+@inner
 def _prepare(q, m, n, work):
     """Scaling, factor and the part of the direction that belongs to dτ."""
     A, scaled, vector, dual = work.A, work.scaled, work.vector, work.dual
@@ -327,7 +326,7 @@ def _prepare(q, m, n, work):
             x1[i] += scaled[r, i] * dual[_Q, r]
 
 
-@kernel
+@inner
 def _centred(q, n, work, target):
     """G of the corrector: λ \\ (σμ e − λ∘λ − (W dx)∘(W⁻¹ds))."""
     vector, eta = work.vector, work.eta

@@ -5,8 +5,9 @@ The problem, its unknowns u = (z, roll, pitch, passive joints) and the way it is
 
 Heights are bilinear on a regular grid and go on level outside of it. The pose is a chain of joints:
 a slide along z, a turn by `pitch` about the left axis after the heading, a turn by `roll` about the
-axis ahead after that, both through the base's origin, then the passive joints. With a_j the axis and
-o_j the anchor of a turning joint in the world, p a point that it moves, and i = j or a joint above j
+axis ahead after that, both through the base's origin, then the passive joints. With a_j the axis
+and o_j the anchor of a turning joint in the world, p a point that it moves, and i = j or a joint
+above j
 
     ∂p/∂q_j = a_j × (p − o_j),    ∂²p/∂q_i∂q_j = a_i × (a_j × (p − o_j))
 
@@ -15,9 +16,9 @@ M_j and c_j the mass that joint j moves and its centre,
 
     ∂V/∂q_j = g M_j [a_j × (c_j − o_j)]_z,    ∂²V/∂q_i∂q_j = g M_j [a_i × (a_j × (c_j − o_j))]_z
 
-The low points of a tread are searched as there, sample for sample: a coarse net, then six ever finer
-ones around each low point. A point that is found keeps its place on the wheel when the rover is
-lifted, so that one search a step is enough.
+The low points of a tread are searched as there, sample for sample: a coarse net, then six ever
+finer ones around each low point. A point that is found keeps its place on the wheel when the rover
+is lifted, so that one search a step is enough.
 
 Steps are quadratic programs by Goldfarb and Idnani's dual method (`quadratic`).
 """
@@ -29,6 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.analysis.traction_map._inner import inner
 from marsyard.analysis.traction_map.quadratic import SOLVED, make_positive, quadratic_program
 from marsyard.analysis.traction_map.rover_tables import RoverTables
 from marsyard.jit import kernel
@@ -154,20 +156,20 @@ def height_at(grid, x, y):
     return low + t * (high - low)
 
 
-@kernel
+@inner
 def _cross(a, b, out):
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@kernel
+@inner
 def _apply(turn, v, out):
     for i in range(3):
         out[i] = turn[i, 0] * v[0] + turn[i, 1] * v[1] + turn[i, 2] * v[2]
 
 
-@kernel
+@inner
 def _base(x, y, heading, u, pose):
     """Attitude and place of link 0, and the first three axes."""
     ch, sh = math.cos(heading), math.sin(heading)
@@ -186,7 +188,7 @@ def _base(x, y, heading, u, pose):
             pose.anchor[j, c] = p[c]
 
 
-@kernel
+@inner
 def _turned_about(axis, angle, R, out):
     """out = (turn by an angle about an axis of the world) R: Rodrigues' formula."""
     c, s = math.cos(angle), math.sin(angle)
@@ -199,7 +201,7 @@ def _turned_about(axis, angle, R, out):
         out[2, k] = c * d + s * (x * b - y * a) + along * z
 
 
-@kernel
+@inner
 def forward(chain, wheels, x, y, heading, u, pose):
     """Links, axes, anchors, centres of mass and wheels of a rover, in the world."""
     _base(x, y, heading, u, pose)
@@ -229,7 +231,7 @@ def forward(chain, wheels, x, y, heading, u, pose):
         _cross(ahead, axle, up)
 
 
-@kernel
+@inner
 def _centres(chain, pose):
     """Centres of mass of what each unknown moves."""
     moved = pose.moved
@@ -251,7 +253,7 @@ def _centres(chain, pose):
             moved[3 + j, c] /= max(chain.carried[j + 1], 1e-300)
 
 
-@kernel
+@inner
 def _spread(wheels, k, middle, reach, touch):
     """Samples across a tread around w = middle: width of the ring and place along the axle."""
     for j in range(_ACROSS):
@@ -264,7 +266,7 @@ def _spread(wheels, k, middle, reach, touch):
             touch.across[j] = 0.5 * wheels.width[k] * w
 
 
-@kernel
+@inner
 def _net(grid, frame, radius, middle, reach, count, touch):
     """Heights over the ground of `count` samples along and 7 across, in `over`."""
     ahead, up, axle, centre = frame
@@ -280,7 +282,7 @@ def _net(grid, frame, radius, middle, reach, count, touch):
             touch.over[i, j] = centre[2] + ring * dz + across * ez - height_at(grid, x, y)
 
 
-@kernel
+@inner
 def _coarse(touch, k, count):
     """Low points of wheel k on the coarse net, added to the `count` there are; how many then."""
     over = touch.over
@@ -311,7 +313,7 @@ def _coarse(touch, k, count):
     return count
 
 
-@kernel
+@inner
 def _lowest_around(over, i, j):
     for m in range(max(i - 1, 0), min(i + 2, _ALONG)):
         for n in range(max(j - 1, 0), min(j + 2, _ACROSS)):
@@ -320,7 +322,7 @@ def _lowest_around(over, i, j):
     return True
 
 
-@kernel
+@inner
 def _lowest_of_net(touch, m, reach_a, reach_w):
     """Move low point m to the lowest sample of the fine net around it."""
     least, at_i, at_j = math.inf, 0, 0
@@ -338,13 +340,13 @@ def _lowest_of_net(touch, m, reach_a, reach_w):
     return at_j
 
 
-@kernel
+@inner
 def _refine(grid, wheels, k, frame, m, touch):
     """Follow low point m of wheel k through ever finer nets."""
     reach_a, reach_w, j, r = _REACH * 3.0 / (_ALONG - 1), 3.0 / (_ACROSS - 1), 0, wheels.radius[k]
     for _ in range(_PASSES):
         _spread(wheels, k, touch.place[m, 1], reach_w, touch)
-        _net(grid, frame, r, touch.place[m, 0], reach_a, _FINE, touch)
+        _net(grid, frame, r, touch.place[m, 0], reach_a, np.int64(_FINE), touch)
         j = _lowest_of_net(touch, m, reach_a, reach_w)
         reach_a, reach_w = reach_a * 3.0 / 8.0, reach_w * 3.0 / (_ACROSS - 1)
     ahead, up, axle, centre = frame
@@ -354,21 +356,22 @@ def _refine(grid, wheels, k, frame, m, touch):
         touch.point[m, e] = centre[e] + outward + touch.across[j] * axle[e]
 
 
-@kernel
+@inner
 def low_points(grid, wheels, pose, touch):
     """Search the low points of all wheels of a rover whose links are set; their number."""
-    count = 0
+    # a plain 0 would have every function it is passed to compiled once more
+    count = np.int64(0)
     for k in range(len(wheels.radius)):
         first, frame = count, pose.frame[k]
         _spread(wheels, k, 0.0, 1.0, touch)
-        _net(grid, frame, wheels.radius[k], 0.0, _REACH, _ALONG, touch)
+        _net(grid, frame, wheels.radius[k], 0.0, _REACH, np.int64(_ALONG), touch)
         count = _coarse(touch, k, first)
         for m in range(first, count):
             _refine(grid, wheels, k, frame, m, touch)
     return count
 
 
-@kernel
+@inner
 def _normals(grid, wheels, pose, touch, count):
     """Normals with z = 1, square to the tread, as in marsyard.control.placement."""
     for m in range(count):
@@ -390,7 +393,7 @@ def _normals(grid, wheels, pose, touch, count):
         normal[2] = 1.0
 
 
-@kernel
+@inner
 def velocity(chain, pose, j, link, point, out):
     """∂(point)/∂u_j of a point of a link."""
     if j >= 3 and not chain.above[link, j - 3]:
@@ -404,7 +407,7 @@ def velocity(chain, pose, j, link, point, out):
         out[0], out[1], out[2] = a[1] * z - a[2] * y, a[2] * x - a[0] * z, a[0] * y - a[1] * x
 
 
-@kernel
+@inner
 def _over_joint(chain, i, j):
     """Whether unknown i is j or above it: the order is z, pitch (2), roll (1), passive joints."""
     if i < 3:
@@ -412,7 +415,7 @@ def _over_joint(chain, i, j):
     return j >= 3 and chain.above[j - 2, i - 3] == 1
 
 
-@kernel
+@inner
 def _energy_slopes(chain, gravity, pose, programme):
     """Gradient and Hessian of the potential energy, the Hessian made positive."""
     d = len(pose.u)
@@ -421,7 +424,7 @@ def _energy_slopes(chain, gravity, pose, programme):
         for j in range(d):
             programme.hessian[i, j] = 0.0
     for j in range(d):
-        link = 0 if j < 3 else j - 2
+        link = max(j - 2, 0)
         pull = gravity * chain.carried[link]
         velocity(chain, pose, j, link, pose.moved[j], v)
         programme.gradient[j] = pull * v[2]
@@ -436,7 +439,7 @@ def _energy_slopes(chain, gravity, pose, programme):
     make_positive(programme.hessian, d, least, programme.scratch[0], programme.scratch[1])
 
 
-@kernel
+@inner
 def _gap_slopes(chain, wheels, limits, pose, touch, programme, count):
     """Derivatives of the gaps by the unknowns, then rows of the joints' limits; number of rows."""
     d = len(pose.u)
@@ -461,7 +464,7 @@ def _gap_slopes(chain, wheels, limits, pose, touch, programme, count):
     return rows
 
 
-@kernel
+@inner
 def _mixed(basis, vector, a):
     """vector · column a of the basis 1 ⊕ B of the motions that the constraints leave."""
     if a < 3:
@@ -472,7 +475,7 @@ def _mixed(basis, vector, a):
     return total
 
 
-@kernel
+@inner
 def _reduce(basis, programme, rows):
     """The quadratic program in the motions that the constraints leave."""
     d, r = len(programme.gradient), len(programme.linear)
@@ -488,7 +491,7 @@ def _reduce(basis, programme, rows):
             programme.reduced[a, b] = _mixed(basis, half[b], a)
 
 
-@kernel
+@inner
 def _step(rover, gravity, pose, touch, programme, count):
     """The step in all unknowns, into `gradient`; its greatest part, or −1 if there is none."""
     _energy_slopes(rover.chain, gravity, pose, programme)
@@ -518,7 +521,7 @@ def _step(rover, gravity, pose, touch, programme, count):
     return length
 
 
-@kernel
+@inner
 def _lift(pose, touch, count, u, highest):
     """Raise the rover with all that was found so that its least gap is 0, or at most `highest`."""
     least = highest
@@ -537,7 +540,7 @@ def _lift(pose, touch, count, u, highest):
         pose.frame[k, 3, 2] -= least
 
 
-@kernel
+@inner
 def _begin(grid, rover, x, y, heading, pose):
     """Unknowns to begin with: tilted as the plane through the ground below the wheels."""
     u = pose.u

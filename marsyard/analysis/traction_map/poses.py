@@ -104,9 +104,9 @@ def judge(
         rooms.put(room)
         return len(poses[part])
 
-    done = 0
+    done, firsts = 0, range(0, len(poses), _BUNCH)
     with ThreadPoolExecutor(count) as pool:
-        for size in pool.map(bunch, range(0, len(poses), _BUNCH)):
+        for size in pool.map(bunch, firsts) if count > 1 else map(bunch, firsts):
             done += size
             if progress is not None:
                 progress(done, len(poses))

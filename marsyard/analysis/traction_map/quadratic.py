@@ -18,13 +18,14 @@ import math
 
 import numpy as np
 
+from marsyard.analysis.traction_map._inner import inner
 from marsyard.jit import kernel
 
 #: outcome of a quadratic program
 SOLVED, INFEASIBLE, UNDECIDED = 0, 1, 2
 
 
-@kernel
+@inner
 def cholesky(H, n, L):
     """Lower triangle L with H = L Lᵀ; whether H is positive definite."""
     for i in range(n):
@@ -41,7 +42,7 @@ def cholesky(H, n, L):
     return True
 
 
-@kernel
+@inner
 def _begin(H, g, n, L, J, x):
     """x = −H⁻¹g and J = L⁻ᵀ."""
     if not cholesky(H, n, L):
@@ -64,7 +65,7 @@ def _begin(H, g, n, L, J, x):
     return True
 
 
-@kernel
+@inner
 def _rotate_in(J, R, d, n, held):
     """Take the row with d = Jᵀ(row) in: rotate the tail of d away; whether it is independent."""
     for j in range(n - 1, held, -1):
@@ -81,7 +82,7 @@ def _rotate_in(J, R, d, n, held):
         R[i, held] = d[i]
 
 
-@kernel
+@inner
 def _rotate_out(J, R, n, held, out):
     """Let row number `out` of those held go."""
     for j in range(out, held - 1):
@@ -102,7 +103,7 @@ def _rotate_out(J, R, n, held, out):
             J[i, j + 1] = c * b - s * a
 
 
-@kernel
+@inner
 def _most_violated(G, h, x, n, rows, active):
     """The row that is missed most, in its own scale, and by how much."""
     worst, which = 0.0, -1
@@ -131,7 +132,7 @@ def quadratic_program(H, g, G, h, n, rows, x, multiplier, work, held_row, active
         multiplier[k], active[k] = 0.0, 0
     if not _begin(H, g, n, L, J, x):
         return UNDECIDED
-    held = 0
+    held = np.int64(0)
     for _ in range(10 * (n + rows)):
         row, short = _most_violated(G, h, x, n, rows, active)
         if row < 0:
@@ -159,7 +160,7 @@ def quadratic_program(H, g, G, h, n, rows, x, multiplier, work, held_row, active
                     r[i] -= R[i, k] * r[k]
                 r[i] /= R[i, i]
             # the longest step that keeps the multipliers, and the one that meets the row
-            most, out = math.inf, -1
+            most, out = math.inf, np.int64(-1)
             for k in range(held):
                 if r[k] > 0.0 and u[k] / r[k] < most:
                     most, out = u[k] / r[k], k
@@ -189,7 +190,7 @@ def quadratic_program(H, g, G, h, n, rows, x, multiplier, work, held_row, active
     return UNDECIDED
 
 
-@kernel
+@inner
 def eigenvalues(A, n, V):
     """Make the symmetric A diagonal in place; V [n, n] holds the vectors in its columns."""
     for i in range(n):

@@ -1,7 +1,7 @@
 """What a rover that stands can pull, how much friction it needs, and how far it is from tipping.
 
 Contacts are the low points of a stand whose gap is below 0.1 mm. Contact i has a normal n_i into
-the wheel, t_i = axle × n_i along the way it rolls, s_i = n_i × t_i to its left, and carries the force
+the wheel, t_i = axle × n_i along the way it rolls, s_i = n_i × t_i to its left, and carries
 
     f_i = N_i n_i + T_i t_i + S_i s_i,    ‖(T_i, S_i)‖ ≤ μ N_i
 
@@ -14,11 +14,12 @@ those of joints tied by constraints are mixed by the basis B of the motions thes
     Σ (p_i − O) × f_i + (c − O) × m g = 0
     Bᵀ [a_j·((p_i − o_j) × f_i)|_{i carried by j} + a_j·((c_j − o_j) × m_j g) + l_j] = 0
 
-F pulls back at the hitch, which is the base's origin, against the direction d: the heading, parallel
-to the mean plane of the ground (fitted through the lowest points of all wheels by least squares).
-l_j ≥ 0 (≤ 0) is the moment of a joint's lower (upper) stop where the joint is at it. Drives hold the
-wheels, as motors do steering joints; a wheel's drive carries M_w = axle·Σ (p_i − C_w) × f_i, which
-is r T on a round wheel, with |M_w| ≤ τ_max; M_w = 0 for a wheel that is not driven.
+F pulls back at the hitch, which is the base's origin, against the direction d: the heading,
+parallel to the mean plane of the ground (fitted through the lowest points of all wheels by least
+squares). l_j ≥ 0 (≤ 0) is the moment of a joint's lower (upper) stop where the joint is at it.
+Drives hold the wheels, as motors do steering joints; a wheel's drive carries
+M_w = axle·Σ (p_i − C_w) × f_i, which is r T on a round wheel, with |M_w| ≤ τ_max; M_w = 0 for a
+wheel that is not driven.
 
     largest pull     maximise F
     friction demand  the smallest μ at which F = 0 has forces, whatever the drives' torque
@@ -42,6 +43,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.analysis.traction_map._inner import inner
 from marsyard.analysis.traction_map.cone import (
     IMPOSSIBLE,
     OPTIMAL,
@@ -105,7 +107,7 @@ def traction_work(rover: RoverTables) -> TractionWork:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def _contacts(touch, count, statics):
     """The low points that touch, one where two are the same; how many."""
     found, first, wheel = 0, 0, -1
@@ -128,7 +130,7 @@ def _contacts(touch, count, statics):
     return found
 
 
-@kernel
+@inner
 def _frame(normal, axle, axes):
     """n, t, s of a contact in the rows of `axes`."""
     size = math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
@@ -146,7 +148,7 @@ def _frame(normal, axle, axes):
     s[2] = n[0] * t[1] - n[1] * t[0]
 
 
-@kernel
+@inner
 def _balance_of(rover, pose, link, point, force, length, scratch, out):
     """Parts of a force at a point of a link in the balances: `out` [6 + r]."""
     chain, basis = rover.chain, rover.limits.basis
@@ -166,7 +168,7 @@ def _balance_of(rover, pose, link, point, force, length, scratch, out):
             out[6 + a] += basis[j, a] * work / length
 
 
-@kernel
+@inner
 def _mean_direction(pose, touch, count, heading, out):
     """The heading, along the plane fitted through the lowest points of all wheels."""
     mx = my = mz = total = xx = xy = yy = xz = yz = 0.0
@@ -223,7 +225,7 @@ def build_statics(rover, length, heading, pose, touch, count, statics):
     _mean_direction(pose, touch, count, heading, force)
     for c in range(3):
         force[c] = -force[c]
-    _balance_of(rover, pose, 0, pose.shift[0], force, length, scratch, statics.pull)
+    _balance_of(rover, pose, np.int64(0), pose.shift[0], force, length, scratch, statics.pull)
     for r in range(rows):
         statics.weight[r] = 0.0
     o, c = pose.shift[0], pose.moved[0]
@@ -300,7 +302,7 @@ def assemble(rover, statics, contacts, friction, unit, pulling, cone):
     return rows, n
 
 
-@kernel
+@inner
 def _solved(rover, statics, contacts, friction, unit, pulling, cone):
     rows, n = assemble(rover, statics, contacts, friction, unit, pulling, cone)
     rows = independent_rows(cone.A, cone.dual[5], rows, n)
@@ -309,7 +311,7 @@ def _solved(rover, statics, contacts, friction, unit, pulling, cone):
     return IMPOSSIBLE if rows < 0 else solve_cone(contacts, rows, n, tight, cone)
 
 
-@kernel
+@inner
 def _enough(cone, contacts, friction):
     """The greatest ratio of friction to load in the forces that were found."""
     x, most = cone.vector[0], 0.0
@@ -320,7 +322,7 @@ def _enough(cone, contacts, friction):
     return most
 
 
-@kernel
+@inner
 def _not_enough(cone, contacts, friction):
     """The greatest friction for which a proof that there are no forces holds."""
     s, most = cone.vector[1], math.inf
@@ -387,7 +389,7 @@ def tip_over_angle(point, contacts, centre):
     return least
 
 
-@kernel
+@inner
 def _edge_angle(a, b, centre):
     """Angle [rad] between gravity and the way to an edge, at right angles to it; < 0 outside."""
     ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]

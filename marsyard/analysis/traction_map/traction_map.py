@@ -10,8 +10,8 @@ Verdict of a pose, with the limits of `VerdictLimits`:
     no-go    no stand is found, its friction demand exceeds μ, its largest pull is below 0, its tilt
              above `tilt` or its tip-over angle below `margin`
     hard     otherwise, if the pull is below `hard_traction` weights, the demand above `hard_demand`
-             μ, the tilt above `hard_tilt`, the tip-over angle below `hard_margin`, or the search for
-             the stand ended at a kink of the ground (not `converged`)
+             μ, the tilt above `hard_tilt`, the tip-over angle below `hard_margin`, or the search
+             for the stand ended at a kink of the ground (not `converged`)
     go       otherwise
     outside  the rover would reach over the border of the ground
 
@@ -38,8 +38,8 @@ from marsyard.robot import Robot
 if TYPE_CHECKING:
     import xarray
 
-    from marsyard.control.placement import Ground
     from marsyard.control.path_following import Path
+    from marsyard.control.placement import Ground
 
 GO, HARD, NO_GO, OUTSIDE = 0, 1, 2, 3
 VERDICTS = ("go", "hard", "no-go", "outside")

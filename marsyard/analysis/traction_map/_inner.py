@@ -1,0 +1,14 @@
+"""Kernels that only kernels call.
+
+They have no door from Python: reading some thirty arrays out of tuples there would take longer to
+compile than most of the kernels themselves.
+"""
+
+from __future__ import annotations
+
+from marsyard.jit import VECTOR, kernel
+
+_CLOSED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner = kernel(**_CLOSED)
+#: sums in any order
+inner_vector = kernel(fastmath=VECTOR, **_CLOSED)
