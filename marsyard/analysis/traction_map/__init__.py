@@ -14,21 +14,21 @@ from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.analysis.traction_map.figures import save_figures
-    from marsyard.analysis.traction_map.poses import compile_map_kernels
-    from marsyard.analysis.traction_map.traction_map import (
+    from marsyard.analysis.traction_map.maps import (
         VerdictLimits,
         path_profile,
         traction_map,
     )
+    from marsyard.analysis.traction_map.poses import compile_map_kernels
 
 __all__ = ["VerdictLimits", "compile_map_kernels", "path_profile", "save_figures", "traction_map"]
 
 _HOME = {
-    "VerdictLimits": "traction_map",
+    "VerdictLimits": "maps",
     "compile_map_kernels": "poses",
-    "path_profile": "traction_map",
+    "path_profile": "maps",
     "save_figures": "figures",
-    "traction_map": "traction_map",
+    "traction_map": "maps",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

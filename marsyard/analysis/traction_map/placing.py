@@ -341,10 +341,12 @@ def _lowest_of_net(touch, m, reach_a, reach_w):
 
 
 @inner
-def _refine(grid, wheels, k, frame, m, touch):
-    """Follow low point m of wheel k through ever finer nets."""
-    reach_a, reach_w, j, r = _REACH * 3.0 / (_ALONG - 1), 3.0 / (_ACROSS - 1), 0, wheels.radius[k]
-    for _ in range(_PASSES):
+def _refine(grid, wheels, k, frame, m, first, passes, touch):
+    """Follow low point m of wheel k through ever finer nets, from number `first` on."""
+    reach_a = _REACH * 3.0 / (_ALONG - 1) * (3.0 / 8.0) ** first
+    reach_w = (3.0 / (_ACROSS - 1)) ** (first + 1)
+    j, r = 0, wheels.radius[k]
+    for _ in range(passes):
         _spread(wheels, k, touch.place[m, 1], reach_w, touch)
         _net(grid, frame, r, touch.place[m, 0], reach_a, np.int64(_FINE), touch)
         j = _lowest_of_net(touch, m, reach_a, reach_w)
@@ -367,8 +369,18 @@ def low_points(grid, wheels, pose, touch):
         _net(grid, frame, wheels.radius[k], 0.0, _REACH, np.int64(_ALONG), touch)
         count = _coarse(touch, k, first)
         for m in range(first, count):
-            _refine(grid, wheels, k, frame, m, touch)
+            _refine(grid, wheels, k, frame, m, np.int64(0), np.int64(_PASSES), touch)
     return count
+
+
+@kernel
+def sharpen(grid, wheels, pose, touch, count, near):
+    """Follow the points whose gap is below `near` further, for normals to 1e-7 instead of 1e-4."""
+    for m in range(count):
+        if touch.gap[m] < near:
+            k = touch.wheel[m]
+            _refine(grid, wheels, k, pose.frame[k], m, np.int64(_PASSES), np.int64(8), touch)
+    _normals(grid, wheels, pose, touch, count)
 
 
 @inner

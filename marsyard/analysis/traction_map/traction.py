@@ -57,7 +57,7 @@ from marsyard.analysis.traction_map.rover_tables import RoverTables
 from marsyard.jit import kernel
 
 #: gap of a contact, and distance within which two on a wheel are one [m]; joint at its stop [rad]
-_TOUCHING, _SAME, _STOP = 1e-4, 2e-3, 1e-7
+TOUCHING, _SAME, _STOP = 1e-4, 2e-3, 1e-7
 #: contacts of one wheel
 _EACH = 3
 #: greatest pull and sum of normal forces [weight]
@@ -114,7 +114,7 @@ def _contacts(touch, count, statics):
     for m in range(count):
         if touch.wheel[m] != wheel:
             first, wheel = found, touch.wheel[m]
-        if touch.gap[m] > _TOUCHING or found - first == _EACH:
+        if touch.gap[m] > TOUCHING or found - first == _EACH:
             continue
         new = True
         for k in range(first, found):

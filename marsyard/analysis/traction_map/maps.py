@@ -77,7 +77,7 @@ _ABOUT = {
     "traction": ("N", "largest pull at the base's origin along the heading"),
     "traction_ratio": ("1", "largest pull in weights of the rover"),
     "friction_demand": ("1", "smallest friction that lets the rover stand"),
-    "load": ("N", "normal force of the wheels of a stand without friction"),
+    "wheel_load": ("N", "normal force of the wheels of a stand without friction"),
     "contacts": ("1", "points where wheels touch the ground"),
     "converged": ("1", "whether the search for the stand ended by itself"),
     "verdict": ("1", "verdict"),
@@ -142,7 +142,7 @@ def traction_map(
     found = _variables(rover, asked, numbers, loads, inside, limits or VerdictLimits())
     shape = X.shape
     data = {
-        name: (("y", "x", "heading", *(("wheel",) if name == "load" else ())),
+        name: (("y", "x", "heading", *(("wheel",) if name == "wheel_load" else ())),
                values.reshape(*shape, *values.shape[1:]))
         for name, values in found.items()
     }  # fmt: skip
@@ -189,7 +189,7 @@ def path_profile(
     numbers, loads = _judged(rover, grid, asked, poses, inside, threads, None)
     found = _variables(rover, asked, numbers, loads, inside, limits or VerdictLimits())
     data = {
-        name: (("distance", "wheel") if name == "load" else ("distance",), values)
+        name: (("distance", "wheel") if name == "wheel_load" else ("distance",), values)
         for name, values in found.items()
     }
     coords = {
@@ -360,7 +360,7 @@ def _variables(
         "traction": weight * column["pull"],
         "traction_ratio": column["pull"],
         "friction_demand": column["demand"],
-        "load": loads,
+        "wheel_load": loads,
         "contacts": np.nan_to_num(column["contacts"]).astype(np.int16),
         "converged": converged,
         "verdict": _verdicts(column, converged, inside, asked.friction, limits),
