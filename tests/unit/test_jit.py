@@ -58,3 +58,15 @@ def test_no_package_before_imports_an_analysis_kernel():
         text = path.read_text(encoding="utf-8")
         if "marsyard.jit" in text and not path.is_relative_to(folder / "analysis"):
             assert path.name == "jit.py" or "marsyard.analysis" not in text, path
+
+
+def test_files_with_kernels_under_another_name_say_so():
+    """Decorators made of `kernel` elsewhere: the fingerprint looks for the words marsyard.jit."""
+    import re
+
+    import marsyard
+
+    for path in Path(marsyard.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if re.search(r"^@(kernel|inlined|allocating|inner|inner_vector|merged)\b", text, re.M):
+            assert "marsyard.jit" in text, path

@@ -10,5 +10,7 @@ from marsyard.jit import VECTOR, kernel
 
 _CLOSED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 inner = kernel(**_CLOSED)
+#: for large functions that are called at one place: compiled there and nowhere else
+merged = kernel(inline="always")
 #: sums in any order
 inner_vector = kernel(fastmath=VECTOR, **_CLOSED)

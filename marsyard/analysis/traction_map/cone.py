@@ -16,7 +16,7 @@ step is scaled after Nesterov and Todd: W with W x = W⁻¹s = λ, for a cone W 
     W̄ = [[w₀, w₁ᵀ], [w₁, 1 + w₁w₁ᵀ/(1 + w₀)]],    W⁻² = η⁻² (2 (Jw)(Jw)ᵀ − J)
 
 so that the normal matrix A W⁻² Aᵀ, of some ten rows, is all that is factorised. Mehrotra's
-predictor and corrector share the factor.
+predictor and corrector share the factor. All is compiled by `marsyard.jit`.
 
 Sources: Y. E. Nesterov, M. J. Todd: Primal-dual interior-point methods for self-scaled cones. SIAM
 J. on Optimization 8, 1998. E. D. Andersen, C. Roos, T. Terlaky: On implementing a primal-dual
@@ -31,8 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.analysis.traction_map._inner import inner, inner_vector
-from marsyard.jit import kernel
+from marsyard.analysis.traction_map._inner import inner, inner_vector, merged
 
 #: outcome of a cone program
 OPTIMAL, IMPOSSIBLE, STUCK = 0, 1, 2
@@ -64,7 +63,7 @@ def cone_work(m: int, n: int) -> ConeWork:
     return ConeWork(f((m, n)), f((m, n)), f((m, m)), f((m, m)), f((11, n)), f((6, m)), f(n))
 
 
-@kernel
+@inner_vector
 def independent_rows(A, b, m, n):
     """Make the rows of A x = b orthonormal and drop those that depend on others.
 
@@ -305,7 +304,7 @@ def _direction(q, m, n, work, share, rg, g_tau, tau, kappa):
     return d_tau, (g_tau - kappa * d_tau) / tau
 
 
-@inner
+@merged
 def _prepare(q, m, n, work):
     """Scaling, factor and the part of the direction that belongs to dτ."""
     A, scaled, vector, dual = work.A, work.scaled, work.vector, work.dual
@@ -345,7 +344,7 @@ def _centred(q, n, work, target):
     _divide(q, n, point, g)
 
 
-@kernel
+@merged
 def solve_cone(q, m, n, tight, work):
     """Solve the program in `work`, whose m rows are independent, to `tight`: an outcome.
 

@@ -20,7 +20,8 @@ The low points of a tread are searched as there, sample for sample: a coarse net
 finer ones around each low point. A point that is found keeps its place on the wheel when the rover
 is lifted, so that one search a step is enough.
 
-Steps are quadratic programs by Goldfarb and Idnani's dual method (`quadratic`).
+Steps are quadratic programs by Goldfarb and Idnani's dual method (`quadratic`). All is compiled by
+`marsyard.jit`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.analysis.traction_map._inner import inner
+from marsyard.analysis.traction_map._inner import inner, merged
 from marsyard.analysis.traction_map.quadratic import SOLVED, make_positive, quadratic_program
 from marsyard.analysis.traction_map.rover_tables import RoverTables
-from marsyard.jit import kernel
 
 #: the search, as in marsyard.control.placement
 _ITERATIONS, _LONGEST, _DONE, _HALVINGS = 60, 0.1, 1e-9, 12
@@ -136,7 +136,7 @@ def placing_work(rover: RoverTables) -> PlacingWork:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def height_at(grid, x, y):
     """Height [m], bilinear, level outside."""
     rows, columns = grid.height.shape
@@ -373,7 +373,7 @@ def low_points(grid, wheels, pose, touch):
     return count
 
 
-@kernel
+@inner
 def sharpen(grid, wheels, pose, touch, count, near):
     """Follow the points whose gap is below `near` further, for normals to 1e-7 instead of 1e-4."""
     for m in range(count):
@@ -503,7 +503,7 @@ def _reduce(basis, programme, rows):
             programme.reduced[a, b] = _mixed(basis, half[b], a)
 
 
-@inner
+@merged
 def _step(rover, gravity, pose, touch, programme, count):
     """The step in all unknowns, into `gradient`; its greatest part, or −1 if there is none."""
     _energy_slopes(rover.chain, gravity, pose, programme)
@@ -552,7 +552,7 @@ def _lift(pose, touch, count, u, highest):
         pose.frame[k, 3, 2] -= least
 
 
-@inner
+@merged
 def _begin(grid, rover, x, y, heading, pose):
     """Unknowns to begin with: tilted as the plane through the ground below the wheels."""
     u = pose.u
@@ -579,7 +579,7 @@ def _begin(grid, rover, x, y, heading, pose):
         u[2] = -math.atan(c * sx + s * sy)
 
 
-@kernel
+@merged
 def place(rover, grid, gravity, x, y, heading, work):
     """Place a rover: number of low points and whether the search ended by itself.
 

@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 
 
 @kernel
-def _judge(rover, grid, asked, poses, placing, traction, numbers, loads):
+def judge_poses(rover, grid, asked, poses, placing, traction, numbers, loads):
     """Numbers [n, 9] and wheel loads [n, w] of poses [n, 3] of x, y [m] and heading [rad]."""
     pose, touch, statics = placing.pose, placing.touch, traction.statics
     unit = asked.gravity * rover.chain.carried[0] * asked.length
@@ -103,7 +103,7 @@ def judge(
     def bunch(first: int) -> int:
         room = rooms.get()
         part = slice(first, first + _BUNCH)
-        _judge(rover, grid, asked, poses[part], *room, numbers[part], loads[part])
+        judge_poses(rover, grid, asked, poses[part], *room, numbers[part], loads[part])
         rooms.put(room)
         return len(poses[part])
 

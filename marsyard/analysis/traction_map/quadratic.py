@@ -222,7 +222,7 @@ def eigenvalues(A, n, V):
                     V[k, p], V[k, q] = c * a - s * b, s * a + c * b
 
 
-@kernel
+@inner
 def make_positive(A, n, least, V, copy):
     """A symmetric matrix with its eigenvalues replaced by their sizes, at least `least`."""
     for i in range(n):

@@ -43,7 +43,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.analysis.traction_map._inner import inner
+from marsyard.analysis.traction_map._inner import inner, merged
 from marsyard.analysis.traction_map.cone import (
     IMPOSSIBLE,
     OPTIMAL,
@@ -195,7 +195,7 @@ def _mean_direction(pose, touch, count, heading, out):
     out[0], out[1], out[2] = c / norm, s / norm, rise / norm
 
 
-@kernel
+@merged
 def build_statics(rover, length, heading, pose, touch, count, statics):
     """Fill the tables of the balance; number of contacts."""
     chain, wheels = rover.chain, rover.wheels
@@ -302,7 +302,7 @@ def assemble(rover, statics, contacts, friction, unit, pulling, cone):
     return rows, n
 
 
-@inner
+@merged
 def _solved(rover, statics, contacts, friction, unit, pulling, cone):
     rows, n = assemble(rover, statics, contacts, friction, unit, pulling, cone)
     rows = independent_rows(cone.A, cone.dual[5], rows, n)
@@ -334,7 +334,7 @@ def _not_enough(cone, contacts, friction):
     return most
 
 
-@kernel
+@merged
 def pull_and_demand(rover, friction, unit, statics, contacts, cone):
     """Largest pull [weight], NaN if there is none; friction demand, infinite above 3."""
     demand, pull, low, trial = math.inf, math.nan, 0.0, friction
