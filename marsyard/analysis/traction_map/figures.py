@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -155,7 +155,7 @@ def draw_profile(along: xarray.Dataset) -> Figure:
 
 # --- pieces
 
-_RANGE = {"vmin": -0.5, "vmax": len(COLOURS) - 0.5}
+_RANGE: dict[str, Any] = {"vmin": -0.5, "vmax": len(COLOURS) - 0.5}
 
 
 def _colours():

@@ -160,10 +160,10 @@ def quadratic_program(H, g, G, h, n, rows, x, multiplier, work, held_row, active
                     r[i] -= R[i, k] * r[k]
                 r[i] /= R[i, i]
             # the longest step that keeps the multipliers, and the one that meets the row
-            most, out = math.inf, np.int64(-1)
+            most, out = math.inf, np.int64(0)
             for k in range(held):
                 if r[k] > 0.0 and u[k] / r[k] < most:
-                    most, out = u[k] / r[k], k
+                    most, out = u[k] / r[k], np.int64(k)
             independent = held < n and free > 1e-20 * total
             full = -short / free if independent else math.inf
             step = min(most, full)
