@@ -1,0 +1,111 @@
+"""`marsyard analyze kinetostatics` as its user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from marsyard.cli import app
+from marsyard.errors import InputError
+
+runner = CliRunner()
+
+
+def analyze(*words: str):
+    return runner.invoke(app, ["analyze", "kinetostatics", *words])
+
+
+def test_a_stance_is_printed_and_drawn(tmp_path):
+    done = analyze("roburoc", "--twist", "0.2,0,0,0,0,0.1", "-o", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    for words in (
+        "degree of mobility (rank of D): 4",
+        "not controlled: 1: sideways",
+        "forbidden by the ground: up, roll about x",
+        "B = diag(1, 0.9505, 1, 1, 1, 0.9505)",
+        "friction demand 0",
+    ):
+        assert words in done.output
+    names = {p.name for p in tmp_path.iterdir()}
+    assert names == {"friction.png", "forces.png", "stance.png", "kinetostatics.json"}
+    data = json.loads((tmp_path / "kinetostatics.json").read_text())
+    # v = R (θ_l + θ_r)/2, ω = R (θ_r − θ_l)/(2 d)
+    rates = data["rates"]
+    right, left = rates["MRWheel_y"], rates["MLWheel_y"]
+    assert 0.24 * (right + left) / 2 == pytest.approx(0.2)
+    assert 0.24 * (right - left) / 0.64 == pytest.approx(0.1)
+
+
+def test_on_ground_as_json_without_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = analyze(
+        "exomars", "--ground", "slope_15", "--heading", "0deg", "--gravity", "mars", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    assert data["friction_demand"] == pytest.approx(0.268, abs=2e-3)  # tan 15°
+    assert not list(tmp_path.iterdir())
+
+
+def test_path_and_map(tmp_path):
+    done = analyze(
+        "exomars", "--ground", "slope_15", "--path", "0,0;1,0", "--friction", "0.5", "-o",
+        str(tmp_path / "path"), "-q",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "along the path" in done.output
+    assert (tmp_path / "path" / "path.png").exists()
+    done = analyze(
+        "exomars", "--ground", "slope_15", "--map", "--headings", "4", "--spacing", "5m",
+        "--friction", "0.5", "-o", str(tmp_path / "map"), "-q",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "go" in done.output
+    assert (tmp_path / "map" / "traction_map.nc").exists()
+
+
+def test_climb_and_sigma(tmp_path):
+    done = analyze("vehicle_2001", "--step", "3cm", "--friction", "0.4", "-o", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert "friction 0.4 is not enough" in done.output
+    assert (tmp_path / "climb.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["robroc"], "roburoc"),
+        (["roburoc", "--pose", "pitch_frnt=1deg"], "pitch_front"),
+        (["roburoc", "--pose", "pitch_front"], "NAME=ANGLE"),
+        (["roburoc", "--pose", "pitch_front=1m"], "--pose pitch_front"),
+        (["roburoc", "--contact", "FX=1deg"], "no wheel 'FX'"),
+        (["roburoc", "--lifted", "FL,FR,ML,MR,RL,RR"], "nowhere"),
+        (["roburoc", "--frame", "pod"], "no body 'pod'"),
+        (["roburoc", "--lateral", "slip"], "slips"),
+        (["roburoc", "--twist", "1,2"], "6 numbers"),
+        (["roburoc", "--friction", "-1"], "0 or more"),
+        (["roburoc", "--friction", "nan"], "0 or more"),
+        (["roburoc", "--torque", "5m"], "--torque"),
+        (["roburoc", "--gravity", "venus"], "mars"),
+        (["roburoc", "--step", "-4cm"], "above 0"),
+        (["roburoc", "--path", "0,0;1,1"], "--ground"),
+        (["roburoc", "--map"], "--ground"),
+        (["roburoc", "--ground", "nowhere"], "unknown ground"),
+        (["roburoc", "--ground", "flat", "--contact", "5deg"], "--ground"),
+        (["roburoc", "--ground", "flat", "--path", "0,0"], "two points"),
+        (["roburoc", "--sigma", "FL=0deg:1deg"], "two angles"),
+        (["roburoc", "--sigma", "FL=0deg,FR=0deg:1deg"], "LOW:HIGH"),
+        (["hexapod"], "no wheels"),
+        (["tracked_rover"], "no wheels"),
+        (["plate_rig"], "free joint"),
+    ],
+)
+def test_mistakes_get_one_sentence_and_write_nothing(words, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = analyze(*words)
+    assert isinstance(done.exception, InputError), done.output
+    assert sentence in str(done.exception)
+    assert "\n" not in str(done.exception)
+    assert not list(tmp_path.iterdir())
