@@ -34,6 +34,7 @@ app = typer.Typer(
     "  marsyard analyze energy RUN        where the energy of a run went\n\n"
     "  marsyard compare modes/sandy-slope --slopes 0:25:5   roll or walk on wheels?\n\n"
     "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
+    "  marsyard analyze kinetostatics roburoc   what it can move and push in a pose\n\n"
     "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
     "  marsyard identify tests.csv        soil parameters from measured wheels\n\n"
     "  marsyard import rover.urdf         your own robot, from URDF or MJCF",

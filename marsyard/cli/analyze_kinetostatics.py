@@ -33,7 +33,7 @@ def kinetostatics(
         False, "--map", help="Traction map of the ground: verdict for every cell and heading."
     ),
     headings: int = typer.Option(8, help="Of the map, all round."),
-    spacing: str = typer.Option("", help="Of the map's cells, e.g. 20cm [default: chosen]."),
+    spacing: str = typer.Option("", help="Of the map's cells, e.g. 20cm [default: 50cm]."),
     friction: float = typer.Option(0.6, help="Of the wheels on the ground."),
     torque: str = typer.Option("", help="Largest of each drive, e.g. 40N*m [default: no limit]."),
     gravity: str = typer.Option("earth", help="mars (3.72), moon (1.62), earth (9.81), or m/s²."),

@@ -97,8 +97,8 @@ def test_climb_and_sigma(tmp_path):
         (["roburoc", "--ground", "flat", "--path", "0,0"], "two points"),
         (["roburoc", "--sigma", "FL=0deg:1deg"], "two angles"),
         (["roburoc", "--sigma", "FL=0deg,FR=0deg:1deg"], "LOW:HIGH"),
-        (["hexapod"], "no wheels"),
         (["tracked_rover"], "no wheels"),
+        (["hexapod", "--ground", "flat"], "no wheels"),
         (["plate_rig"], "free joint"),
     ],
 )

@@ -224,11 +224,13 @@ def _by_wheel(robot: Robot, contact: dict[str, float] | float) -> dict[str, floa
 def _map(asked: Asked, robot: Robot, terrain: Any, report: Report) -> xr.Dataset:
     from marsyard.analysis.traction_map import traction_map
 
-    more = {} if asked.spacing is None else {"spacing": asked.spacing}
+    def tell(done: int, total: int) -> None:
+        report("poses of the map", done, total)
+
     return traction_map(
         robot, terrain, friction=asked.friction, headings=asked.headings, gravity=asked.gravity,
-        torque=asked.torque, joints=asked.joints,
-        progress=lambda k, n: report("poses of the map", k, n), **more,
+        spacing=0.5 if asked.spacing is None else asked.spacing, torque=asked.torque,
+        joints=asked.joints, progress=tell,
     )  # fmt: skip
 
 
@@ -236,6 +238,7 @@ def _path(asked: Asked, robot: Robot, terrain: Any, report: Report) -> xr.Datase
     from marsyard.analysis.traction_map import path_profile
 
     report("poses of the path", 0, 1)
+    assert asked.path is not None
     return path_profile(
         robot, terrain, asked.path, step=EVERY, friction=asked.friction, gravity=asked.gravity,
         torque=asked.torque, joints=asked.joints,

@@ -202,13 +202,13 @@ def stance_at(
     gravity: float | Sequence[float] = 9.81,
     platform: str | None = None,
 ) -> Stance:
-    """A rover whose wheels touch at given angles, whatever ground that takes.
+    """A rover whose wheels touch at given angles, whatever ground that takes; feet touch below.
 
     Args:
-        joints: angles by name [rad]; zero unless told.
+        joints: angles by name [rad]; unless told as in the model's key frame `stand`, else zero.
         contact: angle of each wheel's contact before its lowest point [rad], as the platform sees
             it: 0 below the axle, 90° a face ahead. By wheel, or one for all.
-        lifted: wheels that do not touch.
+        lifted: wheels and feet that do not touch.
         attitude: roll, pitch, yaw of the platform [rad].
         gravity: [m/s²] along −z of the world, or a vector.
     """
@@ -244,7 +244,7 @@ def _at(
     gravity: np.ndarray,
     platform: str | None,
 ) -> Stance:
-    qpos = np.array(model.qpos0)
+    qpos = _start(model)
     known = [model.joint(j).name for j in range(model.njnt) if model.jnt_type[j] in _SCALAR]
     for name, angle in joints.items():
         if name not in known:
@@ -253,9 +253,18 @@ def _at(
     _set_attitude(model, qpos, attitude)
     pose = _Pose(given, model, qpos, platform)
     angles = _by_wheel(given, contact)
-    away = set(_known_wheels(given, lifted, "lifted"))
+    away = set(_known(given, lifted, "lifted", (*given.wheels, *given.feet)))
     contacts = [pose.wheel_at(name, angle) for name, angle in angles.items() if name not in away]
+    contacts += [pose.foot_contact(name) for name in given.feet if name not in away]
     return pose.stance(contacts, gravity)
+
+
+def _start(model: mujoco.MjModel) -> np.ndarray:
+    """Coordinates of the key frame `stand` where the model has one, else all joints at zero."""
+    for k in range(model.nkey):
+        if model.key(k).name == "stand":
+            return np.array(model.key_qpos[k])
+    return np.array(model.qpos0)
 
 
 def stance_of(
@@ -364,6 +373,18 @@ class _Pose:
         normal = np.cos(angle) * up - np.sin(angle) * ahead
         centre = self.data.xpos[self.model.body(wheel.body).id]
         return self.wheel_contact(name, centre - wheel.largest_radius * normal, normal)
+
+    def foot_contact(self, name: str) -> Contact:
+        """A foot that stands on ground square to the platform's z axis."""
+        from marsyard.robot.soles import sole
+
+        foot = self.robot.feet[name]
+        body = int(self.model.body(foot.body).id)
+        where = sole(self.model, foot, self.robot.name)
+        turn = self.data.xmat[body].reshape(3, 3)
+        point = self.data.xpos[body] + turn @ where.point - where.radius * self.R[:, 2]
+        frame = np.array([self.R[:, 2], self.R[:, 0], self.R[:, 1]])
+        return Contact(name, body, point, frame)
 
     def _axle(self, name: str) -> np.ndarray:
         """Axle of a wheel in the world, to the platform's left."""
@@ -506,22 +527,21 @@ def _set_attitude(
         qpos[at + 3 : at + 7] = pose.quat()
 
 
-def _known_wheels(robot: Robot, names: Iterable[str], field_name: str) -> list[str]:
+def _known(robot: Robot, names: Iterable[str], field_name: str, organs: Sequence[str]) -> list[str]:
     out = []
     for name in names:
-        if name not in robot.wheels:
+        if name not in organs:
             raise InputError(
-                f"{field_name}: {robot.name} has no wheel '{name}'; "
-                f"{suggest(name, list(robot.wheels))}"
+                f"{field_name}: {robot.name} has no wheel '{name}'; {suggest(name, organs)}"
             )
         out.append(name)
     return out
 
 
 def _by_wheel(robot: Robot, angle: Mapping[str, float] | float) -> dict[str, float]:
-    if not robot.wheels:
-        raise InputError(f"robot: {robot.name} has no wheels; give wheels in its robot.yaml")
+    if not robot.wheels and not robot.feet:
+        raise InputError(f"robot: {robot.name} has no wheels and no feet to stand on")
     if isinstance(angle, Mapping):
-        _known_wheels(robot, angle, "contact")
+        _known(robot, angle, "contact", list(robot.wheels))
         return {name: float(angle.get(name, 0.0)) for name in robot.wheels}
     return {name: float(angle) for name in robot.wheels}

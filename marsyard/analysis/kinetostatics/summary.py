@@ -54,7 +54,9 @@ class Analysis:
     def model(self) -> VelocityModel:
         """B, D, J_a."""
         held = steering_held(self.stance)
-        return velocity_model(held, self.lateral, tolerance=self.tolerance)
+        # feet hold in all directions
+        sideways = [self.lateral == "holds" or radius == 0.0 for radius in self.stance.radius]
+        return velocity_model(held, sideways, tolerance=self.tolerance)
 
     @cached_property
     def mobility(self) -> Mobility:
