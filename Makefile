@@ -10,7 +10,8 @@ demo: $(STAMP)            ## run the first ExoMars test and say where its report
 	$(BIN)/marsyard run rt0448/test-1
 
 test: $(STAMP) browser graphics lint  ## all tests (lint, types, unit, verification, validation, browser)
-	$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()"
+	$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()" & \
+	  $(BIN)/python -c "from marsyard.analysis.traction_map import compile_map_kernels; compile_map_kernels()"; wait
 	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)            ## style and types
