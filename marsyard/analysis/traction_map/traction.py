@@ -1,6 +1,6 @@
 """What a rover that stands can pull, how much friction it needs, and how far it is from tipping.
 
-Contacts are the low points of a stand whose gap is below 0.1 mm. Contact i has a normal n_i into
+Contacts are the low points of a stand whose gap is below 0.5 mm. Contact i has a normal n_i into
 the wheel, t_i = axle × n_i along the way it rolls, s_i = n_i × t_i to its left, and carries
 
     f_i = N_i n_i + T_i t_i + S_i s_i,    ‖(T_i, S_i)‖ ≤ μ N_i
@@ -57,7 +57,7 @@ from marsyard.analysis.traction_map.rover_tables import RoverTables
 from marsyard.jit import kernel
 
 #: gap of a contact, and distance within which two on a wheel are one [m]; joint at its stop [rad]
-TOUCHING, _SAME, _STOP = 1e-4, 2e-3, 1e-7
+TOUCHING, _SAME, _STOP = 5e-4, 2e-3, 1e-7
 #: contacts of one wheel
 _EACH = 3
 #: greatest pull and sum of normal forces [weight]
