@@ -13,6 +13,7 @@ import pytest
 from marsyard.analysis.traction_map import path_profile, traction_map
 from marsyard.analysis.traction_map.placing import HeightGrid, placing_work
 from marsyard.analysis.traction_map.poses import Asked, judge_poses, typical_length
+from marsyard.analysis.traction_map.poses import judge as many
 from marsyard.analysis.traction_map.quadratic import program_work, quadratic_program
 from marsyard.analysis.traction_map.rover_tables import rover_tables
 from marsyard.analysis.traction_map.traction import PULL, assemble, traction_work
@@ -294,6 +295,18 @@ def test_pull_and_demand_are_those_of_clarabel(rover, torque):
             angle = stability_margin.tip_over_angle(corners, centre, np.array([0, 0, -1.0]))
             assert margin == pytest.approx(angle, abs=1e-9)
     assert solved >= 40
+
+
+@pytest.mark.parametrize("rover", ["exomars", "curiosity_like", "vehicle_2001"])
+def test_a_rover_that_can_stand_has_a_pull(rover):
+    """Two programs, one answer: forces for F = 0 at the friction given mean a largest F ≥ 0."""
+    grid, _ = _fractal(9)
+    judge = Judge(rover, grid)
+    numbers, _ = many(judge.tables, grid, judge.asked, _random_poses(3, 1000))
+    pull, demand = numbers[:, 5], numbers[:, 6]
+    stands = demand < MU
+    assert stands.sum() > 500
+    assert (pull[stands] > -1e-6).all()
 
 
 def test_balance_by_mujoco():

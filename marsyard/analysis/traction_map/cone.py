@@ -37,15 +37,15 @@ from marsyard.analysis.traction_map._inner import inner, inner_vector, merged
 OPTIMAL, IMPOSSIBLE, STUCK = 0, 1, 2
 _STEPS, _LOOSE = 50, 1e-6
 #: rows of `ConeWork.vector` and of `ConeWork.dual`
-_X, _S, _DX, _DS, _G, _W, _L, _RD, _X0, _X1, _C = range(11)
+_X, _S, _DX, _DS, _G, _W, _L, _RD, _X0, _X1, _C, _BEST = range(12)
 _Y, _DY, _RP, _P, _Q, _B = range(6)
 
 
 class ConeWork(NamedTuple):
     """A program and scratch for it, for at most m rows and n variables.
 
-    A [m, n], scaled [m, n] for A W⁻², normal and factor [m, m]; vector [11, n], whose last row is
-    c; dual [6, m], whose last row is b; eta [n/3].
+    A [m, n], scaled [m, n] for A W⁻², normal and factor [m, m]; vector [12, n], whose row
+    10 is c; dual [6, m], whose last row is b; eta [n/3].
     """
 
     A: np.ndarray
@@ -60,7 +60,7 @@ class ConeWork(NamedTuple):
 def cone_work(m: int, n: int) -> ConeWork:
     """Room for programs of at most m rows and n variables; one for each thread."""
     f = np.zeros
-    return ConeWork(f((m, n)), f((m, n)), f((m, m)), f((m, m)), f((11, n)), f((6, m)), f(n))
+    return ConeWork(f((m, n)), f((m, n)), f((m, m)), f((m, m)), f((12, n)), f((6, m)), f(n))
 
 
 @inner_vector
@@ -358,6 +358,8 @@ def solve_cone(q, m, n, tight, work):
         y[r] = 0.0
     tau = kappa = 1.0
     degree = n - 2 * q + 1.0
+    least = math.inf
+    by, proof = 0.0, math.inf
     for _ in range(_STEPS):
         most_p, most_d, proof = _residuals(m, n, work.A, vector, dual, tau)
         cx, by = _dot(vector[_C], x, n), _dot(dual[_B], y, m)
@@ -365,7 +367,12 @@ def solve_cone(q, m, n, tight, work):
         gap = abs(cx - by) / tau
         size = 1.0 + abs(cx) / tau
         error = max(max(most_p, most_d) / tau, gap / size)
-        if error < tight:
+        if error < least and tau > kappa:
+            least = error
+            for i in range(n):
+                vector[_BEST, i] = x[i] / tau
+        # rounding has the last word: what was reached before counts
+        if error < tight or (least < _LOOSE and error > 100.0 * least):
             break
         if by > 0.0 and proof < tight * by:
             return IMPOSSIBLE
@@ -406,11 +413,8 @@ def solve_cone(q, m, n, tight, work):
             for r in range(m):
                 y[r] *= scale
             tau, kappa = tau * scale, kappa * scale
-    most_p, most_d, proof = _residuals(m, n, work.A, vector, dual, tau)
-    cx, by = _dot(vector[_C], x, n), _dot(dual[_B], y, m)
-    error = max(max(most_p, most_d), abs(cx - by) / (1.0 + abs(cx) / tau)) / tau
-    if error < max(tight, _LOOSE) and tau > kappa:
+    if least < max(tight, _LOOSE):
         for i in range(n):
-            x[i] /= tau
+            x[i] = vector[_BEST, i]
         return OPTIMAL
     return IMPOSSIBLE if by > 0.0 and proof < _LOOSE * by else STUCK
