@@ -13,6 +13,8 @@ from marsyard.analysis.kinetostatics.balance import Balance
 from marsyard.analysis.kinetostatics.climb import climb_step, largest_step
 from marsyard.analysis.kinetostatics.polytope import wrench_polytope
 from marsyard.analysis.kinetostatics.stance import Stance, stance_at, stance_on
+from marsyard.analysis.kinetostatics.summary import analyse
+from marsyard.analysis.kinetostatics.transmission import ellipsoid, grasp
 from marsyard.errors import InputError
 
 G = 9.81
@@ -238,6 +240,52 @@ def test_points_of_a_polytope_are_reached_and_none_beyond():
     corners = found.points[found.triangles]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     assert np.einsum("ij,ij->i", normal, corners[:, 0] - middle).min() > 0
+
+
+# --- ellipsoids and polytopes
+
+
+@pytest.mark.parametrize("name", ["roburoc", "exomars", "vehicle_2001"])
+def test_the_ellipsoid_of_torques_is_inside_the_polytope(name):
+    """Torques of the ball ‖τ‖ ≤ t are among those of the box |τ_k| ≤ t; friction does not bind.
+
+    Along x, where the ground's own wrenches do nothing, the polytope reaches t Σ |G_xk|, the
+    ellipsoid t (Σ G_xk²)^½.
+    """
+    s = stance_at(name)
+    found = analyse(s, friction=5.0, torque=0.01 * s.mass * G)
+    limit = 0.01 * s.mass * G
+    matrix = grasp(found.model, "torques")
+    held = [s.joints.index(found.model.stance.joints[k]) for k in found.model.drives]
+    ball = ellipsoid(found.model, "force", by="torques")
+    free = ("my", "mz")
+    along = wrench_polytope(found.balance, ("fx",), free, most=5.0)
+    assert along.points[1, 0] == pytest.approx(limit * np.abs(matrix[0]).sum(), rel=1e-6)
+    reach = limit * ball.reach([1, 0, 0])
+    assert reach < along.points[1, 0] < math.sqrt(len(held)) * reach * (1 + 1e-9)
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        torque = rng.normal(size=len(held))
+        torque *= limit / np.linalg.norm(torque)
+        assert found.balance.forces(-matrix @ torque) is not None
+
+
+@pytest.mark.parametrize("name", ["roburoc", "exomars", "curiosity_like"])
+def test_power_is_the_same_on_both_sides(name):
+    """Forces in balance and a motion without slip: wrench · twist + weight = −torque · rates."""
+    s = stance_on(name, Bumps(), 0.3, -0.2, 0.8)
+    found = analyse(s, 0.8, exact=False)
+    push = np.array([0.05, 0.0, -0.02, 0.0, 0.01, 0.02]) * s.mass * G
+    forces = found.balance.forces(push)
+    moved = found.model.inverse([0.1, 0.02, 0.0, 0.0, 0.0, 0.05])
+    joints = found.model.stance.joints
+    rates = np.array([moved.rates[joints.index(j)] if j in joints else 0.0 for j in s.joints])
+    torque = np.array([(forces.torque | forces.stops).get(j, 0.0) for j in s.joints])
+    # sideways slip is the only motion at the contacts
+    slip = forces.left @ moved.slip
+    power = (push + s.weight) @ moved.followed + s.weight_joints @ rates + torque @ rates + slip
+    size = abs(push @ moved.followed) + abs(torque @ rates)
+    assert abs(power) < 1e-5 * size
 
 
 # --- climbing
