@@ -60,7 +60,7 @@ CAUSES = {
     "compaction": "compaction of soil",
     "shear": "shear and slip in soil",
     "soil_rest": "soil, rest",
-    "ground": "ground of compliant or own law",
+    "ground": "contact layers, compliant ground, own law",
     "damping": "damping of joints and beams",
     "rest": "rest",
 }

@@ -187,6 +187,15 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
              quantity(a.per_metre(a.electrical, a.made_good), "J/m", 4)),
             ("cost of transport, electrical", number(a.cost_of_transport, 3)),
         ]  # fmt: skip
+    if a.weight == 0:  # what floats is not transported
+        of_transport = (
+            "height won",
+            "mechanical energy by",
+            "and by",
+            "cost of",
+            "electrical energy by",
+        )
+        rows = [row for row in rows if not row[0].startswith(of_transport)]
     if abs(a.sampling) > 0.02:
         rows.append((
             "remark", f"records are coarse: motor by motor {100 * abs(a.sampling):.2g} % of the "

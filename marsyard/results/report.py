@@ -241,19 +241,21 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         for k, s in robot.springs.items()
     ]
 
-    law = [
-        ("law", contact.law),
-        ("friction μ", number(contact.friction)),
-        ("normal restitution", number(contact.restitution)),
-        ("tangential restitution", number(contact.restitution_tangential)),
-    ]
+    law = [("law", contact.law)]
+    if contact.law != "none":
+        law += [
+            ("friction μ", number(contact.friction)),
+            ("normal restitution", number(contact.restitution)),
+            ("tangential restitution", number(contact.restitution_tangential)),
+        ]
     law += [(f"on {name}", _differences(s)) for name, s in contact.surfaces.items()]
     law += _elastic_layers(contact)
-    law += [
-        ("solver", contact.solver.method),
-        ("solver tolerance", number(contact.solver.tolerance)),
-        ("most iterations", str(contact.solver.max_iterations)),
-    ]
+    if contact.law != "none":
+        law += [
+            ("solver", contact.solver.method),
+            ("solver tolerance", number(contact.solver.tolerance)),
+            ("most iterations", str(contact.solver.max_iterations)),
+        ]
     time = [
         ("duration", quantity(run.duration, "s")),
         ("step h", quantity(run.step, "s")),
