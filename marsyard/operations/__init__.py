@@ -1,0 +1,1 @@
+"""Operating rovers: sequences, their validation before they are sent, live view, teleoperation."""

@@ -1,0 +1,202 @@
+"""What is not known before a drive: values of a scenario as distributions, and samples of them.
+
+A file of what is uncertain says, for paths of a scenario as in `--set`, how their values scatter:
+
+    seed: 1
+    uncertain:
+      robot.position.0: normal(0, 5 cm)
+      robot.attitude.2: normal(0, 2 deg)
+      interaction.friction: uniform(0.5, 0.7)
+      ground.0.seed: integers(0, 999)
+      ground.0.slope: times lognormal(1, 1.1)
+
+| text | distribution |
+| --- | --- |
+| `normal(mean, sd)` | Gauss |
+| `normal(mean, sd, low, high)` | Gauss, cut off |
+| `uniform(low, high)` | the same everywhere |
+| `triangular(low, most, high)` | |
+| `lognormal(median, factor)` | ln x Gaussian; 68 % lie within median/factor … median·factor |
+| `integers(low, high)` | whole numbers, both ends among them |
+| `choice(a, b, …)` | one of these, words or numbers |
+| `times …` | the scenario's own value times a number drawn from what follows |
+
+Numbers may have units; they are given on in SI. Samples are a Latin hypercube (M. D. McKay,
+R. J. Beckman, W. J. Conover, Technometrics 21, 1979): of n samples one lies in each of n equally
+likely strata of every value, in random order, so that means settle faster than with independent
+ones. The same seed gives the same samples, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marsyard.errors import InputError, suggest
+from marsyard.units import any_to_si
+
+#: name: fewest and most arguments
+KINDS = {
+    "normal": (2, 4), "uniform": (2, 2), "triangular": (3, 3), "lognormal": (2, 2),
+    "integers": (2, 2), "choice": (1, 99),
+}  # fmt: skip
+_CALL = re.compile(r"^\s*(times\s+)?([A-Za-z_]+)\s*\((.*)\)\s*$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How a value scatters: kind, arguments in SI (or words of a choice), relative to nominal."""
+
+    kind: str
+    arguments: tuple[Any, ...]
+    times: bool = False
+
+    def at(self, share: float) -> Any:
+        """The value below which a share of all lies, 0 < share < 1."""
+        from scipy import stats
+
+        a = self.arguments
+        if self.kind == "normal":
+            mean, sd = a[0], a[1]
+            if len(a) == 2:
+                return float(stats.norm.ppf(share, mean, sd))
+            low, high = ((end - mean) / sd for end in a[2:])
+            return float(stats.truncnorm.ppf(share, low, high, mean, sd))
+        if self.kind == "uniform":
+            return float(a[0] + share * (a[1] - a[0]))
+        if self.kind == "triangular":
+            low, most, high = a
+            return float(stats.triang.ppf(share, (most - low) / (high - low), low, high - low))
+        if self.kind == "lognormal":
+            return float(a[0] * math.exp(math.log(a[1]) * stats.norm.ppf(share)))
+        if self.kind == "integers":
+            low, high = (int(v) for v in a)
+            return min(low + int(share * (high - low + 1)), high)
+        return a[min(int(share * len(a)), len(a) - 1)]
+
+
+@dataclass(frozen=True)
+class Uncertain:
+    """Distributions by path of a scenario, and the seed of their samples."""
+
+    values: Mapping[str, Distribution]
+    seed: int = 0
+
+    def samples(self, count: int, nominal: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """`count` samples: values by path, SI.
+
+        `nominal` holds the scenario's own values of paths that are drawn `times` something.
+        """
+        from scipy.stats import qmc
+
+        if count < 1:
+            raise InputError(f"samples = {count}: must be 1 or more")
+        names = list(self.values)
+        if not names:
+            return [{} for _ in range(count)]
+        generator = np.random.default_rng(self.seed)
+        shares = qmc.LatinHypercube(len(names), rng=generator).random(count)
+        shares = np.clip(shares, 1e-12, 1 - 1e-12)
+        return [
+            {name: self._value(name, float(row[k]), nominal or {}) for k, name in enumerate(names)}
+            for row in shares
+        ]
+
+    def _value(self, name: str, share: float, nominal: Mapping[str, Any]) -> Any:
+        distribution = self.values[name]
+        value = distribution.at(share)
+        if not distribution.times:
+            return value
+        own = nominal.get(name)
+        if isinstance(own, bool) or not isinstance(own, int | float):
+            raise InputError(
+                f"uncertain.{name}: 'times' needs a number of the scenario there, not {own!r}"
+            )
+        return float(own) * value
+
+
+def parse(text: Any, field: str) -> Distribution:
+    """A distribution from its text, e.g. "normal(0, 5 cm)"."""
+    match = _CALL.match(text) if isinstance(text, str) else None
+    if match is None:
+        raise InputError(f"{field}: '{text}' must be a distribution, e.g. normal(0, 5 cm)")
+    times, kind, inner = bool(match[1]), match[2].lower(), match[3]
+    if kind not in KINDS:
+        raise InputError(f"{field}: '{kind}' is no distribution; {suggest(kind, KINDS)}")
+    parts = [p.strip() for p in inner.split(",")] if inner.strip() else []
+    least, most = KINDS[kind]
+    if not least <= len(parts) <= most or (kind == "normal" and len(parts) == 3):
+        wanted = {"normal": "2 or 4", "choice": "1 or more"}.get(kind, str(least))
+        raise InputError(f"{field}: {kind} takes {wanted} numbers, not {len(parts)}")
+    arguments = tuple(_argument(p, kind, field) for p in parts)
+    _check(kind, arguments, field)
+    return Distribution(kind, arguments, times)
+
+
+def _argument(text: str, kind: str, field: str) -> Any:
+    try:
+        value = any_to_si(text)
+    except ValueError:
+        if kind == "choice" and text:
+            return text
+        raise InputError(f"{field}: '{text}' is not a number, with or without a unit") from None
+    if not math.isfinite(value):
+        raise InputError(f"{field}: '{text}' must be finite")
+    return value
+
+
+def _check(kind: str, a: tuple[Any, ...], field: str) -> None:
+    """Refuse numbers that make no distribution."""
+    wrong = None
+    if kind == "normal" and not a[1] > 0:
+        wrong = "the standard deviation must be above 0"
+    elif (
+        kind == "normal"
+        and len(a) == 4
+        and not a[2] < a[3]
+        or kind == "uniform"
+        and not a[0] < a[1]
+    ):
+        wrong = "low must be below high"
+    elif kind == "triangular" and not (a[0] <= a[1] <= a[2] and a[0] < a[2]):
+        wrong = "low, most and high must rise"
+    elif kind == "lognormal" and not (a[0] > 0 and a[1] > 1):
+        wrong = "the median must be above 0 and the factor above 1"
+    elif kind == "integers" and not (a[0] <= a[1] and all(float(v).is_integer() for v in a)):
+        wrong = "two whole numbers that rise are expected"
+    if wrong:
+        raise InputError(f"{field}: {kind}({', '.join(f'{v:g}' for v in a)}): {wrong}")
+
+
+def read_uncertain(path: str | Path) -> Uncertain:
+    """What a file says is uncertain."""
+    from marsyard import library
+
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"{file}: no such file")
+    return uncertain_of(library.read_yaml(file), file.name)
+
+
+def uncertain_of(data: Any, name: str = "uncertain") -> Uncertain:
+    """What a mapping with `uncertain` and `seed` says."""
+    if not isinstance(data, Mapping):
+        raise InputError(f"{name}: a mapping with 'uncertain' and 'seed' is expected")
+    for key in data:
+        if key not in ("uncertain", "seed"):
+            known = suggest(str(key), ("uncertain", "seed"))
+            raise InputError(f"{name}: unknown key '{key}'; {known}")
+    seed = data.get("seed", 0)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"{name}: seed = {seed}: must be a whole number, 0 or more")
+    values = data.get("uncertain", {})
+    if not isinstance(values, Mapping):
+        raise InputError(f"{name}: uncertain: paths with distributions are expected")
+    parsed = {str(p): parse(t, f"{name}: uncertain.{p}") for p, t in values.items()}
+    return Uncertain(parsed, seed)
