@@ -174,6 +174,12 @@ def _check(kind: str, a: tuple[Any, ...], field: str) -> None:
         raise InputError(f"{field}: {kind}({', '.join(f'{v:g}' for v in a)}): {wrong}")
 
 
+def _falls(kind: str, a: tuple[Any, ...]) -> bool:
+    """Whether the ends of a range are in the wrong order."""
+    ends = a[2:4] if kind == "normal" else a if kind == "uniform" else ()
+    return len(ends) == 2 and not ends[0] < ends[1]
+
+
 def read_uncertain(path: str | Path) -> Uncertain:
     """What a file says is uncertain."""
     from marsyard import library

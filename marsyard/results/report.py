@@ -241,7 +241,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         for k, s in robot.springs.items()
     ]
 
-    law = [("law", contact.law)]
+    law: list[tuple[str, str]] = [("law", contact.law)]
     if contact.law != "none":
         law += [
             ("friction μ", number(contact.friction)),

@@ -41,7 +41,7 @@ def test_whole_numbers_and_choices_are_even():
     values = drawn("integers(0, 9)")
     assert np.all(np.bincount(values.astype(int)) == MANY // 10)
     words = drawn("choice(dry_sand, grc_1, 7)")
-    assert set(words) == {"dry_sand", "grc_1", 7} or set(words) == {"dry_sand", "grc_1", "7.0"}
+    assert set(words) == {"dry_sand", "grc_1", "7.0"}  # an array of words
 
 
 def test_values_are_independent_of_each_other():
@@ -73,7 +73,7 @@ def test_times_the_scenarios_own_value():
         ("normal(0)", "2 or 4 numbers, not 1"),
         ("normal(0, 1, 2)", "2 or 4 numbers, not 3"),
         ("normal(0, 0)", "above 0"),
-        ("normal(0, nan)", "finite"),
+        ("normal(0, nan)", "'nan' is not a number"),
         ("uniform(2, 1)", "low must be below high"),
         ("uniform(a, 1)", "'a' is not a number"),
         ("lognormal(1, 0.9)", "factor above 1"),
