@@ -156,13 +156,7 @@ def _check(kind: str, a: tuple[Any, ...], field: str) -> None:
     wrong = None
     if kind == "normal" and not a[1] > 0:
         wrong = "the standard deviation must be above 0"
-    elif (
-        kind == "normal"
-        and len(a) == 4
-        and not a[2] < a[3]
-        or kind == "uniform"
-        and not a[0] < a[1]
-    ):
+    elif _falls(kind, a):
         wrong = "low must be below high"
     elif kind == "triangular" and not (a[0] <= a[1] <= a[2] and a[0] < a[2]):
         wrong = "low, most and high must rise"
