@@ -7,12 +7,14 @@ solver Clarabel, margins with `marsyard.control.stability_margin`.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from marsyard.analysis.traction_map import path_profile, traction_map
+from marsyard.analysis.traction_map import maps, path_profile, traction_map
 from marsyard.analysis.traction_map.placing import HeightGrid, placing_work
-from marsyard.analysis.traction_map.poses import Asked, judge_poses, typical_length
+from marsyard.analysis.traction_map.poses import COLUMNS, Asked, judge, judge_poses, typical_length
 from marsyard.analysis.traction_map.poses import judge as many
 from marsyard.analysis.traction_map.quadratic import program_work, quadratic_program
 from marsyard.analysis.traction_map.rover_tables import rover_tables
@@ -20,7 +22,7 @@ from marsyard.analysis.traction_map.traction import PULL, assemble, traction_wor
 from marsyard.control import Placer, stability_margin
 from marsyard.ground.terrain import build_terrain
 from marsyard.robot import Robot, load_robot
-from marsyard.scenario import validate_terrain
+from marsyard.scenario import load_terrain, validate_terrain
 
 MU, G = 0.6, 3.71
 ROVERS = ["exomars", "exomars_rt0448", "curiosity_like", "sojourner", "rashid_like",
@@ -221,22 +223,25 @@ class Judge:
         return margin, pull, demand, bool(converged), int(contacts), loads[0]
 
 
+@pytest.mark.parametrize(("nets", "near", "shares"), [(6, 1e-9, 1e-5), (12, 3e-4, 0.02)])
 @pytest.mark.parametrize("rover", ROVERS)
-def test_stands_are_those_of_the_placer(rover):
+def test_stands_are_those_of_the_placer(rover, nets, near, shares, monkeypatch):
+    """To rounding with as many nets over the treads, to 0.3 mrad with the placer's own twelve."""
+    monkeypatch.setattr("marsyard.control.placement._PASSES", nets)
     grid, terrain = _fractal(3)
     judge, placer = Judge(rover, grid), Placer(rover, terrain, gravity=G)
     compared = 0
     for x, y, heading in _random_poses(1, 8):
         _, _, _, converged, _, load = judge(x, y, heading)
         stand = placer.place(x, y, heading)
-        assert converged == stand.converged
-        if not converged:
+        assert nets > 6 or converged == stand.converged
+        if not (converged and stand.converged):
             continue
         u = judge.placing.pose.u
-        assert u[0] == pytest.approx(stand.position[2], abs=1e-9)
-        assert u[1:3] == pytest.approx([stand.roll, stand.pitch], abs=1e-9)
-        assert u[3:] == pytest.approx([stand.joints[j] for j in judge.names.joints], abs=1e-9)
-        assert load == pytest.approx(stand.load, abs=1e-5 * stand.load.sum())
+        assert u[0] == pytest.approx(stand.position[2], abs=near)
+        assert u[1:3] == pytest.approx([stand.roll, stand.pitch], abs=near)
+        assert u[3:] == pytest.approx([stand.joints[j] for j in judge.names.joints], abs=near)
+        assert load == pytest.approx(stand.load, abs=shares * stand.load.sum())
         compared += 1
     assert compared >= 5
 
@@ -297,6 +302,7 @@ def test_pull_and_demand_are_those_of_clarabel(rover, torque):
     assert solved >= 40
 
 
+<<<<<<< HEAD:tests/verification/test_traction_statics.py
 @pytest.mark.parametrize("rover", ["exomars", "curiosity_like", "vehicle_2001"])
 def test_a_rover_that_can_stand_has_a_pull(rover):
     """Two programs, one answer: forces for F = 0 at the friction given mean a largest F ≥ 0."""
@@ -307,6 +313,53 @@ def test_a_rover_that_can_stand_has_a_pull(rover):
     stands = demand < MU
     assert stands.sum() > 500
     assert (pull[stands] > -1e-6).all()
+=======
+def _unconverged(grid, count=1500) -> tuple[Judge, np.ndarray]:
+    judge_one, poses = Judge("exomars", grid), _random_poses(1, count)
+    numbers, _ = judge(judge_one.tables, grid, judge_one.asked, poses)
+    return judge_one, poses[numbers[:, COLUMNS.index("converged")] == 0]
+
+
+def test_a_search_that_ends_at_a_kink_has_found_the_stand():
+    """Six wheels carry and there are six unknowns, so the stand is where all gaps vanish."""
+    grid, terrain = _fractal(3)
+    judge_one, poses = _unconverged(grid)
+    placer = Placer("exomars", terrain, gravity=G)
+    compared = 0
+    for x, y, heading in poses:
+        *_, converged, contacts, load = judge_one(x, y, heading)
+        assert not converged
+        if load.min() < 1.0:
+            continue
+        assert contacts >= 6
+        u = judge_one.placing.pose.u
+        joints = dict(zip(judge_one.names.joints, u[3:], strict=True))
+        gap = placer.gaps(np.array([x, y, u[0]]), u[1], u[2], heading, joints)
+        assert np.abs(gap).max() < 3e-4
+        compared += 1
+    assert compared >= 5
+
+
+def test_a_search_that_ends_at_a_kink_makes_nothing_hard():
+    _, terrain = _fractal(3)
+    found = path_profile("exomars", terrain, _random_poses(1, 1500), friction=MU, gravity=G)
+    ratio, demand = found.traction_ratio.values, found.friction_demand.values / MU
+    good = (ratio > 0.1) & (demand < 0.8) & (found.tilt.values < math.radians(20))
+    kink = good & (found.margin.values > math.radians(10)) & ~found.converged.values
+    assert kink.sum() >= 3 and (found.verdict.values[kink] == 0).all()
+
+
+def test_a_pull_that_is_hard_to_find_is_found():
+    """A stand on mild ground at which the program of the pull gets stuck at the full friction."""
+    terrain = build_terrain(*load_terrain("fractal_mild"))
+    tables, _ = rover_tables("exomars")
+    area = maps._grown((-10.0, 10.0, -10.0, 10.0), maps._reach(tables), None)
+    judge_one = Judge("exomars", maps._heights(terrain, area, tables.wheels.radius.min() / 3))
+    _, pull, demand, _, contacts, _ = judge_one(9.25, -7.25, 0.0)
+    exact = _clarabel(*_program(judge_one, contacts, MU, 1), contacts)
+    assert demand < 0.1
+    assert pull == pytest.approx(-exact.obj_val - PULL, abs=3e-4)
+>>>>>>> 484f59f (Traction map: verdicts do not ask whether the search for a stand converged; stuck pulls are found; tests pass again and have their own name):tests/verification/test_traction_map.py
 
 
 def test_balance_by_mujoco():
@@ -378,7 +431,7 @@ def test_a_joint_at_its_stop_carries(tmp_path):
 
 
 def test_quadratic_programs_by_non_negative_least_squares():
-    from marsyard.control.placement import _quadratic
+    from marsyard.control.placement import quadratic
 
     random = np.random.default_rng(4)
     for _ in range(200):
@@ -389,7 +442,7 @@ def test_quadratic_programs_by_non_negative_least_squares():
         h = G @ random.normal(size=n) - random.uniform(0, 1, rows)
         x, multiplier = np.zeros(n), np.zeros(rows)
         assert quadratic_program(H, g, G, h, n, rows, x, multiplier, *program_work(n, rows)) == 0
-        other, _ = _quadratic(H, g, G, h)
+        other, _ = quadratic(H, g, G, h)
         assert x == pytest.approx(other, abs=1e-7 * (1 + np.abs(other).max()))
         # Karush, Kuhn, Tucker
         assert np.abs(H @ x + g - G.T @ multiplier).max() < 1e-8 * (1 + np.abs(multiplier).max())

@@ -10,10 +10,13 @@ Verdict of a pose, with the limits of `VerdictLimits`:
     no-go    no stand is found, its friction demand exceeds μ, its largest pull is below 0, its tilt
              above `tilt` or its tip-over angle below `margin`
     hard     otherwise, if the pull is below `hard_traction` weights, the demand above `hard_demand`
-             μ, the tilt above `hard_tilt`, the tip-over angle below `hard_margin`, or the search
-             for the stand ended at a kink of the ground (not `converged`)
+             μ, the tilt above `hard_tilt`, or the tip-over angle below `hard_margin`
     go       otherwise
     outside  the rover would reach over the border of the ground
+
+Where the search for a stand ends at a kink of the ground (not `converged`: its last step was not
+below 1e-9) the stand is within 0.3 mm of the lowest one, on smooth ground within micrometres, and
+its verdict is that of its numbers.
 
 Heights are sampled on a regular grid once and are bilinear between its points.
 """
@@ -79,7 +82,7 @@ _ABOUT = {
     "friction_demand": ("1", "smallest friction that lets the rover stand"),
     "wheel_load": ("N", "normal force of the wheels of a stand without friction"),
     "contacts": ("1", "points where wheels touch the ground"),
-    "converged": ("1", "whether the search for the stand ended by itself"),
+    "converged": ("1", "whether the search for the stand ended with a step below 1e-9"),
     "verdict": ("1", "verdict"),
 }
 
@@ -354,7 +357,6 @@ def _variables(
 ) -> dict[str, np.ndarray]:
     column = dict(zip(COLUMNS, numbers.T, strict=True))
     weight = asked.gravity * float(rover.chain.carried[0])
-    converged = column["converged"] == 1
     return {
         **{name: column[name] for name in ("height", "roll", "pitch", "tilt", "margin")},
         "traction": weight * column["pull"],
@@ -362,14 +364,13 @@ def _variables(
         "friction_demand": column["demand"],
         "wheel_load": loads,
         "contacts": np.nan_to_num(column["contacts"]).astype(np.int16),
-        "converged": converged,
-        "verdict": _verdicts(column, converged, inside, asked.friction, limits),
+        "converged": column["converged"] == 1,
+        "verdict": _verdicts(column, inside, asked.friction, limits),
     }
 
 
 def _verdicts(
     column: Mapping[str, np.ndarray],
-    converged: np.ndarray,
     inside: np.ndarray,
     friction: float,
     limits: VerdictLimits,
@@ -383,7 +384,6 @@ def _verdicts(
         & (demand <= limits.hard_demand)
         & (tilt <= limits.hard_tilt)
         & (margin >= limits.hard_margin)
-        & converged
     )
     verdict = np.where(possible, np.where(easy, GO, HARD), NO_GO)
     return np.where(inside, verdict, OUTSIDE).astype(np.int8)

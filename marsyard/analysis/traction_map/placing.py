@@ -16,9 +16,10 @@ M_j and c_j the mass that joint j moves and its centre,
 
     ∂V/∂q_j = g M_j [a_j × (c_j − o_j)]_z,    ∂²V/∂q_i∂q_j = g M_j [a_i × (a_j × (c_j − o_j))]_z
 
-The low points of a tread are searched as there, sample for sample: a coarse net, then six ever
-finer ones around each low point. A point that is found keeps its place on the wheel when the rover
-is lifted, so that one search a step is enough.
+The low points of a tread are searched as there, sample for sample: a coarse net, then ever finer
+ones around each low point; six of them, where the placer takes twelve. On rough ground
+that leaves 0.1 mm and 0.2 mrad of a stand, and one hundredth of the loads. A point that is found
+keeps its place on the wheel when the rover is lifted, so that one search a step is enough.
 
 Steps are quadratic programs by Goldfarb and Idnani's dual method (`quadratic`). All is compiled by
 `marsyard.jit`.

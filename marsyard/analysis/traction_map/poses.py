@@ -24,6 +24,7 @@ from marsyard.analysis.traction_map.placing import (
 )
 from marsyard.analysis.traction_map.rover_tables import RoverTables, rover_tables
 from marsyard.analysis.traction_map.traction import (
+    NEARLY,
     TOUCHING,
     TractionWork,
     build_statics,
@@ -68,8 +69,9 @@ def judge_poses(rover, grid, asked, poses, placing, traction, numbers, loads):
             n = touch.normal[m]
             size = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
             loads[k, touch.wheel[m]] += touch.load[m] * size
-        sharpen(grid, rover.wheels, pose, touch, count, TOUCHING)
-        contacts = build_statics(rover, asked.length, heading, pose, touch, count, statics)
+        near = TOUCHING if converged else NEARLY
+        sharpen(grid, rover.wheels, pose, touch, count, near)
+        contacts = build_statics(rover, asked.length, heading, pose, touch, count, near, statics)
         out[0], out[1], out[2] = pose.u[0], pose.u[1], pose.u[2]
         out[3] = math.acos(min(max(pose.turn[0, 2, 2], -1.0), 1.0))
         out[4] = tip_over_angle(statics.point, contacts, pose.moved[0])

@@ -1,7 +1,9 @@
 """What a rover that stands can pull, how much friction it needs, and how far it is from tipping.
 
-Contacts are the low points of a stand whose gap is below 0.5 mm. Contact i has a normal n_i into
-the wheel, t_i = axle × n_i along the way it rolls, s_i = n_i × t_i to its left, and carries
+Contacts are the low points of a stand whose gap is below 0.1 mm, or 0.5 mm where the search for the
+stand ended at a kink and leaves wheels that carry a little in the air. Contact i has
+a normal n_i into the wheel, t_i = axle × n_i along the way it rolls, s_i = n_i × t_i to its left,
+and carries
 
     f_i = N_i n_i + T_i t_i + S_i s_i,    ‖(T_i, S_i)‖ ≤ μ N_i
 
@@ -47,6 +49,7 @@ from marsyard.analysis.traction_map._inner import inner, merged
 from marsyard.analysis.traction_map.cone import (
     IMPOSSIBLE,
     OPTIMAL,
+    STUCK,
     ConeWork,
     cone_work,
     independent_rows,
@@ -56,14 +59,17 @@ from marsyard.analysis.traction_map.placing import velocity
 from marsyard.analysis.traction_map.rover_tables import RoverTables
 from marsyard.jit import kernel
 
-#: gap of a contact, and distance within which two on a wheel are one [m]; joint at its stop [rad]
-TOUCHING, _SAME, _STOP = 5e-4, 2e-3, 1e-7
+#: gap of a contact, of one of a stand at a kink, and distance within which two on a wheel are one
+#: [m]; joint at its stop [rad]
+TOUCHING, NEARLY, _SAME, _STOP = 1e-4, 5e-4, 2e-3, 1e-7
 #: contacts of one wheel
 _EACH = 3
 #: greatest pull and sum of normal forces [weight]
 PULL, LOADS = 5.0, 20.0
 #: greatest friction looked for, and how exactly
 STEEPEST, _EXACT = 3.0, 2e-3
+#: tries of the program of the pull, and share of μ that each later one does without
+_TRIES, _LESS = 4, 1e-4
 _HUGE = 1e300
 
 
@@ -108,13 +114,13 @@ def traction_work(rover: RoverTables) -> TractionWork:
 
 
 @inner
-def _contacts(touch, count, statics):
-    """The low points that touch, one where two are the same; how many."""
+def _contacts(touch, count, near, statics):
+    """The low points with a gap below `near` [m], one where two are the same; how many."""
     found, first, wheel = 0, 0, -1
     for m in range(count):
         if touch.wheel[m] != wheel:
             first, wheel = found, touch.wheel[m]
-        if touch.gap[m] > TOUCHING or found - first == _EACH:
+        if touch.gap[m] > near or found - first == _EACH:
             continue
         new = True
         for k in range(first, found):
@@ -196,12 +202,12 @@ def _mean_direction(pose, touch, count, heading, out):
 
 
 @merged
-def build_statics(rover, length, heading, pose, touch, count, statics):
-    """Fill the tables of the balance; number of contacts."""
+def build_statics(rover, length, heading, pose, touch, count, near, statics):
+    """Fill the tables of the balance; number of contacts, whose gap is below `near` [m]."""
     chain, wheels = rover.chain, rover.wheels
     axes, rows = statics.axes, 6 + rover.limits.basis.shape[1]
     matrix, scratch = statics.matrix, statics.axes[3]
-    contacts = _contacts(touch, count, statics)
+    contacts = _contacts(touch, count, near, statics)
     # columns are built in rows of `drive`'s shape: the balance of one force at a time
     for i in range(contacts):
         m = statics.contact[i]
@@ -338,10 +344,11 @@ def _not_enough(cone, contacts, friction):
 def pull_and_demand(rover, friction, unit, statics, contacts, cone):
     """Largest pull [weight], NaN if there is none; friction demand, infinite above 3."""
     demand, pull, low, trial = math.inf, math.nan, 0.0, friction
-    # the last of the programs is the one with a pull
-    for k in range(41):
-        pulling = k == 40 or demand - low < _EXACT or low >= STEEPEST
-        mu = friction if pulling else trial
+    # the last of the programs is the one with a pull; where it gets stuck, with a little less μ
+    tries = 0
+    for k in range(40 + _TRIES):
+        pulling = k >= 40 or demand - low < _EXACT or low >= STEEPEST
+        mu = friction * (1.0 - _LESS * tries) if pulling else trial
         outcome = _solved(rover, statics, contacts, mu, unit, pulling, cone)
         if pulling:
             if outcome == OPTIMAL:
@@ -349,7 +356,10 @@ def pull_and_demand(rover, friction, unit, statics, contacts, cone):
                 for j in range(len(statics.stop)):
                     at += 1 if statics.stop[j] != 0.0 else 0
                 pull = cone.vector[0, at] - PULL
-            break
+            tries += 1
+            if outcome != STUCK or tries == _TRIES:
+                break
+            continue
         if outcome == OPTIMAL:
             demand = min(demand, _enough(cone, contacts, trial))
         elif outcome == IMPOSSIBLE:
