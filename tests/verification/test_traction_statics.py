@@ -302,7 +302,6 @@ def test_pull_and_demand_are_those_of_clarabel(rover, torque):
     assert solved >= 40
 
 
-<<<<<<< HEAD:tests/verification/test_traction_statics.py
 @pytest.mark.parametrize("rover", ["exomars", "curiosity_like", "vehicle_2001"])
 def test_a_rover_that_can_stand_has_a_pull(rover):
     """Two programs, one answer: forces for F = 0 at the friction given mean a largest F ≥ 0."""
@@ -313,7 +312,8 @@ def test_a_rover_that_can_stand_has_a_pull(rover):
     stands = demand < MU
     assert stands.sum() > 500
     assert (pull[stands] > -1e-6).all()
-=======
+
+
 def _unconverged(grid, count=1500) -> tuple[Judge, np.ndarray]:
     judge_one, poses = Judge("exomars", grid), _random_poses(1, count)
     numbers, _ = judge(judge_one.tables, grid, judge_one.asked, poses)
@@ -359,7 +359,6 @@ def test_a_pull_that_is_hard_to_find_is_found():
     exact = _clarabel(*_program(judge_one, contacts, MU, 1), contacts)
     assert demand < 0.1
     assert pull == pytest.approx(-exact.obj_val - PULL, abs=3e-4)
->>>>>>> 484f59f (Traction map: verdicts do not ask whether the search for a stand converged; stuck pulls are found; tests pass again and have their own name):tests/verification/test_traction_map.py
 
 
 def test_balance_by_mujoco():
