@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import mujoco
@@ -13,8 +14,9 @@ from marsyard.analysis.kinetostatics.balance import Balance
 from marsyard.analysis.kinetostatics.climb import climb_step, largest_step
 from marsyard.analysis.kinetostatics.polytope import wrench_polytope
 from marsyard.analysis.kinetostatics.stance import Stance, stance_at, stance_on
-from marsyard.analysis.kinetostatics.summary import analyse
+from marsyard.analysis.kinetostatics.summary import analyse, steering_held
 from marsyard.analysis.kinetostatics.transmission import ellipsoid, grasp
+from marsyard.analysis.kinetostatics.velocity import velocity_model
 from marsyard.errors import InputError
 
 G = 9.81
@@ -286,6 +288,54 @@ def test_power_is_the_same_on_both_sides(name):
     power = (push + s.weight) @ moved.followed + s.weight_joints @ rates + torque @ rates + slip
     size = abs(push @ moved.followed) + abs(torque @ rates)
     assert abs(power) < 1e-5 * size
+
+
+def test_a_flat_section_keeps_both_ends():
+    """Without friction a level vehicle pushes down as far as it is cut, and nowhere else."""
+    s = stance_at("vehicle_2001")
+    found = wrench_polytope(Balance(s, 0.0), ("fx", "fz"), most=0.5)
+    weight = s.mass * G
+    assert found.size == pytest.approx(0.0, abs=1e-6 * weight**2)
+    assert np.abs(found.points[:, 0]).max() < 1e-6 * weight
+    assert np.ptp(found.points[:, 1]) == pytest.approx(weight, rel=1e-5)
+
+
+@pytest.mark.parametrize(("name", "pushing"), [("roburoc", 4), ("exomars", 6), ("vehicle_2001", 4)])
+def test_the_ellipsoid_lies_in_the_polytope_and_this_in_a_larger_one(name, pushing):
+    """Where friction is ample, ‖τ‖ ≤ t lies in |τ_i| ≤ t, which lies in ‖τ‖ ≤ √n t."""
+    s, t = stance_at(name), 0.5
+    held = steering_held(s)
+    model = velocity_model(held)
+    G_torque, n = grasp(model, "torques"), len(model.drives)
+    balance = Balance(s, friction=5.0, torque=t)
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        torque = rng.normal(size=n)
+        push = G_torque @ torque * (0.999 * t / np.linalg.norm(torque))
+        assert balance.forces(-push) is not None
+    ahead = np.array([1.0, 0.0, 0.0])
+    found = ellipsoid(model, "force", by="torques")
+    pure = ellipsoid(model, "force", other="zero", by="torques").pure(ahead)
+    largest = balance.largest(ahead).size
+    assert t * pure <= largest * (1 + 1e-6)
+    assert largest <= math.sqrt(n) * t * found.reach(ahead) * (1 + 1e-6)
+    # T = t / r at each wheel, but none at RobuRoc's central ones: the pull at its centre of hinges
+    # leaves nothing to hold the central pod's pitch against their torque
+    assert largest == pytest.approx(pushing * t / s.radius[0], rel=1e-5)
+
+
+def test_springs_do_not_scale_with_gravity():
+    """A tilt counts springs as they are: there is a balance just below it, and none above."""
+    s = stance_at("exomars", contact=0.1)
+    springs = np.zeros(len(s.joints))
+    springs[s.joint("FRBogie_y")] = 0.1 * s.mass * G
+    s = dataclasses.replace(s, springs=springs)
+    down, ahead = s.gravity / G, np.array([1.0, 0.0, 0.0])
+    found = Balance(s, 0.6).tilt(ahead)
+    for angle, stands in ((found - 2e-3, True), (found + 2e-3, False)):
+        turned = G * (math.cos(angle) * down + math.sin(angle) * ahead)
+        balance = Balance(dataclasses.replace(s, gravity=turned), 0.6)
+        assert (balance.forces() is not None) == stands
 
 
 # --- climbing

@@ -20,7 +20,8 @@ All that is asked is one convex program each (Clarabel, an interior-point solver
   cones grow with μ, so it is found by bisection
 - `support`: the point of the set of wrenches that is furthest in a direction (see `polytope`)
 - `tilt`: the largest angle by which gravity may be turned in a direction before nothing balances;
-  since a balance can be scaled with gravity, without torque limits this is one program as well
+  since a balance can be scaled with gravity this is one program as well, unless torque limits,
+  springs or another load have a size of their own
 
 Assumptions: quasi-static, rigid bodies and ground, any contact force within its cone can be chosen
 (ideal traction control). So every result is an upper bound of what a controller can do; that
@@ -94,8 +95,11 @@ class Balance:
         self.friction = _friction(stance, friction)
         self.limits = _limits(stance, torque)
         self._problem = _Problem(stance, self.limits)
+        # whether a balance can be scaled with gravity
+        self._scales = not (np.isfinite(self.limits).any() or stance.springs.any())
         if load is not None:
             self._problem.load = self._problem.load + load
+            self._scales = self._scales and not np.any(load)
 
     def forces(self, wrench: np.ndarray | None = None) -> Forces | None:
         """A balance with least tangential forces under an external wrench; None if there is none.
@@ -175,7 +179,7 @@ class Balance:
         if np.linalg.norm(side) < 1e-9:
             raise InputError("towards: must not be along gravity")
         side /= np.linalg.norm(side)
-        if not np.isfinite(self.limits).any():
+        if self._scales:
             return self._free_tilt(side, size)
         low, high = 0.0, math.pi / 2
         if not self._stands_tilted(down, side, 0.0, size):

@@ -126,7 +126,7 @@ def _ring(furthest, tolerance):
         k += 1
     points = np.array(ring)
     keep = np.linalg.norm(points - np.roll(points, 1, axis=0), axis=1) > 1e-6
-    points = points[keep] if keep.sum() >= 3 else points[:1]
+    points = points[keep] if keep.any() else points[:1]
     x, y = points.T
     area = 0.5 * abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1)))
     return points, _NONE, area
