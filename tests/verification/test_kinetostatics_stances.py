@@ -1,5 +1,7 @@
 """The model on MuJoCo's robots: the RobuRoc's closed forms, and all rovers of the library."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from kinetostatics_robots import closed_form, full_motions, pods_of
@@ -8,9 +10,11 @@ from numpy.testing import assert_allclose
 from marsyard.analysis.kinetostatics.contacts import hold
 from marsyard.analysis.kinetostatics.mobility import mobility_of, singular_poses
 from marsyard.analysis.kinetostatics.screws import contains, rank
-from marsyard.analysis.kinetostatics.stance import stance_at
+from marsyard.analysis.kinetostatics.stance import stance_at, stance_of_stand
 from marsyard.analysis.kinetostatics.transmission import grasp, torques_of, traction_index
 from marsyard.analysis.kinetostatics.velocity import velocity_model
+from marsyard.control import Placer
+from marsyard.errors import InputError
 
 YAW = "turning about a vertical axis (yaw)"
 ROVERS = ["curiosity_like", "eldorado2_like", "exomars", "hylos_like", "marsokhod_like",
@@ -114,3 +118,24 @@ def test_rocker_bogies_drive_straight(rover):
         spin = stance.joint(stance.robot.wheels[name].joint)
         sign = -np.sign(stance.rates[stance.contacts.index(name), 1, spin])
         assert out.rates[spin] == pytest.approx(sign * 0.1 / radius, rel=1e-9)
+
+
+class Level:
+    """Level ground."""
+
+    def height(self, x, y):
+        return 0.0 * np.asarray(x) + 0.0 * np.asarray(y)
+
+
+def test_stands_at_a_kink_keep_the_wheels_that_carry():
+    """The search may end some tenths of a millimetre above; further off there is no equilibrium."""
+    placer = Placer("exomars", Level())
+    stand = placer.place(0.0, 0.0, 0.0)
+    assert stand.converged and (stand.load > 1.0).all()
+    for gap, converged, contacts in ((0.0, True, 6), (2e-4, True, 5), (2e-4, False, 6)):
+        gaps = np.array([gap, *np.zeros(5)])
+        moved = dataclasses.replace(stand, gap=gaps, converged=converged)
+        assert len(stance_of_stand(moved, placer).contacts) == contacts
+    lost = dataclasses.replace(stand, gap=np.array([0.03, *np.zeros(5)]), converged=False)
+    with pytest.raises(InputError, match="no equilibrium was found at x = 0 m, y = 0 m"):
+        stance_of_stand(lost, placer)

@@ -51,8 +51,9 @@ if TYPE_CHECKING:
 
 #: distance from a stop within which a joint lies on it [rad or m], and in poses of a simulation
 AT_STOP, NEAR_STOP = 1e-6, 1e-3
-#: gap below which a wheel of a stand touches [m]
-TOUCH = 1e-6
+#: gap below which a wheel of a stand touches, and of one whose search ended at a kink [m]; as in
+#: the traction map
+TOUCH, NEARLY = 1e-4, 5e-4
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 
@@ -183,12 +184,20 @@ def stance_on(
 def stance_of_stand(
     stand: Stand, placer: object, gravity: float = 9.81, platform: str | None = None
 ) -> Stance:
-    """The stance of a stand that a `Placer` found; wheels more than `TOUCH` in the air are out."""
+    """The stance of a stand that a `Placer` found; wheels more than `TOUCH` in the air are out, or
+    `NEARLY` where its search ended at a kink of the ground and left them there."""
+    near = TOUCH if stand.converged else NEARLY
+    hanging = (stand.gap > near) & (stand.load > 1e-3 * stand.load.sum())
+    if not stand.converged and hanging.any():
+        x, y, _ = stand.position
+        raise InputError(
+            f"ground: no equilibrium was found at x = {x:g} m, y = {y:g} m; try a place nearby"
+        )
     kinematics = placer.kinematics  # type: ignore[attr-defined]
     qpos = placer.coordinates(stand)  # type: ignore[attr-defined]
     pose = _Pose(kinematics.robot, kinematics.model, qpos, platform)
     rows = zip(stand.wheels, stand.contact, stand.normal, stand.gap, strict=True)
-    contacts = [pose.wheel_contact(name, p, n) for name, p, n, gap in rows if gap < TOUCH]
+    contacts = [pose.wheel_contact(name, p, n) for name, p, n, gap in rows if gap < near]
     return pose.stance(contacts, np.array([0.0, 0.0, -gravity]))
 
 

@@ -15,8 +15,9 @@ Verdict of a pose, with the limits of `VerdictLimits`:
     outside  the rover would reach over the border of the ground
 
 Where the search for a stand ends at a kink of the ground (not `converged`: its last step was not
-below 1e-9) the stand is within 0.3 mm of the lowest one, on smooth ground within micrometres, and
-its verdict is that of its numbers.
+below 1e-9) the stand is nearly always within 0.3 mm of the lowest one, on smooth ground within
+micrometres, and its verdict is that of its numbers. Among rocks it may hang further off; wheels in
+the air do not carry there, and such a pose is mostly no-go.
 
 Heights are sampled on a regular grid once and are bilinear between its points.
 """
