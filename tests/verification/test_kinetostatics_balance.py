@@ -420,6 +420,8 @@ def test_roburoc_leans_back_until_its_stops_to_climb():
         (lambda: wrench_polytope(Balance(stance_at("exomars")), ("fx", "fq")), "no part"),
         (lambda: climb_step("exomars", -1.0), "above 0"),
         (lambda: climb_step("exomars", math.nan), "above 0"),
+        (lambda: climb_step("exomars", 0.1, joints={"FLBogie": 0.1}), "did you mean 'FLBogie_y'"),
+        (lambda: climb_step("exomars", 0.1, poses=1), "2 or more"),
         (lambda: largest_step("exomars", 0.0), "above 0"),
     ],
 )  # fmt: skip

@@ -39,7 +39,7 @@ import numpy as np
 from marsyard.analysis.kinetostatics.balance import Balance, Forces
 from marsyard.analysis.kinetostatics.stance import Contact, Stance, _Pose, _robot
 from marsyard.control.placement import null_space, positive, quadratic
-from marsyard.errors import InputError
+from marsyard.errors import InputError, suggest
 from marsyard.robot import Robot
 
 _CLOSE = 1e-6  # gap of a contact [m]
@@ -115,6 +115,8 @@ def climb_step(
         poses: per axle. torque: largest of the drives [N·m]. joints: held ones [rad].
         until: friction demand above which the rest of the climb is left out.
     """
+    if poses < 2:
+        raise InputError(f"poses = {poses}: must be 2 or more")
     climber = _Climber(_robot(robot), height, joints or {}, gravity)
     moments: list[Moment] = []
 
@@ -194,7 +196,12 @@ class _Climber:
         self._q0, self._v0 = (
             int(self.model.jnt_qposadr[free[0]]), int(self.model.jnt_dofadr[free[0]]),
         )  # fmt: skip
+        known = [self.model.joint(j).name for j in range(self.model.njnt)]
         for name, angle in joints.items():
+            if name not in known:
+                raise InputError(
+                    f"joints: {robot.name} has no joint '{name}'; {suggest(name, known)}"
+                )
             self.data.qpos[self.model.joint(name).qposadr[0]] = angle
         passive = [j for j in robot.roles.get("passive", ()) if j not in joints]
         ids = [self.model.joint(j).id for j in passive]
