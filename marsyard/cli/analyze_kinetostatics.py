@@ -25,34 +25,44 @@ def kinetostatics(
         "", help="A ground of the library or an elevation map: the rover is put on it, at rest."
     ),
     at: str = typer.Option("0,0", metavar="X,Y", help="Where on the ground [m]."),
-    heading: str = typer.Option("0deg", help="On the ground, from x to y."),
+    heading: str = typer.Option("0deg", help="Heading on the ground, from x towards y."),
     path: str = typer.Option(
         "", metavar="X,Y;X,Y;…", help="A way over the ground: the same along it, every 10 cm."
     ),
     map_: bool = typer.Option(
         False, "--map", help="Traction map of the ground: verdict for every cell and heading."
     ),
-    headings: int = typer.Option(8, help="Of the map, all round."),
-    spacing: str = typer.Option("", help="Of the map's cells, e.g. 20cm [default: 50cm]."),
-    friction: float = typer.Option(0.6, help="Of the wheels on the ground."),
-    torque: str = typer.Option("", help="Largest of each drive, e.g. 40N*m [default: no limit]."),
+    headings: int = typer.Option(8, help="Number of headings of the map, all round."),
+    spacing: str = typer.Option("", help="Size of the map's cells, e.g. 20cm [default: 50cm]."),
+    bounds: str = typer.Option(
+        "", metavar="XMIN,XMAX,YMIN,YMAX",
+        help="Border of the map [m] [default: the ground's, or 20 m about the origin].",
+    ),
+    friction: float = typer.Option(0.6, help="Friction μ of the wheels on the ground."),
+    torque: str = typer.Option(
+        "", help="Largest torque of each drive, e.g. 40N*m [default: no limit]."
+    ),
     gravity: str = typer.Option("earth", help="mars (3.72), moon (1.62), earth (9.81), or m/s²."),
     frame: str = typer.Option(
         "", metavar="BODY", help="Whose frame and motion is meant [default: the robot's base]."
     ),
-    lateral: str = typer.Option("slips", help="Sideways, wheels slip (as the paper) or holds."),
+    lateral: str = typer.Option(
+        "slips", help="What a wheel does sideways: slips (as in the paper) or holds."
+    ),
     twist: str = typer.Option(
         "", metavar="VX,VY,VZ,WX,WY,WZ", help="Wheel rates for this motion [m/s, rad/s]."
     ),
     step: str = typer.Option("", metavar="HEIGHT", help="Climb a step, e.g. 40cm, pose by pose."),
-    largest_step: bool = typer.Option(False, "--largest-step", help="Find the largest step."),
+    largest_step: bool = typer.Option(
+        False, "--largest-step", help="Find the largest step for --friction."
+    ),
     sigma: str = typer.Option(
         "", metavar="A=LOW:HIGH,B=LOW:HIGH",
         help="Map of σ over two angles, joints or wheels' contacts (FL+FR for both): "
         "FL+FR=-60deg:60deg,RL+RR=-60deg:60deg.",
     ),
     view: bool = typer.Option(False, "--view", help="Show it in the browser."),
-    port: int = typer.Option(8080, help="Of the browser view."),
+    port: int = typer.Option(8080, help="Port of the browser view."),
     json_: bool = typer.Option(False, "--json", help="Print everything as JSON, and no tables."),
     out: Path = typer.Option(
         None, "--out", "-o",
@@ -76,7 +86,7 @@ def kinetostatics(
 
       marsyard analyze kinetostatics roburoc --step 40cm
 
-      marsyard analyze kinetostatics exomars --ground craters --map --friction 0.5 --gravity mars
+      marsyard analyze kinetostatics exomars --ground crater_10m --map --friction 0.5 --gravity mars
 
       marsyard run roburoc/step && marsyard analyze kinetostatics runs/roburoc-step
     """
@@ -104,6 +114,9 @@ def kinetostatics(
         map=map_,
         headings=headings,
         spacing=quantity_of(spacing, "length", "--spacing") if spacing else None,
+        bounds=command.numbers_of(bounds, 4, "--bounds") if bounds else None,
+        view=view,
+        port=port,
     )
     with _progress(quiet or json_) as bar:
         answer = command.answer(asked, bar)

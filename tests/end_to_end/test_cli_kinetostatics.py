@@ -56,13 +56,15 @@ def test_path_and_map(tmp_path):
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "along the path" in done.output
+    assert "D: reciprocal screws" not in done.output  # one pose is not what was asked for
+    assert "verdict of 11 poses: go 100.0 %" in done.output
     assert (tmp_path / "path" / "path.png").exists()
     done = analyze(
         "exomars", "--ground", "slope_15", "--map", "--headings", "4", "--spacing", "5m",
-        "--friction", "0.5", "-o", str(tmp_path / "map"), "-q",
+        "--bounds", "0,10,-10,10", "--friction", "0.5", "-o", str(tmp_path / "map"), "-q",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    assert "go" in done.output
+    assert "traction map: 32 poses, 4 x 2 cells" in done.output
     assert (tmp_path / "map" / "traction_map.nc").exists()
 
 
@@ -71,6 +73,41 @@ def test_climb_and_sigma(tmp_path):
     assert done.exit_code == 0, done.output
     assert "friction 0.4 is not enough" in done.output
     assert (tmp_path / "climb.png").exists()
+    moments = json.loads((tmp_path / "kinetostatics.json").read_text())["climb"]["moments"]
+    largest = max(abs(t) for m in moments for t in m["torques"].values())
+    assert f"largest torque {largest:.3g} N·m, at " in done.output
+
+
+def test_tilt_on_a_slope_is_what_is_left_of_it(tmp_path):
+    done = analyze("exomars", "--ground", "slope_15", "--gravity", "mars", "-o", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert "largest slope" not in done.output
+    left = float(done.output.split("can be tilted further, uphill")[1].split("°")[0])
+    assert left == pytest.approx(30.96 - 15, abs=0.1)  # atan 0.6 less the slope
+
+
+def test_the_examples_of_the_help_are_of_grounds_that_there_are():
+    from marsyard.cli.analyze_kinetostatics import kinetostatics
+    from marsyard.scenario import load_terrain
+
+    words = (kinetostatics.__doc__ or "").split()
+    names = [after for word, after in zip(words, words[1:], strict=False) if word == "--ground"]
+    assert len(names) >= 2
+    for name in names:
+        load_terrain(name)
+
+
+def test_a_rover_stands_within_the_border_of_an_elevation_map(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    points = [(0.5 * i, 0.5 * j) for j in range(17) for i in range(17)]
+    (tmp_path / "own.csv").write_text("x,y,z\n" + "".join(f"{x},{y},0\n" for x, y in points))
+    for place in ("0,0", "100,4"):
+        done = analyze("exomars", "--ground", "own.csv", "--at", place)
+        assert isinstance(done.exception, InputError), done.output
+        assert "from x = 0 to 8 m" in str(done.exception)
+    assert not (tmp_path / "runs").exists()
+    done = analyze("exomars", "--ground", "own.csv", "--at", "4,4", "--json")
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize(
@@ -84,12 +121,30 @@ def test_climb_and_sigma(tmp_path):
         (["roburoc", "--lifted", "FL,FR,ML,MR,RL,RR"], "nowhere"),
         (["roburoc", "--frame", "pod"], "no body 'pod'"),
         (["roburoc", "--lateral", "slip"], "slips"),
-        (["roburoc", "--twist", "1,2"], "6 numbers"),
+        (["roburoc", "--twist", "1,2"], "6 finite numbers"),
         (["roburoc", "--friction", "-1"], "0 or more"),
         (["roburoc", "--friction", "nan"], "0 or more"),
         (["roburoc", "--torque", "5m"], "--torque"),
         (["roburoc", "--gravity", "venus"], "mars"),
-        (["roburoc", "--step", "-4cm"], "above 0"),
+        (["roburoc", "--step", "-4cm"], "--step = -0.04 m: must be above 0"),
+        (["roburoc", "--torque", "0N*m"], "--torque"),
+        (["roburoc", "--pose", "pitch_front=400deg"], "beyond its stops"),
+        (["roburoc", "--contact", "200deg"], "180°"),
+        (["roburoc", "--at", "3,2"], "--at: needs a ground"),
+        (["roburoc", "--heading", "3deg"], "--heading: needs a ground"),
+        (["roburoc", "--ground", "flat", "--spacing", "1m"], "--spacing: is of the map"),
+        (["roburoc", "--ground", "flat", "--headings", "4"], "--headings: is of the map"),
+        (["roburoc", "--ground", "flat", "--step", "4cm"], "--ground: not with --step"),
+        (["roburoc", "--largest-step", "--lifted", "FL"], "--lifted: not with --largest-step"),
+        (["roburoc", "--ground", "flat", "--map", "--view"], "--view: not with --map"),
+        (["roburoc", "--ground", "flat", "--map", "--path", "0,0;1,1"], "--path: not with --map"),
+        (["roburoc", "--ground", "flat", "--path", "0,0;1,1", "--at", "1,1"], "--at: not with"),
+        (["roburoc", "--ground", "flat", "--path", "0,0;0,0"], "two different"),
+        (["roburoc", "--ground", "flat", "--map", "--bounds", "1,0,0,1"], "xmin < xmax"),
+        (["roburoc", "--view", "--port", "99999"], "--port = 99999"),
+        (["roburoc", "--sigma", "FL=0deg:1deg,FL=0deg:1deg"], "given twice"),
+        (["roburoc", "--sigma", "FX=0deg:1deg,FL=0deg:1deg"], "no wheel or joint 'FX'"),
+        (["hexapod", "--largest-step"], "three wheels"),
         (["roburoc", "--path", "0,0;1,1"], "--ground"),
         (["roburoc", "--map"], "--ground"),
         (["roburoc", "--ground", "nowhere"], "unknown ground"),

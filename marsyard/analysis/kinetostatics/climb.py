@@ -154,6 +154,8 @@ def largest_step(
     given = _robot(robot)
     if not friction > 0:
         raise InputError(f"friction = {friction:g}: must be above 0")
+    if len(given.wheels) < 3:
+        raise InputError(f"robot: {given.name} needs three wheels or more to climb a step")
     top = 3 * max(w.radius for w in given.wheels.values()) if highest is None else highest
 
     def climbs(h: float) -> bool:

@@ -53,6 +53,9 @@ class Asked:
     map: bool = False
     headings: int = 8
     spacing: float | None = None
+    bounds: tuple[float, ...] | None = None
+    view: bool = False
+    port: int = 8080
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,7 @@ class Answer:
         """Show the stance in the browser until ctrl-c."""
         from marsyard.analysis.kinetostatics.view import view_stance
 
-        if self.analysis is None:
-            raise InputError("--view: shows a robot in a pose, not a run or a map")
+        assert self.analysis is not None  # maps and runs were refused
         options = {} if self.terrain is None else {"ground": self.terrain}
         asked = self.asked
         view_stance(
@@ -116,22 +118,24 @@ def answer(asked: Asked, report: Report) -> Answer:
     _check(asked)
     folder = Path(asked.robot)
     if (folder / "results.nc").exists() or folder.suffix == ".nc":
+        _check_run(asked)
         return _of_run(asked, report)
     robot = load_robot(asked.robot)
+    _check_names(asked, robot)
     out = Answer(asked)
     if asked.ground:
         out.terrain = _terrain(asked.ground)
+        _check_place(asked, out.terrain)
     if asked.map:
         out.map = _map(asked, robot, out.terrain, report)
         return out
     if asked.path is not None:
         out.path = _path(asked, robot, out.terrain, report)
     stance = _stance(asked, robot, out.terrain)
+    _check_reach(asked, stance, out.terrain)
     out.analysis = analyse(
         stance, asked.friction, asked.torque, lateral=asked.lateral, exact=not asked.ground
     )
-    if asked.twist is not None and not np.isfinite(asked.twist).all():
-        raise InputError("--twist: six finite numbers are expected")
     if asked.step is not None:
         from marsyard.analysis.kinetostatics.climb import climb_step
 
@@ -152,15 +156,129 @@ def answer(asked: Asked, report: Report) -> Answer:
 
 
 def _check(asked: Asked) -> None:
-    if not (math.isfinite(asked.friction) and asked.friction >= 0):
-        raise InputError(f"--friction = {asked.friction:g}: must be 0 or more")
-    for needed, name in ((asked.path is not None, "--path"), (asked.map, "--map")):
-        if needed and not asked.ground:
+    _check_numbers(asked)
+    given = _given(asked)
+    for name in ("--path", "--map", "--at", "--heading"):
+        if given[name] and not asked.ground:
             raise InputError(f"{name}: needs a ground; give --ground")
+    for name in ("--headings", "--spacing", "--bounds"):
+        if given[name] and not asked.map:
+            raise InputError(f"{name}: is of the map; give --map")
     if asked.ground and (asked.contact or asked.lifted):
         raise InputError("--contact, --lifted: not with --ground, which says where wheels touch")
     if asked.sigma and asked.ground:
         raise InputError("--sigma: not with --ground; angles are given, not found")
+    for step in ("--step", "--largest-step"):
+        _refuse(given, step, ("--ground", "--contact", "--lifted"), "the rover climbs from a floor")
+    _refuse(given, "--path", ("--at", "--heading"), "the path says where")
+    alone = ("--path", "--at", "--heading", "--twist", "--view")
+    _refuse(given, "--map", alone, "it shows all places and headings")
+
+
+def _check_numbers(asked: Asked) -> None:
+    if not (math.isfinite(asked.friction) and asked.friction >= 0):
+        raise InputError(f"--friction = {asked.friction:g}: must be 0 or more")
+    if asked.torque is not None and not asked.torque > 0:
+        raise InputError(f"--torque = {asked.torque:g} N·m: must be above 0")
+    if asked.step is not None and not asked.step > 0:
+        raise InputError(f"--step = {asked.step:g} m: must be above 0")
+    if asked.spacing is not None and not asked.spacing > 0:
+        raise InputError(f"--spacing = {asked.spacing:g} m: must be above 0")
+    if asked.headings < 1:
+        raise InputError(f"--headings = {asked.headings}: must be 1 or more")
+    if not 0 <= asked.port <= 65535:
+        raise InputError(f"--port = {asked.port}: must be 0 to 65535")
+
+
+def _given(asked: Asked) -> dict[str, bool]:
+    """Which options were given, other than as they are by default."""
+    return {
+        "--pose": bool(asked.joints), "--contact": bool(asked.contact),
+        "--lifted": bool(asked.lifted), "--ground": bool(asked.ground),
+        "--at": any(asked.place), "--heading": bool(asked.heading),
+        "--path": asked.path is not None, "--map": asked.map,
+        "--headings": asked.headings != 8, "--spacing": asked.spacing is not None,
+        "--bounds": asked.bounds is not None, "--frame": asked.frame is not None,
+        "--twist": asked.twist is not None, "--step": asked.step is not None,
+        "--largest-step": asked.largest_step, "--sigma": bool(asked.sigma), "--view": asked.view,
+    }  # fmt: skip
+
+
+def _refuse(given: dict[str, bool], option: str, others: tuple[str, ...], why: str) -> None:
+    for other in others:
+        if given[option] and given[other]:
+            raise InputError(f"{other}: not with {option}; {why}")
+
+
+def _check_run(asked: Asked) -> None:
+    for name, is_given in _given(asked).items():
+        if is_given:
+            raise InputError(f"{name}: not with the folder of a run, which has its own poses")
+
+
+def _check_names(asked: Asked, robot: Robot) -> None:
+    """Joints within their stops, wheels that there are."""
+    wheels = [*robot.wheels, *robot.feet]
+    contact = asked.contact if isinstance(asked.contact, dict) else {"all wheels": asked.contact}
+    for name, angle in contact.items():
+        if name not in wheels and isinstance(asked.contact, dict):
+            raise InputError(_no(robot, "--contact", "wheel", name, wheels))
+        if not abs(angle) <= math.pi:
+            words = f"--contact {name} = {math.degrees(angle):g}°"
+            raise InputError(f"{words}: must be within -180° and 180° of the lowest point")
+    for name in asked.lifted:
+        if name not in wheels:
+            raise InputError(_no(robot, "--lifted", "wheel", name, wheels))
+    if asked.joints or asked.sigma:
+        _check_joints(asked, robot, wheels)
+
+
+def _check_joints(asked: Asked, robot: Robot, wheels: list[str]) -> None:
+    model = robot.spec().compile()
+    known = {model.joint(j).name: j for j in range(model.njnt) if model.jnt_type[j] >= 2}
+    for name, angle in asked.joints.items():
+        if name not in known:
+            raise InputError(_no(robot, "--pose", "joint", name, list(known)))
+        low, high = (float(v) for v in model.jnt_range[known[name]])
+        turns = model.jnt_type[known[name]] == 3
+        if model.jnt_limited[known[name]] and not low - 1e-9 <= angle <= high + 1e-9:
+            a, b, c = (_joint_words(v, turns) for v in (angle, low, high))
+            raise InputError(f"--pose {name} = {a}: beyond its stops, {b} to {c}")
+    names = [name for span in asked.sigma for name in span.names]
+    for name in names:
+        if name not in known and name not in wheels:
+            raise InputError(_no(robot, "--sigma", "wheel or joint", name, [*wheels, *known]))
+        if names.count(name) > 1:
+            raise InputError(f"--sigma: '{name}' is given twice; vary it once")
+
+
+def _joint_words(value: float, turns: bool) -> str:
+    return f"{math.degrees(value):g}°" if turns else f"{value:g} m"
+
+
+def _no(robot: Robot, option: str, kind: str, name: str, known: list[str]) -> str:
+    return f"{option}: {robot.name} has no {kind} '{name}'; {suggest(name, known)}"
+
+
+def _check_place(asked: Asked, terrain: Any, reach: float = 0.0) -> None:
+    """The rover stands on the ground, and by `reach` [m] within its border."""
+    bounds = getattr(terrain, "bounds", None)
+    if bounds is None or asked.map or asked.path is not None:
+        return
+    (x, y), (x0, x1, y0, y1) = asked.place, bounds
+    inside = x0 + reach <= x <= x1 - reach and y0 + reach <= y <= y1 - reach
+    if not inside:
+        far = f", or nearer than {reach:.2g} m to its border" if reach else ""
+        raise InputError(
+            f"--at {x:g},{y:g}: outside the ground{far}; it reaches from x = {x0:g} to {x1:g} m "
+            f"and y = {y0:g} to {y1:g} m"
+        )
+
+
+def _check_reach(asked: Asked, stance: Stance, terrain: Any) -> None:
+    radius = float(np.max(stance.radius, initial=0.0))
+    reach = float(np.linalg.norm(stance.points[:, :2], axis=1).max()) + radius
+    _check_place(asked, terrain, reach if asked.frame is None else 0.0)
 
 
 def _terrain(name: str) -> Any:
@@ -173,14 +291,27 @@ def _terrain(name: str) -> Any:
 
 def _stance(asked: Asked, robot: Robot, terrain: Any) -> Stance:
     if terrain is not None:
+        (x, y), heading = asked.place, asked.heading
+        if asked.path is not None:  # at its start
+            (x, y), way = asked.path[0], _first_leg(asked.path)
+            heading = math.atan2(way[1], way[0])
         return stance_on(
-            robot, terrain, asked.place[0], asked.place[1], asked.heading,
+            robot, terrain, float(x), float(y), heading,
             joints=asked.joints, gravity=asked.gravity, platform=asked.frame,
         )  # fmt: skip
     return stance_at(
         robot, asked.joints, asked.contact, lifted=asked.lifted, gravity=asked.gravity,
         platform=asked.frame,
     )  # fmt: skip
+
+
+def _first_leg(path: np.ndarray) -> np.ndarray:
+    """From the first point to the next one that is elsewhere [m]."""
+    legs = path - path[0]
+    away = np.flatnonzero(np.linalg.norm(legs, axis=1) > 1e-9)
+    if not away.size:
+        raise InputError("--path: give at least two different points")
+    return legs[away[0]]
 
 
 def _of_run(asked: Asked, report: Report) -> Answer:
@@ -230,7 +361,7 @@ def _map(asked: Asked, robot: Robot, terrain: Any, report: Report) -> xr.Dataset
     return traction_map(
         robot, terrain, friction=asked.friction, headings=asked.headings, gravity=asked.gravity,
         spacing=0.5 if asked.spacing is None else asked.spacing, torque=asked.torque,
-        joints=asked.joints, progress=tell,
+        joints=asked.joints, progress=tell, bounds=asked.bounds,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -276,7 +407,7 @@ def numbers_of(text: str, count: int, option: str) -> tuple[float, ...]:
     except ValueError:
         values = ()
     if len(values) != count or not all(map(math.isfinite, values)):
-        raise InputError(f"{option}: '{text}' must be {count} numbers with commas between")
+        raise InputError(f"{option}: '{text}' must be {count} finite numbers with commas between")
     return values
 
 

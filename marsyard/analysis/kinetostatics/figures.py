@@ -150,7 +150,7 @@ def polytope_section(
         if ellipsoid is not None:
             rows = [WRENCH.index(name) for name in p.axes]
             line = torque * projected_ellipse(ellipsoid, rows)
-            words = f"drives, |τ| = {torque:g} N·m"
+            words = f"drives, |τ| = {torque:.3g} N·m"
             ax.fill(*line.T, color=VIOLET, alpha=0.2, linewidth=0)
             ax.plot(*line.T, color=VIOLET, linewidth=1.4, label=words)
         if weight is not None:

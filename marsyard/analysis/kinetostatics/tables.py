@@ -13,7 +13,7 @@ from marsyard.analysis.kinetostatics.mobility import motion_shares
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from marsyard.analysis.kinetostatics.climb import Climb
+    from marsyard.analysis.kinetostatics.climb import Climb, Moment
     from marsyard.analysis.kinetostatics.command import Answer
     from marsyard.analysis.kinetostatics.summary import Analysis
 
@@ -38,7 +38,8 @@ def as_data(answer: Answer) -> dict[str, Any]:
             "demand": answer.climb.demand,
             "moments": [
                 {"wheels": m.wheels, "height": m.height, "progress": m.progress,
-                 "demand": m.demand}
+                 "demand": m.demand,
+                 "torques": {} if m.forces is None else m.forces.torque}
                 for m in answer.climb.moments
             ],
         }  # fmt: skip
@@ -61,8 +62,12 @@ def as_data(answer: Answer) -> dict[str, Any]:
 def tables_of(answer: Answer) -> list[Any]:
     """Tables and sentences, in the order they are printed."""
     out: list[Any] = []
+    others = (answer.climb, answer.largest, answer.sigma, answer.path)
+    # the pose alone is of no interest to one who asks for a climb or a path
+    alone = all(part is None for part in others) or answer.asked.twist is not None
     if answer.analysis is not None:
-        out += _of_analysis(answer.analysis, answer.asked.twist)
+        said = _of_analysis(answer.analysis, answer.asked.twist)
+        out += said if alone else said[:1]
     if answer.climb is not None:
         out += _of_climb(answer.climb, answer.asked.friction)
     if answer.largest is not None:
@@ -96,7 +101,8 @@ def _of_analysis(a: Analysis, twist: Sequence[float] | None) -> list[Any]:
         f"{s.robot.name}: frame of {s.platform}, {len(s.contacts)} contacts, {s.mass:.4g} kg, "
         f"{weight:.4g} N"
     )
-    out: list[Any] = [head, _matrix("D: reciprocal screws of the drives", a.model.rows, a.model.D)]
+    title = "D: reciprocal screws of the drives (forces [1], moments [m])"
+    out: list[Any] = [head, _matrix(title, a.model.rows, a.model.D)]
     out.append(_square("B", a.model.rows, a.model.coordinates, a.model.B))
     out.append(_square("J_a", a.model.coordinates, _drives(a), a.model.J_a))
     if len(a.model.constraints):
@@ -184,10 +190,9 @@ def _rates(a: Analysis, twist: Sequence[float]) -> Table:
 
 
 def _contacts(a: Analysis, forces: Any) -> Table:
-    table = _table(
-        "contacts in the platform's frame, forces that take least friction",
-        ("", "x m", "y m", "z m", "tilt", "N", "along", "left", "use", "torque N·m"),
-    )
+    places = ("", "x m", "y m", "z m", "tilt")
+    heads = (*places, "normal N", "along N", "left N", "friction use", "torque N·m")
+    table = _table("contacts in the platform's frame, forces that take least friction", heads)
     s = a.stance
     for i, name in enumerate(s.contacts):
         tilt = math.acos(max(-1.0, min(1.0, float(s.axes[i, 0] @ s.up))))
@@ -210,8 +215,11 @@ def _ways(a: Analysis, weight: float) -> Table:
         text = "none" if math.isnan(size) else f"{size:.4g} N"
         share = "" if math.isnan(size) else f"{size / weight:.3f}"
         table.add_row(f"largest level pull {way}", text, share)
+    level = bool((a.stance.axes[:, 0] @ a.stance.up > 1 - 1e-9).all())
+    # the ground's own slope is not counted
+    slope = "largest slope" if level else "can be tilted further"
     for name, angle in a.slopes.items():
-        table.add_row(f"largest slope, {name}", _deg(angle), "")
+        table.add_row(f"{slope}, {name}", _deg(angle), "")
     return table
 
 
@@ -219,89 +227,113 @@ def _ways(a: Analysis, weight: float) -> Table:
 
 
 def _of_climb(c: Climb, friction: float) -> list[Any]:
-    table = _table(
-        f"climb of a step of {100 * c.step:.4g} cm",
-        ("axle", "height of its centre m", "friction demand", "contacts", ""),
-    )
     if not c.moments:
         return [f"climb of a step of {100 * c.step:.4g} cm: no pose was found"]
+    table = _table(
+        f"climb of a step of {100 * c.step:.4g} cm, with torques that take least friction",
+        ("axle", "height of its centre m", "friction demand", "contacts", "largest torque N·m",
+         "at", ""),
+    )  # fmt: skip
     hardest = c.hardest
     for m in c.moments:
-        mark = "hardest" if m is hardest else ("beyond the friction" if m.demand > friction else "")
+        marks = ["hardest"] * (m is hardest) + ["beyond the friction"] * (m.demand > friction)
+        torque, wheel = largest_torque(m)
         table.add_row(
             "+".join(m.wheels), f"{m.height:.3f}", f"{m.demand:.3f}",
-            str(len(m.stance.contacts)), mark,
+            str(len(m.stance.contacts)), f"{torque:.3g}" if wheel else "", wheel, ", ".join(marks),
         )  # fmt: skip
-    axle = "+".join(hardest.wheels)
+    return [table, _climb_words(c, friction)]
+
+
+def _climb_words(c: Climb, friction: float) -> str:
+    axle = "+".join(c.hardest.wheels)
     if not c.complete:
-        words = "no pose leads further up: too high for the chassis"
-    elif c.demand <= friction:
-        words = f"friction {friction:g} is enough; hardest for {axle}, {c.demand:.3f}"
-    else:
-        words = f"friction {friction:g} is not enough: {axle} needs {c.demand:.3f}"
-    return [table, words]
+        return "no pose leads further up: too high for the chassis"
+    torque, wheel = max((largest_torque(m) for m in c.moments), key=lambda found: found[0])
+    drives = f"; largest torque {torque:.3g} N·m, at {wheel}" if wheel else ""
+    if c.demand <= friction:
+        return f"friction {friction:g} is enough; hardest for {axle}, {c.demand:.4g}{drives}"
+    return f"friction {friction:g} is not enough: {axle} needs {c.demand:.4g}{drives}"
+
+
+def largest_torque(moment: Moment) -> tuple[float, str]:
+    """Largest drive torque of the forces of a pose [N·m], and its wheel; 0 and "" without."""
+    wheels = {w.joint: name for name, w in moment.stance.robot.wheels.items()}
+    torques = {} if moment.forces is None else moment.forces.torque
+    found = [(abs(t), wheels[joint]) for joint, t in torques.items() if joint in wheels]
+    return max(found, default=(0.0, ""))
 
 
 def _of_run(found: Any) -> list[Any]:
     from marsyard.analysis.kinetostatics.runs import hardest
 
     worst = hardest(found)
-    table = _table("along the run", ("", "least", "largest", "at"))
+    table = _table("along the run", ("", "least", "at", "largest", "at"))
     for name in ("sigma", "demand", "moving", "use", "traction"):
         values = found[name].values
         finite = np.where(np.isfinite(values), values, np.nan)
         if np.isnan(finite).all():
             continue
         unit = "" if found[name].attrs["units"] == "1" else f" {found[name].attrs['units']}"
-        k = int(np.nanargmax(finite))
-        table.add_row(
-            found[name].attrs["long_name"], f"{np.nanmin(finite):.4g}{unit}",
-            f"{finite[k]:.4g}{unit}", f"{float(found['time'][k]):.2f} s",
-        )  # fmt: skip
+        ends = [int(np.nanargmin(finite)), int(np.nanargmax(finite))]
+        cells = [(f"{finite[k]:.4g}{unit}", f"{float(found['time'][k]):.2f} s") for k in ends]
+        table.add_row(found[name].attrs["long_name"], *cells[0], *cells[1])
     words = (
         f"hardest at {float(worst['time']):.2f} s: friction demand {float(worst['demand']):.3f} of "
         f"{found.attrs['friction']:g}, base at x {float(worst['way']):.2f} m, "
         f"z {float(worst['height']):.2f} m"
     )
+    if float(worst["demand"]) > found.attrs["friction"]:
+        words += "; more than there is: the pose cannot be held at rest"
     return [table, words]
 
 
 def _of_path(found: Any) -> list[Any]:
-    table = _table("along the path", ("", "least", "largest"))
+    table = _table("along the path", ("", "least", "at", "largest", "at"))
     for name in found.data_vars:
         values = found[name].values
-        if values.ndim != 1 or values.dtype.kind not in "fi" or name in ("x", "y", "heading"):
+        if values.ndim != 1 or values.dtype.kind not in "fi" or name in ("verdict", "contacts"):
             continue
-        if not np.isfinite(values).any():
+        finite = np.where(np.isfinite(values), values, np.nan)
+        if np.isnan(finite).all():
             continue
         unit = found[name].attrs.get("units", "")
-        table.add_row(
-            str(found[name].attrs.get("long_name", name)), _unit(np.nanmin(values), unit),
-            _unit(np.nanmax(values), unit),
-        )  # fmt: skip
-    return [table]
+        cells: list[str] = []
+        for k in (int(np.nanargmin(finite)), int(np.nanargmax(finite))):
+            cells += [_unit(finite[k], unit), f"{float(found['distance'][k]):.2f} m"]
+        table.add_row(str(found[name].attrs.get("long_name", name)), *cells)
+    return [table, _verdict_words(found["verdict"].values, "poses", found)]
 
 
 def _of_map(found: Any) -> list[Any]:
-    verdict = found["verdict"]
-    names = verdict.attrs.get("flag_meanings", "go hard no-go").split()
-    values = verdict.values
-    table = _table(
-        f"traction map: {values.size} poses, {values.shape[0]} x {values.shape[1]} cells",
-        ("verdict", "poses", "share"),
-    )
-    flags = verdict.attrs.get("flag_values", range(len(names)))
-    for flag, name in zip(flags, names, strict=True):
+    values = found["verdict"].values
+    head = f"traction map: {values.size} poses, {values.shape[0]} x {values.shape[1]} cells"
+    table = _table("", ("verdict", "poses", "share"))
+    for flag, name in _verdicts(found):
         count = int((values == flag).sum())
         table.add_row(name, str(count), f"{100 * count / values.size:.1f} %")
-    return [table]
+    best = values.min(axis=-1)
+    return [head, table, _verdict_words(best, "cells in their best heading", found)]
+
+
+def _verdict_words(values: np.ndarray, of: str, found: Any) -> str:
+    shares = [f"{name} {100 * (values == flag).mean():.1f} %" for flag, name in _verdicts(found)]
+    return f"verdict of {values.size} {of}: {', '.join(shares)}"
+
+
+def _verdicts(found: Any) -> list[tuple[int, str]]:
+    attrs = found["verdict"].attrs
+    names = attrs.get("flag_meanings", "go hard no-go").split()
+    return list(zip(attrs.get("flag_values", range(len(names))), names, strict=True))
 
 
 def _table(title: str, heads: Sequence[str]) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    table = Table(
+        title=title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold"
+    )
     for k, head in enumerate(heads):
         table.add_column(head, justify="left" if k == 0 else "right")
     return table
