@@ -444,3 +444,17 @@ def test_run_shows_where_there_is_no_balance():
     assert list(lines["higher, or no balance"].get_xdata()) == [2.0]
     assert np.isnan(lines["demand of the stance"].get_ydata()[2])
     assert lines["μ = 0.6"].get_ydata()[0] == pytest.approx(0.6)
+
+
+def test_the_drawn_forces_are_those_of_the_tables():
+    stance = stance_at("exomars", attitude=(0.3, 0.0, 0.0))
+    demand, least = Balance(stance, 0.6).friction_demand()
+    assert least is not None
+    loads = {name: load for name, load, _ in drawing_of(stance, 0.6).table}
+    assert 0.2 < demand < 0.4
+    assert [loads[n] for n in stance.contacts] == pytest.approx(list(least.normal), rel=1e-3)
+
+
+def test_a_centre_of_mass_above_an_edge_is_not_outside_by_nothing():
+    assert draw.centimetres(-5.55e-18) == "0"
+    assert draw.centimetres(0.621) == "62.1"

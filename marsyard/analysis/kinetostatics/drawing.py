@@ -121,8 +121,7 @@ class _Work:
     ) -> None:  # fmt: skip
         self.stance, self.balance, self.size, self.by = stance, balance, size, by
         self.demand, least = balance.friction_demand()
-        held = balance.forces() if forces is None else None
-        self.forces = forces or held or least
+        self.forces = forces or least  # the same as in tables
         self.model = model
         self.pulls = _pulls(balance)
         self.weight = stance.mass * float(np.linalg.norm(stance.gravity))
@@ -236,7 +235,7 @@ class _Work:
                 axes = " × ".join(draw.number(a) if a > 1e-6 else "0" for a in found.semi_axes)
                 rows.append(("force ellipsoid", f"{axes} {self._unit}"))
         margin = draw.support_margin(self.stance)
-        rows.append(("support margin", f"{100 * margin:.3g} cm"))
+        rows.append(("support margin", f"{draw.centimetres(margin)} cm"))
         return rows
 
     def table(self) -> list[tuple[str, float, float]]:

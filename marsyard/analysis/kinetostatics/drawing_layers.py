@@ -70,6 +70,11 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
+def centimetres(value: float) -> str:
+    """A length [m] in cm with three digits; what is below a micrometre is 0."""
+    return f"{100 * value:.3g}" if abs(value) > 1e-6 else "0"
+
+
 def scale_words(per_metre: float, unit: str, size: float) -> str:
     """The scale in words for a robot of that size [m], e.g. `1 m = 500 N`."""
     if size >= 0.5:
@@ -126,8 +131,8 @@ def support_layer(stance: Stance, size: float) -> Layer:
     low = float(np.mean(hull @ up))
     foot = com - (float(com @ up) - low) * up
     margin = support_margin(stance)
-    inside = "inside by" if margin >= 0 else "outside by"
-    words = f"centre of mass {inside} {100 * abs(margin):.3g} cm"
+    inside = "inside by" if margin > -1e-6 else "outside by"
+    words = f"centre of mass {inside} {centimetres(abs(margin))} cm"
     strokes = [Strokes(dashes(com, foot, 0.03 * size), SUPPORT, 2.0)]
     if len(hull) > 1:
         strokes.append(Strokes(ring(hull), SUPPORT, 2.5))
