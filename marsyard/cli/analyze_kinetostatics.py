@@ -15,6 +15,10 @@ def kinetostatics(
     pose: str = typer.Option(
         "", metavar="JOINT=ANGLE,…", help="Joint angles, e.g. pitch_front=-10deg [default: 0]."
     ),
+    attitude: str = typer.Option(
+        "", metavar="roll=ANGLE,pitch=ANGLE",
+        help="Of the robot's base; pitch is positive nose down [default: level].",
+    ),
     contact: str = typer.Option(
         "", metavar="WHEEL=ANGLE,…",
         help="Where wheels touch, before their lowest points: FL=30deg,FR=30deg, or one angle for "
@@ -96,6 +100,7 @@ def kinetostatics(
     asked = command.Asked(
         robot=robot,
         joints=command.angles_of(pose, "--pose"),
+        attitude=command.attitude_of(attitude),
         contact=command.contact_of(contact),
         lifted=tuple(name.strip() for name in lifted.split(",") if name.strip()),
         ground=ground,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from typer.testing import CliRunner
@@ -86,6 +87,20 @@ def test_tilt_on_a_slope_is_what_is_left_of_it(tmp_path):
     assert left == pytest.approx(30.96 - 15, abs=0.1)  # atan 0.6 less the slope
 
 
+def test_the_base_may_be_tipped_as_in_the_key_frame_on_four_wheels(tmp_path):
+    done = analyze(
+        "roburoc", "--lifted", "FL,FR", "--attitude", "pitch=-15deg", "--pose",
+        "pitch_front=-30deg,pitch_rear=0.25721388rad", "--json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    contacts = json.loads(done.stdout)["contacts"]
+    # on one level floor: heights along the vertical of the tipped base
+    up = (math.sin(math.radians(15)), 0, math.cos(math.radians(15)))
+    heights = [sum(a * b for a, b in zip(c["point"], up, strict=True)) for c in contacts]
+    assert len(heights) == 4
+    assert max(heights) - min(heights) < 1e-4
+
+
 def test_the_examples_of_the_help_are_of_grounds_that_there_are():
     from marsyard.cli.analyze_kinetostatics import kinetostatics
     from marsyard.scenario import load_terrain
@@ -130,6 +145,9 @@ def test_a_rover_stands_within_the_border_of_an_elevation_map(tmp_path, monkeypa
         (["roburoc", "--torque", "0N*m"], "--torque"),
         (["roburoc", "--pose", "pitch_front=400deg"], "beyond its stops"),
         (["roburoc", "--contact", "200deg"], "180°"),
+        (["roburoc", "--attitude", "pich=3deg"], "did you mean 'pitch'"),
+        (["roburoc", "--attitude", "pitch=3deg", "--step", "4cm"], "--attitude: not with --step"),
+        (["roburoc", "--attitude", "pitch=3deg", "--ground", "flat"], "not with --ground"),
         (["roburoc", "--at", "3,2"], "--at: needs a ground"),
         (["roburoc", "--heading", "3deg"], "--heading: needs a ground"),
         (["roburoc", "--ground", "flat", "--spacing", "1m"], "--spacing: is of the map"),

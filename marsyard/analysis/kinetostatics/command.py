@@ -35,6 +35,7 @@ class Asked:
 
     robot: str
     joints: dict[str, float] = field(default_factory=dict)
+    attitude: tuple[float, ...] = (0.0, 0.0, 0.0)
     contact: dict[str, float] | float = 0.0
     lifted: tuple[str, ...] = ()
     ground: str = ""
@@ -169,7 +170,9 @@ def _check(asked: Asked) -> None:
     if asked.sigma and asked.ground:
         raise InputError("--sigma: not with --ground; angles are given, not found")
     for step in ("--step", "--largest-step"):
-        _refuse(given, step, ("--ground", "--contact", "--lifted"), "the rover climbs from a floor")
+        others = ("--ground", "--contact", "--lifted", "--attitude")
+        _refuse(given, step, others, "the rover climbs from a floor")
+    _refuse(given, "--ground", ("--attitude",), "the rover takes that of the ground")
     _refuse(given, "--path", ("--at", "--heading"), "the path says where")
     alone = ("--path", "--at", "--heading", "--twist", "--view")
     _refuse(given, "--map", alone, "it shows all places and headings")
@@ -193,8 +196,8 @@ def _check_numbers(asked: Asked) -> None:
 def _given(asked: Asked) -> dict[str, bool]:
     """Which options were given, other than as they are by default."""
     return {
-        "--pose": bool(asked.joints), "--contact": bool(asked.contact),
-        "--lifted": bool(asked.lifted), "--ground": bool(asked.ground),
+        "--pose": bool(asked.joints), "--attitude": any(asked.attitude),
+        "--contact": bool(asked.contact), "--lifted": bool(asked.lifted), "--ground": bool(asked.ground),
         "--at": any(asked.place), "--heading": bool(asked.heading),
         "--path": asked.path is not None, "--map": asked.map,
         "--headings": asked.headings != 8, "--spacing": asked.spacing is not None,
@@ -301,7 +304,7 @@ def _stance(asked: Asked, robot: Robot, terrain: Any) -> Stance:
         )  # fmt: skip
     return stance_at(
         robot, asked.joints, asked.contact, lifted=asked.lifted, gravity=asked.gravity,
-        platform=asked.frame,
+        attitude=asked.attitude, platform=asked.frame,
     )  # fmt: skip
 
 
@@ -388,6 +391,15 @@ def angles_of(text: str, option: str) -> dict[str, float]:
             raise InputError(f"{option}: '{part}' must be NAME=ANGLE, e.g. pitch_front=-10deg")
         out[name.strip()] = quantity_of(value, "angle", f"{option} {name.strip()}")
     return out
+
+
+def attitude_of(text: str) -> tuple[float, float, float]:
+    """ "roll=5deg,pitch=-15deg" as roll, pitch, yaw [rad]."""
+    given, known = angles_of(text, "--attitude"), ("roll", "pitch")
+    for name in given:
+        if name not in known:
+            raise InputError(f"--attitude: '{name}' is unknown; {suggest(name, known)}")
+    return given.get("roll", 0.0), given.get("pitch", 0.0), 0.0
 
 
 def contact_of(text: str) -> dict[str, float] | float:
