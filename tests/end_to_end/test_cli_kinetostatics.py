@@ -89,16 +89,17 @@ def test_tilt_on_a_slope_is_what_is_left_of_it(tmp_path):
 
 def test_the_base_may_be_tipped_as_in_the_key_frame_on_four_wheels(tmp_path):
     done = analyze(
-        "roburoc", "--lifted", "FL,FR", "--attitude", "pitch=-15deg", "--pose",
+        "roburoc", "--lifted", "FL,FR", "--attitude", "pitch=-15deg", "--contact", "-15deg", "--pose",
         "pitch_front=-30deg,pitch_rear=0.25721388rad", "--json",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     contacts = json.loads(done.stdout)["contacts"]
-    # on one level floor: heights along the vertical of the tipped base
+    # on one level floor, as high above it as in the key frame: along the tipped base's vertical
     up = (math.sin(math.radians(15)), 0, math.cos(math.radians(15)))
     heights = [sum(a * b for a, b in zip(c["point"], up, strict=True)) for c in contacts]
-    assert len(heights) == 4
-    assert max(heights) - min(heights) < 1e-4
+    assert heights == pytest.approx([-0.17238519] * 4, abs=1e-7)
+    for c in contacts:
+        assert c["normal"] == pytest.approx(up, abs=1e-9)
 
 
 def test_the_examples_of_the_help_are_of_grounds_that_there_are():

@@ -197,8 +197,8 @@ def _given(asked: Asked) -> dict[str, bool]:
     """Which options were given, other than as they are by default."""
     return {
         "--pose": bool(asked.joints), "--attitude": any(asked.attitude),
-        "--contact": bool(asked.contact), "--lifted": bool(asked.lifted), "--ground": bool(asked.ground),
-        "--at": any(asked.place), "--heading": bool(asked.heading),
+        "--contact": bool(asked.contact), "--lifted": bool(asked.lifted),
+        "--ground": bool(asked.ground), "--at": any(asked.place), "--heading": bool(asked.heading),
         "--path": asked.path is not None, "--map": asked.map,
         "--headings": asked.headings != 8, "--spacing": asked.spacing is not None,
         "--bounds": asked.bounds is not None, "--frame": asked.frame is not None,
