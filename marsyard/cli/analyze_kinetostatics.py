@@ -17,8 +17,8 @@ def kinetostatics(
     ),
     attitude: str = typer.Option(
         "", metavar="roll=ANGLE,pitch=ANGLE",
-        help="Of the base, and of the ground with it unless --contact turns it back: level floor below "
-        "a nose-up base is pitch=-15deg with --contact -15deg [default: level].",
+        help="Of the base, and of the ground with it unless --contact turns it back: a level "
+        "floor below a nose-up base is pitch=-15deg with --contact -15deg [default: level].",
     ),
     contact: str = typer.Option(
         "", metavar="WHEEL=ANGLE,…",

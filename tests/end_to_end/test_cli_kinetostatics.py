@@ -89,8 +89,8 @@ def test_tilt_on_a_slope_is_what_is_left_of_it(tmp_path):
 
 def test_the_base_may_be_tipped_as_in_the_key_frame_on_four_wheels(tmp_path):
     done = analyze(
-        "roburoc", "--lifted", "FL,FR", "--attitude", "pitch=-15deg", "--contact", "-15deg", "--pose",
-        "pitch_front=-30deg,pitch_rear=0.25721388rad", "--json",
+        "roburoc", "--lifted", "FL,FR", "--attitude", "pitch=-15deg", "--contact", "-15deg",
+        "--pose", "pitch_front=-30deg,pitch_rear=0.25721388rad", "--json",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     contacts = json.loads(done.stdout)["contacts"]
