@@ -26,6 +26,7 @@ def kinetostatics(
         "all; 90deg is a face ahead [default: 0].",
     ),
     lifted: str = typer.Option("", metavar="WHEEL,…", help="Wheels that do not touch."),
+    brake: str = typer.Option("", metavar="JOINT,…", help="Passive joints that are held."),
     ground: str = typer.Option(
         "", help="A ground of the library or an elevation map: the rover is put on it, at rest."
     ),
@@ -104,6 +105,7 @@ def kinetostatics(
         attitude=command.attitude_of(attitude),
         contact=command.contact_of(contact),
         lifted=tuple(name.strip() for name in lifted.split(",") if name.strip()),
+        brakes=tuple(name.strip() for name in brake.split(",") if name.strip()),
         ground=ground,
         place=command.numbers_of(at, 2, "--at"),
         heading=quantity_of(heading, "angle", "--heading"),

@@ -38,8 +38,22 @@ def test_a_map_is_labelled(dip):
     for name in dip.data_vars:
         assert dip[name].attrs["units"] and dip[name].attrs["long_name"], name
     assert dip.verdict.attrs["flag_meanings"] == "go hard no-go outside"
-    assert dip.attrs["robot"] == "exomars" and dip.attrs["weight"] == pytest.approx(310 * 3.71)
+    assert dip.attrs["robot"] == "exomars" and dip.attrs["weight"] == pytest.approx(310 * 9.81)
     assert np.allclose(dip.traction, dip.traction_ratio * dip.attrs["weight"], equal_nan=True)
+
+
+def test_a_pose_is_the_same_in_every_map_and_on_every_path():
+    terrain = build_terrain(_terrain({"kind": "fractal", "rms": 0.05}), None)
+    settings = {"friction": 0.5, "gravity": 3.72}
+    whole = traction_map("exomars", terrain, bounds=(0, 4, 0, 4), headings=2, **settings)
+    part = traction_map("exomars", terrain, bounds=(1, 3, 1, 2), headings=2, **settings)
+    y, x = part.y.values, part.x.values
+    same = whole.sel(x=x, y=y, method="nearest")
+    assert np.allclose(same.x, x) and np.allclose(same.y, y)
+    along = path_profile("exomars", terrain, np.array([[x[1], y[1], 0.0]]), **settings)
+    for name in ("height", "pitch", "traction", "friction_demand"):
+        assert np.allclose(same[name], part[name], rtol=0, atol=1e-9, equal_nan=True)
+        assert float(along[name][0]) == pytest.approx(float(part[name][1, 1, 0]), abs=1e-9)
 
 
 def test_a_map_can_be_saved_and_read_again(dip, tmp_path):

@@ -38,6 +38,7 @@ class Asked:
     attitude: tuple[float, ...] = (0.0, 0.0, 0.0)
     contact: dict[str, float] | float = 0.0
     lifted: tuple[str, ...] = ()
+    brakes: tuple[str, ...] = ()
     ground: str = ""
     place: tuple[float, ...] = (0.0, 0.0)
     heading: float = 0.0
@@ -135,8 +136,10 @@ def answer(asked: Asked, report: Report) -> Answer:
     stance = _stance(asked, robot, out.terrain)
     _check_reach(asked, stance, out.terrain)
     out.analysis = analyse(
-        stance, asked.friction, asked.torque, lateral=asked.lateral, exact=not asked.ground
-    )
+        stance, asked.friction, asked.torque, lateral=asked.lateral, exact=not asked.ground,
+        brakes=asked.brakes,
+    )  # fmt: skip
+    _check_balance(out.analysis)
     if asked.step is not None:
         from marsyard.analysis.kinetostatics.climb import climb_step
 
@@ -154,6 +157,20 @@ def answer(asked: Asked, report: Report) -> Answer:
     if asked.sigma:
         out.sigma = _sigma_map(asked, robot, report)
     return out
+
+
+def _check_balance(analysis: Analysis) -> None:
+    """Refuse a pose that nothing holds."""
+    if analysis.demand[1] is not None:
+        return
+    passive = [
+        j for j, d in zip(analysis.stance.joints, analysis.stance.driven, strict=True) if not d
+    ]
+    hint = f"; does it need brakes (--brake {passive[0]},…)?" if passive else ""
+    raise InputError(
+        f"pose: {analysis.stance.robot.name} is not in balance with any friction, it tips or its "
+        f"joints give way{hint}"
+    )
 
 
 def _check(asked: Asked) -> None:

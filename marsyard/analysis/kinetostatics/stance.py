@@ -36,7 +36,7 @@ touches).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import mujoco
@@ -143,6 +143,12 @@ class Stance:
         """A generalised force of the model, by MuJoCo's velocities, [nv], as load on the platform
         and on the joints [N, N·m], [6 + k]: both do the same work in every motion."""
         return _Pose(self.robot, self.model, self.qpos, self.platform).load_of(generalised)
+
+    def braked(self, names: Iterable[str]) -> Stance:
+        """The same with passive joints held by brakes: they carry any torque."""
+        held = {self.joint(name) for name in names}
+        mask = np.array([k in held for k in range(len(self.joints))], dtype=bool)
+        return replace(self, driven=self.driven | mask, stops=np.where(mask, 0, self.stops))
 
     def in_world(self, vectors: np.ndarray) -> np.ndarray:
         """Directions of R₀ in the world, [..., 3]."""

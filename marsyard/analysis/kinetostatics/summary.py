@@ -13,14 +13,14 @@ wheel on the spot moves nothing, but on uneven ground it would, by the last mill
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from marsyard.analysis.kinetostatics.balance import Balance, Forces
+from marsyard.analysis.kinetostatics.balance import Balance, Forces, Push
 from marsyard.analysis.kinetostatics.contacts import Contacts, Lateral, hold
 from marsyard.analysis.kinetostatics.mobility import Mobility, mobility_of, motion_shares
 from marsyard.analysis.kinetostatics.stance import Stance
@@ -41,7 +41,7 @@ class Analysis:
     """Kineto-statics of a stance.
 
     Attributes:
-        stance, balance: with friction and torque limits.
+        stance, balance: with friction and torque limits. brakes: passive joints that are held.
         lateral: "slips" or "holds"; tolerance: of ranks.
     """
 
@@ -49,11 +49,12 @@ class Analysis:
     balance: Balance
     lateral: Lateral
     tolerance: float
+    brakes: tuple[str, ...] = ()
 
     @cached_property
     def model(self) -> VelocityModel:
         """B, D, J_a."""
-        held = steering_held(self.stance)
+        held = steering_held(self.stance, self.brakes)
         # feet hold in all directions
         sideways = [self.lateral == "holds" or radius == 0.0 for radius in self.stance.radius]
         return velocity_model(held, sideways, tolerance=self.tolerance)
@@ -79,12 +80,40 @@ class Analysis:
         return self.balance.friction_demand()
 
     @cached_property
+    def pushes(self) -> dict[str, Push]:
+        """Largest level pull at the platform's origin by way, with its forces."""
+        return {way: self.balance.largest(self._level(d)) for way, d in WAYS.items()}
+
+    @property
     def pulls(self) -> dict[str, float]:
-        """Largest level pull at the platform's origin by way [N]; NaN without balance."""
-        return {
-            way: self.balance.largest(self._level(direction)).size
-            for way, direction in WAYS.items()
-        }
+        """Sizes of the largest level pulls [N]; NaN without balance."""
+        return {way: push.size for way, push in self.pushes.items()}
+
+    def limited_by(self, way: str) -> str:
+        """What keeps a pull from being larger: wheels that slide, lift or have no more torque."""
+        forces = self.pushes[way].forces
+        if forces is None:
+            return ""
+        s = self.stance
+        light = 1e-4 * s.mass * float(np.linalg.norm(s.gravity))
+        lifted = [n for n, f in zip(s.contacts, forces.normal, strict=True) if f < light]
+        sliding = [
+            n for n, use, mu, f in zip(
+                s.contacts, forces.use, self.balance.friction, forces.normal, strict=True
+            ) if f >= light and use > 0.999 * mu
+        ]  # fmt: skip
+        weak = [
+            joint for (joint, torque), most in zip(
+                forces.torque.items(), self.balance.limits, strict=True
+            ) if abs(torque) > 0.999 * most
+        ]  # fmt: skip
+        parts = []
+        for names, words in ((sliding, "friction"), (lifted, "lifts"), (weak, "torque")):
+            if names:
+                parts.append(
+                    f"{words}: {'all' if len(names) == len(s.contacts) else ' '.join(names)}"
+                )
+        return "; ".join(parts)
 
     @cached_property
     def slopes(self) -> dict[str, float]:
@@ -140,14 +169,15 @@ class Analysis:
                 "torques": {} if forces is None else forces.torque,
                 "stops": {} if forces is None else forces.stops,
                 "pulls": self.pulls, "slopes": self.slopes, "stability_margin": self.margin,
+                "pulls_limited_by": {way: self.limited_by(way) for way in WAYS},
             }
         )  # fmt: skip
 
 
-def steering_held(stance: Stance) -> Contacts:
-    """The stance with its steering joints held."""
-    steering = set(stance.robot.roles.get("steering", ())) & set(stance.joints)
-    return hold(stance, steering) if steering else stance
+def steering_held(stance: Stance, brakes: Iterable[str] = ()) -> Contacts:
+    """The stance with its steering joints, and others that are named, held."""
+    held = {*stance.robot.roles.get("steering", ()), *brakes} & set(stance.joints)
+    return hold(stance, held) if held else stance
 
 
 def analyse(
@@ -157,6 +187,7 @@ def analyse(
     *,
     lateral: Lateral = "slips",
     exact: bool = True,
+    brakes: Iterable[str] = (),
 ) -> Analysis:
     """Kineto-statics of a stance.
 
@@ -164,8 +195,12 @@ def analyse(
         friction: of all contacts or by name. torque: largest of the drives [N·m].
         lateral: whether wheels slip sideways in the velocity model ("slips", as the paper) or hold.
         exact: the pose is exact; a pose that was searched for has ranks to 1e-3 only.
+        brakes: passive joints that are held.
     """
-    return Analysis(stance, Balance(stance, friction, torque), lateral, EXACT if exact else FOUND)
+    names = tuple(brakes)
+    held = stance.braked(names) if names else stance
+    balance = Balance(held, friction, torque)
+    return Analysis(held, balance, lateral, EXACT if exact else FOUND, names)
 
 
 def plain(value: Any) -> Any:

@@ -210,16 +210,20 @@ def _contacts(a: Analysis, forces: Any) -> Table:
 
 
 def _ways(a: Analysis, weight: float) -> Table:
-    table = _table("limits", ("", "", "by weight"))
+    bounded = bool(np.isfinite(a.balance.limits).any())
+    table = _table(
+        f"limits, motors {'as told' if bounded else 'without limit'}",
+        ("", "", "by weight", "limited by"),
+    )
     for way, size in a.pulls.items():
         text = "none" if math.isnan(size) else f"{size:.4g} N"
         share = "" if math.isnan(size) else f"{size / weight:.3f}"
-        table.add_row(f"largest level pull {way}", text, share)
+        table.add_row(f"largest level pull {way}", text, share, a.limited_by(way))
     level = bool((a.stance.axes[:, 0] @ a.stance.up > 1 - 1e-9).all())
     # the ground's own slope is not counted
     slope = "largest slope" if level else "can be tilted further"
     for name, angle in a.slopes.items():
-        table.add_row(f"{slope}, {name}", _deg(angle), "")
+        table.add_row(f"{slope}, {name}", _deg(angle), "", "")
     return table
 
 

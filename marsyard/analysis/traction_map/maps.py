@@ -94,7 +94,7 @@ def traction_map(
     friction: float = 0.6,
     headings: int | np.ndarray = 8,
     spacing: float = 0.5,
-    gravity: float = 3.71,
+    gravity: float = 9.81,
     torque: float | Mapping[str, float] | None = None,
     limits: VerdictLimits | None = None,
     bounds: Bounds | None = None,
@@ -166,7 +166,7 @@ def path_profile(
     path: Path | np.ndarray,
     friction: float = 0.6,
     step: float = 0.1,
-    gravity: float = 3.71,
+    gravity: float = 9.81,
     torque: float | Mapping[str, float] | None = None,
     limits: VerdictLimits | None = None,
     resolution: float | None = None,
@@ -298,23 +298,24 @@ def _grown(area: Bounds, reach: float, own: Bounds | None) -> Bounds:
 
 
 def _heights(terrain: Ground, area: Bounds, resolution: float) -> HeightGrid:
-    """The heights that the kernels see."""
+    """The heights that the kernels see, at whole multiples of the resolution: a place has the same
+    neighbours in every map and on every path."""
     _check_positive({"resolution": resolution})
-    xmin, xmax, ymin, ymax = area
-    nx = max(int(np.ceil((xmax - xmin) / resolution)), 1) + 1
-    ny = max(int(np.ceil((ymax - ymin) / resolution)), 1) + 1
+    first = [math.floor(area[k] / resolution + 1e-9) for k in (0, 2)]
+    last = [math.ceil(area[k] / resolution - 1e-9) for k in (1, 3)]
+    nx, ny = (max(b - a, 1) + 1 for a, b in zip(first, last, strict=True))
     if nx * ny > _MOST_POINTS:
         raise InputError(
             f"resolution: a grid of {nx} × {ny} heights is more than {_MOST_POINTS:,} points; give "
             "a wider resolution or smaller bounds"
         )
-    x, y = np.linspace(xmin, xmax, nx), np.linspace(ymin, ymax, ny)
+    x, y = (resolution * (a + np.arange(n)) for a, n in zip(first, (nx, ny), strict=True))
     height = np.array([terrain.height(x, np.full(nx, at)) for at in y])
     if not np.isfinite(height).all():
         raise InputError("ground: has places without a height; fill them, or give other bounds")
     return HeightGrid(
-        np.ascontiguousarray(height, dtype=float), float(xmin), float(ymin),
-        (nx - 1) / (xmax - xmin), (ny - 1) / (ymax - ymin),
+        np.ascontiguousarray(height, dtype=float), float(x[0]), float(y[0]),
+        1.0 / resolution, 1.0 / resolution,
     )  # fmt: skip
 
 
