@@ -91,6 +91,7 @@ def test_the_base_may_be_tipped_as_in_the_key_frame_on_four_wheels(tmp_path):
     done = analyze(
         "roburoc", "--lifted", "FL,FR", "--attitude", "pitch=-15deg", "--contact", "-15deg",
         "--pose", "pitch_front=-30deg,pitch_rear=0.25721388rad", "--json",
+        "--brake", "pitch_front,pitch_rear",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     contacts = json.loads(done.stdout)["contacts"]
@@ -183,3 +184,21 @@ def test_mistakes_get_one_sentence_and_write_nothing(words, sentence, tmp_path, 
     assert sentence in str(done.exception)
     assert "\n" not in str(done.exception)
     assert not list(tmp_path.iterdir())
+
+
+def test_four_wheels_need_brakes(tmp_path, monkeypatch):
+    """RobuRoc with its front pod lifted: hinges give way, unless they are held."""
+    monkeypatch.chdir(tmp_path)
+    words = ("roburoc", "--lifted", "FL,FR", "--pose", "pitch_front=-30deg", "--json")
+    loose = analyze(*words)
+    assert isinstance(loose.exception, InputError)
+    assert "not in balance" in str(loose.exception) and "--brake" in str(loose.exception)
+    done = analyze(*words, "--brake", "pitch_front,pitch_rear")
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    loads = [c["normal_force"] for c in data["contacts"]]
+    assert sum(loads) == pytest.approx(160 * 9.81) and min(loads) > 0
+    assert data["pulls"]["ahead"] == pytest.approx(0.6 * 160 * 9.81, rel=1e-3)
+    assert data["pulls_limited_by"]["ahead"] == "friction: all"
+    assert data["pulls_limited_by"]["back"] == "lifts: RL RR"
+    assert "pitch_rear" in str(analyze(*words, "--brake", "pitch_raer").exception)

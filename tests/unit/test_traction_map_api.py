@@ -11,7 +11,7 @@ from marsyard.analysis.traction_map.rover_tables import rover_tables
 from marsyard.errors import InputError
 from marsyard.ground.terrain import build_terrain
 from marsyard.robot import Robot
-from marsyard.scenario import validate_terrain
+from marsyard.scenario import load_terrain, validate_terrain
 from marsyard.scenario.soil import TerrainGround
 
 
@@ -43,7 +43,7 @@ def test_a_map_is_labelled(dip):
 
 
 def test_a_pose_is_the_same_in_every_map_and_on_every_path():
-    terrain = build_terrain(_terrain({"kind": "fractal", "rms": 0.05}), None)
+    terrain = build_terrain(*load_terrain("fractal_mild"))
     settings = {"friction": 0.5, "gravity": 3.72}
     whole = traction_map("exomars", terrain, bounds=(0, 4, 0, 4), headings=2, **settings)
     part = traction_map("exomars", terrain, bounds=(1, 3, 1, 2), headings=2, **settings)
