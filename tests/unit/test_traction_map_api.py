@@ -52,8 +52,8 @@ def test_a_pose_is_the_same_in_every_map_and_on_every_path():
     assert np.allclose(same.x, x) and np.allclose(same.y, y)
     along = path_profile("exomars", terrain, np.array([[x[1], y[1], 0.0]]), **settings)
     for name in ("height", "pitch", "traction", "friction_demand"):
-        assert np.allclose(same[name], part[name], rtol=0, atol=1e-9, equal_nan=True)
-        assert float(along[name][0]) == pytest.approx(float(part[name][1, 1, 0]), abs=1e-9)
+        assert np.allclose(same[name], part[name], rtol=1e-6, atol=1e-6, equal_nan=True)
+        assert float(along[name][0]) == pytest.approx(float(part[name][1, 1, 0]), rel=1e-6)
 
 
 def test_a_map_can_be_saved_and_read_again(dip, tmp_path):
