@@ -46,6 +46,8 @@ UNITS: dict[str, dict[str, float]] = {
     "cohesive_modulus": {"N/m^(n+1)": 1.0, "kN/m^(n+1)": 1e3},
     "frictional_modulus": {"N/m^(n+2)": 1.0, "kN/m^(n+2)": 1e3},
     "angular_damping": {"N·m·s/rad": 1.0, "Nms/rad": 1.0, "N.m.s/rad": 1.0},
+    "data_rate": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6},
+    "data_size": {"B": 1.0, "kB": 1e3, "MB": 1e6},
     "number": {"": 1.0, "%": 1e-2},
 }
 
@@ -138,6 +140,8 @@ Pressure = _typed("pressure")
 BeamStiffness = _typed("beam_stiffness")
 SoilStiffness = _typed("soil_stiffness")
 SoilDamping = _typed("soil_damping")
+DataRate = _typed("data_rate")
+DataSize = _typed("data_size")
 Number = _typed("number")
 #: a number of any dimension: SI, or a text with any known unit
 AnyQuantity = Annotated[float, BeforeValidator(any_to_si, json_schema_input_type=float | str)]
