@@ -58,6 +58,8 @@ from marsyard.units import DataRate, DataSize, Length, Number, Time
 
 #: speed of light [m/s]
 LIGHT = 299_792_458.0
+#: what is left of a transmission at the end of a window and shorter than this is rounding [s]
+_TICK = 1e-9
 #: over how long the present bit rate is counted [s]
 RATE_WINDOW = 10.0
 
@@ -120,9 +122,9 @@ class Passes(BaseModel):
         """When `work` seconds of open time have passed since `begin`."""
         opens, closes = self.window(begin)
         left = closes - max(begin, opens)
-        if work <= left:
+        if work <= left + _TICK:
             return max(begin, opens) + work
-        more = math.ceil((work - left) / self.open)
+        more = math.ceil((work - left - _TICK) / self.open)
         return opens + more * self.period + (work - left - (more - 1) * self.open)
 
 
@@ -205,7 +207,7 @@ class LinkSettings(BaseModel):
         while True:
             opens, closes = self.window(begin)
             begin = max(begin, opens)
-            if begin + work <= closes:
+            if begin + work <= closes + _TICK:
                 return begin + work
             work -= closes - begin
             begin = closes

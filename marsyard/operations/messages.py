@@ -233,9 +233,11 @@ class _Down(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=
 
 
 class Report(_Down, tag=17, frozen=True, kw_only=True):
-    """Changes of orders that the operator has not confirmed."""
+    """Changes of orders that the operator has not confirmed; `oldest`: the first number that the
+    rover still keeps."""
 
-    changes: Annotated[list[Change], msgspec.Meta(max_length=40)] = []
+    oldest: Count = 0
+    changes: Annotated[list[Change], msgspec.Meta(max_length=12)] = []
 
 
 class Telemetry(_Down, tag=18, frozen=True, kw_only=True):
