@@ -236,9 +236,9 @@ class Operator:
         for entry in [e for e in self._pending if e.kind in _VOIDS[by.kind] and e is not by]:
             entry.again = None
             by.current |= entry.current
-            if entry.state == "queued":
-                entry.set("cancelled", now, f"before it was sent, by {by.id}")
-            if entry.state != "sent" or entry.kind != "order":
+            # an order that left may be under way: only the rover knows
+            if entry.state == "queued" or entry.kind != "order":
+                entry.set("cancelled", now, f"{by.kind} {by.id} takes its place")
                 self._pending.remove(entry)
 
     def _message(self, entry: Entry, now: float) -> Upward:

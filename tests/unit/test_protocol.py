@@ -414,8 +414,9 @@ def test_rules_hold_over_any_link(up, down, steps, seed):
     stop = w.operator.stop(w.now)
     for _ in range(4000):
         w.tick()
-        open_ones = [e for e in w.operator.entries.values() if e.state in (*OPEN, "lost")]
-        if not w.operator.stopping and not any(e.kind == "order" for e in open_ones):
+        entries = w.operator.entries.values()
+        told = all(w.rover.outcome(e.id) in (None, e.state) for e in entries)
+        if told and not any(e.state in (*OPEN, "lost") for e in entries if e.kind == "order"):
             break
     assert state(w, stop) == "acknowledged"
     assert len(w.begun) == len(set(w.begun)) and w.begun == sorted(w.begun)
