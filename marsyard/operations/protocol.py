@@ -26,13 +26,14 @@ that is done and is refused if it ends otherwise, so that a sequence with a hole
 
 **Reports.** The rover numbers all changes of state in a log. It sends new ones at once, and those
 not confirmed again from the oldest. The operator confirms, in every message, the number up to which
-it has all. So the operator's view is complete as soon as the link lets anything through.
+it has all. The rover's signs of life carry the oldest three along, so that the operator's view
+completes itself however long the repetitions have backed off.
 
 **Silence.** A rover that has heard nothing for `watchdog` stops by itself (mode `safe`): it aborts
 and cancels all orders, at the very moment even if it is asked later. `resume: operator` then needs
 a resume that names this hold, so that one from before cannot end it; `resume: link` goes on with
 the next thing heard. The operator sends a ping if there was nothing else for `heartbeat`, so does
-the rover with empty reports; the operator's view of the link is `good`, `late` after `late` and
+the rover with a report; the operator's view of the link is `good`, `late` after `late` and
 `lost` after `lost` of silence.
 
 **Clocks.** Messages down carry the operator's time stamp t₁ of the newest message heard, when it

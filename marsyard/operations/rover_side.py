@@ -37,6 +37,8 @@ from marsyard.operations.protocol import Backoff, Outgoing, ProtocolSettings
 
 #: changes in one report, so that it stays below the longest frame
 _PER_REPORT = 12
+#: oldest changes that a sign of life carries along
+_PER_HEARTBEAT = 3
 #: ids whose outcome is remembered, changes that are kept until confirmed, frames that wait
 _MEMORY, _LOG, _OUTBOX = 10_000, 2_000, 1_000
 
@@ -310,7 +312,7 @@ class Rover:
             self._report(self._log[:_PER_REPORT], now)
             self._again.sent(now)
         if not self._outbox and now >= self._sent_at + self.settings.heartbeat:
-            self._report([], now)
+            self._report(self._log[:_PER_HEARTBEAT], now)
         out, self._outbox = self._outbox, []
         if out:
             self._sent_at = now

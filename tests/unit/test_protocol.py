@@ -412,10 +412,11 @@ def test_rules_hold_over_any_link(up, down, steps, seed):
     play(w, steps)
     # a stop at the end is always acknowledged, and everything else is settled
     stop = w.operator.stop(w.now)
-    for _ in range(4000):
+    for _ in range(8000):
         w.tick()
         entries = w.operator.entries.values()
         told = all(w.rover.outcome(e.id) in (None, e.state) for e in entries)
+        told = told and not w.operator.stopping
         if told and not any(e.state in (*OPEN, "lost") for e in entries if e.kind == "order"):
             break
     assert state(w, stop) == "acknowledged"
