@@ -30,7 +30,8 @@ it has all. The rover's signs of life carry the oldest three along, so that the 
 completes itself however long the repetitions have backed off.
 
 **Silence.** A rover that has heard nothing for `watchdog` stops by itself (mode `safe`): it aborts
-and cancels all orders, at the very moment even if it is asked later. `resume: operator` then needs
+and cancels all orders, at the very moment even if it is asked later. It counts from the first
+message it hears; before that it has no orders and stands. `resume: operator` then needs
 a resume that names this hold, so that one from before cannot end it; `resume: link` goes on with
 the next thing heard. The operator sends a ping if there was nothing else for `heartbeat`, so does
 the rover with a report; the operator's view of the link is `good`, `late` after `late` and

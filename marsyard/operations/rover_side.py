@@ -50,7 +50,7 @@ class Rover:
 
     Args:
         settings: of the protocol.
-        now: when it begins to listen [s]; the watchdog counts from here.
+        now: when it begins to listen [s].
 
     Attributes:
         current: the order under way, or none.
@@ -65,7 +65,8 @@ class Rover:
         self.hold = 0
         self.mode_since = now
         self.duplicates = 0
-        self._now = self._heard_at = now
+        self._now = now
+        self._silent_at = math.inf
         self._echo: float | None = None
         self._echo_heard: float | None = None
         self._queue: list[Order] = []
@@ -119,16 +120,15 @@ class Rover:
             return self._now
         if self._log:
             times.append(self._again.due)
-        if self.settings.watchdog is not None and not self._safe:
-            times.append(self._heard_at + self.settings.watchdog)
+        if not self._safe:
+            times.append(self._silent_at)
         return max(self._now, min(times))
 
     def _advance(self, now: float) -> None:
         if not now >= self._now:
             raise InputError(f"now: {now:g} s is before {self._now:g} s; time cannot run backwards")
-        watchdog = self.settings.watchdog
-        if watchdog is not None and not self._safe and now >= self._heard_at + watchdog:
-            self._go_safe(self._heard_at + watchdog)
+        if not self._safe and now >= self._silent_at:
+            self._go_safe(self._silent_at)
         self._now = now
         for order in [o for o in self._queue if now > o.expires]:
             self._queue.remove(order)
@@ -172,7 +172,8 @@ class Rover:
         message = self.inbox.open(data)
         if message is None:
             return
-        self._heard_at = now
+        if self.settings.watchdog is not None:
+            self._silent_at = now + self.settings.watchdog
         if self._echo is None or message.sent > self._echo:
             self._echo, self._echo_heard = message.sent, now
         self._confirm(message.confirmed)  # type: ignore[union-attr]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -39,8 +41,9 @@ class World:
         self.operator, self.rover = Operator(self.settings), Rover(self.settings)
         self.begun: list[int] = []
         self.void = self.stop = self.resume = 0
+        self.under_way: int | None = None
         self.until = 0.0
-        self.last_heard = 0.0
+        self.last_heard = math.inf
         inner = self.rover.incoming
 
         def incoming(data: bytes, now: float) -> None:
@@ -67,14 +70,16 @@ class World:
 
     def _work(self) -> None:
         current = self.rover.update(self.now)
-        if current is not None and current.id not in self.begun:
+        if current is None:
+            self.under_way = None
+        elif current.id != self.under_way:
+            assert current.id not in self.begun, "an order began a second time"
             assert current.id > self.void, "an order began after a flush, stop or resume"
             self.begun.append(current.id)
-            self.until = self.now + WORK
-        elif current is not None:
-            assert current.id == self.begun[-1], "an order began a second time"
-            if self.now >= self.until:
-                self.rover.finish(self.now)
+            self.under_way, self.until = current.id, self.now + WORK
+        elif self.now >= self.until:
+            self.rover.finish(self.now)
+            self.under_way = None
         if self.stop > self.resume:
             assert self.rover.current is None and self.rover.mode == "stopped"
         watchdog = self.settings.watchdog
@@ -206,18 +211,24 @@ def test_watchdog_stops_the_rover_at_its_very_moment():
     w.rover.update(w.now)
     assert w.rover.current is not None
     # the link falls silent; nobody asks the rover for long
-    heard = w.rover._heard_at
+    heard = w.last_heard
     assert w.rover.update(heard + 29.999) is not None
     assert w.rover.update(heard + 100.0) is None
     assert w.rover.mode == "safe" and w.rover.mode_since == heard + 30.0
     # a message that comes after the moment does not undo it
     rover = Rover(w.settings)
+    rover.incoming(m.encode(m.Ping(sent=0.0)), 0.0)
+    assert rover.next_event() <= 30.0
     rover.incoming(m.encode(m.Ping(sent=40.0)), 40.0)
     assert rover.mode == "safe" and rover.mode_since == 30.0 and rover.hold == 1
 
 
 def test_safe_mode_ends_by_a_resume_that_names_it():
     rover = Rover(protocol_settings(watchdog=10.0, heartbeat=2.0))
+    rover.update(20.0)
+    assert rover.hold == 0, "before the first message there is nothing to fall silent"
+    rover = Rover(protocol_settings(watchdog=10.0, heartbeat=2.0))
+    rover.incoming(m.encode(m.Ping(sent=0.0)), 0.0)
     rover.update(20.0)
     assert rover.hold == 1
     rover.incoming(m.encode(m.Resume(sent=1.0, id=1, hold=0)), 21.0)
@@ -227,6 +238,7 @@ def test_safe_mode_ends_by_a_resume_that_names_it():
     rover.incoming(m.encode(m.Resume(sent=2.0, id=3, hold=1)), 22.0)
     assert rover.mode == "nominal"
     rover = Rover(protocol_settings(watchdog=10.0, resume="link"))
+    rover.incoming(m.encode(m.Ping(sent=0.0)), 0.0)
     rover.update(20.0)
     assert rover.mode == "safe"
     rover.incoming(m.encode(m.Ping(sent=1.0)), 21.0)
@@ -367,6 +379,14 @@ def test_presets_have_settings_that_work():
     with pytest.raises(InputError, match="action"):
         w.operator.order(m.Drive(float("nan"), 0, 1), 0.0, lifetime=1)
     assert w.operator.entries == {}
+
+
+def test_the_documented_example_does_what_it_says(capsys):
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "link.md"
+    code = page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    exec(compile(code, str(page), "exec"), {})
+    word, trip = capsys.readouterr().out.split()
+    assert word == "done" and float(trip) == pytest.approx(2.7, abs=0.15)
 
 
 BAD = st.fixed_dictionaries(
