@@ -157,6 +157,11 @@ class Operator:
         self._lost: list[Entry] = []
         self._voids: list[tuple[int, int]] = []
 
+    @property
+    def now(self) -> float:
+        """The latest time it was told [s]."""
+        return self._now
+
     # to the rover -----------------------------------------------------------------------------
 
     def order(

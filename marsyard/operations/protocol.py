@@ -229,12 +229,16 @@ class Gaps:
 
 
 def carry(operator: Operator, rover: Rover, link: Duplex, now: float) -> None:
-    """Move what is due at `now` over the link, in both directions."""
+    """Move what is due at `now` over the link, in both directions.
+
+    Both ends are told when a message arrived, not when it was asked for, so that silences, delays
+    and clocks do not depend on the pace of the calls.
+    """
     for out in operator.outgoing(now, link.up.is_open(now)):
         link.up.send(out.data, now, out.priority)
     for delivery in link.up.receive(now):
-        rover.incoming(delivery.data, now)
+        rover.incoming(delivery.data, max(delivery.arrived, rover.now))
     for out in rover.outgoing(now, link.down.is_open(now)):
         link.down.send(out.data, now, out.priority)
     for delivery in link.down.receive(now):
-        operator.incoming(delivery.data, now)
+        operator.incoming(delivery.data, max(delivery.arrived, operator.now))

@@ -81,6 +81,11 @@ class Rover:
         self._telemetry = self._events = 0
 
     @property
+    def now(self) -> float:
+        """The latest time it was told [s]."""
+        return self._now
+
+    @property
     def mode(self) -> Mode:
         """Nominal, stopped by the operator, or safe: stopped by itself."""
         if self._stop_id > self._resume_id:
