@@ -17,6 +17,7 @@ _KINDS = {
     "plane", "sphere", "box", "mesh", "terrain", "torque", "speed",
     "step", "bump", "sine", "fractal", "crater", "craters", "rocks", "array", "file",
     "circle", "polygon", "path", "goal", "motors", "walking", "peristaltic", "rolling",
+    "arc", "turn", "crab", "wait", "posture",
 }  # fmt: skip
 
 

@@ -31,6 +31,7 @@ UNITS: dict[str, dict[str, float]] = {
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
     "pressure": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9},
     "torque": {"N·m": 1.0, "N.m": 1.0, "N*m": 1.0, "Nm": 1.0, "mN·m": 1e-3, "mNm": 1e-3},
+    "current": {"A": 1.0, "mA": 1e-3},
     "angular_stiffness": {"N·m/rad": 1.0, "Nm/rad": 1.0, "N.m/rad": 1.0, "N·m/deg": 1 / _DEG},
     "beam_stiffness": {"N·m²": 1.0, "N·m^2": 1.0, "Nm²": 1.0, "N.m2": 1.0, "kN·m²": 1e3},
     "density": {"kg/m³": 1.0, "kg/m^3": 1.0, "g/cm³": 1e3, "g/cm^3": 1e3},

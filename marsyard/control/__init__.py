@@ -8,7 +8,10 @@ from __future__ import annotations
 from marsyard._lazy import lazy_names
 
 _HOME = {
+    "Arc": "command",
+    "Condition": "condition",
     "CostMap": "planner",
+    "Crab": "command",
     "Driver": "command",
     "DrivingLimits": "planner",
     "Goal": "command",
@@ -42,8 +45,10 @@ _HOME = {
     "SpeedServo": "motor",
     "Stand": "placement",
     "SteeringServo": "motor",
+    "Turn": "command",
     "Twist": "steering",
     "Until": "locomotion",
+    "Wait": "command",
     "Walking": "walking",
     "WalkingGait": "walking",
     "WheelCommand": "steering",
@@ -57,6 +62,7 @@ _HOME = {
     "place": "placement",
     "plan": "planner",
     "plan_on": "planner",
+    "read_condition": "condition",
     "slip_ratio": "slip",
     "standing": "gait_planner",
     "static_margin": "stability_margin",

@@ -2,7 +2,11 @@
 
     Goal    a place to reach       → planned over the terrain (`planner`) into a path
     Route   a path to follow       → followed (`path_following`), a twist each control period
+    Arc     a circle from here on  → the path (R (sin ψ − sin ψ0), R (cos ψ0 − cos ψ)), followed
+    Crab    a line from here on    → driven with the heading of its begin
+    Turn    a heading              → a turn on the spot until it is reached
     Motors  rates and angles       → given out as they are, within the layout's limits
+    Wait    nothing                → the rover stands
 
 `Driver.update` is called once per control period with what the rover measures, and gives wheel
 rates and steering angles. Its rules:
@@ -18,6 +22,13 @@ rates and steering angles. Its rules:
   are multiplied by max(0, 1 − ε/`align`), so that the rover does not push before its wheels stand
   right.
 - Slip is compensated if a measured twist is given and `compensate` is set.
+- A path with negative speed of its arc (`backwards`) is followed tail first: by the same laws for a
+  rover whose nose is its tail, ψ + π, with twists (−v_x, −v_y, ω).
+- A crab keeps to its line and heading: with χ its course, e the distance to the left of the line
+  and θ = ψ − ψ0 it asks for v (cos χ, sin χ) − v k e (−sin χ, cos χ) in the world, |k e| ≤ 1/2,
+  and ω = −k v θ; k is `gain_heading` [1/m].
+- A turn on the spot is one about the base's origin if all wheels are steered, or else about the
+  point abeam of those that are not; over its last tenth of a radian it is slower.
 """
 
 from __future__ import annotations
@@ -33,7 +44,9 @@ from marsyard.control.steering import MODES, Twist, WheelCommand, WheelLayout, m
 from marsyard.errors import InputError, suggest
 
 #: what a driver may be doing
-STATES = ("idle", "starting", "turning", "driving", "motors", "arrived")
+STATES = ("idle", "starting", "turning", "driving", "motors", "arrived", "waiting")
+#: side slip of a wheel that a turn on the spot or a crab may ask for, by its speed
+SCRUB = 0.05
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,44 @@ class Route:
     path: Path
     speed: float = 0.04
     tolerance: float = 0.05
+    backwards: bool = False
+
+
+@dataclass(frozen=True)
+class Arc:
+    """An arc of a curvature [1/m], positive left, and a length [m], negative to drive backwards;
+    speed and tolerance as of a `Route`."""
+
+    curvature: float
+    length: float
+    speed: float = 0.04
+    tolerance: float = 0.05
+
+
+@dataclass(frozen=True)
+class Crab:
+    """A line of a length [m] in a direction to the left of the nose [rad], with fixed heading."""
+
+    direction: float
+    length: float
+    speed: float = 0.04
+    tolerance: float = 0.05
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn on the spot by an angle [rad], positive left, or to a heading the shorter way round;
+    at a rate [rad/s], until it is within a tolerance [rad]."""
+
+    angle: float
+    absolute: bool = False
+    rate: float = 0.05
+    tolerance: float = 0.01
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Stand still."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +115,7 @@ class Motors:
     angle: np.ndarray
 
 
-Command = Goal | Route | Motors
+Command = Goal | Route | Arc | Crab | Turn | Motors | Wait
 
 
 @dataclass(frozen=True)
@@ -133,12 +184,14 @@ class Driver:
         self._compensation_time = compensation_time
         self.turn_first, self.turn_rate, self.align = turn_first, turn_rate, align
         self.state = "idle"
-        turning, _ = mode_twist(layout, mode, turn=1.0)
         #: x of the point that follows the path, in the base frame [m]
-        self.reference = -turning.left
+        self.reference = 0.0
+        self.lay_out(layout)
         self.follower: PathFollower | None = None
         self._command: Command | None = None
-        self._planned_from = (0.0, 0.0)
+        self._planned_from = (0.0, 0.0, 0.0)  # pose when the command began
+        self._left_to_turn = 0.0  # [rad]
+        self._last_heading = 0.0
 
     def command(self, command: Command) -> None:
         """Take a new command, instead of any before."""
@@ -150,7 +203,14 @@ class Driver:
                 if np.shape(getattr(command, name)) != (n,):
                     raise InputError(f"motors.{name}: give {n} numbers, one per wheel")
         self._command, self.follower = command, None
-        self.state = "motors" if isinstance(command, Motors) else "starting"
+        self.state = "starting"
+        if isinstance(command, Motors | Wait):
+            self.state = "motors" if isinstance(command, Motors) else "waiting"
+
+    def lay_out(self, layout: WheelLayout) -> None:
+        """Reckon with the wheels elsewhere from now on."""
+        turning, _ = mode_twist(layout, self.mode, turn=1.0)
+        self.layout, self.reference = layout, -turning.left
 
     def stop(self) -> None:
         """Stand still from now on."""
@@ -165,13 +225,20 @@ class Driver:
         """Wheel rates and steering angles until the next control period."""
         if isinstance(self._command, Motors):
             return self._motors(self._command)
-        if self._command is None or self.state == "arrived":
+        if self._command is None or self.state in ("arrived", "waiting"):
             return self.layout.command(Twist(), now.angle)
+        if isinstance(self._command, Turn):
+            return self._turn_on_the_spot(self._command, now)
+        assert isinstance(self._command, Goal | Route | Arc | Crab)
+        if isinstance(self._command, Crab):
+            return self._crab(self._command, now)
         now = self._at_reference(now)
+        backwards = _is_backwards(self._command)
         if self.follower is None:
-            self._planned_from = (now.x, now.y)
+            self._planned_from = (now.x, now.y, now.heading)
             self.follower = self._follower(self._command)
             self.follower.s = self.follower.path.nearest(now.x, now.y, 0.0)
+        now = _tail_first(now) if backwards else now
         follower = self.follower
         if follower.done:
             return self._arrive(now)
@@ -182,35 +249,111 @@ class Driver:
         self.state = "driving"
         kinematic, _ = self.layout.twist(now.rate, now.angle)
         kinematic = kinematic._replace(left=kinematic.left + self.reference * kinematic.turn)
+        kinematic = _reversed(kinematic) if backwards else kinematic
         twist = follower.update(now.x, now.y, now.heading, now.twist, kinematic, self.period)
         if follower.done:
             return self._arrive(now)
+        twist = _reversed(twist) if backwards else twist
         return self._aligned(self._wheels(twist, now), now)
 
     def memory(self) -> np.ndarray:
-        """What `recall` needs to go on from here: eight numbers."""
-        follower = self.follower
-        if follower is None:
-            return np.array([STATES.index(self.state), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-        slip = np.zeros(3) if follower.compensation is None else follower.compensation.slip
-        return np.array([STATES.index(self.state), 1.0, *self._planned_from, follower.s, *slip])
+        """What `recall` needs to go on from here: eleven numbers."""
+        follower, slip, s = self.follower, np.zeros(3), 0.0
+        if follower is not None:
+            s = follower.s
+            slip = slip if follower.compensation is None else follower.compensation.slip
+        turn = (self._left_to_turn, self._last_heading)
+        state, followed = STATES.index(self.state), float(follower is not None)
+        return np.array([state, followed, *self._planned_from, s, *slip, *turn])
 
     def recall(self, command: Command | None, memory: np.ndarray) -> None:
         """Go on with a command as the driver did that gave `memory`."""
         self._command, self.follower = command, None
         self.state = STATES[int(memory[0])]
-        if memory[1] and isinstance(command, Goal | Route):
-            self._planned_from = (float(memory[2]), float(memory[3]))
+        self._left_to_turn, self._last_heading = float(memory[9]), float(memory[10])
+        self._planned_from = (float(memory[2]), float(memory[3]), float(memory[4]))
+        if memory[1] and isinstance(command, Goal | Route | Arc | Crab):
             self.follower = self._follower(command)
-            self.follower.s = float(memory[4])
+            self.follower.s = float(memory[5])
             if self.follower.compensation is not None:
-                self.follower.compensation.slip = np.array(memory[5:8])
+                self.follower.compensation.slip = np.array(memory[6:9])
 
-    def _follower(self, command: Goal | Route) -> PathFollower:
+    def can_turn_on_the_spot(self) -> bool:
+        """Whether the wheels can roll about one point below the rover, or all skid."""
+        unit, layout = self._spin()
+        return not layout.steered.any() or _scrub(layout, layout.command(unit)) < SCRUB
+
+    def can_crab(self, direction: float) -> bool:
+        """Whether all wheels can be turned to a direction to the left of the nose [rad]."""
+        along = Twist(float(np.cos(direction)), float(np.sin(direction)))
+        return self.mode == "free" and _scrub(self.layout, self.layout.command(along)) < SCRUB
+
+    def can_bend(self, curvature: float) -> bool:
+        """Whether the steering's limits allow an arc of a curvature [1/m]."""
+        along, layout = mode_twist(self.layout, self.mode, 1.0, turn=curvature)
+        return _scrub(layout, layout.command(along), layout.steered) < SCRUB
+
+    def _spin(self) -> tuple[Twist, WheelLayout]:
+        """A turn on the spot at 1 rad/s, and the layout with what the mode may steer."""
+        steered = self.layout.steered
+        if self.mode != "free":
+            return mode_twist(self.layout, self.mode, turn=1.0)
+        if steered.all():
+            return Twist(turn=1.0), self.layout
+        abeam = float(np.mean(self.layout.pivot[~steered, 0]))
+        return Twist(left=-abeam, turn=1.0), self.layout
+
+    def _turn_on_the_spot(self, command: Turn, now: Measurement) -> WheelCommand:
+        if self.state == "starting":
+            by = wrapped(command.angle - now.heading) if command.absolute else command.angle
+            self._left_to_turn, self._last_heading = by, now.heading
+            self.state = "turning"
+        self._left_to_turn -= wrapped(now.heading - self._last_heading)
+        self._last_heading = now.heading
+        left = self._left_to_turn
+        if abs(left) <= command.tolerance:
+            return self._arrive(now)
+        slower = min(1.0, max(abs(left) / 0.1, 0.2))
+        unit, layout = self._spin()
+        twist = unit.scaled(float(np.sign(left)) * command.rate * slower)
+        return self._aligned(layout.command(twist, now.angle), now)
+
+    def _crab(self, command: Crab, now: Measurement) -> WheelCommand:
+        if self.follower is None:
+            self._planned_from = (now.x, now.y, now.heading)
+            self.follower = self._follower(command)
+            self.state = "driving"
+        follower = self.follower
+        kinematic, _ = self.layout.twist(now.rate, now.angle)
+        if follower.compensation is not None and now.twist is not None:
+            follower.compensation.observe(now.twist, kinematic, self.period)
+        follower.s = follower.path.nearest(now.x, now.y, follower.s)
+        if follower.done:
+            return self._arrive(now)
+        k, v = follower.gain_heading, command.speed
+        off = wrapped(now.heading - self._planned_from[2])
+        beside = follower.path.cross_track(now.x, now.y, follower.s)
+        # along the line and back to it, in the rover's own frame
+        to_left = -v * float(np.clip(k * beside, -0.5, 0.5))
+        course = command.direction - off
+        c, s = np.cos(course), np.sin(course)
+        twist = Twist(float(v * c - to_left * s), float(v * s + to_left * c), -k * v * off)
+        if follower.compensation is not None:
+            twist = follower.compensation.correct(twist)
+        return self._aligned(self.layout.command(twist, now.angle), now)
+
+    def _follower(self, command: Goal | Route | Arc | Crab) -> PathFollower:
+        x, y, heading = self._planned_from
         if isinstance(command, Goal):
             assert self.ground is not None
             goal = (command.x, command.y)
-            path = plan(self.ground, self._planned_from, goal, limits=self.limits)
+            path = plan(self.ground, (x, y), goal, limits=self.limits)
+        elif isinstance(command, Arc):
+            ahead = 1.0 if command.length > 0 else -1.0
+            heading = heading if ahead > 0 else wrapped(heading + np.pi)
+            path = Path.arc_of(x, y, heading, ahead * command.curvature, abs(command.length))
+        elif isinstance(command, Crab):
+            path = Path.arc_of(x, y, heading + command.direction, 0.0, command.length)
         else:
             path = command.path
         return PathFollower(
@@ -275,3 +418,27 @@ class Driver:
             twist=command.twist.scaled(share),
             scale=command.scale * share,
         )
+
+
+def _is_backwards(command: Goal | Route | Arc) -> bool:
+    if isinstance(command, Arc):
+        return command.length < 0
+    return isinstance(command, Route) and command.backwards
+
+
+def _reversed(twist: Twist) -> Twist:
+    """The twist as seen with the tail for a nose, and back."""
+    return Twist(-twist.forward, -twist.left, twist.turn)
+
+
+def _tail_first(now: Measurement) -> Measurement:
+    """The measurement as if the tail were the nose."""
+    twist = None if now.twist is None else _reversed(now.twist)
+    return replace(now, heading=wrapped(now.heading + np.pi), twist=twist)
+
+
+def _scrub(layout: WheelLayout, command: WheelCommand, of: np.ndarray | None = None) -> float:
+    """Largest side slip of a wheel, by the largest speed of all."""
+    velocity = layout.wheel_velocity(command.twist, command.angle)
+    side = np.abs(velocity[:, 1] if of is None else velocity[of, 1])
+    return float(np.max(side, initial=0.0) / max(np.max(np.hypot(*velocity.T)), 1e-12))

@@ -65,6 +65,28 @@ class Path:
         self.length = float(self.arc[-1])
         self._directions = np.unwrap(np.arctan2(step[:, 1], step[:, 0]))
         self._smooth = smooth and len(points) > 2
+        #: how far from where it was the nearest point is looked for [m]
+        self.reach = 1.0
+
+    @classmethod
+    def arc_of(cls, x: float, y: float, heading: float, curvature: float, length: float) -> Path:
+        """An arc from x, y [m] in the direction `heading` [rad]; curvature [1/m] positive left."""
+        if curvature == 0.0:
+            end = (x + length * np.cos(heading), y + length * np.sin(heading))
+            return cls([(x, y), end])
+        turn = curvature * length
+        along = np.linspace(0.0, turn, max(50, int(np.ceil(np.degrees(abs(turn))))) + 1)
+        points = np.column_stack(
+            [
+                x + (np.sin(heading + along) - np.sin(heading)) / curvature,
+                y - (np.cos(heading + along) - np.cos(heading)) / curvature,
+            ]
+        )
+        path = cls(points)
+        path._smooth = True
+        # less than the way to the other side, where a full circle meets itself
+        path.reach = min(1.0, 0.5 * np.pi / abs(curvature))
+        return path
 
     def point(self, s) -> np.ndarray:
         """Points at arc lengths s [m], [..., 2]."""
@@ -85,12 +107,15 @@ class Path:
         bend = np.diff(self._directions) / np.diff(middles)
         return float(np.interp(s, self.arc[1:-1], bend))
 
-    def nearest(self, x: float, y: float, near: float | None = None, reach: float = 1.0) -> float:
+    def nearest(
+        self, x: float, y: float, near: float | None = None, reach: float | None = None
+    ) -> float:
         """Arc length of the point nearest to x, y [m]; only within `reach` [m] of `near` if given.
 
         So a path that crosses itself is not left at the crossing.
         """
         here = np.array([x, y])
+        reach = self.reach if reach is None else reach
         first, last = 0, len(self.arc) - 1
         if near is not None:
             first, last = self._segment(near - reach), self._segment(near + reach) + 1

@@ -23,6 +23,8 @@ from marsyard.results.checks import CheckResult
 from marsyard.results.energy_figures import energy_section
 from marsyard.results.questions import Answer, questions_section
 from marsyard.results.soil_report import soil_section
+from marsyard.results.timeline import timeline_section
+from marsyard.scenario.drive import command_kind
 from marsyard.scenario.schema import Part, Scenario, SpeedLaw
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ def write_report(
         _head(title, ds, scenario, checks, info),
         section("Questions", questions_section(answers)),
         section("Checks", checks_section(checks)),
+        section("Commands", timeline_section(ds)),
         section("Results of own functions", results),
         section("Power and energy", energy_section(ds)),
         section("Soil", soil_section(ds, scenario, ground)),
@@ -382,6 +385,8 @@ def _joints(joints: str | tuple[str, ...]) -> str:
     return joints if isinstance(joints, str) else ", ".join(joints)
 
 
+#: commands that are told one by one
+_MOST_COMMANDS = 50
 _SHARES = {
     "rates": "rates of plane kinematics",
     "slip": "rates that make slips agree",
@@ -390,7 +395,11 @@ _SHARES = {
 
 def _drive(drive: Any) -> list[tuple[str, str]]:
     """The commands of a drive, and how they are carried out."""
-    rows = [(f"command {k}", _command(c)) for k, c in enumerate(drive.commands)]
+    shown = drive.commands[:_MOST_COMMANDS]
+    rows = [(f"command {k}", _command(c)) for k, c in enumerate(shown)]
+    if len(drive.commands) > len(shown):
+        rows.append(("more commands", str(len(drive.commands) - len(shown))))
+    rows += [(f"aborted if {k}", c) for k, c in drive.abort_limits.conditions().items()]
     follow = drive.following
     rows += [
         ("control period", quantity(drive.period, "s")),
@@ -404,11 +413,36 @@ def _drive(drive: Any) -> list[tuple[str, str]]:
 
 
 def _command(command: Any) -> str:
-    if hasattr(command, "path"):
-        text = f"path of {len(command.path)} points to {vector(command.path[-1], 'm')}"
-        return f"{text} at {quantity(command.speed, 'm/s')}"
-    if hasattr(command, "goal"):
-        return f"goal {vector(command.goal, 'm')} at {quantity(command.speed, 'm/s')}"
+    text = _what(command)
+    for name, word in (("until", "until"), ("abort_if", "aborted if")):
+        condition = getattr(command, name)
+        text += f", {word} {condition}" if condition else ""
+    return text if command.timeout is None else f"{text}, at most {quantity(command.timeout, 's')}"
+
+
+def _what(command: Any) -> str:
+    """A command in words, without its conditions."""
+    kind = command_kind(command)
+    at = f" at {quantity(command.speed, 'm/s')}" if hasattr(command, "speed") else ""
+    if kind == "path":
+        return f"path of {len(command.path)} points to {vector(command.path[-1], 'm')}{at}"
+    if kind == "goal":
+        return f"goal {vector(command.goal, 'm')}{at}"
+    if kind == "arc":
+        shape = f"arc of curvature {quantity(command.arc.bend, '1/m')}"
+        return f"{shape}, {quantity(command.arc.way, 'm')} long{at}"
+    if kind == "turn":
+        to, angle = ("by", command.turn) if command.turn is not None else ("to", command.turn_to)
+        return f"turn {to} {quantity(math.degrees(angle), '°')}"
+    if kind == "crab":
+        direction = quantity(math.degrees(command.crab), "°")
+        return f"crab towards {direction}, {quantity(command.length, 'm')}{at}"
+    if kind == "wait":
+        wait = command.wait
+        return f"wait until {wait}" if isinstance(wait, str) else f"wait {quantity(wait, 's')}"
+    if kind == "posture":
+        posture = command.posture
+        return f"posture {posture if isinstance(posture, str) else ', '.join(posture)}"
     return f"motors for {quantity(command.duration, 's')}"
 
 

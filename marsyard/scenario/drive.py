@@ -4,16 +4,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
+from marsyard.control.condition import is_condition, read_condition
 from marsyard.scenario.part import Part
-from marsyard.units import Acceleration, Angle, AngularSpeed, Length, Number, Speed, Time
+from marsyard.units import (
+    Acceleration,
+    Angle,
+    AngularSpeed,
+    Length,
+    Number,
+    Speed,
+    Time,
+    dimension_of,
+    to_si,
+    unit_of,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from marsyard.control.motor import Motor
 
 Above = Annotated[Number, Field(gt=0)]
 Place = tuple[Length, Length]
+
+
+def _is_readable(text: str) -> str:
+    read_condition(text)
+    return text
+
+
+#: a condition, e.g. "slip > 0.6 or tilt > 20 deg" (`control.condition`)
+ConditionText = Annotated[str, AfterValidator(_is_readable)]
+
+
+def _time_or_condition(value: Any) -> float | str:
+    return _is_readable(value) if is_condition(value) else to_si(value, "time")
+
+
+def _joint_place(value: Any) -> float:
+    """The angle of a hinge [rad], or the position of a slide [m]."""
+    return to_si(value, "length" if dimension_of(unit_of(value)) == "length" else "angle")
+
+
+JointPlace = Annotated[float, BeforeValidator(_joint_place, json_schema_input_type=float | str)]
+#: joints and where they are to be
+Posture = dict[str, JointPlace]
 
 
 class DCMotor(Part):
@@ -40,17 +83,36 @@ class DCMotor(Part):
         return Motor(**given)
 
 
-class PathCommand(Part):
+class _Command(Part):
+    """What all commands may say."""
+
+    until: ConditionText | None = Field(
+        None, description='ends it early, e.g. "distance > 3 m or slip > 0.6"'
+    )
+    abort_if: ConditionText | None = Field(
+        None, description="stops the rover and ends the drive, with the reason"
+    )
+    timeout: Annotated[Time, Field(gt=0)] | None = Field(
+        None, description="ends it after this time [s], with a warning; default: none"
+    )
+    note: str = Field("", description="a few words for the timeline")
+
+
+class _AlongACurve(_Command):
+    speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="along the path [m/s]")
+    tolerance: Annotated[Length, Field(gt=0)] = Field(
+        0.05, description="along the path: the rover stops when half of it is left [m]"
+    )
+
+
+class PathCommand(_AlongACurve):
     """Follow a path to its end."""
 
     path: Annotated[tuple[Place, ...], Field(min_length=2)] = Field(
         description="its points [x, y], in the world [m]"
     )
     smooth: bool = Field(True, description="a spline through the points instead of straight lines")
-    speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="along the path [m/s]")
-    tolerance: Annotated[Length, Field(gt=0)] = Field(
-        0.05, description="along the path: the rover stops when half of it is left [m]"
-    )
+    backwards: bool = Field(False, description="tail first")
 
     @field_validator("path")
     @classmethod
@@ -60,17 +122,110 @@ class PathCommand(Part):
         return path
 
 
-class GoalCommand(Part):
+class GoalCommand(_AlongACurve):
     """Reach a place, by a path planned over the terrain's slopes, steps and roughness."""
 
     goal: Place = Field(description="x, y in the world [m]")
-    speed: Annotated[Speed, Field(gt=0)] = Field(0.04, description="along the path [m/s]")
-    tolerance: Annotated[Length, Field(gt=0)] = Field(
-        0.05, description="along the path: the rover stops when half of it is left [m]"
+
+
+class ArcShape(Part):
+    """An arc from where the rover stands. Its length is radius times angle; a negative one is
+    driven backwards."""
+
+    radius: Length | None = Field(
+        None, description="[m], positive with the centre on the left; or `curvature`"
+    )
+    curvature: Number | None = Field(None, description="1/radius [1/m]; 0 is straight on")
+    length: Length | None = Field(None, description="[m], negative to drive backwards; or `angle`")
+    angle: Angle | None = Field(
+        None, description="by which the heading changes [rad], positive to the left"
     )
 
+    @model_validator(mode="after")
+    def _one_of_each(self) -> ArcShape:
+        for one, other in (("radius", "curvature"), ("length", "angle")):
+            if (getattr(self, one) is None) == (getattr(self, other) is None):
+                raise ValueError(f"give either {one} or {other}")
+        if self.radius == 0.0:
+            raise ValueError("radius = 0: use a turn")
+        if self.curvature == 0.0 and self.angle is not None:
+            raise ValueError("an arc of curvature 0 turns by no angle; give its length")
+        if self.way == 0.0:
+            raise ValueError("has no length")
+        return self
 
-class MotorCommand(Part):
+    @property
+    def bend(self) -> float:
+        """Curvature [1/m]."""
+        return 1.0 / self.radius if self.radius is not None else float(self.curvature or 0.0)
+
+    @property
+    def way(self) -> float:
+        """Length [m], negative backwards."""
+        return self.length if self.length is not None else float(self.angle or 0.0) / self.bend
+
+
+class ArcCommand(_AlongACurve):
+    """Drive an arc, from where the rover stands, in the direction of its nose."""
+
+    arc: ArcShape
+
+
+class TurnCommand(_Command):
+    """Turn on the spot. Needs steering that allows it, or wheels that all skid."""
+
+    turn: Angle | None = Field(None, description="by this angle [rad], positive left; or `turn_to`")
+    turn_to: Angle | None = Field(
+        None, description="to this heading in the world [rad], the shorter way round"
+    )
+    rate: Annotated[AngularSpeed, Field(gt=0)] | None = Field(
+        None, description="[rad/s]; default: the drive's turn_rate"
+    )
+    tolerance: Annotated[Angle, Field(gt=0)] = Field(
+        "0.5 deg", validate_default=True, description="[rad]"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> TurnCommand:
+        if (self.turn is None) == (self.turn_to is None):
+            raise ValueError("give either turn or turn_to")
+        return self
+
+
+class CrabCommand(_AlongACurve):
+    """Drive along a line with fixed heading. Needs all wheels steered, and mode free."""
+
+    crab: Angle = Field(description="direction of the line to the left of the nose [rad]")
+    length: Annotated[Length, Field(gt=0)] = Field(description="[m]")
+
+
+class WaitCommand(_Command):
+    """Stand for some time, or until a condition holds."""
+
+    wait: Annotated[
+        float | str, BeforeValidator(_time_or_condition, json_schema_input_type=float | str)
+    ] = Field(description='duration [s], or a condition, e.g. "speed < 1 mm/s"')
+
+    @field_validator("wait")
+    @classmethod
+    def _not_negative(cls, wait: float | str) -> float | str:
+        if isinstance(wait, float) and wait < 0:
+            raise ValueError(f"{wait:g} s is negative; at least 0 is allowed")
+        return wait
+
+
+class PostureCommand(_Command):
+    """Move joints of frame, legs, arm or mast and hold them; wheels and steering stand."""
+
+    posture: str | Posture = Field(
+        description="name of one of drive.postures, or angles [rad] (of slides: positions [m]) by "
+        "joint"
+    )
+    rate: Above = Field(0.1, description="of the joints, at most [rad/s] or [m/s]")
+    tolerance: Above = Field(0.01, description="within which a joint has arrived [rad] or [m]")
+
+
+class MotorCommand(_Command):
     """Hold wheel rates and steering angles for some time."""
 
     rate: AngularSpeed | dict[str, AngularSpeed] = Field(
@@ -79,22 +234,63 @@ class MotorCommand(Part):
     angle: Angle | dict[str, Angle] = Field(
         0.0, description="of all steered wheels, or by wheel [rad], positive to the left"
     )
+    joints: dict[str, AngularSpeed] = Field(
+        {}, description="rates of joints of frame, legs, arm or mast [rad/s]; others hold"
+    )
     duration: Annotated[Time, Field(gt=0)] = Field(
         description="[s]; up to the end of the drive's period"
     )
 
 
-def _command_kind(value: Any) -> str:
+#: keys that tell what a command is, and what it is called
+_KEYS = {
+    "path": "path", "goal": "goal", "arc": "arc", "turn": "turn", "turn_to": "turn",
+    "crab": "crab", "wait": "wait", "posture": "posture",
+}  # fmt: skip
+
+
+def command_kind(value: Any) -> str:
+    """What a command is: path, goal, arc, turn, crab, wait, posture or motors."""
     has = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
-    return next((kind for kind in ("path", "goal") if kind in has), "motors")
+    return next((kind for key, kind in _KEYS.items() if key in has), "motors")
 
 
 DriveCommand = Annotated[
     Annotated[PathCommand, Tag("path")]
     | Annotated[GoalCommand, Tag("goal")]
+    | Annotated[ArcCommand, Tag("arc")]
+    | Annotated[TurnCommand, Tag("turn")]
+    | Annotated[CrabCommand, Tag("crab")]
+    | Annotated[WaitCommand, Tag("wait")]
+    | Annotated[PostureCommand, Tag("posture")]
     | Annotated[MotorCommand, Tag("motors")],
-    Discriminator(_command_kind),
+    Discriminator(command_kind),
 ]
+
+
+class AbortLimits(Part):
+    """What stops the rover and ends the drive, whatever command is under way."""
+
+    tilt: Annotated[Angle, Field(gt=0)] | None = Field(
+        None, description="of the base against the vertical, more than this [rad]"
+    )
+    slip: Annotated[Number, Field(gt=0, lt=1)] | None = Field(
+        None, description="ratio of a wheel, smoothed over a second, more than this"
+    )
+    sinkage: Annotated[Length, Field(gt=0)] | None = Field(
+        None, description="of a wheel, more than this [m]"
+    )
+    current: Above | None = Field(None, description="of a motor, more than this [A]")
+    time: Annotated[Time, Field(gt=0)] | None = Field(None, description="since the start [s]")
+    distance: Annotated[Length, Field(gt=0)] | None = Field(
+        None, description="way since the start [m]"
+    )
+
+    def conditions(self) -> dict[str, str]:
+        """Each limit as a condition, by name."""
+        names = {"time": "total_time", "distance": "total_distance"}
+        given = self.model_dump(exclude_none=True)
+        return {k: f"{names.get(k, k)} > {v!r}" for k, v in given.items()}
 
 
 class Sense(Part):
@@ -143,8 +339,11 @@ class Drive(Part):
     Control runs in Python once per `period`, servos hold its commands in between."""
 
     commands: Annotated[tuple[DriveCommand, ...], Field(min_length=1)] = Field(
-        description="each a path, a goal, or motor rates and angles"
+        description="each a path, a goal, an arc, a turn, a crab, a wait, a posture, or rates and "
+        "angles of motors"
     )
+    postures: dict[str, Posture] = Field({}, description="named ones, for the commands")
+    abort_limits: AbortLimits = AbortLimits()
     period: Annotated[Time, Field(gt=0)] = Field(
         0.1, description="a whole multiple of run.control_period [s]"
     )

@@ -20,6 +20,11 @@ Wheels. `share` says how the driving is shared among them:
 
 Wheel rates change at no more than `acceleration`/r, steering joints move at no more than
 `steering_rate`. After the last command the rover brakes so, and stands.
+
+Conditions (`control.condition`) are asked at the begin of each period, those that abort first. An
+abort brakes the rover, and the drive ends a second after its wheels stand. Joints that postures
+name are held from the start, and move only by a posture or by motor commands; wheels are where
+these joints put them when a command begins.
 """
 
 from __future__ import annotations
@@ -29,7 +34,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from marsyard.control.command import STATES, Command, Driver, Goal, Measurement, Motors, Route
+from marsyard.control.command import (
+    STATES,
+    Arc,
+    Command,
+    Crab,
+    Driver,
+    Goal,
+    Measurement,
+    Motors,
+    Route,
+    Turn,
+    Wait,
+)  # fmt: skip
 from marsyard.control.motor import limited
 from marsyard.control.odometry import Odometry, attitude_matrix
 from marsyard.control.path_following import Path, wrapped
@@ -37,18 +54,34 @@ from marsyard.control.planner import DrivingLimits
 from marsyard.control.rover_kinematics import RoverKinematics
 from marsyard.control.slip import SlipCoordination, slip_ratio
 from marsyard.control.steering import Twist, WheelCommand, WheelLayout
-from marsyard.errors import InputError, suggest
-from marsyard.scenario.drive import GoalCommand, MotorCommand, PathCommand
+from marsyard.errors import InputError, few, suggest
+from marsyard.scenario.drive import (
+    ArcCommand,
+    CrabCommand,
+    GoalCommand,
+    MotorCommand,
+    PathCommand,
+    PostureCommand,
+    TurnCommand,
+    WaitCommand,
+)  # fmt: skip
 from marsyard.scenario.schema import whole_ratio
+from marsyard.simulation.commands import motors_of
+from marsyard.simulation.drive_timeline import Event, Timeline
+from marsyard.simulation.drive_watch import Watch
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
 
 #: τ over which rates are made to agree in slip [s]
 SLIP_TIME = 0.5
+#: how long the rover stands after an abort, before the drive ends [s]
+STAND_TIME = 1.0
+#: roles of joints that postures do not move
+_NOT_POSED = ("passive", "drives", "steering")
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
     """What the rover sees at the end of a period."""
 
     x: float
@@ -74,6 +107,7 @@ class Entry(NamedTuple):
     rate: np.ndarray
     angle: np.ndarray
     slip: np.ndarray
+    joints: np.ndarray  # rates of the joints that postures move
 
 
 class Drive:
@@ -85,6 +119,8 @@ class Drive:
         log: an entry per period.
         paths: those followed so far, by number of the command.
         missed_by: how far from the end of its path a command ended [m], likewise.
+        posed: joints that postures and motor commands move besides wheels and steering.
+        aborted: whether a condition stopped the rover.
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -107,6 +143,8 @@ class Drive:
             gain_heading=follow.gain_heading, look_ahead=follow.look_ahead,
             compensation_time=follow.compensation_time, turn_rate=self.spec.turn_rate,
         )  # fmt: skip
+        self.posed = self._posed_joints()
+        self._posed = [simulation.world.joints.index(name) for name in self.posed]
         self._commands = [self._command(k, c) for k, c in enumerate(self.spec.commands)]
         self._coordination = SlipCoordination(time_constant=SLIP_TIME)
         self._wheel_joints = [simulation.world.joints.index(j) for j in self.layout.drive_joint]
@@ -116,6 +154,9 @@ class Drive:
             if name
         ]
         n = len(self.layout.wheels)
+        self._layout_at = np.zeros(len(self.posed))  # their angles in the layout
+        self._ends_at = np.inf  # when an aborted drive is over [s]
+        self._joint_rate = np.zeros(len(self.posed))  # last commanded
         self._began = -1.0  # when the command under way began [s]
         self._now = -1  # its number
         self._at = -1  # step of the last update
@@ -129,6 +170,8 @@ class Drive:
         self.log: list[Entry] = []
         self.paths: dict[int, Path] = {}
         self.missed_by: dict[int, float] = {}
+        self._watch = Watch(self)
+        self.timeline = Timeline(self.spec.commands, self._watch)
 
     # --- once per period
 
@@ -147,36 +190,107 @@ class Drive:
         if self._at == self.simulation.steps:
             return  # done already when the run ended here, and is now stepped on
         seen = self._sense()
-        if not self.finished:
+        self._watch.observe(seen)
+        if self.aborted:
+            self.finished = self.simulation.time >= self._ends_at - 1e-9
+        elif not self.finished:
             self._go_on()
         command = self._decide(seen)
-        self._steer(None if self.finished else command.angle)
+        stands = self.finished or self.driver.state in ("idle", "waiting")
+        self._steer(None if stands else command.angle)
+        self._pose()
         self._roll(command, seen)
         self._keep(command, seen)
         if self.driver.arrived and not self.finished:
-            self.missed_by[self._now] = self._to_the_end()
+            self._reach()
             self.finished = self._now == self.last
         self._last = np.array(self.simulation.qpos)
         self._at = self.simulation.steps
 
+    @property
+    def aborted(self) -> bool:
+        """Whether a condition stopped the rover."""
+        return bool(np.isfinite(self._ends_at))
+
+    @property
+    def events(self) -> list[Event]:
+        """What became of each command."""
+        return self.timeline.events()
+
     def _go_on(self) -> None:
         """Begin the next command if the one under way is carried out."""
-        if self._now >= 0:
-            spec = self.spec.commands[self._now]
-            if isinstance(spec, MotorCommand):
-                over = self.simulation.time >= self._began + spec.duration - 1e-9
-            else:
-                over = self.driver.arrived
-            if not over:
-                return
+        if self._now >= 0 and (self._abort() or not self._over()):
+            return
         if self._now == self.last:
             self.finished = True
             return
         self._now += 1
         self._began = self.simulation.time
+        self._watch.begin()
+        self.timeline.begin(self._now, self._began)
+        if self.posed and not self._moves_joints:
+            angles = self.simulation.qpos[self.simulation._model.joint_qpos[self._posed]]
+            self._lay_out(np.array(angles))
         self.driver.command(self._commands[self._now])
 
-    def _decide(self, seen: _Seen) -> WheelCommand:
+    @property
+    def _moves_joints(self) -> bool:
+        """Whether the command under way moves other joints than wheels and steering."""
+        return isinstance(self.spec.commands[self._now], PostureCommand | MotorCommand)
+
+    def _abort(self) -> bool:
+        """Stop the rover if a condition says so."""
+        limit = self._watch.broken_limit()
+        if limit < 0 and not self._watch.holds(self._watch.abort_if[self._now]):
+            return False
+        self._end("aborted", limit)
+        braking = float(np.max(np.abs(self._rate) * self.layout.radius)) / self.spec.acceleration
+        self._ends_at = self.simulation.time + braking + STAND_TIME
+        self.driver.stop()
+        return True
+
+    def _over(self) -> bool:
+        """Whether the command under way is at its end, and how."""
+        if self.driver.arrived:
+            return True  # noted when it arrived
+        k, spec = self._now, self.spec.commands[self._now]
+        spent = self.simulation.time - self._began + 1e-9
+        if self._is_done(spec, spent):
+            self._end("reached")
+        elif self._watch.holds(self._watch.until[k]):
+            self._end("until")
+        elif spec.timeout is not None and spent >= spec.timeout:
+            self._end("timed out")
+        else:
+            return False
+        return True
+
+    def _is_done(self, spec: Any, spent: float) -> bool:
+        """Whether a command that the driver does not end itself is carried out."""
+        if isinstance(spec, MotorCommand):
+            return spent >= spec.duration
+        if isinstance(spec, WaitCommand):
+            waits = self._watch.wait[self._now]
+            return self._watch.holds(waits) if waits else spent >= float(spec.wait)
+        if isinstance(spec, PostureCommand):
+            target = self._posture(spec)
+            here = self.simulation.qpos[self.simulation._model.joint_qpos[self._posed]]
+            asked = ~np.isnan(target)
+            return bool(np.all(np.abs(here - target)[asked] <= spec.tolerance))
+        return False
+
+    def _reach(self) -> None:
+        """The driver arrived: note where."""
+        if self._now in self.paths:
+            self.missed_by[self._now] = self._to_the_end()
+        self._end("reached")
+
+    def _end(self, how: str, limit: int = -1) -> None:
+        qpos = self.simulation.qpos
+        pose = float(qpos[0]), float(qpos[1]), _heading(attitude_matrix(qpos[3:7]))
+        self.timeline.end(self._now, self.simulation.time, how, pose, limit)
+
+    def _decide(self, seen: Seen) -> WheelCommand:
         """What wheels and steering are to do over the period that begins."""
         if self.finished:
             return self.layout.command(Twist(), seen.angle)
@@ -191,7 +305,7 @@ class Drive:
 
     # --- senses
 
-    def _sense(self) -> _Seen:
+    def _sense(self) -> Seen:
         s = self.simulation
         if not self._started:
             self._started = True
@@ -225,7 +339,7 @@ class Drive:
             twist = Twist(float(own[0]), float(own[1]), turned / dt)
         speed = self._wheel_speeds(before, now, R0, R1, moved) / dt
         x, y, heading = map(float, self._estimate)
-        return _Seen(x, y, heading, twist, rate, angle, speed)
+        return Seen(x, y, heading, twist, rate, angle, speed)
 
     def _add_up(self, moved: np.ndarray, turned: float, heading: float) -> None:
         """Take a displacement and a turn to the pose as sensed, which is astray of the heading."""
@@ -273,16 +387,123 @@ class Drive:
                 raise InputError(f"{field}.{error}") from None
             if k == 0:
                 self._check_start(path, field)
-            return Route(path, spec.speed, spec.tolerance)
+            return Route(path, spec.speed, spec.tolerance, spec.backwards)
         if isinstance(spec, GoalCommand):
             self._check_goal(*spec.goal, f"{field}.goal")
             return Goal(*spec.goal, spec.speed, spec.tolerance)
+        if isinstance(spec, ArcCommand):
+            if not self.driver.can_bend(spec.arc.bend):
+                raise InputError(
+                    f"{field}.arc: a radius of {1 / abs(spec.arc.bend):.3g} m is tighter than the "
+                    "steering's limits allow; give a larger one"
+                )
+            return Arc(spec.arc.bend, spec.arc.way, spec.speed, spec.tolerance)
+        if isinstance(spec, CrabCommand):
+            if not self.driver.can_crab(spec.crab):
+                raise InputError(
+                    f"{field}.crab: the wheels cannot all be turned to {np.degrees(spec.crab):.3g}°"
+                    " with the steering that the robot and drive.mode allow"
+                )
+            return Crab(spec.crab, spec.length, spec.speed, spec.tolerance)
+        if isinstance(spec, TurnCommand):
+            return self._turn(spec, field)
+        if isinstance(spec, WaitCommand | PostureCommand):
+            return Wait()
         rate = self._by_wheel(spec.rate, f"{field}.rate") * self.layout.sign
         angle = self._by_wheel(spec.angle, f"{field}.angle") * self.layout.steering_sign
         for name in spec.angle if isinstance(spec.angle, dict) else ():
             if not self.layout.steered[self.layout.wheels.index(name)]:
                 raise InputError(f"{field}.angle: wheel '{name}' is not steered; leave it out")
         return Motors(rate, angle)
+
+    def _turn(self, spec: TurnCommand, field: str) -> Turn:
+        if not self.driver.can_turn_on_the_spot():
+            raise InputError(
+                f"{field}.turn: the steering does not let this rover turn on the spot with "
+                f"drive.mode {self.spec.mode}; use another mode, or an arc"
+            )
+        angle = spec.turn if spec.turn is not None else spec.turn_to
+        assert angle is not None
+        rate = spec.rate or self.spec.turn_rate
+        return Turn(angle, spec.turn is None, rate, spec.tolerance)
+
+    # --- postures
+
+    def _posed_joints(self) -> tuple[str, ...]:
+        """Joints that commands move besides wheels and steering; they must have motors."""
+        names: dict[str, None] = {}
+        for name, posture in self.spec.postures.items():
+            self._check_joints(posture, f"drive.postures.{name}", places=True)
+        for k, spec in enumerate(self.spec.commands):
+            if isinstance(spec, PostureCommand):
+                field, given = f"drive.commands.{k}.posture", spec.posture
+                if isinstance(given, str):
+                    if given not in self.spec.postures:
+                        raise InputError(
+                            f"{field}: no posture is called '{given}'; "
+                            f"{suggest(given, self.spec.postures)}"
+                        )
+                    given = self.spec.postures[given]
+                self._check_joints(given, field, places=True)
+                names |= dict.fromkeys(given)
+            elif isinstance(spec, MotorCommand):
+                self._check_joints(spec.joints, f"drive.commands.{k}.joints", places=False)
+                names |= dict.fromkeys(spec.joints)
+        return tuple(names)
+
+    def _check_joints(self, given: Mapping[str, float], field: str, places: bool) -> None:
+        world, roles = self.simulation.world, self.simulation.world.robot.roles
+        with_motor = [j for role, group in roles.items() if role not in _NOT_POSED for j in group]
+        moved = {j for role in ("drives", "steering") for j in roles.get(role, ())}
+        moved |= {*self.layout.drive_joint, *self.layout.steering_joint}
+        with_motor += [j for j in motors_of(self.simulation.scenario, world) if j not in moved]
+        for name, value in given.items():
+            if name in moved:
+                raise InputError(f"{field}.{name}: wheels and steering are moved by other commands")
+            if name in world.joints and name not in with_motor:
+                raise InputError(f"{field}.{name}: this joint has no motor; {_those(with_motor)}")
+            if name not in world.joints:
+                raise InputError(
+                    f"{field}: the robot has no joint '{name}'; {suggest(name, with_motor)}"
+                )
+            joint = world.model.joint(name)
+            low, high = map(float, joint.range)
+            if places and joint.limited[0] and not low <= value <= high:
+                raise InputError(
+                    f"{field}.{name} = {value:.4g}: beyond its stops, from {low:.4g} to {high:.4g}"
+                )
+
+    def _posture(self, spec: PostureCommand) -> np.ndarray:
+        """Where the posed joints are to be, NaN where they stay."""
+        given = spec.posture
+        wanted = self.spec.postures[given] if isinstance(given, str) else given
+        return np.array([wanted.get(name, np.nan) for name in self.posed])
+
+    def _pose(self) -> None:
+        """Move or hold the joints of postures for the period that begins."""
+        if not self.posed:
+            return
+        s, spec = self.simulation, self.spec.commands[self._now]
+        rate = np.zeros(len(self.posed))
+        if not self.finished and not self.aborted:
+            if isinstance(spec, PostureCommand):
+                angle = s.qpos[s._model.joint_qpos[self._posed]]
+                reference = angle + s._commands.servo_lag[self._posed]
+                target = self._posture(spec)
+                target = np.where(np.isnan(target), reference, target)
+                _, rate = limited(reference, target, spec.rate, self.spec.period)
+            elif isinstance(spec, MotorCommand):
+                rate = np.array([spec.joints.get(name, 0.0) for name in self.posed])
+        self._joint_rate = rate
+        for name, speed in zip(self.posed, rate, strict=True):
+            s.speed[name] = float(speed)
+
+    def _lay_out(self, angles: np.ndarray) -> None:
+        """Have the driver reckon with wheels where the posed joints put them."""
+        self._layout_at = angles
+        joints = dict(zip(self.posed, map(float, angles), strict=True))
+        self.layout = WheelLayout.of(self.kinematics, joints, rate_max=self.layout.rate_max)
+        self.driver.lay_out(self.layout)
 
     def _check_start(self, path: Path, field: str) -> None:
         x, y = map(float, self.simulation.qpos[:2])
@@ -329,7 +550,7 @@ class Drive:
         for wheel, speed in zip(wheels, rate, strict=True):
             s.speed[self.layout.steering_joint[wheel]] = float(speed)
 
-    def _roll(self, command: WheelCommand, seen: _Seen) -> None:
+    def _roll(self, command: WheelCommand, seen: Seen) -> None:
         before, self._rate = self._rate, command.rate
         if self.spec.share == "slip" and self.driver.state == "driving" and command.scale > 0:
             self._rate = self._agreeing(command, seen, before)
@@ -338,7 +559,7 @@ class Drive:
         for name, rate in zip(self.layout.drive_joint, self._rate, strict=True):
             self.simulation.speed[name] = float(rate)
 
-    def _agreeing(self, command: WheelCommand, seen: _Seen, before: np.ndarray) -> np.ndarray:
+    def _agreeing(self, command: WheelCommand, seen: Seen, before: np.ndarray) -> np.ndarray:
         """Rates that make slips agree, with the mean rim speed of the command."""
         assert seen.twist is not None
         layout = self.layout
@@ -363,7 +584,15 @@ class Drive:
         for k, way in self.missed_by.items():
             if way > getattr(self.spec.commands[k], "tolerance", np.inf):
                 out.append(f"drive: command {k} ended {way:.2g} m from the end of its path")
-        if not self.finished and self.log:
+        for event in self.events:
+            if event.outcome == "timed out":
+                out.append(f"drive: command {event.number} ({event.kind}) timed out")
+            if event.outcome == "aborted":
+                out.append(
+                    f"drive: aborted at {event.ended:g} s in command {event.number} "
+                    f"({event.kind}), because {event.reason}"
+                )
+        if not self.finished and not self.aborted and self.log:
             said = (
                 f"the drive is not finished: the run ended after {self.simulation.time:g} s with "
                 f"command {self._now + 1} of {self.last + 1} under way"
@@ -385,7 +614,7 @@ class Drive:
         path = self.paths[self._now]
         return float(np.hypot(*(path.point(path.length) - self._where())))
 
-    def _keep(self, command: WheelCommand, seen: _Seen) -> None:
+    def _keep(self, command: WheelCommand, seen: Seen) -> None:
         s, follower = self.simulation, self.driver.follower
         distance, offset = np.nan, np.nan
         if follower is not None and not isinstance(self._commands[self._now], Motors):
@@ -407,6 +636,7 @@ class Drive:
                 self._rate,
                 command.angle,
                 slip,
+                self._joint_rate,
             )
         )
 
@@ -417,14 +647,23 @@ class Drive:
             reckoned = np.concatenate([self._odometry.position, self._odometry.contact_angle])
         return {
             "drive_numbers": np.array(
-                [self._now, self._began, self.finished, self._started, self._at]
+                [self._now, self._began, self.finished, self._started, self._at, self._ends_at]
             ),
+            "drive_watch": self._watch.state(),
+            "drive_timeline": self.timeline.table.copy(),
+            "drive_layout": self._layout_at.copy(),
+            "drive_joint_rate": self._joint_rate.copy(),
             "drive_last": self._last.copy(),
             "drive_estimate": self._estimate.copy(),
             "drive_rate": self._rate.copy(),
             "drive_odometry": reckoned,
             "drive_driver": self.driver.memory(),
         }
+
+    def fixed_state(self) -> dict[str, np.ndarray]:
+        """The part of `state` whose shapes a saved one must have; drives with more or fewer
+        commands to come may go on from it."""
+        return {k: v for k, v in self.state().items() if k != "drive_timeline"}
 
     def check(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Whether the command of a saved state is one of this drive; one sentence if not."""
@@ -439,6 +678,12 @@ class Drive:
         self._last = np.array(arrays["drive_last"])
         self._estimate = np.array(arrays["drive_estimate"])
         self._rate = np.array(arrays["drive_rate"])
+        self._ends_at = float(numbers[5])
+        self._watch.restore(arrays["drive_watch"])
+        self.timeline.restore(arrays["drive_timeline"], self._now)
+        self._joint_rate = np.array(arrays["drive_joint_rate"])
+        if self.posed:
+            self._lay_out(np.array(arrays["drive_layout"]))
         self._centres = None
         command = self._commands[self._now] if self._now >= 0 else None
         self.driver.recall(command, arrays["drive_driver"])
@@ -461,3 +706,7 @@ def _about(rates: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Bounds of rates by a share of each."""
     room = share * np.abs(rates)
     return rates - room, rates + room
+
+
+def _those(names: list[str]) -> str:
+    return f"those with one: {few(names)}" if names else "no joint but wheels and steering has one"

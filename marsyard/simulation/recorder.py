@@ -507,6 +507,7 @@ def _add_drive(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     add("rate_commanded", of("rate"), "rad/s", "commanded wheel rate", "wheel")
     add("angle_commanded", of("angle"), "rad", "commanded steering angle", "wheel")
     add("slip_sensed", of("slip"), "1", "slip ratio along the ground, as sensed", "wheel")
+    ds = _add_timeline(s, _add_setpoints(s, ds))
     points = [path.points for path in drive.paths.values()]
     number = [np.full(len(p), k) for k, p in zip(drive.paths, points, strict=True)]
     about = {"units": "m", "long_name": "paths followed, by number of the command"}
@@ -515,6 +516,54 @@ def _add_drive(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
         ds = ds.assign_coords(
             horizontal=["x", "y"], path_command=("path_point", np.concatenate(number))
         )
+    return ds
+
+
+def _add_setpoints(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """What wheels, steering and posed joints were told, period by period."""
+    drive = s.drive
+    assert drive is not None
+    layout = drive.layout
+    rate = np.array([e.rate for e in drive.log]) * layout.sign
+    angle = np.array([e.angle for e in drive.log]) * layout.steering_sign
+    about = "told at the begin of a period of the drive"
+    ds = ds.assign_coords(drive_time=("drive_time", [e.time for e in drive.log], {"units": "s"}))
+    named: list[tuple[str, str, np.ndarray, str, str]] = [
+        ("setpoint_rate", "wheel", rate, "rad/s", "wheel rate, positive forwards"),
+        ("setpoint_angle", "wheel", angle, "rad", "steering angle, positive left"),
+    ]
+    if drive.posed:
+        ds = ds.assign_coords(posed=list(drive.posed))
+        joints = np.array([e.joints for e in drive.log])
+        named.append(("setpoint_joint", "posed", joints, "rad/s", "rate of a posture's joint"))
+    for name, dim, values, units, text in named:
+        about_it = {"units": units, "long_name": f"{text}, {about}"}
+        ds[name] = (("drive_time", dim), values, about_it)
+    return ds
+
+
+def _add_timeline(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+    """What became of each command."""
+    assert s.drive is not None
+    events = s.drive.events
+
+    def text(field: str) -> tuple[str, list[str]]:
+        return "drive_command", [getattr(e, field) for e in events]
+
+    ds = ds.assign_coords(
+        drive_command=[e.number for e in events],
+        command_kind=text("kind"), command_note=text("note"),
+        command_outcome=text("outcome"), command_reason=text("reason"),
+    )  # fmt: skip
+    for name, field, units, long_name in (
+        ("command_began", "began", "s", "begin of the command"),
+        ("command_ended", "ended", "s", "end of the command"),
+        ("command_x", "x", "m", "x of the base at the end of the command"),
+        ("command_y", "y", "m", "y of the base at the end of the command"),
+        ("command_heading", "heading", "rad", "heading of the base at the end of the command"),
+    ):
+        values = np.array([getattr(e, field) for e in events], dtype=float)
+        ds[name] = ("drive_command", values, {"units": units, "long_name": long_name})
     return ds
 
 

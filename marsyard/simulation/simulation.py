@@ -349,7 +349,7 @@ class Simulation:
         own = self._state_arrays()
         state.must_fit(own)
         if self.drive is not None:
-            state.must_fit(self.drive.state())
+            state.must_fit(self.drive.fixed_state())
             self.drive.check(state.arrays)
         if self.gait is not None:
             state.must_fit(self.gait.state())

@@ -1,0 +1,78 @@
+"""What became of a drive's commands: a table for the report and one for the terminal.
+
+Both come from the data set alone (`command_began`, `command_ended`, `command_outcome`, …), so that
+they can be made of a run that was saved.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from marsyard.results._page import escape, number
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+HEADINGS = ("", "command", "begin [s]", "end [s]", "ended by", "x [m]", "y [m]", "heading [°]")
+_NUMERIC = (0, 2, 3, 5, 6, 7)
+
+
+def timeline_rows(ds: xr.Dataset) -> list[tuple[str, ...]]:
+    """A row of texts per command, in the order of `HEADINGS`; none without a drive."""
+    if "command_began" not in ds:
+        return []
+    rows = []
+    for k in range(ds.sizes["drive_command"]):
+        at = ds.isel(drive_command=k)
+        kind, note = str(at.command_kind.values), str(at.command_note.values)
+        outcome, reason = str(at.command_outcome.values), str(at.command_reason.values)
+        values = [at.command_began, at.command_ended, at.command_x, at.command_y]
+        began, ended, x, y = (_number(float(v)) for v in values)
+        heading = _number(float(np.degrees(at.command_heading)))
+        what = f"{kind}: {note}" if note else kind
+        how = f"{outcome}: {reason}" if reason else outcome
+        rows.append((str(k), what, began, ended, how, x, y, heading))
+    return rows
+
+
+def timeline_section(ds: xr.Dataset) -> str:
+    """The table as HTML; empty without a drive."""
+    rows = timeline_rows(ds)
+    if not rows:
+        return ""
+    head = "".join(_cell("th", k, text) for k, text in enumerate(HEADINGS))
+    body = "".join(
+        f"<tr>{''.join(_cell('td', k, text) for k, text in enumerate(row))}</tr>" for row in rows
+    )
+    return (
+        f'<div class="scroll"><table id="timeline"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def timeline_table(ds: xr.Dataset) -> Table | None:
+    """The table for the terminal; none without a drive."""
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = timeline_rows(ds)
+    if not rows:
+        return None
+    table = Table(title="Commands", title_justify="left", expand=False)
+    for k, name in enumerate(HEADINGS):
+        table.add_column(name, justify="right" if k in _NUMERIC else "left")
+    for row in rows:
+        table.add_row(*(Text(text) for text in row))
+    return table
+
+
+def _cell(tag: str, column: int, text: str) -> str:
+    kind = ' class="num"' if column in _NUMERIC else ""
+    return f"<{tag}{kind}>{escape(text)}</{tag}>"
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else number(value, 4)
