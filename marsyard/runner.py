@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from marsyard.modules.ports import Control, Interaction, PostProcessing
+    from marsyard.operations import Sequence
     from marsyard.results import Answer, CheckResult, Ground
     from marsyard.scenario import Scenario
 
@@ -86,6 +87,7 @@ def run(
     control: Control | Any = None,
     interaction: Interaction | Any = None,
     post: Mapping[str, PostProcessing] | None = None,
+    sequence: str | Path | Sequence | None = None,
     **short: Any,
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
@@ -104,6 +106,8 @@ def run(
     kept in `Run.post` and stands in the report.
 
         marsyard.run("rt0448/test-1", post={"slip": lambda ds: float(ds.slip_ratio.mean())})
+
+    A `sequence`, or its file, takes the place of the scenario's drive (`marsyard.operations`).
     """
     from marsyard.scenario import Scenario, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
@@ -132,6 +136,13 @@ def run(
             apply_setting(data, key, value)
         resolved = validate(data, name)
         shortened = resolved.run.duration < planned
+    if sequence is not None:
+        from marsyard.operations import load_sequence, on_scenario
+
+        if isinstance(sequence, str | Path):
+            overrides = {**overrides, "sequence": str(sequence)}
+            sequence = load_sequence(sequence)
+        resolved = on_scenario(sequence, resolved)
     target = None if out is None else Path(out)
     if resolved.study is not None and study:
         from marsyard.study import run_study

@@ -25,6 +25,12 @@ def run(
     jobs: int = typer.Option(
         1, "--jobs", "-j", min=1, metavar="N", help="Processes for the members of a study."
     ),
+    sequence: Path = typer.Option(
+        None,
+        "--sequence",
+        metavar="FILE",
+        help="A command sequence (YAML) in place of the scenario's drive.",
+    ),  # fmt: skip
     no_study: bool = typer.Option(
         False, "--no-study", help="Run the scenario itself, not the study it stands for."
     ),
@@ -48,7 +54,7 @@ def run(
     with _Bar(Console(stderr=True), quiet) as bar:
         result = runner.run(
             scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
-            progress=bar.update, study=not no_study, jobs=jobs,
+            progress=bar.update, study=not no_study, jobs=jobs, sequence=sequence,
         )  # fmt: skip
     if result.study is None:
         _print(result)
@@ -61,13 +67,16 @@ def run(
 def _print(result: Any) -> None:
     from rich.console import Console
 
-    from marsyard.results import check_table, questions_text, wheel_table
+    from marsyard.results import check_table, questions_text, timeline_table, wheel_table
 
     console = Console()
     if result.answers:
         console.print(questions_text(result.answers), highlight=False)
     if result.checks:
         console.print(check_table(result.checks))
+    commands = timeline_table(result.data)
+    if commands is not None:
+        console.print(commands)
     wheels = wheel_table(result.data)
     if wheels is not None:
         console.print(wheels)

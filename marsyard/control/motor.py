@@ -182,5 +182,7 @@ class SteeringServo:
 def limited(now, wanted, rate_max: float, dt: float) -> tuple[np.ndarray, np.ndarray]:
     """The value after dt [s] on the way to `wanted` at no more than rate_max, and its rate."""
     now = np.asarray(now, dtype=float)
-    change = np.clip(np.asarray(wanted, dtype=float) - now, -rate_max * dt, rate_max * dt)
-    return now + change, change / dt
+    wanted = np.asarray(wanted, dtype=float)
+    change = np.clip(wanted - now, -rate_max * dt, rate_max * dt)
+    # exactly where it is to be, once it is that near
+    return np.where(change == wanted - now, wanted, now + change), change / dt

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from marsyard.results.rut_map import draw_rut_map
     from marsyard.results.soil_figures import draw_soils, soil_canvas
     from marsyard.results.soil_report import WheelMean, wheel_means, wheel_table
+    from marsyard.results.timeline import timeline_rows, timeline_table
 
 _HOME = {
     "Answer": "questions",
@@ -78,6 +79,8 @@ _HOME = {
     "series": "dataset",
     "soil_canvas": "soil_figures",
     "wheel_means": "soil_report",
+    "timeline_rows": "timeline",
+    "timeline_table": "timeline",
     "wheel_table": "soil_report",
     "write_movie": "movie",
     "write_report": "report",
@@ -128,6 +131,8 @@ __all__ = [
     "series",
     "soil_canvas",
     "wheel_means",
+    "timeline_rows",
+    "timeline_table",
     "wheel_table",
     "write_movie",
     "write_report",

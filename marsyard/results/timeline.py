@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 HEADINGS = ("", "command", "begin [s]", "end [s]", "ended by", "x [m]", "y [m]", "heading [°]")
 _NUMERIC = (0, 2, 3, 5, 6, 7)
+#: rows that are shown in the report, and on the terminal
+_MOST, _MOST_THERE = 200, 30
 
 
 def timeline_rows(ds: xr.Dataset) -> list[tuple[str, ...]]:
@@ -45,11 +47,13 @@ def timeline_section(ds: xr.Dataset) -> str:
         return ""
     head = "".join(_cell("th", k, text) for k, text in enumerate(HEADINGS))
     body = "".join(
-        f"<tr>{''.join(_cell('td', k, text) for k, text in enumerate(row))}</tr>" for row in rows
+        f"<tr>{''.join(_cell('td', k, text) for k, text in enumerate(row))}</tr>"
+        for row in rows[:_MOST]
     )
+    more = f'<p class="soft">and {len(rows) - _MOST} more</p>' if len(rows) > _MOST else ""
     return (
         f'<div class="scroll"><table id="timeline"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f"<tbody>{body}</tbody></table></div>{more}"
     )
 
 
@@ -64,8 +68,10 @@ def timeline_table(ds: xr.Dataset) -> Table | None:
     table = Table(title="Commands", title_justify="left", expand=False)
     for k, name in enumerate(HEADINGS):
         table.add_column(name, justify="right" if k in _NUMERIC else "left")
-    for row in rows:
+    for row in rows[:_MOST_THERE]:
         table.add_row(*(Text(text) for text in row))
+    if len(rows) > _MOST_THERE:
+        table.caption = f"and {len(rows) - _MOST_THERE} more, in the report"
     return table
 
 

@@ -182,7 +182,7 @@ class TurnCommand(_Command):
         None, description="[rad/s]; default: the drive's turn_rate"
     )
     tolerance: Annotated[Angle, Field(gt=0)] = Field(
-        "0.5 deg", validate_default=True, description="[rad]"
+        0.01, description="of the heading at the end [rad]"
     )
 
     @model_validator(mode="after")

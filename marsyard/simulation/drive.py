@@ -197,10 +197,10 @@ class Drive:
             self._go_on()
         command = self._decide(seen)
         stands = self.finished or self.driver.state in ("idle", "waiting")
-        self._steer(None if stands else command.angle)
+        steering = self._steer(None if stands else command.angle)
         self._pose()
         self._roll(command, seen)
-        self._keep(command, seen)
+        self._keep(steering, seen)
         if self.driver.arrived and not self.finished:
             self._reach()
             self.finished = self._now == self.last
@@ -538,17 +538,19 @@ class Drive:
 
     # --- servos
 
-    def _steer(self, wanted: np.ndarray | None) -> None:
-        """Move the steering towards angles [rad]; none holds it where it is."""
+    def _steer(self, wanted: np.ndarray | None) -> np.ndarray:
+        """Move the steering towards angles [rad], and give them; none holds it where it is."""
         s = self.simulation
         wheels, joints = ([pair[k] for pair in self._steered] for k in (0, 1))
-        rate = np.zeros(len(wheels))
-        if wanted is not None:
-            # from where the servos' references stand
-            reference = s.qpos[s._model.joint_qpos[joints]] + s._commands.servo_lag[joints]
-            _, rate = limited(reference, wanted[wheels], self.spec.steering_rate, self.spec.period)
+        # from where the servos' references stand
+        reference = s.qpos[s._model.joint_qpos[joints]] + s._commands.servo_lag[joints]
+        if wanted is None:
+            wanted = np.zeros(len(self.layout.wheels))
+            wanted[wheels] = reference
+        _, rate = limited(reference, wanted[wheels], self.spec.steering_rate, self.spec.period)
         for wheel, speed in zip(wheels, rate, strict=True):
             s.speed[self.layout.steering_joint[wheel]] = float(speed)
+        return wanted
 
     def _roll(self, command: WheelCommand, seen: Seen) -> None:
         before, self._rate = self._rate, command.rate
@@ -614,7 +616,7 @@ class Drive:
         path = self.paths[self._now]
         return float(np.hypot(*(path.point(path.length) - self._where())))
 
-    def _keep(self, command: WheelCommand, seen: Seen) -> None:
+    def _keep(self, steering: np.ndarray, seen: Seen) -> None:
         s, follower = self.simulation, self.driver.follower
         distance, offset = np.nan, np.nan
         if follower is not None and not isinstance(self._commands[self._now], Motors):
@@ -634,7 +636,7 @@ class Drive:
                 seen.y,
                 seen.heading,
                 self._rate,
-                command.angle,
+                steering,
                 slip,
                 self._joint_rate,
             )

@@ -1,9 +1,10 @@
 """What a drive's conditions are asked about: the values of their names, once per period.
 
 Names and units are those of `control.condition`. Poses are as the rover senses them, attitude is
-exact. Slip ratios are those of rim speed and speed along the ground of each wheel, both smoothed
-over τ = 1 s, x ← x + (1 − exp(−Δt/τ)) (x_now − x); a wheel slower than 1 mm/s has none. Sinkage is
-the depth of the wheel's lowest point below the terrain as it was, across its slope. Currents and
+exact. The slip ratio of a wheel is that of its rim speed rω and its speed v along the ground,
+s = ⟨rω − v⟩/⟨max(|rω|, |v|)⟩, both smoothed over τ = 1 s, x ← x + (1 − exp(−Δt/τ)) (x_now − x), so
+that starts, stops and turns of direction do not count as slip; a wheel slower than 1 mm/s has none.
+Sinkage is the depth of the wheel's lowest point below the terrain as it was, across its slope. Currents and
 torques are those at the end of the period.
 """
 
@@ -17,7 +18,6 @@ import numpy as np
 from marsyard.control.condition import Condition, read_condition
 from marsyard.control.odometry import attitude_matrix
 from marsyard.control.path_following import wrapped
-from marsyard.control.slip import slip_ratio
 from marsyard.errors import InputError, suggest
 from marsyard.simulation.commands import motors_of
 
@@ -57,7 +57,7 @@ class Watch:
         n = len(drive.layout.wheels)
         # way and turn since the command began, way since the start, last pose sensed
         self._sums = np.zeros(6)
-        self._speeds = np.zeros((2, n))  # of rims, along the ground; smoothed [m/s]
+        self._speeds = np.zeros((2, n))  # rω − v, and the larger of them; smoothed [m/s]
         self._known = False
         self._speed = 0.0
 
@@ -104,7 +104,9 @@ class Watch:
         layout = self.drive.layout
         rim = layout.sign * layout.radius * seen.rate
         share = 1 - np.exp(-self.drive.spec.period / SLIP_TIME)
-        self._speeds += share * (np.array([rim, seen.wheel_speed]) - self._speeds)
+        v = seen.wheel_speed
+        now = np.array([rim - v, np.maximum(np.abs(rim), np.abs(v))])
+        self._speeds += share * (now - self._speeds)
 
     def begin(self) -> None:
         """A command begins: its way and turn are zero."""
@@ -153,9 +155,8 @@ class Watch:
         }  # fmt: skip
 
     def _slips(self) -> np.ndarray:
-        rim, speed = self._speeds
-        moving = np.maximum(np.abs(rim), np.abs(speed)) > STANDING
-        return np.where(moving, slip_ratio(rim, speed), 0.0)
+        apart, speed = self._speeds
+        return np.where(speed > STANDING, apart / np.maximum(speed, STANDING), 0.0)
 
     def _currents(self) -> np.ndarray:
         s = self.drive.simulation

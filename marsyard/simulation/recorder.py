@@ -526,6 +526,7 @@ def _add_setpoints(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     layout = drive.layout
     rate = np.array([e.rate for e in drive.log]) * layout.sign
     angle = np.array([e.angle for e in drive.log]) * layout.steering_sign
+    angle[:, ~layout.steered] = np.nan
     about = "told at the begin of a period of the drive"
     ds = ds.assign_coords(drive_time=("drive_time", [e.time for e in drive.log], {"units": "s"}))
     named: list[tuple[str, str, np.ndarray, str, str]] = [
