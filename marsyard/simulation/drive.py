@@ -687,7 +687,8 @@ class Drive:
         if self.posed:
             self._lay_out(np.array(arrays["drive_layout"]))
         self._centres = None
-        command = self._commands[self._now] if self._now >= 0 else None
+        under_way = self._now >= 0 and not self.aborted
+        command = self._commands[self._now] if under_way else None
         self.driver.recall(command, arrays["drive_driver"])
         if self._started and self.spec.sense.by == "wheel_odometry":
             reckoned = arrays["drive_odometry"]
