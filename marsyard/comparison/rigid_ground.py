@@ -56,7 +56,7 @@ def make_rigid(data: dict[str, Any], files: Path | None) -> dict[str, Any]:
 def _plan_goals(data: dict[str, Any], index: int) -> dict[str, Any]:
     """Put planned paths in place of a drive's goals."""
     from marsyard.control.planner import DrivingLimits, plan
-    from marsyard.scenario.drive import GoalCommand, PathCommand
+    from marsyard.scenario.drive import GoalCommand, PathCommand, PostureCommand, WaitCommand
     from marsyard.simulation.soil_world import terrain_of
 
     scenario = _plain(data)
@@ -70,18 +70,20 @@ def _plan_goals(data: dict[str, Any], index: int) -> dict[str, Any]:
     for k, command in enumerate(drive.commands):
         if isinstance(command, PathCommand):
             here = command.path[-1]
+        elif isinstance(command, WaitCommand | PostureCommand):
+            continue
         elif not isinstance(command, GoalCommand):
             here = None
         elif here is None:
             raise InputError(
-                f"drive.commands.{k}.goal: rigid ground cannot be planned on after commands to the "
-                "motors; give a path instead"
+                f"drive.commands.{k}.goal: rigid ground cannot be planned on after commands that "
+                "are no path; give a path instead"
             )
         else:
             path = plan(terrain, here, command.goal, limits=limits)
             along = np.linspace(0.0, path.length, 1 + math.ceil(path.length / _POINTS))
-            commands[k] = {"path": path.point(along).tolist(), "speed": command.speed,
-                           "tolerance": command.tolerance}  # fmt: skip
+            rest = command.model_dump(exclude_defaults=True, exclude={"goal"})
+            commands[k] = {**rest, "path": path.point(along).tolist()}
             words = f"a path of {path.length:.3g} m, planned over the terrain"
             changes[f"drive.commands.{k}"] = words
             here = command.goal
@@ -185,7 +187,7 @@ def _reach(scenario: Scenario) -> tuple[float, float, float, float]:
 
 def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, float]:
     """The rectangle in which a drive's commands take place."""
-    from marsyard.scenario.drive import MotorCommand, PathCommand
+    from marsyard.scenario.drive import ArcCommand, CrabCommand, MotorCommand, PathCommand
 
     assert scenario.drive is not None
     places = [tuple((scenario.robot.position or (0.0, 0.0, 0.0))[:2])]
@@ -197,6 +199,12 @@ def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, 
             rates = command.rate.values() if isinstance(command.rate, dict) else [command.rate]
             tip = max((_tip(w, scenario) for w in robot.wheels.values()), default=0.0)
             room += tip * max(map(abs, rates)) * command.duration
+        elif isinstance(command, ArcCommand):
+            # no farther than across the circle
+            across = 2 / abs(command.arc.bend) if command.arc.bend else np.inf
+            room += min(abs(command.arc.way), across)
+        elif isinstance(command, CrabCommand):
+            room += command.length
     x, y = np.array(places, dtype=float).T
     return (
         float(x.min() - room), float(x.max() + room),

@@ -26,7 +26,7 @@ def timeline_rows(ds: xr.Dataset) -> list[tuple[str, ...]]:
     """A row of texts per command, in the order of `HEADINGS`; none without a drive."""
     if "command_began" not in ds:
         return []
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for k in range(ds.sizes["drive_command"]):
         at = ds.isel(drive_command=k)
         kind, note = str(at.command_kind.values), str(at.command_note.values)

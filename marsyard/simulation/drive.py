@@ -132,7 +132,7 @@ class Drive:
         soil = simulation.world.soil
         self.kinematics = RoverKinematics(simulation.world.robot, grousers=soil is not None)
         rate_max = self.spec.rate_max or np.inf
-        self.layout = WheelLayout.of(self.kinematics, rate_max=rate_max)
+        self.layout: WheelLayout = WheelLayout.of(self.kinematics, rate_max=rate_max)
         #: physics steps of a period
         self.steps = whole_ratio("drive.period", self.spec.period, "run.step", scenario.run.step)
         follow, limits = self.spec.following, self.spec.limits

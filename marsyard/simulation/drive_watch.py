@@ -4,8 +4,8 @@ Names and units are those of `control.condition`. Poses are as the rover senses 
 exact. The slip ratio of a wheel is that of its rim speed rω and its speed v along the ground,
 s = ⟨rω − v⟩/⟨max(|rω|, |v|)⟩, both smoothed over τ = 1 s, x ← x + (1 − exp(−Δt/τ)) (x_now − x), so
 that starts, stops and turns of direction do not count as slip; a wheel slower than 1 mm/s has none.
-Sinkage is the depth of the wheel's lowest point below the terrain as it was, across its slope. Currents and
-torques are those at the end of the period.
+Sinkage is the depth of the wheel's lowest point (of a cylinder) below the terrain as it was, across
+its slope. Currents and torques are those at the end of the period.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Watch:
         R = attitude_matrix(s.qpos[3:7])
         frames = self.drive.kinematics.frames(self.drive._joints(s.qpos))
         centre, axle = s.qpos[:3] + frames.centre @ R.T, frames.axle @ R.T
-        r = self.drive.kinematics.radius
+        r = np.asarray(s._carrying_radius)
         x, y = centre[:, 0], centre[:, 1]
         rise_x = (height(x + r, y) - height(x - r, y)) / (2 * r)
         rise_y = (height(x, y + r) - height(x, y - r)) / (2 * r)

@@ -8,9 +8,10 @@ import pytest
 import marsyard
 from marsyard.control import WheelLayout
 from marsyard.errors import InputError
-from marsyard.operations import record_sequence
+from marsyard.operations import on_scenario, record_sequence
+from marsyard.operations.sequence import make_sequence
 from marsyard.results import save
-from marsyard.scenario import validate
+from marsyard.scenario import load_scenario, validate
 from marsyard.simulation import Simulation, State
 
 PERIOD = 0.1
@@ -200,6 +201,22 @@ def test_currents_are_those_of_the_results():
     told = [{"rate": 0.3, "duration": 2, "until": f"current > {limit!r} A"}]
     (event,) = drive(told, **parts).drive.events
     assert event.outcome == "until"
+    assert event.ended == pytest.approx(first, abs=1e-6)
+
+
+def test_sinkages_are_those_of_the_results():
+    on_sand = load_scenario("control/goal", {"run.step": "2 ms", "run.record_period": PERIOD})
+
+    def driven(**more):
+        command = {"rate": 0.3, "duration": 1.5, **more}
+        return Simulation(on_scenario(make_sequence({"sequence": [command]}), on_sand)).run()
+
+    deepest = driven().dataset().sinkage.max("wheel")
+    # the largest value but one of those at the begin of a period
+    limit = float(np.sort(deepest.values[1:-1])[-2])
+    first = float(deepest.time[1:][np.argmax(deepest.values[1:] > limit + 1e-9)])
+    (event,) = driven(until=f"sinkage > {limit + 1e-9!r} m").drive.events
+    assert event.outcome == "until" and 0.005 < limit < 0.05
     assert event.ended == pytest.approx(first, abs=1e-6)
 
 
