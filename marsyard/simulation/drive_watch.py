@@ -4,8 +4,8 @@ Names and units are those of `control.condition`. Poses are as the rover senses 
 exact. The slip ratio of a wheel is that of its rim speed rω and its speed v along the ground,
 s = ⟨rω − v⟩/⟨max(|rω|, |v|)⟩, both smoothed over τ = 1 s, x ← x + (1 − exp(−Δt/τ)) (x_now − x), so
 that starts, stops and turns of direction do not count as slip; a wheel slower than 1 mm/s has none.
-Sinkage is the depth of the wheel's lowest point (of a cylinder) below the terrain as it was, across
-its slope. Currents and torques are those at the end of the period.
+Sinkage is the depth of the wheel's lowest point below the terrain as it was, across its slope.
+Currents and torques are those at the end of the period.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from marsyard.control.odometry import attitude_matrix
 from marsyard.control.path_following import wrapped
 from marsyard.errors import InputError, suggest
 from marsyard.simulation.commands import motors_of
+from marsyard.simulation.organs import is_cone
 
 if TYPE_CHECKING:
     from marsyard.simulation.drive import Drive, Seen
@@ -54,6 +55,9 @@ class Watch:
         }
         self.motors = motors_of(drive.simulation.scenario, drive.simulation.world)
         self._names = self._checked_names(fields)
+        world, shape = drive.simulation.world, drive.simulation.scenario.robot.wheel_shape
+        wheels = world.robot.wheels.values()
+        self._tapers = np.array([w.taper if is_cone(w, shape) else 0.0 for w in wheels])
         n = len(drive.layout.wheels)
         # way and turn since the command began, way since the start, last pose sensed
         self._sums = np.zeros(6)
@@ -182,10 +186,18 @@ class Watch:
         along = np.sum(n * axle, axis=-1, keepdims=True)
         down = along * axle - n
         down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
-        edge = -np.sign(along) * (np.abs(along) > 1e-9) * self.drive.kinematics.width[:, None] / 2
-        lowest = centre + r[:, None] * down + edge * axle
-        depth = height(lowest[:, 0], lowest[:, 1]) - lowest[:, 2]
-        return np.maximum(depth * n[:, 2], 0.0)
+        deepest = np.zeros(len(r))
+        for end in self._ends(along):
+            lowest = centre + (r[:, None] + self._tapers[:, None] * end) * down + end * axle
+            deepest = np.maximum(deepest, height(lowest[:, 0], lowest[:, 1]) - lowest[:, 2])
+        return deepest * n[:, 2]
+
+    def _ends(self, along: np.ndarray) -> list[np.ndarray]:
+        """Where along its axle a wheel may be deepest: of a cone at either end [m]."""
+        half = self.drive.kinematics.width[:, None] / 2
+        low = -np.sign(along) * half * (np.abs(along) > 1e-9)
+        cone = self._tapers[:, None] != 0.0
+        return [np.where(cone, -half, low), np.where(cone, half, low)]
 
     # --- saved and restored
 

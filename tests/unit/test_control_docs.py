@@ -26,6 +26,14 @@ def test_the_page_about_drives_runs(capsys):
     assert abs(sim.drive.log[-1].offset) < 0.03
 
 
+def test_the_page_about_sequences_runs(capsys):
+    names = run("sequence.md", 1)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("0 motors") and said[0].endswith("until")
+    assert said[1].startswith("1 wait") and said[1].endswith("reached")
+    assert len(names["again"].sequence) > 5
+
+
 def test_the_page_runs():
     names = run("control.md", 7)
     assert abs(names["odometry"].position[0] - 0.5 * 0.1425) < 1e-9
