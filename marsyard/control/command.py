@@ -20,7 +20,8 @@ rates and steering angles. Its rules:
   no sideways motion of its own (a car's rear axle).
 - Wheels wait for the steering: with ε the largest |measured − commanded| steering angle all rates
   are multiplied by max(0, 1 − ε/`align`), so that the rover does not push before its wheels stand
-  right.
+  right. Where ε > `align` while wheels still roll, faster than 1 cm/s, the rover brakes before the
+  steering moves.
 - Slip is compensated if a measured twist is given and `compensate` is set.
 - A path with negative speed of its arc (`backwards`) is followed tail first: by the same laws for a
   rover whose nose is its tail, ψ + π, with twists (−v_x, −v_y, ω).
@@ -29,6 +30,8 @@ rates and steering angles. Its rules:
   and ω = −k v θ; k is `gain_heading` [1/m].
 - A turn on the spot is one about the base's origin if all wheels are steered, or else about the
   point abeam of those that are not; over its last tenth of a radian it is slower.
+- Ends of paths and turns are approached no faster than 4/5 of the wheels' `acceleration` can brake,
+  v² = 1.6 a · way that is left, but with at least a fifth of the speed, a tenth of the turn's rate.
 """
 
 from __future__ import annotations
@@ -37,7 +40,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marsyard.control.path_following import Path, PathFollower, SlipCompensation, wrapped
+from marsyard.control.path_following import (
+    Path,
+    PathFollower,
+    SlipCompensation,
+    braking_rate,
+    wrapped,
+)
 from marsyard.control.placement import Ground
 from marsyard.control.planner import DrivingLimits, plan
 from marsyard.control.steering import MODES, Twist, WheelCommand, WheelLayout, mode_twist
@@ -45,6 +54,8 @@ from marsyard.errors import InputError, suggest
 
 #: what a driver may be doing
 STATES = ("idle", "starting", "turning", "driving", "motors", "arrived", "waiting")
+#: rim speed below which wheels may be turned far [m/s]
+SLOW = 0.01
 #: side slip of a wheel that a turn on the spot or a crab may ask for, by its speed
 SCRUB = 0.05
 
@@ -148,6 +159,7 @@ class Driver:
         compensate: whether slip is compensated.
         law, gain_track, gain_heading, look_ahead, compensation_time: of path following.
         turn_first, turn_rate, align: see the module [rad], [rad/s], [rad].
+        acceleration: of the wheels' rims [m/s²], with which ends of paths and turns are approached.
 
     Attributes:
         state: one of `STATES`.
@@ -171,6 +183,7 @@ class Driver:
         turn_first: float = np.radians(20),
         turn_rate: float = 0.05,
         align: float = np.radians(10),
+        acceleration: float = np.inf,
     ):
         modes = [m for m in MODES if m not in ("crab", "point_turn")]
         if mode not in modes:
@@ -182,6 +195,7 @@ class Driver:
             "look_ahead": look_ahead,
         }  # fmt: skip
         self._compensation_time = compensation_time
+        self.acceleration = acceleration
         self.turn_first, self.turn_rate, self.align = turn_first, turn_rate, align
         self.state = "idle"
         #: x of the point that follows the path, in the base frame [m]
@@ -313,9 +327,12 @@ class Driver:
         left = self._left_to_turn
         if abs(left) <= command.tolerance:
             return self._arrive(now)
-        slower = min(1.0, max(abs(left) / 0.1, 0.2))
         unit, layout = self._spin()
-        twist = unit.scaled(float(np.sign(left)) * command.rate * slower)
+        # rims go so fast per rate of the turn [m]
+        lever = float(np.max(np.abs(layout.command(unit, now.angle).rate) * layout.radius))
+        fastest = braking_rate(self.acceleration / max(lever, 1e-6), abs(left))
+        slower = min(1.0, abs(left) / 0.1, fastest / command.rate)
+        twist = unit.scaled(float(np.sign(left)) * command.rate * max(slower, 0.1))
         return self._aligned(layout.command(twist, now.angle), now)
 
     def _crab(self, command: Crab, now: Measurement) -> WheelCommand:
@@ -330,7 +347,7 @@ class Driver:
         follower.s = follower.path.nearest(now.x, now.y, follower.s)
         if follower.done:
             return self._arrive(now)
-        k, v = follower.gain_heading, command.speed
+        k, v = follower.gain_heading, follower.speed_now
         off = wrapped(now.heading - self._planned_from[2])
         beside = follower.path.cross_track(now.x, now.y, follower.s)
         # along the line and back to it, in the rover's own frame
@@ -360,6 +377,7 @@ class Driver:
             path,
             command.speed,
             tolerance=command.tolerance / 2,
+            braking=self.acceleration,
             compensation=SlipCompensation(self._compensation_time) if self.compensate else None,
             crab=self.mode == "free" and bool(self.layout.steered.all()),
             **self._following,  # type: ignore[arg-type]
@@ -411,6 +429,9 @@ class Driver:
         """The command, slowed down while the steering is not where it should be."""
         off = np.abs(command.angle - now.angle)[self.layout.steered]
         share = max(0.0, 1.0 - float(np.max(off, initial=0.0)) / self.align)
+        if share == 0.0 and np.max(np.abs(now.rate) * self.layout.radius) > SLOW:
+            # brake first: wheels that roll on would be dragged sideways
+            command = replace(command, angle=np.where(self.layout.steered, now.angle, 0.0))
         return replace(
             command,
             rate=command.rate * share,

@@ -189,6 +189,7 @@ class PathFollower:
         look_ahead: L of pure pursuit [m].
         turn_max: greatest |ω| [rad/s].
         slow_down: distance from the end over which the speed falls to a fifth [m].
+        braking: deceleration with which the end is approached [m/s²]; infinite: at full speed.
         tolerance: rest of the path that counts as arrived [m], however far beside it.
         compensation: none to leave slip as it is.
         crab: whether the rover can drive sideways.
@@ -203,6 +204,7 @@ class PathFollower:
     look_ahead: float = 0.8
     turn_max: float = np.inf
     slow_down: float = 0.0
+    braking: float = np.inf
     tolerance: float = 0.02
     compensation: SlipCompensation | None = None
     crab: bool = True
@@ -239,23 +241,29 @@ class PathFollower:
         self.s = self.path.nearest(x, y, self.s)
         if self.done:
             return Twist()
-        wanted = self._law(x, y, self._course(heading), self._speed())
+        wanted = self._law(x, y, self._course(heading), self.speed_now)
         if self.compensation is None:
             return wanted
         command = self.compensation.correct(wanted, self.crab)
         return command._replace(turn=float(np.clip(command.turn, -self.turn_max, self.turn_max)))
 
-    def _speed(self) -> float:
-        if self.slow_down <= 0:
-            return self.speed
-        return self.speed * float(np.clip((self.path.length - self.s) / self.slow_down, 0.2, 1))
+    @property
+    def speed_now(self) -> float:
+        """Speed wanted along the path at s [m/s]."""
+        left = self.path.length - self.s
+        # v²/2 = a · way, with a fifth in reserve
+        fastest = braking_rate(self.braking, left)
+        share = np.clip(fastest / self.speed, 0.2, 1)
+        if self.slow_down > 0:
+            share = min(share, np.clip(left / self.slow_down, 0.2, 1))
+        return self.speed * float(share)
 
     def _course(self, heading: float) -> float:
         """Direction of travel: the heading, and the side slip of a rover that can't crab."""
         if self.compensation is None or self.crab:
             return heading
         side = self.compensation.slip[1]
-        return heading + float(np.arctan2(side, max(self._speed(), abs(side))))
+        return heading + float(np.arctan2(side, max(self.speed_now, abs(side))))
 
     def _law(self, x: float, y: float, course: float, v: float) -> Twist:
         if self.law == "pure_pursuit":
@@ -282,6 +290,12 @@ class PathFollower:
         dx, dy = goal + beyond * np.array([np.cos(heading), np.sin(heading)]) - [x, y]
         side = -np.sin(course) * dx + np.cos(course) * dy
         return float(2 * side / (dx**2 + dy**2))
+
+
+def braking_rate(deceleration: float, left: float) -> float:
+    """Speed from which four fifths of a deceleration come to rest over what is left, also of a
+    turn."""
+    return float(np.sqrt(1.6 * deceleration * left)) if left > 0 else 0.0
 
 
 def wrapped(angle: float) -> float:

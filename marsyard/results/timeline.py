@@ -67,7 +67,7 @@ def timeline_table(ds: xr.Dataset) -> Table | None:
         return None
     table = Table(title="Commands", title_justify="left", expand=False)
     for k, name in enumerate(HEADINGS):
-        table.add_column(name, justify="right" if k in _NUMERIC else "left")
+        table.add_column(Text(name), justify="right" if k in _NUMERIC else "left")
     for row in rows[:_MOST_THERE]:
         table.add_row(*(Text(text) for text in row))
     if len(rows) > _MOST_THERE:

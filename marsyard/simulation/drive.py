@@ -18,8 +18,9 @@ Wheels. `share` says how the driving is shared among them:
              differs from wheel to wheel on uneven ground, and s the same for all, such that the
              mean rim speed is that of `rates` (`control.slip`)
 
-Wheel rates change at no more than `acceleration`/r, steering joints move at no more than
-`steering_rate`. After the last command the rover brakes so, and stands.
+Wheel rates change at no more than `acceleration`/r, all in proportion, so that a rover that brakes
+in a bend keeps to it; steering joints move at no more than `steering_rate`. After the last command
+the rover brakes so, and stands.
 
 Conditions (`control.condition`) are asked at the begin of each period, those that abort first. An
 abort brakes the rover, and the drive ends a second after its wheels stand. Joints that postures
@@ -142,6 +143,7 @@ class Drive:
             compensate=follow.compensate, law=follow.law, gain_track=follow.gain_track,
             gain_heading=follow.gain_heading, look_ahead=follow.look_ahead,
             compensation_time=follow.compensation_time, turn_rate=self.spec.turn_rate,
+            acceleration=self.spec.acceleration,
         )  # fmt: skip
         self.posed = self._posed_joints()
         self._posed = [simulation.world.joints.index(name) for name in self.posed]
@@ -557,7 +559,7 @@ class Drive:
         if self.spec.share == "slip" and self.driver.state == "driving" and command.scale > 0:
             self._rate = self._agreeing(command, seen, before)
         sharpest = self.spec.acceleration / float(np.max(self.layout.radius))
-        self._rate, _ = limited(before, self._rate, sharpest, self.spec.period)
+        self._rate = _together(before, self._rate, sharpest * self.spec.period)
         for name, rate in zip(self.layout.drive_joint, self._rate, strict=True):
             self.simulation.speed[name] = float(rate)
 
@@ -703,6 +705,14 @@ class Drive:
 
 def _heading(R: np.ndarray) -> float:
     return float(np.arctan2(R[1, 0], R[0, 0]))
+
+
+def _together(before: np.ndarray, wanted: np.ndarray, most: float) -> np.ndarray:
+    """Rates on the way to those wanted; all change in proportion, the fastest by no more than
+    `most`, so that wheels that roll at different rates do not drag one another."""
+    change = wanted - before
+    largest = float(np.max(np.abs(change), initial=0.0))
+    return wanted if largest <= most else before + change * (most / largest)
 
 
 def _about(rates: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:

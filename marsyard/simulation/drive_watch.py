@@ -3,7 +3,7 @@
 Names and units are those of `control.condition`. Poses are as the rover senses them, attitude is
 exact. The slip ratio of a wheel is that of its rim speed rω and its speed v along the ground,
 s = ⟨rω − v⟩/⟨max(|rω|, |v|)⟩, both smoothed over τ = 1 s, x ← x + (1 − exp(−Δt/τ)) (x_now − x), so
-that starts, stops and turns of direction do not count as slip; a wheel slower than 1 mm/s has none.
+that starts, stops and turns of direction do not count as slip; a wheel slower than 5 mm/s has none.
 Sinkage is the depth of the wheel's lowest point below the terrain as it was, across its slope.
 Currents and torques are those at the end of the period.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: τ over which speeds are smoothed for slip ratios [s]
 SLIP_TIME = 1.0
 #: speed below which a wheel stands [m/s]
-STANDING = 1e-3
+STANDING = 5e-3
 
 
 class Watch:

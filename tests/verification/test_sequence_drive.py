@@ -121,6 +121,35 @@ def test_a_skid_steered_rover_turns():
     assert sim.drive.events[0].outcome == "reached"
 
 
+def test_a_turn_is_braked_in_time():
+    # from 0.15 rad/s, rims at 0.05 m/s² need 0.2 rad to come to rest
+    commands = [{"turn": "40 deg", "rate": 0.15}, {"wait": 2}]
+    sim = drive(commands, drive={"acceleration": 0.05})
+    assert heading(sim) == pytest.approx(np.radians(40), abs=np.radians(0.6))
+    assert np.abs(sim.dataset().angular_velocity_base.values[:, 2]).max() > 0.14
+
+
+def test_wheels_brake_together_before_they_are_turned():
+    commands = [
+        {"arc": {"radius": 0.7, "length": 2}, "speed": 0.15, "until": "distance > 30 cm"},
+        {"crab": "90 deg", "length": 0.2, **FAST},
+    ]
+    sim = drive(commands, drive={"acceleration": 0.1})
+    data, began = sim.dataset(), sim.drive.events[1].began
+    braking = data.sel(time=slice(began + 0.15, began + 1.05))
+    rates, angles = braking.rate_commanded.values, braking.steering_angle.values
+    # all in proportion, in the bend they came in, the fastest by a/r
+    np.testing.assert_allclose(
+        rates / rates[:, :1], np.tile(rates[0] / rates[0, 0], (len(rates), 1))
+    )
+    slower = 0.1 / WheelLayout.of("exomars").radius[0] * float(braking.time[-1] - braking.time[0])
+    assert rates[-1].max() == pytest.approx(rates[0].max() - slower)
+    assert np.abs(angles - angles[0]).max() < np.radians(1.5)
+    # no wheel is dragged meanwhile
+    assert np.abs(braking.slip_sensed.values).max() < 0.1
+    assert [e.outcome for e in sim.drive.events] == ["until", "reached"]
+
+
 # --- crabs
 
 
