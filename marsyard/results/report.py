@@ -399,7 +399,7 @@ def _drive(drive: Any) -> list[tuple[str, str]]:
     rows = [(f"command {k}", _command(c)) for k, c in enumerate(shown)]
     if len(drive.commands) > len(shown):
         rows.append(("more commands", str(len(drive.commands) - len(shown))))
-    rows += [(f"aborted if {k}", c) for k, c in drive.abort_limits.conditions().items()]
+    rows += [("aborted if", text) for text in drive.abort_limits.conditions().values()]
     follow = drive.following
     rows += [
         ("control period", quantity(drive.period, "s")),

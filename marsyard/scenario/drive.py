@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -289,8 +290,12 @@ class AbortLimits(Part):
     def conditions(self) -> dict[str, str]:
         """Each limit as a condition, by name."""
         names = {"time": "total_time", "distance": "total_distance"}
-        given = self.model_dump(exclude_none=True)
-        return {k: f"{names.get(k, k)} > {v!r}" for k, v in given.items()}
+        units = {"tilt": "deg", "sinkage": "m", "current": "A", "time": "s", "distance": "m"}
+        out = {}
+        for name, value in self.model_dump(exclude_none=True).items():
+            shown = math.degrees(value) if name == "tilt" else value
+            out[name] = f"{names.get(name, name)} > {shown:.9g} {units.get(name, '')}".rstrip()
+        return out
 
 
 class Sense(Part):

@@ -271,7 +271,7 @@ def test_limits_of_the_whole_drive():
     limits = {"distance": "10 cm", "tilt": "30 deg"}
     sim = drive(commands, drive={"abort_limits": limits})
     assert [e.outcome for e in sim.drive.events] == ["reached", "aborted"]
-    assert sim.drive.events[1].reason == "total_distance > 0.1"
+    assert sim.drive.events[1].reason == "total_distance > 0.1 m"
     way = 0.5 * WheelLayout.of("exomars").radius[0]
     assert sim.drive.events[1].ended == pytest.approx(0.1 / way, abs=1.5 * PERIOD)
 
