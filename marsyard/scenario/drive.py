@@ -225,9 +225,24 @@ class PostureCommand(_Command):
     rate: Above = Field(0.1, description="of the joints, at most [rad/s] or [m/s]")
     tolerance: Above = Field(0.01, description="within which a joint has arrived [rad] or [m]")
 
+    @field_validator("posture")
+    @classmethod
+    def _moves_something(cls, posture: str | Posture) -> str | Posture:
+        if not posture:
+            raise ValueError("names no joint; give at least one")
+        return posture
+
 
 class MotorCommand(_Command):
     """Hold wheel rates and steering angles for some time."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_something(cls, data: Any) -> Any:
+        if isinstance(data, dict) and set(data) <= set(_Command.model_fields):
+            keys = ", ".join([*_KEYS, "rate"])
+            raise ValueError(f"says nothing to do; give one of {keys}")
+        return data
 
     rate: AngularSpeed | dict[str, AngularSpeed] = Field(
         description="of all wheels, or by wheel [rad/s], positive forwards"

@@ -101,6 +101,13 @@ def test_the_example_is_read():
         ({"sequence": [{"turn": "1 m"}]}, "s: sequence.0.turn: 'm' in '1 m' is a unit of length"),
         ({"sequence": [{"wait": 1, "until": "x"}]}, "s: sequence.0.until: 'x' must be followed by"),
         ({"sequence": 3}, "s: sequence: 3 is not a list"),
+        (
+            {"sequence": [{"until": "slip > 1"}]},
+            "s: sequence.0: says nothing to do; give one of pa",
+        ),
+        ({"sequence": [{"posture": {}}]}, "s: sequence.0.posture: names no joint; give at least"),
+        ({"sequence": [{"posture": {"a": "3 kg"}}]}, "s: sequence.0.posture.a: 'kg' in '3 kg' is"),
+        ({"sequence": [{"goto": [1, 2]}]}, "s: sequence.0.goto: unknown key 'goto'"),
     ],
 )
 def test_wrong_sequences(data, message):
