@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import socket
 import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
 from marsyard.errors import InputError
+from marsyard.results._gate import LOOPBACK, Gate, new_token
 
 if TYPE_CHECKING:
     import viser
@@ -22,21 +24,49 @@ class View(Protocol):
     def stop(self) -> None: ...
 
 
-def start_server(host: str, port: int, what: str) -> tuple[viser.ViserServer, str]:
-    """A server at `host`:`port` (0 takes any free port) for `what`, and its address."""
+def start_server(
+    host: str, port: int, what: str, token: str | None = None
+) -> tuple[viser.ViserServer, str]:
+    """A server at `host`:`port` (0 takes any free port) for `what`, and its address.
+
+    An address that other machines can reach is open only to a token, which stands in the address
+    that is returned (see `_gate`); `token` chooses it, and asks for it on this machine, too.
+    """
     try:
         import viser
     except ImportError:
         raise InputError(f"{what} needs the package viser: pip install viser") from None
+    if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{8,128}", token):
+        raise InputError("--token: must be 8 to 128 letters, digits, '-' or '_'")
+    gated = token is not None or host not in LOOPBACK
     port = _free_port(host, port)
+    inner_host, inner_port = ("127.0.0.1", _free_port("127.0.0.1", 0)) if gated else (host, port)
     # viser's own banner is left out; the address is said by the view
     with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host=host, port=port, label="marsyard", verbose=False)
-    if server.get_port() != port:
+        server = viser.ViserServer(
+            host=inner_host, port=inner_port, label="marsyard", verbose=False
+        )
+    if server.get_port() != inner_port:
         server.stop()
         raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
     shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else host
-    return server, f"http://{shown}:{port}"
+    url = f"http://{shown}:{port}"
+    if not gated:
+        return server, url
+    token = token or new_token()
+    _close_with(server, Gate(host, port, inner_port, token))
+    return server, f"{url}/?token={token}"
+
+
+def _close_with(server: viser.ViserServer, gate: Gate) -> None:
+    """Have the gate closed when the server is stopped."""
+    stop = server.stop
+
+    def stop_both() -> None:
+        gate.stop()
+        stop()
+
+    setattr(server, "stop", stop_both)  # noqa: B010
 
 
 def show_until_ctrl_c(view: View) -> None:

@@ -28,7 +28,22 @@ from marsyard.results._soil_scene import SoilScene, soil_scene
 from marsyard.results.dataset import open_results, record_intervals, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import Ground, load_ground
-from marsyard.results.plots import GIVEN_PATH, followed_paths, wheel_colour
+from marsyard.results.plots import GIVEN_PATH, followed_paths
+from marsyard.results.scene_parts import (
+    LONGEST_ARROW,
+    add_lines,
+    arrow_points,
+    draw_arrows,
+    draw_bodies,
+    draw_ground,
+    few,
+    plain_text,
+    reach_of,
+    rgb,
+    set_stage,
+    track_lines,
+    usual_force,
+)
 
 if TYPE_CHECKING:
     import viser
@@ -39,9 +54,6 @@ MOST_FRAMES = 6000
 FRAME_RATE = 30.0  # pictures sent per second of wall time
 GROUND_RATE = 5.0  # changes of soft ground sent per second of wall time
 TRACK_PIECES = 48
-LONGEST_ARROW = 2.5  # [m]
-SKY = ((176, 150, 126), (232, 214, 194))  # overhead and at the horizon
-SPACE = (16, 18, 26)  # behind what floats
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×", "10×", "50×")
 
 
@@ -90,12 +102,7 @@ class Scene:
     @property
     def size(self) -> float:
         """Reach of the robot around its base in the first frame [m]."""
-        reach = [
-            np.linalg.norm(self.position[0, b] - self.base[0]) + np.linalg.norm(s.vertices, axis=1)
-            for b, parts in enumerate(self.shapes)
-            for s in parts
-        ]
-        return float(max((r.max() for r in reach), default=1.0))
+        return reach_of(self.base[0], self.position[0], self.shapes)
 
 
 def build_scene(
@@ -248,7 +255,7 @@ class Replay:
         self._block_state: list[tuple[int, bool]] = []
         self._followed = scene.base[0]
         self._pieces = _track_pieces(scene)
-        typical = _typical_force(scene)
+        typical = usual_force(scene.contact_force)
         self._arrow_length = 0.5 * min(scene.size, 1.0) / typical if typical else 0.0
         self._draw_scene()
         self._make_controls()
@@ -272,48 +279,20 @@ class Replay:
 
     def _draw_scene(self) -> None:
         scene, view = self.scene, self.server.scene
-        view.set_up_direction("+z")
-        view.configure_default_lights(enabled=True, cast_shadow=True)
-        view.set_background_image(_space() if scene.floats else _sky(), format="png")
-        for number, mesh in enumerate(scene.ground):
-            view.add_mesh_simple(
-                f"/ground/{number}-{mesh.name}",
-                np.asarray(mesh.vertices, dtype=np.float32),
-                np.asarray(mesh.triangles, dtype=np.uint32),
-                color=mesh.colour,
-                side="double",
-                cast_shadow=False,
-            )
+        set_stage(self.server, scene.floats)
+        draw_ground(view, scene.ground)
         if scene.soil is not None:
             self._draw_soil(scene.soil)
-        self._bodies = []
-        for name, parts in zip(scene.bodies, scene.shapes, strict=True):
-            frame = view.add_frame(f"/robot/{name}", show_axes=False)
-            for number, shape in enumerate(parts):
-                view.add_mesh_simple(
-                    f"/robot/{name}/{number}",
-                    shape.vertices.astype(np.float32),
-                    shape.triangles.astype(np.uint32),
-                    color=shape.colour,
-                )
-            self._bodies.append(frame)
-        self._arrows = view.add_arrows(
-            "/forces",
-            np.array([[[0, 0, 0], [0, 0, 1.0]]]),
-            (220, 30, 60),
-            shaft_radius=0.014,
-            head_radius=0.038,
-            head_length=0.09,
-            visible=False,
-        )
+        self._bodies = draw_bodies(view, scene.bodies, scene.shapes)
+        self._arrows = draw_arrows(view)
         self._tracks = []
         for number, (_, points, colours) in enumerate(self._pieces):
-            self._tracks.append(_add_lines(view, f"/tracks/{number}", points, colours))
+            self._tracks.append(add_lines(view, f"/tracks/{number}", points, colours))
         for number, path in enumerate(scene.paths):
             pairs = np.stack([path[:-1], path[1:]], axis=1)
-            violet = np.broadcast_to(np.array(_rgb(GIVEN_PATH["color"])), pairs.shape)
-            _add_lines(view, f"/paths/{number}", pairs, violet).visible = True
-        self._head = _add_lines(view, "/tracks/head", np.zeros((1, 2, 3)), np.zeros((1, 2, 3)))
+            violet = np.broadcast_to(np.array(rgb(GIVEN_PATH["color"])), pairs.shape)
+            add_lines(view, f"/paths/{number}", pairs, violet).visible = True
+        self._head = add_lines(view, "/tracks/head", np.zeros((1, 2, 3)), np.zeros((1, 2, 3)))
 
         # first view: from behind and to the right, at the height where the robot mostly is
         camera, reach = self.server.initial_camera, max(scene.size, 0.3)
@@ -333,12 +312,8 @@ class Replay:
 
     def _make_controls(self) -> None:
         scene, gui = self.scene, self.server.gui
-        gui.configure_theme(
-            show_logo=False, show_share_button=False, control_width="medium",
-            brand_color=(166, 70, 31),
-        )  # fmt: skip
         name = f"\n\n`{scene.name}`" if scene.name and scene.name != scene.title else ""
-        gui.add_markdown(f"**{_plain_text(scene.title)}**{name}")
+        gui.add_markdown(f"**{plain_text(scene.title)}**{name}")
         start, end = float(scene.time[0]), float(scene.time[-1])
         step = max((end - start) / max(len(scene.time) - 1, 1), 1e-6)
         self._time: Any = gui.add_slider("time [s]", start, max(end, start + step), step, start)
@@ -380,7 +355,7 @@ class Replay:
 
     def _plot(self, values: np.ndarray, label: str, colour: str) -> dict[str, Any]:
         """A small plot: the whole run in grey, what has passed in colour."""
-        picked = _few(len(self.scene.time))
+        picked = few(len(self.scene.time))
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         room = max(0.08 * (high - low), 1e-3)
         return {
@@ -446,14 +421,13 @@ class Replay:
         self._show_numbers(frame)
 
     def _show_arrows(self, frame: int) -> None:
-        point, force = self.scene.contact_point[frame], self.scene.contact_force[frame]
-        length = np.linalg.norm(force, axis=-1) * self._arrow_length * self._scale.value
-        there = np.flatnonzero(np.isfinite(length) & (length > 1e-3))
-        visible = bool(self._forces.value and there.size)
+        points = arrow_points(
+            self.scene.contact_point[frame], self.scene.contact_force[frame],
+            self._arrow_length * self._scale.value,
+        )  # fmt: skip
+        visible = bool(self._forces.value and len(points))
         if visible:
-            shrink = np.minimum(1.0, LONGEST_ARROW / length[there])[:, None]
-            tip = point[there] + force[there] * self._arrow_length * self._scale.value * shrink
-            self._arrows.points = np.stack([point[there], tip], axis=1).astype(np.float32)
+            self._arrows.points = points
         self._arrows.visible = visible
 
     def _show_track(self, frame: int) -> None:
@@ -503,20 +477,25 @@ class Replay:
             f"base x {x:.3f}, y {y:.3f}, z {z:.3f} m\n\n"
             f"contact force {np.linalg.norm(force.sum(axis=0)):.1f} N"
         )
-        picked = _few(len(scene.time))
+        picked = few(len(scene.time))
         for handle, values in self._plots:
             past = np.where(picked <= frame, values[picked], np.nan)
             handle.data = (scene.time[picked], values[picked], past)
 
 
 def serve(
-    scene: Scene, host: str = "127.0.0.1", port: int = 8080, block: bool = True
+    scene: Scene,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    block: bool = True,
+    token: str | None = None,
 ) -> Replay | None:
-    """Show the scene in the browser at `host`:`port` (0 takes any free port).
+    """Show the scene in the browser at `host`:`port` (0 takes any free port). Where other machines
+    can see it the address holds a token, random unless it is given.
 
     With `block` it returns when ctrl-c is pressed, else at once with the running replay.
     """
-    server, url = start_server(host, port, "the replay")
+    server, url = start_server(host, port, "the replay", token)
     replay = Replay(scene, server, url)
     print(f"replay of {scene.title}: {replay.url}", flush=True)
     if not block:
@@ -526,25 +505,6 @@ def serve(
 
 
 # --- pieces
-
-
-def _sky() -> np.ndarray:
-    """A dusty sky, lighter towards the horizon; picture of shape [64, 16, 3]."""
-    high, low = np.array(SKY, dtype=float)
-    rows = np.linspace(0.0, 1.0, 64)[:, None, None]
-    return np.broadcast_to(high + (low - high) * rows, (64, 16, 3)).astype(np.uint8)
-
-
-def _space() -> np.ndarray:
-    """The dark behind what floats; picture of shape [64, 16, 3]."""
-    return np.broadcast_to(np.array(SPACE), (64, 16, 3)).astype(np.uint8)
-
-
-def _typical_force(scene: Scene) -> float:
-    """Median contact force of a wheel [N]; 0 without any contact."""
-    size = np.linalg.norm(scene.contact_force, axis=-1)
-    size = size[np.isfinite(size) & (size > 1e-9)]
-    return float(np.median(size)) if size.size else 0.0
 
 
 def _track_pieces(scene: Scene) -> list[tuple[int, np.ndarray, np.ndarray]]:
@@ -563,37 +523,7 @@ def _segments(scene: Scene, start: int, end: int) -> tuple[np.ndarray, np.ndarra
     points, colours = [np.zeros((0, 2, 3))], [np.zeros((0, 2, 3), dtype=np.uint8)]
     for w in range(scene.contact_point.shape[1]):
         path = (scene.contact_point if scene.track is None else scene.track)[start : end + 1, w]
-        pairs = np.stack([path[:-1], path[1:]], axis=1)
-        # both ends on the ground and not just the noise of standing still
-        length = np.linalg.norm(pairs[:, 1] - pairs[:, 0], axis=-1)
-        pairs = pairs[np.isfinite(length) & (length > 1e-6)] + [0.0, 0.0, 0.004]
-        colour = _rgb(wheel_colour(scene.wheels[w], w))
+        pairs, colour = track_lines(path, scene.wheels[w], w)
         points.append(pairs)
-        colours.append(np.broadcast_to(np.array(colour, dtype=np.uint8), pairs.shape))
+        colours.append(colour)
     return np.concatenate(points), np.concatenate(colours)
-
-
-def _rgb(code: str) -> list[int]:
-    """Red, green and blue of "#rrggbb"."""
-    return [int(code[i : i + 2], 16) for i in (1, 3, 5)]
-
-
-def _add_lines(view: Any, name: str, points: np.ndarray, colours: np.ndarray) -> Any:
-    return view.add_line_segments(
-        name,
-        points.astype(np.float32),
-        colours.astype(np.uint8),
-        thickness=3.0,
-        thickness_units="screen",
-        visible=False,
-    )
-
-
-def _few(count: int, most: int = 300) -> np.ndarray:
-    """At most `most` evenly spread numbers of frames."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(int))
-
-
-def _plain_text(text: str) -> str:
-    """Text in which Markdown and HTML mean nothing."""
-    return "".join("\\" + c if c in "\\`*_{}[]<>#|~&" else c for c in text)

@@ -12,7 +12,7 @@ import numpy as np
 
 from marsyard.ground.terrain import Survey
 from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
-from marsyard.results.replay import _plain_text, _sky
+from marsyard.results.scene_parts import plain_text, sky
 from marsyard.results.terrain_figures import shaded_map, summary
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class TerrainView:
         scene = server.scene
         scene.set_up_direction("+z")
         scene.configure_default_lights(enabled=True, cast_shadow=True)
-        scene.set_background_image(_sky(), format="png")
+        scene.set_background_image(sky(), format="png")
         size = max(np.ptp(view.x), np.ptp(view.y))
         middle = np.array([np.mean(view.x[[0, -1]]), np.mean(view.y[[0, -1]]), np.mean(view.z)])
         server.initial_camera.look_at = middle
@@ -43,9 +43,9 @@ class TerrainView:
     def _controls(self) -> None:
         gui = self.server.gui
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(166, 70, 31))
-        gui.add_markdown(f"**{_plain_text(self.view.title or 'Terrain')}**")
+        gui.add_markdown(f"**{plain_text(self.view.title or 'Terrain')}**")
         stretch = gui.add_slider("stretch heights", 1.0, 10.0, 0.5, 1.0)
-        rows = "\n".join(f"| {k} | {_plain_text(v)} |" for k, v in summary(self.view))
+        rows = "\n".join(f"| {k} | {plain_text(v)} |" for k, v in summary(self.view))
         gui.add_markdown(f"| | |\n| --- | --- |\n{rows}")
 
         def redraw(_: Any) -> None:

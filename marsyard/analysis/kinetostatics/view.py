@@ -16,7 +16,7 @@ from marsyard.analysis.kinetostatics.picture import view_of
 from marsyard.analysis.kinetostatics.stance import Stance
 from marsyard.results._layers import Layer
 from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
-from marsyard.results.replay import _plain_text, _sky
+from marsyard.results.scene_parts import plain_text, sky
 
 if TYPE_CHECKING:
     import viser
@@ -44,7 +44,7 @@ class StanceView:
         scene, take = self.server.scene, self.drawing.take.scene
         scene.set_up_direction("+z")
         scene.configure_default_lights(enabled=True, cast_shadow=False)
-        scene.set_background_image(_sky(), format="png")
+        scene.set_background_image(sky(), format="png")
         for k, mesh in enumerate(take.ground):
             scene.add_mesh_simple(
                 f"/ground/{k}", np.asarray(mesh.vertices, dtype=np.float32),
@@ -76,7 +76,7 @@ class StanceView:
             show_logo=False, show_share_button=False, control_width="medium",
             brand_color=(166, 70, 31),
         )  # fmt: skip
-        gui.add_markdown(f"**{_plain_text(self.drawing.title)}**")
+        gui.add_markdown(f"**{plain_text(self.drawing.title)}**")
         with gui.add_folder("Show"):
             for name, layer in self.drawing.layers.items():
                 box = gui.add_checkbox(layer.name, name in shown, hint=layer.words or None)
@@ -180,5 +180,5 @@ def view_stance(
 def _rows(head: tuple[str, ...], rows: Any) -> str:
     """A table in Markdown."""
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    lines += ["| " + " | ".join(_plain_text(str(c)) for c in row) + " |" for row in rows]
+    lines += ["| " + " | ".join(plain_text(str(c)) for c in row) + " |" for row in rows]
     return "\n".join(lines)

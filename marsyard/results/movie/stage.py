@@ -35,7 +35,7 @@ from marsyard.results.movie.pieces import (
 from marsyard.results.movie.ruts import Ruts
 from marsyard.results.movie.take import Take
 from marsyard.results.plots import GIVEN_PATH, wheel_colour
-from marsyard.results.replay import SKY, SPACE
+from marsyard.results.scene_parts import SKY, SPACE
 
 RED = (0.89, 0.15, 0.24)
 GRAIN = 512  # pixels along a side of the grain
