@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from marsyard.modules.ports import Control, Interaction, PostProcessing
     from marsyard.operations import Sequence
+    from marsyard.operations.live import LiveRun
     from marsyard.results import Answer, CheckResult, Ground
     from marsyard.scenario import Scenario
 
@@ -88,6 +89,7 @@ def run(
     interaction: Interaction | Any = None,
     post: Mapping[str, PostProcessing] | None = None,
     sequence: str | Path | Sequence | None = None,
+    live: LiveRun | None = None,
     **short: Any,
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
@@ -108,6 +110,7 @@ def run(
         marsyard.run("rt0448/test-1", post={"slip": lambda ds: float(ds.slip_ratio.mean())})
 
     A `sequence`, or its file, takes the place of the scenario's drive (`marsyard.operations`).
+    With `live` the run can be watched and steered in the browser (`marsyard.operations.live`).
     """
     from marsyard.scenario import Scenario, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
@@ -149,10 +152,12 @@ def run(
 
         if boxes.any:
             raise InputError("study: modules of one's own need a single run; give study=False")
+        if live is not None:
+            raise InputError("--live: shows a single run; leave the study out with --no-study")
         return run_study(name, resolved, overrides, target, jobs, say, progress)
     alone = resolved.model_copy(update={"study": None})
     with written_whole(target) as staging:
-        result = simulate(name, alone, overrides, staging, say, progress, boxes, shortened)
+        result = simulate(name, alone, overrides, staging, say, progress, boxes, shortened, live)
     return replace(result, folder=target)
 
 
@@ -208,6 +213,7 @@ def simulate(
     progress: Progress | None = None,
     boxes: Boxes | None = None,
     shortened: bool = False,
+    live: LiveRun | None = None,
 ) -> Run:
     """One run from start to end, its files written into `folder`; `shortened` says that it ends
     earlier than the scenario's checks expect."""
@@ -230,8 +236,13 @@ def simulate(
     started = time.strftime("%Y-%m-%d %H:%M:%S")
     stopped = None
     total = scenario.run.duration
+    told: Any = progress and (lambda t: progress(t, total, "simulating"))
     try:
-        simulation.run(progress and (lambda t: progress(t, total, "simulating")))
+        if live is None:
+            simulation.run(told)
+        else:
+            stopped = live.run(simulation, told, name)
+            shortened = shortened or stopped is not None
     except Diverged as error:
         stopped = str(error)
     pilot = simulation.drive or simulation.gait
@@ -280,6 +291,11 @@ def simulate(
         for text in left_out:
             say(f"warning: {text}")
         heard += left_out
+    if live is not None:
+        from marsyard.results import build_scene, ground_meshes
+
+        meshes = ground_meshes(simulation.world.surfaces, data)
+        live.show(build_scene(simulation.model, data, meshes, scenario.title, ground))
     return Run(
         name, scenario, data, checks, folder, info, stopped, heard, ground=ground, post=post,
         answers=answers,

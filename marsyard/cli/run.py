@@ -35,6 +35,19 @@ def run(
         False, "--no-study", help="Run the scenario itself, not the study it stands for."
     ),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar, only the checks."),
+    live: bool = typer.Option(
+        False, "--live", help="Watch and steer the run in the browser; then its replay, to ctrl-c."
+    ),
+    port: int = typer.Option(8080, help="Port of the live view; 0 takes a free one."),
+    host: str = typer.Option(
+        "127.0.0.1",
+        help="Address of the live view; other machines see it only with the token it prints.",
+    ),
+    token: str = typer.Option(None, help="Token of the live view [default: a random one]."),
+    speed: str = typer.Option(
+        "1", metavar="X", help="Of the live view at first, in times real time, or max."
+    ),
+    wait: bool = typer.Option(False, "--wait", help="Begin when somebody watches."),
 ) -> None:
     """Run a scenario: progress bar, then results.nc, figures and report.html in a folder.
 
@@ -42,7 +55,10 @@ def run(
 
     Exit code 0 if all checks pass, 1 if one fails or the run diverges, 2 for wrong input.
 
+    With --live a run that ctrl-c ends early still keeps and reports what it recorded.
+
     Examples:  marsyard run rt0448/test-1   |   marsyard run rt0448/test-4 -s run.step='1 ms'
+               marsyard run exomars/drawbar-pull --live --speed max
     """
     from rich.console import Console
 
@@ -51,17 +67,44 @@ def run(
     from marsyard.scenario import parse_setting
 
     settings = dict(parse_setting(text) for text in set_)
-    with _Bar(Console(stderr=True), quiet) as bar:
-        result = runner.run(
-            scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
-            progress=bar.update, study=not no_study, jobs=jobs, sequence=sequence,
-        )  # fmt: skip
-    if result.study is None:
-        _print(result)
-    else:
-        _print_study(result)
+    watched = _live(host, port, token, speed, wait) if live else None
+    try:
+        with _Bar(Console(stderr=True), quiet) as bar:
+            result = runner.run(
+                scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
+                progress=bar.update, study=not no_study, jobs=jobs, live=watched,
+                sequence=sequence,
+            )  # fmt: skip
+        if result.study is None:
+            _print(result)
+        else:
+            _print_study(result)
+        if watched is not None:
+            _keep(watched)
+    finally:
+        if watched is not None:
+            watched.stop()
     if not result.ok:
         sys.exit(1)
+
+
+def _live(host: str, port: int, token: str | None, speed: str, wait: bool) -> Any:
+    from marsyard.operations.live import LiveRun
+    from marsyard.operations.live.mailbox import read_speed
+
+    pace = read_speed(speed)
+    watched = LiveRun(host, port, token=token, speed=pace, wait=wait)
+    print(f"live view: {watched.url}", flush=True)
+    return watched
+
+
+def _keep(watched: Any) -> None:
+    """Let the finished run be looked at."""
+    import contextlib
+
+    print(f"replay: {watched.url.partition('?')[0]}  (press ctrl-c to end)", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        watched.wait()
 
 
 def _print(result: Any) -> None:

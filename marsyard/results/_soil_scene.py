@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from marsyard.results.glb import glb
 from marsyard.results.ground_file import Ground
 from marsyard.results.terrain_figures import TINTS
 
@@ -98,11 +98,11 @@ class SoilScene:
         """A block at `time` [s] as a glTF file, coloured by change of height or by soil."""
         height = self.blocks[number].height(time)
         points, normals, colours = self.surface(number, height, by_change)
-        return _gltf(points, normals, squares(*colours.shape[:2]), colours.reshape(-1, 3))
+        return soil_mesh(points, normals, squares(*colours.shape[:2]), colours.reshape(-1, 3))
 
     def surroundings(self) -> bytes | None:
         """The terrain around the blocks as a glTF file; None where it is not known."""
-        return None if self.around is None else _gltf(*self.around)
+        return None if self.around is None else soil_mesh(*self.around)
 
 
 # --- making it
@@ -153,7 +153,7 @@ def _block(ground: Ground, a: int, b: int, every: int) -> Block | None:
     moments = np.sort(time[np.isfinite(time)])
     # heaps that nobody touched were there from the start
     time = np.where(np.isnan(time) & (change != 0), -np.inf, time)
-    shade = _shade(a + b)
+    shade = square_shade(a + b)
     soil = part["soil"].values
     return Block(part["x"].values, part["y"].values, base, change, time, soil, shade, moments)
 
@@ -182,7 +182,7 @@ def _around(
     x, y = place[:, 0] * edge, place[:, 1] * edge
     height = ground.terrain.height
     z = height(x, y) - np.where(folded, 0.05 - ground.extremes()[0], 0.0)
-    shade = np.repeat([_shade(int(a // parts + b // parts)) for a, b in cells.tolist()], 4)
+    shade = np.repeat([square_shade(int(a // parts + b // parts)) for a, b in cells.tolist()], 4)
     colours = soil_colours(ground.terrain.soil(x, y)) * shade[:, None]
     # slopes over a cell, so that neighbours agree at their common corners
     gx = (height(x + edge / 2, y) - height(x - edge / 2, y)) / edge
@@ -219,7 +219,7 @@ def _cells_near(track: np.ndarray, edge: float) -> np.ndarray:
 # --- colours and files
 
 
-def _shade(number: int) -> float:
+def square_shade(number: int) -> float:
     """Brightness of a square of the ground, in turn, so that motion over it can be seen."""
     return 1.0 if number % 2 else 0.93
 
@@ -262,19 +262,10 @@ def squares(rows: int, columns: int) -> np.ndarray:
     )
 
 
-def _gltf(
+def soil_mesh(
     points: np.ndarray, normals: np.ndarray, triangles: np.ndarray, colours: np.ndarray
 ) -> bytes:
-    """A mesh with colours as glTF; viewers take z up as it is here."""
-    import trimesh
-    import trimesh.exchange.gltf
-
+    """A mesh with colours, sRGB from 0 to 1, as glTF; viewers take z up as it is here."""
     linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
     rgba = np.concatenate([_BRIGHTNESS * linear, np.ones((len(colours), 1))], axis=1)
-    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
-    mesh = trimesh.Trimesh(
-        points, triangles, vertex_normals=normals, process=False,
-        vertex_colors=(255 * np.clip(rgba, 0, 1)).astype(np.uint8),
-    )  # fmt: skip
-    scene: Any = trimesh.Scene([mesh])
-    return bytes(trimesh.exchange.gltf.export_glb(scene, include_normals=True))
+    return glb(points, normals, triangles, (255 * np.clip(rgba, 0, 1)).astype(np.uint8))
