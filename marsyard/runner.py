@@ -236,7 +236,11 @@ def simulate(
     started = time.strftime("%Y-%m-%d %H:%M:%S")
     stopped = None
     total = scenario.run.duration
-    told: Any = progress and (lambda t: progress(t, total, "simulating"))
+
+    def told(t: float) -> None:
+        if progress is not None:
+            progress(t, total, "simulating")
+
     try:
         if live is None:
             simulation.run(told)

@@ -120,18 +120,22 @@ class Gate:
     ) -> None:
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._inner)
         try:
-            inner_writer.write(head if is_upgrade(head) else one_request(head))
+            if not is_upgrade(head):
+                # what the viewer sends behind the head of a page is not read
+                inner_writer.write(one_request(head))
+                await _pump(inner_reader, writer)
+                return
+            inner_writer.write(head)
             ways = [
                 asyncio.ensure_future(_pump(reader, inner_writer)),
                 asyncio.ensure_future(_pump(inner_reader, writer)),
             ]
-            # a page is done when the server has said all; a websocket when either side is
-            await asyncio.wait(
-                ways if is_upgrade(head) else ways[1:], return_when=asyncio.FIRST_COMPLETED
-            )
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
+            try:
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for way in ways:
+                    way.cancel()
+                await asyncio.gather(*ways, return_exceptions=True)
         finally:
             inner_writer.close()
 
