@@ -1,4 +1,8 @@
-"""What each viewer chooses for himself: camera, a wheel and its numbers, two plots."""
+"""What each viewer chooses for himself: camera, a wheel and its numbers, two plots.
+
+Choices come in threads of viser's; they only note what is to be shown, and the one thread that
+draws shows it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,6 @@ class Panel:
 
     def __init__(self, client: Any, view: LiveView) -> None:
         self._client, self._view = client, view
-        self._shown = "free"
         gui = client.gui
         self._camera = gui.add_dropdown("camera", CAMERAS, initial_value=CAMERAS[0])
         self._camera.on_update(lambda _: self._place_camera())
@@ -44,7 +47,7 @@ class Panel:
         self._choices: list[Any] = [None, None]
         self._plots: list[Any] = [None, None]
         self._made: list[str] = [NOTHING, NOTHING]
-        self.refresh()
+        self.dirty = True  # something was chosen that is not shown yet
 
     def _make_wheel(self, gui: Any) -> None:
         with gui.add_folder("Wheel"):
@@ -53,7 +56,7 @@ class Panel:
             self._numbers = gui.add_markdown("")
 
         def chosen(_: Any) -> None:
-            self._show_wheel()
+            self.dirty = True
             if self._camera.value == CAMERAS[3]:
                 self._place_camera()
 
@@ -68,6 +71,7 @@ class Panel:
 
     def refresh(self) -> None:
         """Show the newest numbers."""
+        self.dirty = False
         self._show_wheel()
         for k in range(2):
             self._show_plot(k)
@@ -102,7 +106,11 @@ class Panel:
             self._choices[k] = self._client.gui.add_dropdown(
                 "quantity", (NOTHING, *names), initial_value=usual[k] if k < len(usual) else NOTHING
             )
-        self._choices[k].on_update(lambda _: self._show_plot(k))
+
+        def chosen(_: Any) -> None:
+            self.dirty = True
+
+        self._choices[k].on_update(chosen)
 
     def _make_plot(self, k: int, name: str) -> None:
         self._made[k] = name

@@ -92,7 +92,7 @@ class LiveView:
         self._track = Track(len(self.wheels))
         self._track_handles: list[Any] = []
         self._track_version = 0
-        self._rates = {"numbers": Rate(0.25, 0.2), "soil": Rate(0.2, 0.2), "track": Rate(0.1, 0.1)}
+        self._rates = {"numbers": Rate(0.4, 0.15), "soil": Rate(0.2, 0.2), "track": Rate(0.1, 0.1)}
         self.frames = 0
         self._draw_scene()
         self._make_controls(title or s.scenario.title or name, name)
@@ -271,14 +271,13 @@ class LiveView:
             self._draw_ground()
 
     def _show_numbers(self, now: Snapshot) -> None:
-        rate = self._rates["numbers"]
-        if not rate.due:
-            return
-        with rate.spent():
-            if self.numbers.update(now):
-                for panel in list(self._panels.values()):
-                    with contextlib.suppress(KeyError, RuntimeError):  # who leaves meanwhile
-                        panel.refresh()
+        rate, new = self._rates["numbers"], False
+        if rate.due:
+            with rate.spent():
+                new = self.numbers.update(now)
+        for panel in list(self._panels.values()):
+            if new or panel.dirty:
+                panel.refresh()
 
     def _show_soil(self, now: Snapshot) -> None:
         rate = self._rates["soil"]
