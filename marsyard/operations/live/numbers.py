@@ -67,7 +67,9 @@ class Numbers:
         if now.count <= self._seen:
             return False
         first = max(self._seen - 1, 0)
-        records = joined(now.records, first, self._seen, now.count, ROWS)
+        # who comes late sees the whole run so far
+        rows_wanted = ROWS if self._seen else self.history.room // 2
+        records = joined(now.records, first, self._seen, now.count, rows_wanted)
         ds = dataset(_with_records(self._simulation, records))
         _add_force(ds)
         new = slice(1 if self._seen else 0, None)

@@ -1,9 +1,9 @@
 """Soft ground as it changes: tiles of the soil's grid in full detail, the terrain around them.
 
-Only tiles whose surface has moved since they were drawn are drawn again, the longest waiting first
-and a few at a time. When there are many, those at rest are drawn with every fourth node. Around
-them lies the undisturbed terrain in patches of 16 × 16 tiles, made as the robot comes near. Under
-tiles it is drawn lower, as a floor that is seen only through gaps at their edges.
+Only tiles whose surface has moved since they were drawn are drawn again, the longest waiting first,
+as many as go in a moment. When there are many, those at rest are drawn with every fourth node.
+Around them lies the undisturbed terrain in patches of 16 × 16 tiles, made as the robot comes near.
+Under tiles it is drawn lower, as a floor that is seen only through gaps at their edges.
 
 Colours by stress show the largest normal stress that each place has carried so far, from the
 records: the mean normal stress over a strip of the wheel (see `stress_normal` of the data set) is
@@ -15,6 +15,7 @@ display shows it right the next time.
 
 from __future__ import annotations
 
+import time as clock
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ Place = tuple[int, int]
 
 COLOURS = ("height change", "normal stress", "soil")
 SEEN = 2e-4  # changes of height that are drawn [m]
-AT_ONCE = 16  # tiles drawn in one update
+AT_ONCE = 0.06  # time for drawing tiles in one update [s]
 FINE = 500  # tiles in full detail
 COARSE = 4  # every how many nodes of the others
 PATCH = 16  # tiles along a patch of the terrain around
@@ -76,8 +77,8 @@ class LiveSoil:
         elif colour == "normal stress":
             self._wait(stressed)
         self._find_changes()
-        drawn = 0
-        while self._waiting and drawn < AT_ONCE:
+        drawn, end = 0, clock.perf_counter() + AT_ONCE
+        while self._waiting and clock.perf_counter() < end:
             place, _ = self._waiting.popitem(last=False)
             self._draw(place, 1)
             self._recent[place] = None
@@ -224,7 +225,7 @@ class LiveSoil:
         low = np.floor((base[:2] - reach) / edge).astype(int)
         high = np.floor((base[:2] + reach) / edge).astype(int)
         counts: dict[Place, int] = {}
-        for i, j in self._slot:
+        for i, j in self._handles:
             key = (i // PATCH, j // PATCH)
             counts[key] = counts.get(key, 0) + 1
         for a in range(low[0], high[0] + 1):
@@ -239,7 +240,7 @@ class LiveSoil:
     def _draw_patch(self, patch: Place, count: int) -> None:
         cells = np.stack(np.meshgrid(*(n * PATCH + np.arange(PATCH) for n in patch)), -1)
         cells = cells.reshape(-1, 2)
-        under = np.array([(int(i), int(j)) in self._slot for i, j in cells])
+        under = np.array([(int(i), int(j)) in self._handles for i, j in cells])
         corners = cells[:, None, :] + np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
         edge = SIDE * self._grid.spacing
         x, y = (corners * edge).reshape(-1, 2).T

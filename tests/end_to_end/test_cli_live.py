@@ -1,0 +1,73 @@
+"""`marsyard run --live` on the command line: a page while it runs, results afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from command import run_here
+
+from marsyard.results import open_results
+
+
+def _start(folder, *more: str) -> subprocess.Popen:
+    command = [
+        sys.executable, "-m", "marsyard", "run", "rt0448/test-3", "--live", "--port", "0",
+        "--out", str(folder), *more,
+    ]  # fmt: skip
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+
+
+def _line(process: subprocess.Popen, start: str) -> str:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith(start):
+            return line
+    raise AssertionError(f"'{start}' was never said")
+
+
+def test_ctrl_c_keeps_what_was_recorded(tmp_path):
+    process = _start(tmp_path / "run", "-s", "run.duration=1000 s")
+    try:
+        url = re.search(r"http://\S+", _line(process, "live view: ")).group()
+        assert b"<html" in urllib.request.urlopen(url, timeout=20).read().lower()
+        # until the physics has begun: its thread takes ctrl-c over
+        time.sleep(6)
+        process.send_signal(signal.SIGINT)
+        said = _line(process, "ended by hand at t = ")
+        end = float(re.search(r"t = ([\d.]+) s", said).group(1))
+        # the page is there still, with the replay
+        again = _line(process, "replay: http")
+        assert url in again
+        assert urllib.request.urlopen(url, timeout=20).status == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 1
+    finally:
+        process.kill()
+    ds = open_results(tmp_path / "run")
+    assert 0 < end < 20 and float(ds.time[-1]) == pytest.approx(end, abs=1e-3)
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--speed", "fast"], "--speed: 'fast' is no number"),
+        (["--token", "short"], "--token: must be 8 to 128"),
+        (["--port", "70000"], "port 70000 is not between"),
+        (["-s", "study.axes={run.step: [0.5 ms, 1 ms]}"], "--no-study"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(tmp_path, arguments, said):
+    result = run_here(["run", "rt0448/test-1", "--live", "--out", "x", *arguments], tmp_path)
+    assert result.returncode == 2 and said in result.stderr
+    assert not (tmp_path / "x").exists()
