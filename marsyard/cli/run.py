@@ -102,8 +102,8 @@ def _keep(watched: Any) -> None:
     """Let the finished run be looked at."""
     import contextlib
 
-    print(f"replay: {watched.url.partition('?')[0]}  (press ctrl-c to end)", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
+        print(f"replay: {watched.url}  (press ctrl-c to end)", flush=True)
         watched.wait()
 
 

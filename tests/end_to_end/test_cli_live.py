@@ -50,6 +50,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
         assert url in again
         assert urllib.request.urlopen(url, timeout=20).status == 200
         process.send_signal(signal.SIGINT)
+        # the run did not reach its end
         assert process.wait(timeout=20) == 1
     finally:
         process.kill()
@@ -64,10 +65,14 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
         (["--speed", "fast"], "--speed: 'fast' is no number"),
         (["--token", "short"], "--token: must be 8 to 128"),
         (["--port", "70000"], "port 70000 is not between"),
-        (["-s", "study.axes={run.step: [0.5 ms, 1 ms]}"], "--no-study"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(tmp_path, arguments, said):
     result = run_here(["run", "rt0448/test-1", "--live", "--out", "x", *arguments], tmp_path)
     assert result.returncode == 2 and said in result.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_a_study_is_not_shown(tmp_path):
+    result = run_here(["run", "control/slip", "--live", "--port", "0", "--out", "x"], tmp_path)
+    assert result.returncode == 2 and "--no-study" in result.stderr

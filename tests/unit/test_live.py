@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from marsyard.errors import InputError
+from marsyard.operations.live import LiveRun
 from marsyard.operations.live.history import History, Track
 from marsyard.operations.live.mailbox import MOST_STEPS, Mailbox, read_speed
 from marsyard.operations.live.numbers import Numbers, joined, mean_forces
@@ -346,3 +347,44 @@ def test_ruts_are_drawn_as_they_are(plain):
     # other colours: all again
     drawn = soil.update(now, "normal stress", now.qpos[:3])
     assert drawn > 0 and 2e3 < soil.stress_scale < 1e5
+
+
+# --- viewers
+
+CAMERA = {
+    "type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (-3.0, -3.0, 2.0),
+    "fov": 1.0, "near": 0.01, "far": 100.0, "image_height": 300, "image_width": 400,
+    "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
+}  # fmt: skip
+
+
+def test_who_does_not_read_holds_nobody_up():
+    import msgspec
+    import viser
+    from websockets.sync.client import connect
+
+    simulation = short("rt0448/test-3", 500.0)
+    simulation.warm_up()
+    live = LiveRun(port=0)
+    address = f"ws://127.0.0.1:{live.server.get_port()}/"
+    thread = threading.Thread(target=live.run, args=(simulation,), daemon=True)
+    thread.start()
+    protocol = [f"viser-v{viser.__version__}"]
+    with connect(address, subprotocols=protocol, max_size=None) as viewer:
+        viewer.send(msgspec.msgpack.encode(CAMERA))  # and then never reads
+        while live.view is None or live.view.frames < 3:
+            clock.sleep(0.02)
+        frames, time = live.view.frames, simulation.time
+        waiting = live.server._websock_server._broadcast_buffer.message_from_id
+        before = len(waiting)
+        while live.view.frames < frames + 30 and thread.is_alive():
+            clock.sleep(0.02)
+        assert simulation.time > time + 1.0 or not thread.is_alive()
+        # of each thing only the newest waits; pieces of the tracks are things of their own
+        assert len(waiting) <= before + 2 * live.view._track.pieces + 10
+    live.mailbox.stop()
+    thread.join(timeout=10)
+    assert live.physics.stopped_by_hand
+    # records reach to the end
+    assert simulation.records.time[-1] == pytest.approx(simulation.time)
+    live.stop()

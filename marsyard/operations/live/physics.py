@@ -106,11 +106,19 @@ class Physics:
                 self._obey(orders.speed, orders.paused, orders.steps)
                 if progress is not None:
                     progress(self.simulation.time)
-            if not self.stopped_by_hand:
+            if self.stopped_by_hand:
+                self._record_end()
+            else:
                 # nothing is left to do but the last record of a drive that ended early
                 self.simulation.run()
         finally:
             self._publish("ended")
+
+    def _record_end(self) -> None:
+        """Have the records reach to where the run was ended."""
+        s = self.simulation
+        if s.steps and s.records.time[-1] < s.time - 0.5 * self._step:
+            s.record_now()
 
     def _left(self) -> int:
         return 0 if self.simulation.done else self._total - self.simulation.steps
