@@ -52,6 +52,7 @@ class LiveRun:
         self.mailbox = Mailbox(speed, paused=wait)
         self._wait = wait
         self.server, self.url = start_server(host, port, "the live view", token)
+        self._note: Any = self.server.gui.add_markdown("The run is being prepared …")
         self.physics: Physics | None = None
         self.view: LiveView | None = None
         self.replay: Replay | None = None
@@ -65,6 +66,7 @@ class LiveRun:
         from marsyard.operations.live.view import LiveView
 
         self.physics = Physics(simulation, self.mailbox)
+        self._note.remove()
         self.view = LiveView(self.physics, self.server, name=name)
         with _ends_by_ctrl_c(self.mailbox), _shared_lock():
             self._wait_for_viewer()
