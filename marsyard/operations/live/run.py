@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from marsyard.simulation import Simulation
 
 #: how long a thread may keep Python's lock from another [s]; the physics needs it only briefly
-SWITCH = 5e-4
+SWITCH = 1e-4
 
 
 class LiveRun:
