@@ -125,6 +125,7 @@ def test_run_again_into_the_same_folder(finished):
     assert [p.name for p in folder.iterdir()] == ["here"]
 
 
+@pytest.mark.soak
 def test_scenario_of_a_run_folder_runs(tmp_path):
     # own files beside the scenario, called by a relative name; the run folder finds them again
     (tmp_path / "robot.xml").write_text(ROBOT)
@@ -200,7 +201,9 @@ def test_a_diverging_run_keeps_what_it_has(tmp_path):
     assert (tmp_path / "out" / "report.html").exists()
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit", "implicit_damping"])
+@pytest.mark.parametrize(
+    "integrator", ["semi_implicit", pytest.param("implicit_damping", marks=pytest.mark.soak)]
+)
 def test_a_diverging_smooth_run_says_so(tmp_path, integrator):
     # mujoco alone would start anew from the first position, without a word
     (tmp_path / "robot.xml").write_text(ROBOT)

@@ -11,13 +11,18 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 TIMEOUT = 600  # s; seconds suffice once the kernels are compiled
+#: examples that take longest
+LONG = ("follow_a_path", "own_terrain")
+RUNS = [
+    pytest.param(path, marks=pytest.mark.soak) if path.stem in LONG else path for path in EXAMPLES
+]
 
 
 def test_there_are_examples():
     assert EXAMPLES
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", RUNS, ids=lambda path: path.stem)
 def test_example_runs(example, tmp_path):
     done = subprocess.run(
         [sys.executable, str(example)],

@@ -115,6 +115,7 @@ def test_pause_stops_time_and_step_is_one_control_period(page, live):
     assert live.simulation.steps * run.step - stands * run.step <= run.control_period + 1e-9
 
 
+@pytest.mark.soak
 def test_a_speed_can_be_chosen_and_the_robot_moves(page, live):
     start = _picture(page)
     page.get_by_role("combobox", name="speed").click()

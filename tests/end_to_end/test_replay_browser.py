@@ -144,6 +144,7 @@ def test_force_arrows_can_be_switched_off(page):
     assert _difference(shown, _settled(page)) < 0.002
 
 
+@pytest.mark.soak
 def test_play_runs_to_the_end_and_stops(page, replay):
     _set_time(page, "Home")
     replay._speed.value = "2×"

@@ -80,6 +80,7 @@ def test_the_last_member_is_an_ordinary_run(finished):
         package.open_results(folder)
 
 
+@pytest.mark.soak
 def test_the_number_of_processes_changes_nothing(finished):
     done, folder = finished
     again = marsyard("run", "fall.yaml", "--out", "two", "--jobs", "2", "-q", cwd=folder)

@@ -358,6 +358,7 @@ CAMERA = {
 }  # fmt: skip
 
 
+@pytest.mark.soak
 def test_who_does_not_read_holds_nobody_up():
     import msgspec
     import viser

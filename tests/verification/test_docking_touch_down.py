@@ -13,6 +13,7 @@ import pytest
 from marsyard import load_scenario
 from marsyard.simulation import Simulation
 
+pytestmark = pytest.mark.soak
 START = 0.001
 #: of the nozzle against the ring
 ASIDE, TILT = 0.001, 0.0026179939

@@ -170,7 +170,7 @@ def test_polygonal_and_nonsmooth_rocks_lead_along_the_same_path(polygonal, nonsm
 # --- the rover
 
 
-@pytest.mark.parametrize("law", ["polygonal", "nonsmooth"])
+@pytest.mark.parametrize("law", ["polygonal", pytest.param("nonsmooth", marks=pytest.mark.soak)])
 def test_sand_and_rocks_together_change_the_rovers_momentum(law):
     """Impulses of all wheels, of sand and rocks, add up to m (Δv + g t): nothing is lost or counted
     twice where one wheel meets both."""
