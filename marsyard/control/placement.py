@@ -42,6 +42,7 @@ from scipy.optimize import nnls
 from marsyard.control.rover_kinematics import RoverKinematics
 from marsyard.errors import InputError
 from marsyard.robot import Robot
+from marsyard.robot.closing import closure_rows
 
 #: steps of the search, bound of one step [m, rad], step at which it ends [m, rad]
 _ITERATIONS, _LONGEST, _DONE = 60, 0.1, 1e-9
@@ -407,16 +408,10 @@ class Placer:
             return np.zeros(0), np.zeros((0, len(u)))
         self._set(u)
         mujoco.mj_comPos(model, data)
-        mujoco.mj_tendon(model, data)
-        mujoco.mj_transmission(model, data)
-        mujoco.mj_makeConstraint(model, data)
-        rows = np.flatnonzero(data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY))
-        full = data.efc_J.reshape(-1, model.nv)[rows]
+        values, full = closure_rows(model, data)
         b = self._base_v
         turning = full[:, b + 3 : b + 6] @ self._turns(u)
-        return data.efc_pos[rows].copy(), np.hstack(
-            [full[:, b + 2 : b + 3], turning, full[:, self._v]]
-        )
+        return values, np.hstack([full[:, b + 2 : b + 3], turning, full[:, self._v]])
 
     def _step(self, u, touch: _Touch) -> tuple[np.ndarray, np.ndarray]:
         """The step of the quadratic problem, and the multipliers of the gaps [N]."""

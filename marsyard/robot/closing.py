@@ -72,6 +72,28 @@ def close_loops(
     data.qpos[:] = found.qpos
 
 
+def closure_rows(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+    """Values of all closures in the pose of `data` [m, rad], and their derivatives, [n, nv].
+
+    Positions and `mj_comPos` must be up to date.
+    """
+    if model.neq == 0:
+        return np.zeros(0), np.zeros((0, model.nv))
+    mujoco.mj_tendon(model, data)
+    mujoco.mj_transmission(model, data)
+    mujoco.mj_makeConstraint(model, data)
+    rows = np.flatnonzero(data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY))
+    if mujoco.mj_isSparse(model):
+        full = np.zeros((data.nefc, model.nv))
+        mujoco.mju_sparse2dense(
+            full, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr,
+            data.efc_J_colind.ravel(),
+        )  # fmt: skip
+    else:
+        full = data.efc_J.reshape(-1, model.nv)
+    return data.efc_pos[rows].copy(), full[rows]
+
+
 def close_rates(model: mujoco.MjModel, data: mujoco.MjData) -> None:
     """Move `data.qvel` to the nearest velocity, in the kinetic metric, that keeps loops closed."""
     if model.neq == 0 or not np.any(data.qvel):

@@ -41,6 +41,7 @@ from marsyard.analysis.kinetostatics.stance import Contact, Stance, _Pose, _robo
 from marsyard.control.placement import null_space, positive, quadratic
 from marsyard.errors import InputError, suggest
 from marsyard.robot import Robot
+from marsyard.robot.closing import closure_rows
 
 _CLOSE = 1e-6  # gap of a contact [m]
 _GIVES_UP = 1e-7  # largest violation of a pose that counts as found [m]
@@ -452,8 +453,4 @@ class _Climber:
         model, data = self.model, self.data
         self._set(u)
         mujoco.mj_comPos(model, data)
-        mujoco.mj_tendon(model, data)
-        mujoco.mj_transmission(model, data)
-        mujoco.mj_makeConstraint(model, data)
-        rows = np.flatnonzero(data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY))
-        return data.efc_pos[rows].copy(), data.efc_J.reshape(-1, model.nv)[rows]
+        return closure_rows(model, data)

@@ -44,6 +44,7 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.robot import Robot, load_robot
+from marsyard.robot.closing import closure_rows
 
 if TYPE_CHECKING:
     from marsyard.control.placement import Ground, Stand
@@ -482,22 +483,7 @@ class _Pose:
 
     def _closures(self) -> np.ndarray:
         """Rows of the model's equality constraints by the joints' rates, [m, k]."""
-        model, data = self.model, self.data
-        if model.neq == 0:
-            return np.zeros((0, len(self.joints)))
-        mujoco.mj_tendon(model, data)
-        mujoco.mj_transmission(model, data)
-        mujoco.mj_makeConstraint(model, data)
-        rows = np.flatnonzero(data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY))
-        full = np.zeros((data.nefc, model.nv))
-        if mujoco.mj_isSparse(model):
-            mujoco.mju_sparse2dense(
-                full, data.efc_J.ravel(), data.efc_J_rownnz, data.efc_J_rowadr,
-                data.efc_J_colind.ravel(),
-            )  # fmt: skip
-        else:
-            full = data.efc_J.reshape(-1, model.nv)
-        return self._joints_alone(full[rows])
+        return self._joints_alone(closure_rows(self.model, self.data)[1])
 
     def _between(self, body: int) -> np.ndarray:
         """Joints between the platform and a body, [k]."""
