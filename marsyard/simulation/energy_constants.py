@@ -16,16 +16,15 @@ import numpy as np
 from marsyard.simulation.commands import motors_of
 
 if TYPE_CHECKING:
-    import xarray as xr
-
+    from marsyard.simulation.columns import Columns
     from marsyard.simulation.simulation import Simulation
 
 #: the role of a joint that has none
 OTHER = "other"
 
 
-def add_energy_constants(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
-    """The data set with these variables, none of which depends on time."""
+def add_energy_constants(s: Simulation, ds: Columns) -> None:
+    """Add these variables, none of which depends on time."""
     about = {"units": "N·m·s/rad, N·s/m", "long_name": "damping"}
     ds["dof_damping"] = ("dof", np.array(s.model.dof_damping, dtype=float), about)
     roles = {joint: role for role, joints in reversed(s.world.robot.roles.items())
@@ -42,4 +41,3 @@ def add_energy_constants(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
         ):
             about = {"units": units, "long_name": text}
             ds[f"motor_{name}"] = ("motor", np.array(values, dtype=float), about)
-    return ds

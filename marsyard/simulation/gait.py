@@ -33,8 +33,7 @@ from marsyard.scenario.schema import whole_ratio
 from marsyard.simulation.commands import PLAN_ROWS
 
 if TYPE_CHECKING:
-    import xarray as xr
-
+    from marsyard.simulation.columns import Columns
     from marsyard.simulation.simulation import Simulation
 
 #: steps until something that does not come
@@ -276,7 +275,7 @@ class GaitRun:
         return Pose(**parts)
 
 
-def add_gait(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def add_gait(s: Simulation, ds: Columns) -> None:
     """What the gait did at the time of each record."""
     run = s.gait
     assert run is not None
@@ -297,7 +296,6 @@ def add_gait(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     add("gait_slip", slip, "1", "slip of the last cycle, 1 - way/planned way")
     text = "static stability margin of the organs that are to carry"
     add("stability_margin", margins_of(s, run, entries), "m", text)
-    return ds
 
 
 def entries_at(run: GaitRun, times: np.ndarray) -> list[Entry]:

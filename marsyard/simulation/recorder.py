@@ -26,6 +26,7 @@ from marsyard.control.command import STATES
 from marsyard.interaction.soil_contact import arrays as scm
 from marsyard.robot.soles import sole
 from marsyard.simulation import soil as soil_loop
+from marsyard.simulation.columns import Columns
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.energy_constants import add_energy_constants
 from marsyard.simulation.gait import add_gait
@@ -37,13 +38,18 @@ if TYPE_CHECKING:
 
 def dataset(simulation: Simulation) -> xr.Dataset:
     """Everything recorded so far."""
+    return columns(simulation).dataset()
+
+
+def columns(simulation: Simulation) -> Columns:
+    """Everything recorded so far, not yet made into a data set."""
     s = simulation
     r = s.records
     world, run = s.world, s.scenario.run
     wheels = list(world.robot.wheels)
     joints = list(world.joints)
-    ds = xr.Dataset(
-        coords={
+    ds = Columns(
+        {
             "time": ("time", r.time, {"units": "s", "long_name": "time"}),
             "axis": ["x", "y", "z"],
             "quat": ["w", "x", "y", "z"],
@@ -80,14 +86,14 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     slides = [n for n in joints if int(s.model.jnt_type[s.model.joint(n).id]) == _SLIDE]
     if slides:
         at = [joints.index(name) for name in slides]
-        ds = ds.assign_coords(slide=slides)
+        ds.assign_coords(slide=slides)
         add("slide_position", ("slide",), angles[:, at], "m", "position of the slide")
         add("slide_speed", ("slide",), rates[:, at], "m/s", "speed of the slide")
         add("slide_force", ("slide",), r.torque[:, at], "N", "force of the slide's motor")
     steering = list(world.robot.roles.get("steering", ()))
     if steering:
         at = [joints.index(name) for name in steering]
-        ds = ds.assign_coords(steering=steering)
+        ds.assign_coords(steering=steering)
         add("steering_angle", ("steering",), angles[:, at], "rad", "steering angle")
         add("steering_rate", ("steering",), rates[:, at], "rad/s", "steering rate")
     # contact
@@ -104,20 +110,20 @@ def dataset(simulation: Simulation) -> xr.Dataset:
         add("contact_impulse_world", wx, r.world, "N·s", "contact impulse per record, in the world")
         _add_slip(s, ds, add)
         _add_sizes(s, ds)
-    ds = _add_organs(s, ds)
-    ds = _add_floating(s, ds)
+    _add_organs(s, ds)
+    _add_floating(s, ds)
     if s._model.has_polygonal:
-        ds = _add_pairs(s, ds)
+        _add_pairs(s, ds)
     if s.world.soil is not None:
-        ds = _add_soil(s, ds)
+        _add_soil(s, ds)
     if s.interaction is not None:
-        ds = _add_interaction(s, ds)
-    ds = _add_motors(s, ds)
-    ds = add_energy_constants(s, ds)
+        _add_interaction(s, ds)
+    _add_motors(s, ds)
+    add_energy_constants(s, ds)
     if s.drive is not None and s.drive.log:
-        ds = _add_drive(s, ds)
+        _add_drive(s, ds)
     if s.gait is not None and s.gait.log:
-        ds = add_gait(s, ds)
+        add_gait(s, ds)
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
@@ -133,7 +139,7 @@ def dataset(simulation: Simulation) -> xr.Dataset:
         ids = [s.model.tendon(f"tether:{t.name}").id for t in tethers]
         free = s.model.tendon_lengthspring[ids, 1]
         pull = np.maximum(r.tether_length[:, ids] - free, 0.0) * [t.stiffness for t in tethers]
-        ds = ds.assign_coords(tether=[t.name for t in tethers])
+        ds.assign_coords(tether=[t.name for t in tethers])
         ds["tether_force"] = (
             ("time", "tether"), pull, {"units": "N", "long_name": "pull of the tether"}
         )  # fmt: skip
@@ -165,14 +171,14 @@ def dataset(simulation: Simulation) -> xr.Dataset:
     return ds
 
 
-def _add_pairs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_pairs(s: Simulation, ds: Columns) -> None:
     """Pairs of surfaces in polygonal contact: means over a record, and the largest in it.
 
     Force and torque act on the tested body, in the frame of its shape, about its origin.
     """
     r = s.records.pair
     period = float(s.scenario.run.record_period or s.scenario.run.step)
-    ds = ds.assign_coords(pair=list(s._polygonal.names))
+    ds.assign_coords(pair=list(s._polygonal.names))
     stiffness = s._polygonal.pairs.numbers[:, 0]
     rows: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
         ("pair_force", ("axis",), r[..., 0:3] / period, "N", "contact force"),
@@ -186,19 +192,18 @@ def _add_pairs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     ]
     for name, dims, values, units, text in rows:
         ds[name] = (("time", "pair", *dims), values, {"units": units, "long_name": text})
-    return ds
 
 
-def _add_floating(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_floating(s: Simulation, ds: Columns) -> None:
     """Bodies that float freely beside the base (a client satellite): their frames' motion."""
     model, r = s.model, s.records
     free = mujoco.mjtJoint.mjJNT_FREE
     joints = [j for j in range(model.njnt) if int(model.jnt_type[j]) == free]
     joints = [j for j in joints if model.body(int(model.jnt_bodyid[j])).name != s.world.robot.base]
     if not joints:
-        return ds
+        return
     names = [model.body(int(model.jnt_bodyid[j])).name for j in joints]
-    ds = ds.assign_coords(floating=names)
+    ds.assign_coords(floating=names)
     q = np.stack([r.coordinates[:, a : a + 7] for a in model.jnt_qposadr[joints]], axis=1)
     v = np.stack([r.velocities[:, a : a + 6] for a in model.jnt_dofadr[joints]], axis=1)
     # quaternions of two attitudes that are θ apart differ by 2 sin θ/4
@@ -218,7 +223,6 @@ def _add_floating(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
         ds[f"floating_{name}"] = (
             ("time", "floating", *dims), values, {"units": units, "long_name": text}
         )  # fmt: skip
-    return ds
 
 
 _SLIDE = mujoco.mjtJoint.mjJNT_SLIDE
@@ -246,7 +250,7 @@ def _left(quaternion: np.ndarray) -> np.ndarray:
     return np.stack([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)], axis=-1)
 
 
-def _add_slip(s: Simulation, ds: xr.Dataset, add: Any) -> None:
+def _add_slip(s: Simulation, ds: Columns, add: Any) -> None:
     r = s.records
     # along the wheel's heading, tilted as the robot is: a wheel that climbs does not slip by it
     axis, v = r.wheel_axis, r.wheel_velocity
@@ -270,7 +274,7 @@ def _add_slip(s: Simulation, ds: xr.Dataset, add: Any) -> None:
     add("slip_angle", ("wheel",), angle, "rad", "slip angle")
 
 
-def _add_sizes(s: Simulation, ds: xr.Dataset) -> None:
+def _add_sizes(s: Simulation, ds: Columns) -> None:
     """Sizes of the wheels, which do not change."""
     lugs = [w.lug_height for w in s.world.robot.wheels.values()]
     for name, values, text in (
@@ -281,7 +285,7 @@ def _add_sizes(s: Simulation, ds: xr.Dataset) -> None:
         ds[name] = ("wheel", values.copy(), {"units": "m", "long_name": text})
 
 
-def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_organs(s: Simulation, ds: Columns) -> None:
     """Forces on feet and tracks (means over each record interval), where they are, belt speeds."""
     robot, r = s.world.robot, s.records
     interval = np.diff(r.time, prepend=np.nan)[:, None, None]
@@ -294,7 +298,7 @@ def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     ):
         if not names:
             continue
-        ds = ds.assign_coords({kind: names})
+        ds.assign_coords({kind: names})
         for what, values, units, text in (
             ("force", force, "N", f"force of the ground on the {kind}"),
             ("position", place, "m", f"position of the {_MEANT[kind]}"),
@@ -313,7 +317,6 @@ def _add_organs(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
             ("time", "track"), _belt_slip(s, radii, feet),
             {"units": "1", "long_name": "slip of the belt since the last record"},
         )  # fmt: skip
-    return ds
 
 
 _MEANT = {"foot": "foot's point", "track": "track's body"}
@@ -358,13 +361,13 @@ def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
     return np.where(moving, (belt - frame) / np.where(moving, larger, 1.0), 0.0)
 
 
-def _add_interaction(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_interaction(s: Simulation, ds: Columns) -> None:
     """Means over each record interval of what an interaction of the user's did to the organs."""
     assert s.interaction is not None
     r, loop = s.records, soil_loop
     interval = np.diff(r.time, prepend=-np.inf)[:, None, None]
     interval[interval <= 0] = np.inf
-    ds = ds.assign_coords(organ=list(s.interaction.table.name))
+    ds.assign_coords(organ=list(s.interaction.table.name))
     for name, first, last, units, text in (
         ("organ_force", loop.S_FX, loop.S_FZ, "N", "force of the interaction on the organ"),
         ("organ_moment", loop.S_MX, loop.S_MZ, "N·m", "its moment about the organ's origin"),
@@ -374,10 +377,9 @@ def _add_interaction(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     work = -np.cumsum(r.soil_sums[..., loop.S_WORK].sum(axis=1))
     text = "work taken by the interaction since the start"
     ds["energy_ground"] = (("time",), work, {"units": "J", "long_name": text})
-    return ds
 
 
-def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_soil(s: Simulation, ds: Columns) -> None:
     """What the soil did to the wheels, and what happened to the soil."""
     r = s.records
     soil = s.world.soil
@@ -422,7 +424,7 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     # stresses by the angle around the axle, from behind over the lowest point to the front
     bins = r.stress.shape[2]
     angles = ((np.arange(bins) + 0.5) / bins - 0.5) * np.pi
-    ds = ds.assign_coords(
+    ds.assign_coords(
         contact_angle=(
             "contact_angle",
             angles,
@@ -455,18 +457,17 @@ def _add_soil(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     run_up("energy_compaction", soil_loop.S_PLASTIC, "J", "of it, plastic sinkage")
     run_up("energy_shear", soil_loop.S_SHEAR, "J", "of it, shearing")
     run_up("displaced_volume", soil_loop.S_VOLUME, "m³", "volume of soil displaced since the start")
-    return ds
 
 
-def _add_motors(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_motors(s: Simulation, ds: Columns) -> None:
     """Current, voltage and electrical power of the scenario's motors, from torque and rate."""
     motors = motors_of(s.scenario, s.world)
     if not motors:
-        return ds
+        return
     at = [s.world.joints.index(name) for name in motors]
     torque, rate = s.records.torque[:, at], s.records.velocities[:, s._model.joint_dof[at]]
     states = [m.drive(torque[:, k], rate[:, k]) for k, m in enumerate(motors.values())]
-    ds = ds.assign_coords(motor=list(motors))
+    ds.assign_coords(motor=list(motors))
     for name, field, units, text in (
         ("motor_current", "current", "A", "current of the motor"),
         ("motor_voltage", "voltage", "V", "voltage of the motor"),
@@ -479,10 +480,9 @@ def _add_motors(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     energy = np.concatenate([[0.0], np.cumsum(step * (power[1:] + power[:-1]) / 2)])
     text = "electrical energy of the motors since the start"
     ds["energy_electrical"] = ("time", energy, {"units": "J", "long_name": text})
-    return ds
 
 
-def _add_drive(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_drive(s: Simulation, ds: Columns) -> None:
     """What the drive commanded and saw, as it stood at the time of each record."""
     drive = s.drive
     assert drive is not None
@@ -507,19 +507,17 @@ def _add_drive(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     add("rate_commanded", of("rate"), "rad/s", "commanded wheel rate", "wheel")
     add("angle_commanded", of("angle"), "rad", "commanded steering angle", "wheel")
     add("slip_sensed", of("slip"), "1", "slip ratio along the ground, as sensed", "wheel")
-    ds = _add_timeline(s, _add_setpoints(s, ds))
+    _add_setpoints(s, ds)
+    _add_timeline(s, ds)
     points = [path.points for path in drive.paths.values()]
     number = [np.full(len(p), k) for k, p in zip(drive.paths, points, strict=True)]
     about = {"units": "m", "long_name": "paths followed, by number of the command"}
     if points:
         ds["path"] = (("path_point", "horizontal"), np.concatenate(points), about)
-        ds = ds.assign_coords(
-            horizontal=["x", "y"], path_command=("path_point", np.concatenate(number))
-        )
-    return ds
+        ds.assign_coords(horizontal=["x", "y"], path_command=("path_point", np.concatenate(number)))
 
 
-def _add_setpoints(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_setpoints(s: Simulation, ds: Columns) -> None:
     """What wheels, steering and posed joints were told, period by period."""
     drive = s.drive
     assert drive is not None
@@ -528,22 +526,21 @@ def _add_setpoints(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     angle = np.array([e.angle for e in drive.log]) * layout.steering_sign
     angle[:, ~layout.steered] = np.nan
     about = "told at the begin of a period of the drive"
-    ds = ds.assign_coords(drive_time=("drive_time", [e.time for e in drive.log], {"units": "s"}))
+    ds.assign_coords(drive_time=("drive_time", [e.time for e in drive.log], {"units": "s"}))
     named: list[tuple[str, str, np.ndarray, str, str]] = [
         ("setpoint_rate", "wheel", rate, "rad/s", "wheel rate, positive forwards"),
         ("setpoint_angle", "wheel", angle, "rad", "steering angle, positive left"),
     ]
     if drive.posed:
-        ds = ds.assign_coords(posed=list(drive.posed))
+        ds.assign_coords(posed=list(drive.posed))
         joints = np.array([e.joints for e in drive.log])
         named.append(("setpoint_joint", "posed", joints, "rad/s", "rate of a posture's joint"))
     for name, dim, values, units, text in named:
         about_it = {"units": units, "long_name": f"{text}, {about}"}
         ds[name] = (("drive_time", dim), values, about_it)
-    return ds
 
 
-def _add_timeline(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
+def _add_timeline(s: Simulation, ds: Columns) -> None:
     """What became of each command."""
     assert s.drive is not None
     events = s.drive.events
@@ -551,7 +548,7 @@ def _add_timeline(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     def text(field: str) -> tuple[str, list[str]]:
         return "drive_command", [getattr(e, field) for e in events]
 
-    ds = ds.assign_coords(
+    ds.assign_coords(
         drive_command=[e.number for e in events],
         command_kind=text("kind"), command_note=text("note"),
         command_outcome=text("outcome"), command_reason=text("reason"),
@@ -565,7 +562,6 @@ def _add_timeline(s: Simulation, ds: xr.Dataset) -> xr.Dataset:
     ):
         values = np.array([getattr(e, field) for e in events], dtype=float)
         ds[name] = ("drive_command", values, {"units": units, "long_name": long_name})
-    return ds
 
 
 def _surface_normals(s: Simulation) -> np.ndarray:

@@ -1,9 +1,9 @@
 """Quantities of a run under way, by the names of its data set.
 
 The records since the last look are made into fewer, longer ones: impulses, sums and works are added
-up over the records that are put together, everything else is that of the last. The data set of
-these few rows is made by the same code as that of a finished run, so that numbers and names agree.
-Quantities that run up from the start (energies) go on from where they were.
+up over the records that are put together, everything else is that of the last. The columns of
+these few rows are made by the same code as those of a finished run, so that numbers and names
+agree. Quantities that run up from the start (energies) go on from where they were.
 
 Everything here happens in the thread of the display; the physics takes no part.
 """
@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from marsyard.operations.live.history import History
-from marsyard.simulation.recorder import dataset
+from marsyard.simulation.recorder import columns
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from marsyard.operations.live.physics import Snapshot
     from marsyard.simulation import Simulation
     from marsyard.simulation.arrays import Records
+    from marsyard.simulation.columns import Columns
 
 #: fields of the records that add up
 ADDED = (
@@ -70,20 +72,20 @@ class Numbers:
         # who comes late sees the whole run so far
         rows_wanted = ROWS if self._seen else self.history.room // 2
         records = joined(now.records, first, self._seen, now.count, rows_wanted)
-        ds = dataset(_with_records(self._simulation, records))
+        ds = columns(_with_records(self._simulation, records))
         _add_force(ds)
         new = slice(1 if self._seen else 0, None)
         rows = {}
-        for name, array in ds.data_vars.items():
-            if not _is_offered(str(name), array):
+        for name, array in ds.variables.items():
+            if not _is_offered(name, array):
                 continue
             values = _flat(array)
-            if _runs_up(str(name)):
-                values = self._go_on(str(name), values)
-            rows[str(name)] = values[new]
+            if _runs_up(name):
+                values = self._go_on(name, values)
+            rows[name] = values[new]
             if name not in self.quantities:
-                self.quantities[str(name)] = _quantity(str(name), array)
-        self.history.add(ds["time"].values[new], rows)
+                self.quantities[name] = _quantity(name, array, ds)
+        self.history.add(ds.coords["time"].values[new], rows)
         self.newest = {name: values[-1] for name, values in rows.items()}
         self._seen = now.count
         return True
@@ -169,18 +171,18 @@ def _with_records(simulation: Simulation, records: Records) -> Any:
     return _Seen(simulation, **instead)
 
 
-def _add_force(ds: xr.Dataset) -> None:
+def _add_force(ds: Columns) -> None:
     """Mean force on each wheel since the row before."""
     if "contact_impulse_world" not in ds:
         return
-    interval = np.diff(ds["time"].values, prepend=np.nan)
+    interval = np.diff(ds.coords["time"].values, prepend=np.nan)
     interval = np.where(interval > 0, interval, np.nan)
     force = ds["contact_impulse_world"].values / interval[:, None, None]
     about = {"units": "N", "long_name": "force of the ground on the wheel"}
     ds["contact_force"] = (("time", "wheel", "axis"), force, about)
 
 
-def _is_offered(name: str, array: xr.DataArray) -> bool:
+def _is_offered(name: str, array: xr.Variable) -> bool:
     if "time" not in array.dims or "contact_angle" in array.dims or array.size == 0:
         return False
     return not (name in _LEFT_OUT or "impulse" in name) and array.dtype.kind in "fiub"
@@ -193,11 +195,11 @@ def _runs_up(name: str) -> bool:
     return name.startswith("energy_") or name == "displaced_volume"
 
 
-def _quantity(name: str, array: xr.DataArray) -> Quantity:
+def _quantity(name: str, array: xr.Variable, of: Columns) -> Quantity:
     dims = [d for d in array.dims if d != "time"]
     labels = [""]
     for dim in dims:
-        own = [str(v) for v in array[dim].values] if dim in array.coords else []
+        own = [str(v) for v in of.coords[dim].values] if dim in of.coords else []
         own = own or [str(k) for k in range(array.sizes[dim])]
         labels = [f"{a} {b}".strip() for a in labels for b in own]
     attrs = array.attrs
@@ -205,7 +207,7 @@ def _quantity(name: str, array: xr.DataArray) -> Quantity:
     return Quantity(name, units, text, tuple(labels))
 
 
-def _flat(array: xr.DataArray) -> np.ndarray:
+def _flat(array: xr.Variable) -> np.ndarray:
     """Values of shape [time, component]."""
     order = ["time", *(d for d in array.dims if d != "time")]
     values = array.transpose(*order).values.astype(float)
