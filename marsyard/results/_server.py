@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from marsyard.errors import InputError
 from marsyard.results._gate import LOOPBACK, Gate, new_token
+from marsyard.results._viser_events import mend
 
 if TYPE_CHECKING:
     import viser
@@ -36,6 +37,7 @@ def start_server(
         import viser
     except ImportError:
         raise InputError(f"{what} needs the package viser: pip install viser") from None
+    mend()
     if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{8,128}", token):
         raise InputError("--token: must be 8 to 128 letters, digits, '-' or '_'")
     gated = token is not None or host not in LOOPBACK

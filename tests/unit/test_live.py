@@ -389,3 +389,14 @@ def test_who_does_not_read_holds_nobody_up():
     # records reach to the end
     assert simulation.records.time[-1] == pytest.approx(simulation.time)
     live.stop()
+
+
+@pytest.mark.soak
+def test_twenty_viewers_for_five_minutes():
+    import runpy
+    from pathlib import Path
+
+    bench = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "live.py"))
+    got = bench["measure"]("eldorado2/rough", windows=1, length=300.0)
+    assert got["growth"] < bench["MEMORY_BAR"]
+    assert got["frames"] > 2

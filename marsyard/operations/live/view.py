@@ -9,6 +9,7 @@ soil) is done less often, so that it takes no more than a share of the time.
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import threading
 import time as clock
@@ -39,6 +40,8 @@ from marsyard.results.scene_parts import (
 
 if TYPE_CHECKING:
     import viser
+
+_log = logging.getLogger(__name__)
 
 FRAME_RATE = 25.0
 SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×", "10×", "50×", "max")
@@ -94,6 +97,7 @@ class LiveView:
         self._track_version = 0
         self._rates = {"numbers": Rate(0.4, 0.15), "soil": Rate(0.2, 0.2), "track": Rate(0.1, 0.1)}
         self.frames = 0
+        self._failed = False
         self._draw_scene()
         self._make_controls(title or s.scenario.title or name, name)
         server.on_client_connect(self._connected)
@@ -219,10 +223,20 @@ class LiveView:
         while not self._stop.is_set():
             began = clock.perf_counter()
             if self._panels:
-                self._draw(self.physics.latest)
+                self._try_to_draw()
             spent = clock.perf_counter() - began
             # no more than half of the time, however slow the machine
             self._stop.wait(max(1 / FRAME_RATE - spent, spent))
+
+    def _try_to_draw(self) -> None:
+        """Draw; a picture that fails is told once, and must not be the last."""
+        try:
+            self._draw(self.physics.latest)
+        except Exception:
+            self._changed = True
+            if not self._failed:
+                self._failed = True
+                _log.exception("a picture of the live view could not be drawn")
 
     def _draw(self, now: Snapshot) -> None:
         """Show a snapshot, if it is not shown yet."""
