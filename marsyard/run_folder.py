@@ -7,10 +7,11 @@ the folder stays.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from marsyard.errors import InputError
@@ -43,6 +44,26 @@ def written_whole(target: Path | None) -> Iterator[Path | None]:
         for folder in made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+
+
+def is_full(error: OSError) -> bool:
+    """Whether something could not be written since no space is left for it."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def kept_elsewhere(target: Path, write: Callable[[Path], None]) -> InputError:
+    """Write what has no room at `target` into a temporary folder; the error that says so."""
+    lost = f"--out: no space is left for '{target}'"
+    try:
+        other = Path(tempfile.mkdtemp(prefix=f"marsyard-{target.name}-"))
+        try:
+            write(other)
+        except BaseException:
+            shutil.rmtree(other, ignore_errors=True)
+            raise
+    except OSError:
+        return InputError(f"{lost}, nor for temporary files: the results could not be kept")
+    return InputError(f"{lost}; the results were kept in '{other}'")
 
 
 def default_folder(name: str) -> Path:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError, suggest
-from marsyard.run_folder import written_whole
+from marsyard.run_folder import is_full, kept_elsewhere, written_whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -157,7 +157,9 @@ def run(
         return run_study(name, resolved, overrides, target, jobs, say, progress)
     alone = resolved.model_copy(update={"study": None})
     with written_whole(target) as staging:
-        result = simulate(name, alone, overrides, staging, say, progress, boxes, shortened, live)
+        result = simulate(
+            name, alone, overrides, staging, say, progress, boxes, shortened, live, target
+        )
     return replace(result, folder=target)
 
 
@@ -214,9 +216,10 @@ def simulate(
     boxes: Boxes | None = None,
     shortened: bool = False,
     live: LiveRun | None = None,
+    out: Path | None = None,
 ) -> Run:
-    """One run from start to end, its files written into `folder`; `shortened` says that it ends
-    earlier than the scenario's checks expect."""
+    """One run from start to end, its files written into `folder`, which will take the place of
+    `out`; `shortened` says that it ends earlier than the scenario's checks expect."""
     from marsyard.simulation import Diverged, Simulation
 
     boxes = boxes or Boxes()
@@ -289,7 +292,15 @@ def simulate(
         say("drawing figures and writing the report …")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            _write(folder, simulation, scenario, data, ground, checks, answers, info, post)
+            content = (simulation, scenario, data, ground, checks, answers, info, post)
+            try:
+                _write(folder, *content)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                # a long run is not lost for want of space
+                target = out or folder
+                raise kept_elsewhere(target, lambda other: _write(other, *content)) from None
         said = [str(w.message) for w in caught]
         left_out = tuple(text for text in said if text.startswith("figure "))
         for text in left_out:

@@ -40,8 +40,10 @@ def save(ds: xr.Dataset, path: str | Path) -> Path:
         for name, variable in plain.data_vars.items()
         if variable.dtype.kind in "fiu" and variable.size > 256
     }
+    # by way of memory: HDF5 does not survive a disk that gets full under it
+    content = plain.to_netcdf(None, engine="h5netcdf", encoding=compressed)
     with replacing(path) as part:
-        plain.to_netcdf(part, engine="h5netcdf", encoding=compressed)
+        part.write_bytes(content)
     return path
 
 

@@ -115,6 +115,6 @@ def _pictures(answer: Answer, folder: Path) -> list[Path]:
         files += [Path(f.path) for f in save_figures(answer.map, folder)]
         path = folder / "traction_map.nc"
         with replacing(path) as part:
-            answer.map.to_netcdf(part, engine="h5netcdf")
+            part.write_bytes(answer.map.to_netcdf(None, engine="h5netcdf"))
         files.append(path)
     return files
