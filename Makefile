@@ -3,8 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# tests that need no kernel of the engine: they run while it compiles
+EARLY := $(wildcard $(addprefix tests/unit/test_, gait_generators.py import_*.py kinetostatics_*.py \
+  link.py messages.py path_following.py planner.py plots.py protocol.py scenario.py terrain*.py \
+  traction_*.py uncertain.py verdict.py) $(addprefix tests/verification/test_, \
+  kinetostatics_*.py traction_*.py))
 
-.PHONY: demo test lint soak bench clean browser graphics map-kernels
+.PHONY: demo test lint soak bench clean browser graphics map-kernels early
 
 demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
 	$(BIN)/marsyard run rt0448/test-1
@@ -12,12 +17,16 @@ demo: $(STAMP)            ## run the first ExoMars test and say where its report
 # the engine's kernels compile on one core while the rest is got ready on the other
 test: $(STAMP)            ## all tests (lint, types, unit, verification, validation, browser)
 	@$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()" & engine=$$!; \
-	  $(MAKE) --no-print-directory browser graphics lint map-kernels; rest=$$?; \
+	  $(MAKE) --no-print-directory browser graphics lint map-kernels early; rest=$$?; \
 	  wait $$engine && exit $$rest
-	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder \
+	  $(addprefix --ignore=,$(EARLY))
 
 map-kernels: $(STAMP)
 	@$(BIN)/python -c "from marsyard.analysis.traction_map import compile_map_kernels; compile_map_kernels()"
+
+early: $(STAMP) map-kernels
+	$(BIN)/python -m pytest -q -m "not soak" $(EARLY)
 
 lint: $(STAMP)            ## style and types
 	$(BIN)/ruff check .
