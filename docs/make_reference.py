@@ -85,6 +85,7 @@ CHAPTERS = (
     ("drive.commands.arc", "ArcShape"),
     ("drive.commands: a turn on the spot", "TurnCommand"),
     ("drive.commands: a crab", "CrabCommand"),
+    ("drive.commands: steering by hand", "SteerCommand"),
     ("drive.commands: a wait", "WaitCommand"),
     ("drive.commands: a posture", "PostureCommand"),
     ("drive.commands: motors", "MotorCommand"),

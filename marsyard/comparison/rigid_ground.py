@@ -187,7 +187,13 @@ def _reach(scenario: Scenario) -> tuple[float, float, float, float]:
 
 def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, float]:
     """The rectangle in which a drive's commands take place."""
-    from marsyard.scenario.drive import ArcCommand, CrabCommand, MotorCommand, PathCommand
+    from marsyard.scenario.drive import (
+        ArcCommand,
+        CrabCommand,
+        MotorCommand,
+        PathCommand,
+        SteerCommand,
+    )
 
     assert scenario.drive is not None
     places = [tuple((scenario.robot.position or (0.0, 0.0, 0.0))[:2])]
@@ -205,6 +211,8 @@ def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, 
             room += min(abs(command.arc.way), across)
         elif isinstance(command, CrabCommand):
             room += command.length
+        elif isinstance(command, SteerCommand):
+            room += abs(command.steer) * command.duration
     x, y = np.array(places, dtype=float).T
     return (
         float(x.min() - room), float(x.max() + room),

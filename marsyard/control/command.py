@@ -5,6 +5,7 @@
     Arc     a circle from here on  → the path (R (sin ψ − sin ψ0), R (cos ψ0 − cos ψ)), followed
     Crab    a line from here on    → driven with the heading of its begin
     Turn    a heading              → a turn on the spot until it is reached
+    Steer   speed and turn         → a twist held, as by a stick
     Motors  rates and angles       → given out as they are, within the layout's limits
     Wait    nothing                → the rover stands
 
@@ -119,6 +120,14 @@ class Wait:
 
 
 @dataclass(frozen=True)
+class Steer:
+    """A speed [m/s], negative backwards, and a rate of turning [rad/s], positive left."""
+
+    speed: float
+    turn: float
+
+
+@dataclass(frozen=True)
 class Motors:
     """Wheel rates [rad/s] and steering angles [rad], in the order of the layout's wheels."""
 
@@ -126,7 +135,7 @@ class Motors:
     angle: np.ndarray
 
 
-Command = Goal | Route | Arc | Crab | Turn | Motors | Wait
+Command = Goal | Route | Arc | Crab | Turn | Steer | Motors | Wait
 
 
 @dataclass(frozen=True)
@@ -243,6 +252,9 @@ class Driver:
             return self.layout.command(Twist(), now.angle)
         if isinstance(self._command, Turn):
             return self._turn_on_the_spot(self._command, now)
+        if isinstance(self._command, Steer):
+            self.state = "driving"
+            return self._steer(self._command, now)
         assert isinstance(self._command, Goal | Route | Arc | Crab)
         if isinstance(self._command, Crab):
             return self._crab(self._command, now)
@@ -334,6 +346,13 @@ class Driver:
         slower = min(1.0, abs(left) / 0.1, fastest / command.rate)
         twist = unit.scaled(float(np.sign(left)) * command.rate * max(slower, 0.1))
         return self._aligned(layout.command(twist, now.angle), now)
+
+    def _steer(self, command: Steer, now: Measurement) -> WheelCommand:
+        if command.speed == 0.0 and command.turn != 0.0:
+            unit, layout = self._spin()
+            return self._aligned(layout.command(unit.scaled(command.turn), now.angle), now)
+        twist = Twist(command.speed, 0.0, command.turn)
+        return self._aligned(self._wheels(twist, now), now)
 
     def _crab(self, command: Crab, now: Measurement) -> WheelCommand:
         if self.follower is None:

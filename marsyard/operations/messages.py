@@ -33,7 +33,7 @@ import msgspec
 from marsyard.errors import InputError
 
 #: of all formats of this module
-VERSION = 1
+VERSION = 2
 #: longest frame [B]
 MAX_BYTES = 4096
 
@@ -136,7 +136,17 @@ class Other(_Action, frozen=True, tag="o"):
     values: Annotated[dict[Name, Real], msgspec.Meta(max_length=32)] = {}
 
 
-Action = Goal | Route | Motors | Drive | Wait | Other
+class Command(_Action, frozen=True, tag="c"):
+    """A command as a line of a sequence file: its keys and values in SI as JSON. `time` [s] and
+    `distance` [m]: of the whole sequence it belongs to, counted from the begin of the first
+    order of its chain; beyond them the command is aborted."""
+
+    text: Annotated[str, msgspec.Meta(min_length=2, max_length=3800)]
+    time: Positive | None = None
+    distance: Positive | None = None
+
+
+Action = Goal | Route | Motors | Drive | Wait | Other | Command
 
 
 class _Up(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -63,7 +63,8 @@ class Entry:
         id, kind: "order", "stop", "resume" or "flush". action: of an order.
         state: one of `STATES`. reason: for it, by the rover.
         given: when [s]. expires: latest begin, by the operator's clock [s].
-        tries: how often it was sent. history: states and when they were known here [s].
+        tries: how often it was sent, sent_at: the last time [s]. history: states and when they were
+            known here [s]. times: when they were entered, by the rover's clock [s].
     """
 
     id: int
@@ -81,6 +82,8 @@ class Entry:
     again: Backoff | None = None
     changed: int = 0
     tries: int = 0
+    sent_at: float = -math.inf
+    times: dict[str, float] = field(default_factory=dict)
 
     def set(self, state: str, now: float, reason: str = "") -> None:
         """Enter a state."""
@@ -246,6 +249,10 @@ class Operator:
                 entry.set("cancelled", now, f"{by.kind} {by.id} takes its place")
                 self._pending.remove(entry)
 
+    def message(self, entry: Entry) -> Upward:
+        """What was or will be sent for an entry, with the time of its last or next try."""
+        return self._message(entry, entry.sent_at if entry.tries else self._now)
+
     def _message(self, entry: Entry, now: float) -> Upward:
         head: dict[str, Any] = {"sent": now, "confirmed": self._confirmed, "id": entry.id}
         if entry.kind == "stop":
@@ -275,6 +282,7 @@ class Operator:
             out.append(self._frame(self._message(entry, now)))
             again.sent(now, self.clock.round_trip or 0.0)
             entry.tries += 1
+            entry.sent_at = now
             if entry.kind == "stop":
                 again.due = now + self.settings.stop_repeat
             if entry.state == "queued":
@@ -358,7 +366,10 @@ class Operator:
 
     def _take_change(self, change: Change, now: float) -> None:
         entry = self.entries.get(change.id)
-        if entry is None or change.number < entry.changed:
+        if entry is None:
+            return
+        entry.times[change.outcome] = change.time
+        if change.number < entry.changed:
             return
         entry.changed = change.number
         entry.set(change.outcome, now, change.reason)

@@ -12,6 +12,7 @@ Whenever `update` gives none the rover has to stand, whatever it did before.
 from __future__ import annotations
 
 import bisect
+import copy
 import math
 from typing import Any
 
@@ -117,6 +118,31 @@ class Rover:
             return  # stopped in the same moment
         self._change(self.current.id, "done" if done else "failed", now, reason)
         self.current = None
+
+    def copy(self) -> Rover:
+        """An independent rover in the same state."""
+        twin = copy.copy(self)
+        twin.inbox = copy.copy(self.inbox)
+        twin.inbox.refused = self.inbox.refused.copy()
+        twin._queue, twin._outcomes = list(self._queue), dict(self._outcomes)
+        twin._log, twin._outbox = list(self._log), list(self._outbox)
+        twin._again = copy.copy(self._again)
+        return twin
+
+    def assume(self, now: float, mode: Mode, hold: int, order: int, ended: frozenset[int]) -> None:
+        """Take over what the telemetry of the rover that this one stands for tells: its mode and
+        hold, the order under way (0: none), and the orders known to have ended."""
+        self._advance(now)
+        if mode == "safe" and not self._safe:
+            self._go_safe(now)
+        if mode != "safe" and self._safe:
+            self._end_hold(now, "told so")
+        self.hold = max(self.hold, hold)
+        if self.current is not None and self.current.id != order and self.current.id in ended:
+            self.finish(now, reason="told so")
+        for waiting in [o for o in self._queue if o.id in ended]:
+            self._queue.remove(waiting)
+            self._outcomes[waiting.id] = "done"
 
     def next_event(self) -> float:
         """When `outgoing` or `update` should be called at the latest [s]."""

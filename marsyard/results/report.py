@@ -437,6 +437,10 @@ def _what(command: Any) -> str:
     if kind == "crab":
         direction = quantity(math.degrees(command.crab), "°")
         return f"crab towards {direction}, {quantity(command.length, 'm')}{at}"
+    if kind == "steer":
+        turn = quantity(math.degrees(command.turn_rate), "°/s")
+        held = f"steer at {quantity(command.steer, 'm/s')} and {turn}"
+        return f"{held} for {quantity(command.duration, 's')}"
     if kind == "wait":
         wait = command.wait
         return f"wait until {wait}" if isinstance(wait, str) else f"wait {quantity(wait, 's')}"

@@ -200,6 +200,18 @@ class CrabCommand(_AlongACurve):
     length: Annotated[Length, Field(gt=0)] = Field(description="[m]")
 
 
+class SteerCommand(_Command):
+    """Hold a speed and a rate of turning for some time, as by a stick; nothing is compensated."""
+
+    steer: Speed = Field(description="forwards [m/s], negative backwards")
+    turn_rate: AngularSpeed = Field(
+        0.0, description="[rad/s], positive left; with speed 0 on the spot"
+    )
+    duration: Annotated[Time, Field(gt=0)] = Field(
+        description="[s]; up to the end of the drive's period"
+    )
+
+
 class WaitCommand(_Command):
     """Stand for some time, or until a condition holds."""
 
@@ -261,12 +273,12 @@ class MotorCommand(_Command):
 #: keys that tell what a command is, and what it is called
 _KEYS = {
     "path": "path", "goal": "goal", "arc": "arc", "turn": "turn", "turn_to": "turn",
-    "crab": "crab", "wait": "wait", "posture": "posture",
+    "crab": "crab", "steer": "steer", "wait": "wait", "posture": "posture",
 }  # fmt: skip
 
 
 def command_kind(value: Any) -> str:
-    """What a command is: path, goal, arc, turn, crab, wait, posture or motors."""
+    """What a command is: path, goal, arc, turn, crab, steer, wait, posture or motors."""
     has = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
     return next((kind for key, kind in _KEYS.items() if key in has), "motors")
 
@@ -277,6 +289,7 @@ DriveCommand = Annotated[
     | Annotated[ArcCommand, Tag("arc")]
     | Annotated[TurnCommand, Tag("turn")]
     | Annotated[CrabCommand, Tag("crab")]
+    | Annotated[SteerCommand, Tag("steer")]
     | Annotated[WaitCommand, Tag("wait")]
     | Annotated[PostureCommand, Tag("posture")]
     | Annotated[MotorCommand, Tag("motors")],
@@ -359,7 +372,7 @@ class Drive(Part):
     Control runs in Python once per `period`, servos hold its commands in between."""
 
     commands: Annotated[tuple[DriveCommand, ...], Field(min_length=1)] = Field(
-        description="each a path, a goal, an arc, a turn, a crab, a wait, a posture, or rates and "
+        description="each a path, a goal, an arc, a turn, a crab, steering, a wait, a posture, or rates and "
         "angles of motors"
     )
     postures: dict[str, Posture] = Field({}, description="named ones, for the commands")

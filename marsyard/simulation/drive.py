@@ -45,6 +45,7 @@ from marsyard.control.command import (
     Measurement,
     Motors,
     Route,
+    Steer,
     Turn,
     Wait,
 )  # fmt: skip
@@ -63,6 +64,7 @@ from marsyard.scenario.drive import (
     MotorCommand,
     PathCommand,
     PostureCommand,
+    SteerCommand,
     TurnCommand,
     WaitCommand,
 )  # fmt: skip
@@ -124,7 +126,8 @@ class Drive:
         aborted: whether a condition stopped the rover.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, also_posed: tuple[str, ...] = ()) -> None:
+        """`also_posed`: joints that commands to come may move, held from the start."""
         scenario = simulation.scenario
         assert scenario.drive is not None
         self.simulation, self.spec = simulation, scenario.drive
@@ -145,6 +148,7 @@ class Drive:
             compensation_time=follow.compensation_time, turn_rate=self.spec.turn_rate,
             acceleration=self.spec.acceleration,
         )  # fmt: skip
+        self._also_posed = also_posed
         self.posed = self._posed_joints()
         self._posed = [simulation.world.joints.index(name) for name in self.posed]
         self._commands = [self._command(k, c) for k, c in enumerate(self.spec.commands)]
@@ -221,7 +225,7 @@ class Drive:
 
     def _go_on(self) -> None:
         """Begin the next command if the one under way is carried out."""
-        if self._now >= 0 and (self._abort() or not self._over()):
+        if self._under_way and (self._abort() or not self._over()):
             return
         if self._now == self.last:
             self.finished = True
@@ -234,6 +238,57 @@ class Drive:
             angles = self.simulation.qpos[self.simulation._model.joint_qpos[self._posed]]
             self._lay_out(np.array(angles))
         self.driver.command(self._commands[self._now])
+
+    @property
+    def _under_way(self) -> bool:
+        return self._now >= 0 and self.timeline.outcome(self._now) == "under way"
+
+    # --- by hand
+
+    def take(self, spec: Any) -> int:
+        """Carry out a command from the next period on, instead of the one under way and of those to
+        come; its number. It may move joints that were posed before only."""
+        k = self._now + 1
+        spec_now = self.spec.model_copy(update={"commands": (*self.spec.commands[:k], spec)})
+        before, self.spec = self.spec, spec_now
+        try:
+            for name in self._posed_joints():
+                if name not in self.posed:
+                    raise InputError(
+                        f"drive.commands.{k}: joint '{name}' was not posed from the start; "
+                        f"{_those(list(self.posed))}"
+                    )
+            command = self._command(k, spec)
+            self._watch.take(k, spec)
+        except InputError:
+            self.spec = before
+            raise
+        self.stand()
+        self._commands = [*self._commands[:k], command]
+        self.timeline.take(self.spec.commands)
+        self.finished, self._ends_at = False, np.inf
+        return k
+
+    def book(self) -> tuple[Any, ...]:
+        """The commands taken so far, for `open_book`: what `state` does not hold."""
+        watch = self._watch
+        lists = (list(watch.until), list(watch.abort_if), list(watch.wait))
+        return self.spec, self._commands, lists
+
+    def open_book(self, book: tuple[Any, ...]) -> None:
+        """Have the commands of a time again, before the state of that time is restored."""
+        self.spec, self._commands, (until, abort_if, wait) = book
+        watch = self._watch
+        watch.until, watch.abort_if, watch.wait = list(until), list(abort_if), list(wait)
+        self.timeline.take(self.spec.commands)
+
+    def stand(self) -> None:
+        """Leave off what is under way, brake, and stand until a command is taken."""
+        if self._under_way:
+            self._end("stopped")
+        if not self.aborted:
+            self.driver.stop()
+        self.finished = True
 
     @property
     def _moves_joints(self) -> bool:
@@ -269,7 +324,7 @@ class Drive:
 
     def _is_done(self, spec: Any, spent: float) -> bool:
         """Whether a command that the driver does not end itself is carried out."""
-        if isinstance(spec, MotorCommand):
+        if isinstance(spec, MotorCommand | SteerCommand):
             return spent >= spec.duration
         if isinstance(spec, WaitCommand):
             waits = self._watch.wait[self._now]
@@ -409,6 +464,8 @@ class Drive:
             return Crab(spec.crab, spec.length, spec.speed, spec.tolerance)
         if isinstance(spec, TurnCommand):
             return self._turn(spec, field)
+        if isinstance(spec, SteerCommand):
+            return Steer(spec.steer, spec.turn_rate)
         if isinstance(spec, WaitCommand | PostureCommand):
             return Wait()
         rate = self._by_wheel(spec.rate, f"{field}.rate") * self.layout.sign
@@ -433,7 +490,7 @@ class Drive:
 
     def _posed_joints(self) -> tuple[str, ...]:
         """Joints that commands move besides wheels and steering; they must have motors."""
-        names: dict[str, None] = {}
+        names: dict[str, None] = dict.fromkeys(self._also_posed)
         for name, posture in self.spec.postures.items():
             self._check_joints(posture, f"drive.postures.{name}", places=True)
         for k, spec in enumerate(self.spec.commands):

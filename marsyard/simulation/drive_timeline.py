@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from marsyard.simulation.drive_watch import Watch
 
 #: how a command may stand
-ENDS = ("not begun", "under way", "reached", "until", "timed out", "aborted")
+ENDS = ("not begun", "under way", "reached", "until", "timed out", "aborted", "stopped")
 
 
 class Event(NamedTuple):
@@ -50,6 +50,11 @@ class Timeline:
         self.table = _blank(len(self._commands))
         known = min(now + 1, len(table))
         self.table[:known] = table[:known]
+
+    def take(self, commands: tuple) -> None:
+        """Go on with other commands than those that have not begun."""
+        self._commands, table = commands, self.table
+        self.restore(table, len(commands) - 2)
 
     def begin(self, k: int, time: float) -> None:
         """Command k begins."""

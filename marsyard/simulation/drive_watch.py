@@ -11,7 +11,7 @@ Currents and torques are those at the end of the period.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,6 +91,19 @@ class Watch:
             if part and part not in parts:
                 raise InputError(f"{field}: no {what} is called '{part}'; {suggest(part, parts)}")
         return condition.names
+
+    def take(self, k: int, spec: Any) -> None:
+        """Watch a command as number k, in place of all from there on."""
+        read: dict[str, Condition | None] = {}
+        names: set[str] = set()
+        for where in ("until", "abort_if", "wait"):
+            text = getattr(spec, where, None)
+            read[where] = read_condition(text) if isinstance(text, str) else None
+            if (condition := read[where]) is not None:
+                names |= set(self._checked(condition, f"drive.commands.{k}.{where}"))
+        self._names |= names
+        for where, condition in read.items():
+            getattr(self, where)[k:] = [condition]
 
     # --- once per period
 

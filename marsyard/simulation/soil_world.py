@@ -332,6 +332,25 @@ def _assemble(
     return world
 
 
+def change_soils(
+    world: SoilWorld,
+    scenario: Scenario,
+    robot: Robot,
+    model: mujoco.MjModel,
+    soils: tuple[Soil, ...],
+) -> None:
+    """Go on with other numbers of the same soils; what wheels left in the ground stays."""
+    found = find_bodies(robot, model, scenario.robot.wheel_shape)
+    numbers = _soil_numbers(soils, found, scenario.interaction.soil, scenario.gravity)
+    for old, new in zip(world.numbers, numbers, strict=True):
+        old[...] = new
+    if scenario.interaction.wheel is not None:
+        weight = float(model.body_subtreemass[0]) * scenario.gravity
+        law = scenario.interaction
+        _wheel_laws(world.laws, robot, law, soils, scenario.gravity, weight)
+    world.soils = soils
+
+
 def no_soil(nv: int) -> SoilLoop:
     """What the loop gets when there is no soil."""
     f, i = np.zeros, np.int64

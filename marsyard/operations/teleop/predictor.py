@@ -1,0 +1,413 @@
+"""The operator's model of the rover: where it will be when a command given now arrives.
+
+All times here are by the rover's clock. The predictor runs a rover of its own (`RoverWorld`: the
+same protocol, a vehicle on the ground the operator believes in) and keeps it at an *anchor*, the
+time t_a of the newest telemetry. When telemetry for t₂ comes, it
+
+1. goes back to the anchor and drives from t_a to t₂ with the messages that arrived there by then,
+   at the times the rover reported, or at those expected where it has not;
+2. compares the told pose with its own: the innovation; nudges the soil by it (`adaptation`);
+3. corrects its pose by a Kalman filter, which with telemetry free of noise means to what was told,
+   takes over mode and orders under way as told, and makes this the new anchor;
+4. drives on with what is under way or still to arrive until the time at which a command given now
+   arrives. Between telemetry it only goes on.
+
+Height, tilt and joints stay those of the own model: the ground under the rover is known only as far
+as it is believed, and a told height would lift the wheels or bury them. Corrections below the
+rounding of telemetry are left out, so that with equal worlds prediction and truth are the same.
+
+Uncertainty. With d = Σ (|Δp| + ℓ |Δψ|) the way driven since the anchor (ℓ = `LEVER`), F the
+Jacobian of the pose at the end by that at the anchor, and B the rotation of the rover's frame,
+
+    Σ = F P F ᵀ + B (diag(a²) (d² + d₀²) + J P_θ Jᵀ) Bᵀ,
+
+P that of the anchor's pose, J the sensitivities of the latest window scaled with the way, P_θ of the
+soil's factors. a, the errors forwards, sideways and of heading per metre, begins as `PER_METRE`, and
+follows the squares of what past predictions missed by, a² ← a² + g (e²/(d² + d₀²) − a²), with
+g = 1/n for the n-th and at least 1/`MEMORY`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from marsyard.operations.teleop.adaptation import DIFFERENCE, ROUNDING, Adaptation, adaptation_for
+from marsyard.operations.teleop.rover import TICK, Moment, RoverWorld
+from marsyard.operations.teleop.session import Ellipse
+from marsyard.operations.teleop.vehicle import Noise, Vehicle, pose_of
+
+if TYPE_CHECKING:
+    from marsyard.operations.messages import Telemetry
+    from marsyard.operations.protocol import ProtocolSettings
+    from marsyard.scenario.schema import Scenario
+
+#: a turn counts as this way per radian [m]
+LEVER = 0.5
+#: errors forwards, sideways [m] and of heading [rad] per metre, before anything is learned
+PER_METRE = (0.2, 0.1, 0.15)
+#: way that an error of standing has [m]
+LEAST_WAY = 0.02
+#: predictions that the learned error remembers
+MEMORY = 60
+#: the prior counts as this many predictions
+PRIOR_WEIGHT = 5
+#: a window of adaptation: at least this way [m] and time [s]
+WINDOW_WAY, WINDOW_TIME = 0.05, 0.9
+#: χ² of two degrees of freedom that holds 95 %
+CHI2_95 = 5.991464547107979
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A message that arrives at the rover at a time [s], or is expected to."""
+
+    id: int
+    time: float
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Told:
+    """What telemetry tells: time [s], pose x, y, heading, order under way, mode and hold, orders
+    known to have ended, mean torque [N·m] and sinkage [m] (NaN where not told)."""
+
+    time: float
+    pose: np.ndarray
+    order: int
+    mode: str
+    hold: int
+    ended: frozenset[int]
+    torque: float = math.nan
+    sinkage: float = math.nan
+
+    @classmethod
+    def of(cls, message: Telemetry, ended: frozenset[int]) -> Told:
+        """From a message of telemetry."""
+        qpos = np.array([*message.position, *message.attitude])
+        x, y, _, heading = pose_of(qpos)
+        values = message.values
+        return cls(
+            message.time, np.array([x, y, heading]), message.order, message.mode, message.hold,
+            ended, values.get("torque", math.nan), values.get("sinkage", math.nan),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Where the rover will be.
+
+    Attributes:
+        time: for which [s]. anchor: time of the telemetry it is made from [s].
+        qpos: positions. covariance: of x, y, heading. way: driven since the anchor [m].
+        path: places from the anchor on, (n, 3) [m].
+        own: the part of the covariance in the rover's frame that is not learned (see `Predictor`).
+    """
+
+    time: float
+    anchor: float
+    qpos: np.ndarray
+    covariance: np.ndarray
+    way: float
+    path: np.ndarray
+    own: np.ndarray
+
+    @property
+    def pose(self) -> np.ndarray:
+        """x, y, heading."""
+        return pose_of(self.qpos)[[0, 1, 3]]
+
+    @property
+    def ellipse(self) -> Ellipse:
+        """That holds the place with 95 %."""
+        x, y, _ = self.pose
+        return ellipse_of(x, y, self.covariance[:2, :2])
+
+    @property
+    def heading_deviation(self) -> float:
+        """Of the heading [rad]."""
+        return math.sqrt(max(0.0, float(self.covariance[2, 2])))
+
+
+def ellipse_of(x: float, y: float, covariance: np.ndarray) -> Ellipse:
+    """The ellipse about x, y that holds 95 % of a Gaussian."""
+    value, vector = np.linalg.eigh(covariance)
+    axes = np.sqrt(np.maximum(value, 0.0) * CHI2_95)
+    return Ellipse(
+        (float(x), float(y)), (float(axes[1]), float(axes[0])),
+        math.atan2(vector[1, 1], vector[0, 1]),
+    )  # fmt: skip
+
+
+class Predictor:
+    """Where the rover will be, as far as the operator can know.
+
+    Args:
+        scenario: what the operator believes in.
+        settings: of the protocol.
+        noise: deviations of the told pose, as known to the operator.
+        adapt: whether the soil is learned.
+
+    Attributes:
+        world: the rover's model. adaptation: what is believed of the ground.
+        per_metre: a, the errors per metre driven. innovations: of all telemetry so far: time,
+            forwards, sideways, heading and way since the one before.
+    """
+
+    def __init__(
+        self, scenario: Scenario, settings: ProtocolSettings, *, noise: Noise | None = None,
+        adapt: bool = True,
+    ) -> None:  # fmt: skip
+        # silence is told by the rover's mode, not guessed; records are not kept
+        quiet = settings.model_copy(update={"watchdog": None})
+        run = scenario.run.model_copy(update={"record_period": 100.0})
+        self.vehicle = Vehicle(scenario.model_copy(update={"run": run}))
+        self.world = RoverWorld(self.vehicle, quiet)
+        self.noise = noise or Noise()
+        self.adaptation: Adaptation = adaptation_for(self.vehicle)
+        self.adapt = adapt
+        self.per_metre = np.array(PER_METRE)
+        self.innovations: list[tuple[float, float, float, float, float]] = []
+        self._learned = 0
+        self._anchor = self.world.moment()
+        self._P = np.zeros((3, 3))
+        self._window = _Window(self._anchor, self._own_pose(), 0.0)
+        self._J = np.zeros((3, len(self.adaptation.names)))  # per metre
+        self._begin_path()
+
+    @property
+    def anchor(self) -> float:
+        """Time of the newest telemetry that was taken in [s]."""
+        return self._anchor.time
+
+    @property
+    def time(self) -> float:
+        """For which the model stands [s]."""
+        return self.world.time
+
+    # telemetry --------------------------------------------------------------------------------
+
+    def rebase(self, told: Told, arrivals: Iterable[Arrival], learn: bool = True) -> bool:
+        """Take in telemetry; whether it was newer than what was known. `learn`: whether there is
+        time to learn the soil."""
+        if told.time <= self.anchor + TICK:
+            return False
+        arrivals = list(arrivals)
+        self._go_back(self._anchor, arrivals)
+        self._drive_to(told.time)
+        own, way = self._own_pose(), self._way
+        self._note(told, own, way)
+        self._window.take(told, arrivals, way)
+        if self._window.is_full(told.time) and self.adapt and learn:
+            self._learn(told)
+            self._go_back(self._anchor, arrivals)
+            self._drive_to(told.time)
+            own, way = self._own_pose(), self._way
+        self._correct(told, own, way)
+        self.world.protocol.assume(
+            max(told.time, self.world.protocol.now), told.mode, told.hold, told.order, told.ended,
+        )  # fmt: skip
+        if self._window.done:
+            self.vehicle.reset_means()
+        self.vehicle.forget(self.anchor)
+        self._anchor = self.world.moment()
+        if self._window.done:
+            self._window = _Window(self._anchor, self._own_pose(), 0.0)
+        self._begin_path()
+        return True
+
+    def go_on(self, arrivals: Iterable[Arrival], until: float) -> Prediction:
+        """Drive on to the first period that begins at or after a time [s]."""
+        self._feed(arrivals)
+        period = self.vehicle.period
+        self._drive_to(math.ceil(until / period - 1e-6) * period)
+        return self.prediction()
+
+    def replay(self, arrivals: Iterable[Arrival], until: float) -> Prediction:
+        """Drive from the anchor to a time [s] anew, with what is now known of arrivals."""
+        self._go_back(self._anchor, arrivals)
+        self._begin_path()
+        return self.go_on((), until)
+
+    def _go_back(self, moment: Moment, arrivals: Iterable[Arrival]) -> None:
+        self.world.restore(moment)
+        self._begin_path()
+        self._feed(arrivals)
+
+    def _feed(self, arrivals: Iterable[Arrival]) -> None:
+        """Have messages arrive; those that did are known by their ids and ignored."""
+        self.world.clear()
+        for arrival in arrivals:
+            if math.isfinite(arrival.time) and (self.world.protocol.outcome(arrival.id) is None):
+                self.world.give(arrival.data, arrival.time)
+
+    def _drive_to(self, time: float) -> None:
+        while self.world.time < time - TICK and not self.world.stopped:
+            self.world.advance_to(self.world.time + self.vehicle.period)
+            here = pose_of(self.vehicle.simulation.qpos)
+            last = self._path[-1]
+            turn = abs(_wrap(float(here[3] - last[3])))
+            self._way += math.hypot(*map(float, here[:2] - last[:2])) + LEVER * turn
+            self._path.append(here)
+
+    def _begin_path(self) -> None:
+        self._path = [pose_of(self.vehicle.simulation.qpos)]
+        self._way = 0.0
+
+    def _own_pose(self) -> np.ndarray:
+        return pose_of(self.vehicle.simulation.qpos)[[0, 1, 3]]
+
+    def _note(self, told: Told, own: np.ndarray, way: float) -> None:
+        forwards, sideways, turn = _in_frame(told.pose, own)
+        self.innovations.append((told.time, forwards, sideways, turn, way))
+
+    # correction -------------------------------------------------------------------------------
+
+    def _correct(self, told: Told, own: np.ndarray, way: float) -> None:
+        """Pull the pose to what was told, by how far both can be trusted."""
+        self._P, _ = self._spread(own, way)
+        R = np.diag([self.noise.place**2] * 2 + [self.noise.heading**2]) + 1e-14 * np.eye(3)
+        K = self._P @ np.linalg.inv(self._P + R)
+        off = told.pose - own
+        off[2] = _wrap(off[2])
+        size = np.maximum(1.0, np.abs(told.pose))
+        if np.all(np.abs(off) <= ROUNDING * size):
+            self._P = np.zeros((3, 3))
+            return
+        new = own + K @ off
+        self._P = (np.eye(3) - K) @ self._P
+        self._P = (self._P + self._P.T) / 2
+        self.vehicle.move_to(*map(float, new))
+
+    def _spread(self, pose: np.ndarray, way: float) -> tuple[np.ndarray, np.ndarray]:
+        """Covariance of the pose after a way from the anchor, and the part of it in the rover's
+        frame that is not learned from errors."""
+        x0, y0, _, _ = self._path[0]
+        F = np.eye(3)
+        F[0, 2], F[1, 2] = -(pose[1] - y0), pose[0] - x0
+        J = self._J * way
+        own = J @ self.adaptation.covariance @ J.T
+        learned = np.diag(self.per_metre**2) * (way**2 + LEAST_WAY**2)
+        B = _frame(pose[2])
+        return F @ self._P @ F.T + B @ (learned + own) @ B.T, own
+
+    def missed(self, prediction: Prediction, told: Told) -> np.ndarray:
+        """Learn from what a prediction missed by: forwards, sideways [m] and heading [rad]."""
+        error = np.array(_in_frame(told.pose, prediction.pose))
+        R = np.array([self.noise.place**2] * 2 + [self.noise.heading**2])
+        beyond = np.maximum(error**2 - R - np.diag(prediction.own), 0.0)
+        self._learned += 1
+        gain = max(1.0 / (self._learned + PRIOR_WEIGHT), 1.0 / MEMORY)
+        now = beyond / (prediction.way**2 + LEAST_WAY**2)
+        self.per_metre = np.sqrt(self.per_metre**2 + gain * (now - self.per_metre**2))
+        return error
+
+    # soil -------------------------------------------------------------------------------------
+
+    def _learn(self, told: Told) -> None:
+        """Nudge the soil by what was told over the window."""
+        window, adaptation = self._window, self.adaptation
+        window.done = True
+        if not adaptation.names:
+            return
+        model = self._over(window, told.time)
+        observed = np.array([*_in_frame(told.pose, window.pose), *window.means()])
+        observed[2] = _wrap(told.pose[2] - window.pose[2])
+        if np.allclose(observed[:3], model[:3], rtol=ROUNDING, atol=4 * ROUNDING):
+            return  # nothing to be learned
+        H = np.zeros((5, len(adaptation.names)))
+        for k in range(len(adaptation.names)):
+            theta = adaptation.theta.copy()
+            # towards the middle, so that bounds are not crossed
+            step = -DIFFERENCE if theta[k] > 0 else DIFFERENCE
+            theta[k] += step
+            adaptation.apply(theta)
+            H[:, k] = (self._over(window, told.time) - model) / step
+        adaptation.apply()
+        R = adaptation.trust.variance(
+            window.way, model[3], model[4], self.noise.place, self.noise.heading
+        )
+        if np.all(np.isfinite(H[:3])) and np.all(np.isfinite(model[:3])):
+            self._J = H[:3] / max(window.way, WINDOW_WAY)
+            if adaptation.update(told.time, observed, model, H, R, window.way):
+                adaptation.apply()
+
+    def _over(self, window: _Window, time: float) -> np.ndarray:
+        """What the model does over a window: way forwards and sideways, turn, torque, sinkage."""
+        self._go_back(window.moment, window.arrivals)
+        self._drive_to(time)
+        pose = self._own_pose()
+        torque, sinkage = self.vehicle.means()
+        if self.world.stopped:
+            return np.full(5, np.nan)
+        way = _in_frame(pose, window.pose)
+        return np.array([way[0], way[1], _wrap(pose[2] - window.pose[2]), torque, sinkage])
+
+    # what is predicted ------------------------------------------------------------------------
+
+    def prediction(self) -> Prediction:
+        """Where the model stands now."""
+        qpos = np.array(self.vehicle.simulation.qpos)
+        covariance, own = self._spread(self._own_pose(), self._way)
+        path = np.array(self._path)[:, :3]
+        return Prediction(
+            self.time, self.anchor, qpos, covariance, self._way, path, own
+        )  # fmt: skip
+
+
+@dataclass
+class _Window:
+    """A stretch of driving from which the soil is learned."""
+
+    moment: Moment
+    pose: np.ndarray
+    way: float
+    torque: float = 0.0
+    sinkage: float = 0.0
+    count: int = 0
+    done: bool = False
+    arrivals: tuple[Arrival, ...] = ()
+
+    def take(self, told: Told, arrivals: list[Arrival], way: float) -> None:
+        """Telemetry within it, and the way since the one before."""
+        self.way += way
+        if math.isfinite(told.torque) and math.isfinite(told.sinkage):
+            self.torque += told.torque
+            self.sinkage += told.sinkage
+            self.count += 1
+        known = {a.id: a for a in self.arrivals} | {a.id: a for a in arrivals}
+        self.arrivals = tuple(known.values())
+
+    def means(self) -> tuple[float, float]:
+        """Mean torque [N·m] and sinkage [m]."""
+        if not self.count:
+            return math.nan, math.nan
+        return self.torque / self.count, self.sinkage / self.count
+
+    def is_full(self, time: float) -> bool:
+        """Whether there is something to learn from."""
+        long_enough = time - self.moment.time >= WINDOW_TIME
+        if long_enough and self.way < WINDOW_WAY:
+            self.done = True  # it stood: begin anew
+            return False
+        return long_enough
+
+
+def _in_frame(pose: np.ndarray, of: np.ndarray) -> tuple[float, float, float]:
+    """A pose x, y, heading as seen from another: forwards, to the left [m], turned [rad]."""
+    dx, dy = pose[0] - of[0], pose[1] - of[1]
+    c, s = math.cos(of[2]), math.sin(of[2])
+    return c * dx + s * dy, -s * dx + c * dy, _wrap(pose[2] - of[2])
+
+
+def _frame(heading: float) -> np.ndarray:
+    c, s = math.cos(heading), math.sin(heading)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _wrap(angle: float) -> float:
+    return (angle + math.pi) % (2 * math.pi) - math.pi

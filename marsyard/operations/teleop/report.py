@@ -1,0 +1,197 @@
+"""The folder of a session: data, figures and a page, see `records`."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marsyard.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from marsyard.operations.teleop.teleoperation import Teleoperation
+
+
+def session_data(session: Teleoperation) -> xr.Dataset:
+    """Predictions, what they missed by, and beliefs, as a labelled data set."""
+    import xarray as xr
+
+    record, errors = session.record, session.errors
+    n = len(record["time"])
+    told = np.array(record["told"], dtype=float).reshape(n, 3)
+    predicted = np.array(record["predicted"], dtype=float).reshape(n, 3)
+    axes = np.array(record["axes"], dtype=float).reshape(n, 3)
+    ds = xr.Dataset(
+        coords={"time": ("time", np.array(record["time"], dtype=float), _about("s", ""))}
+    )
+    for name, values, units, text in (
+        ("told_x", told[:, 0], "m", "x as told by telemetry"),
+        ("told_y", told[:, 1], "m", "y as told by telemetry"),
+        ("told_heading", told[:, 2], "rad", "heading as told by telemetry"),
+        ("predicted_x", predicted[:, 0], "m", "x as it was predicted for this time"),
+        ("predicted_y", predicted[:, 1], "m", "y as it was predicted for this time"),
+        ("predicted_heading", predicted[:, 2], "rad", "heading as it was predicted"),
+        ("ellipse_major", axes[:, 0], "m", "larger semi-axis of the 95 % ellipse"),
+        ("ellipse_minor", axes[:, 1], "m", "smaller semi-axis of the 95 % ellipse"),
+        ("ellipse_angle", axes[:, 2], "rad", "direction of the larger semi-axis"),
+        ("error_distance", [e.distance for e in errors], "m", "how far off the prediction was"),
+        ("error_heading", [e.heading for e in errors], "rad", "how far off in heading"),
+        ("driven", [e.driven for e in errors], "m", "way since the telemetry it was made from"),
+    ):  # fmt: skip
+        ds[name] = ("time", np.array(values, dtype=float), _about(units, text))
+    adaptation = session.predictor.adaptation
+    when = [time for time, _, _ in adaptation.history]
+    ds = ds.assign_coords(
+        learned=("learned", np.array(when, dtype=float), _about("s", "when the soil was nudged")),
+        parameter=list(adaptation.names),
+    )
+    k = len(adaptation.names)
+    for name, column in (("factor", 1), ("factor_deviation", 2)):
+        values = np.array([row[column] for row in adaptation.history], dtype=float).reshape(-1, k)
+        values = np.exp(values) if column == 1 else values
+        text = "on the number believed at the start" if column == 1 else "of its logarithm"
+        ds[name] = (("learned", "parameter"), values, _about("", text))
+    ds.attrs["title"] = session.scenario.title
+    return ds
+
+
+def _about(units: str, text: str) -> dict[str, str]:
+    return {"units": units, "long_name": text}
+
+
+def save_session(session: Teleoperation, folder: Path, truth: Path | None) -> None:
+    """Write data, sequence, figures and page into the session's folder."""
+    from marsyard.operations.sequence import save_sequence
+    from marsyard.results import save
+
+    ds = session_data(session)
+    save(ds, folder / "session.nc")
+    try:
+        save_sequence(session.recorded(), folder / "session.yaml")
+    except InputError:
+        pass  # nothing was ordered
+    figures = folder / "figures"
+    figures.mkdir(exist_ok=True)
+    drawn = [
+        draw(ds, session, figures / f"{name}.png")
+        for name, draw in (("path", _draw_path), ("errors", _draw_errors))
+    ]
+    _write_page(session, ds, folder, truth, drawn)
+
+
+def _true_path(session: Teleoperation) -> np.ndarray:
+    """Where the rover really was, if its log is there: time, x, y."""
+    import json
+
+    file = None if session.folder is None else session.folder / "truth.jsonl"
+    if file is None or not file.exists():
+        return np.zeros((0, 3))
+    rows = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        try:
+            read = json.loads(line)
+        except ValueError:
+            continue  # a line that was cut off when the process was killed
+        rows.append((read["time"], *read["qpos"][:2]))
+    return np.array(rows, dtype=float).reshape(-1, 3)
+
+
+def _draw_path(ds: xr.Dataset, session: Teleoperation, file: Path) -> Path:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
+    true = _true_path(session)
+    if len(true):
+        axes.plot(true[:, 1], true[:, 2], color="0.6", lw=3, label="true")
+    axes.plot(ds.told_x, ds.told_y, ".", ms=4, label="told")
+    axes.plot(ds.predicted_x, ds.predicted_y, "x", ms=4, label="predicted for it")
+    axes.set(xlabel="x [m]", ylabel="y [m]", aspect="equal", title="Path")
+    axes.legend()
+    figure.savefig(file, dpi=100)
+    return file
+
+
+def _draw_errors(ds: xr.Dataset, session: Teleoperation, file: Path) -> Path:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    above, below = figure.subplots(2, sharex=True)
+    above.plot(ds.time, 100 * ds.error_distance, label="error")
+    above.plot(ds.time, 100 * ds.ellipse_major, color="0.6", lw=1, label="95 %, larger axis")
+    above.set(ylabel="error of prediction [cm]", ylim=(0, None))
+    above.legend()
+    for k, name in enumerate(ds.parameter.values):
+        value, deviation = ds.factor[:, k], ds.factor_deviation[:, k]
+        (line,) = below.plot(ds.learned, value, label=str(name))
+        low, high = value * np.exp(-deviation), value * np.exp(deviation)
+        below.fill_between(ds.learned, low, high, color=line.get_color(), alpha=0.15)
+    below.axhline(1.0, color="0.6", lw=1)
+    below.set(xlabel="time [s]", ylabel="belief / first belief")
+    if ds.sizes["parameter"]:
+        below.legend()
+    figure.savefig(file, dpi=100)
+    return file
+
+
+def _write_page(
+    session: Teleoperation, ds: xr.Dataset, folder: Path, truth: Path | None, figures: list[Path]
+) -> None:
+    """A page with what happened."""
+    import base64
+
+    title = html.escape(f"Teleoperation: {session.scenario.title}")
+    rows = _facts(session, ds)
+    table = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
+    orders = "".join(
+        f"<tr><td>{o.id}</td><td>{html.escape(o.words)}</td><td>{html.escape(o.state)}</td>"
+        f"<td>{html.escape(o.reason)}</td></tr>"
+        for o in session._orders()
+    )
+    pictures = "".join(
+        f'<img alt="{f.stem}" src="data:image/png;base64,{base64.b64encode(f.read_bytes()).decode()}">'
+        for f in figures
+    )
+    where = "" if truth is None else '<p><a href="truth/report.html">The rover\'s own run</a></p>'
+    style = (
+        "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
+        "table{border-collapse:collapse}td,th{padding:.1em .8em .1em 0;text-align:left;"
+        "font-weight:normal;border-bottom:1px solid #ddd}img{max-width:100%}"
+    )
+    page = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{style}</style><h1>{title}</h1><table>{table}</table>{pictures}{where}"
+        f"<h2>Orders</h2><table><tr><th>id</th><th>order</th><th>state</th><th>why</th></tr>{orders}"
+        "</table></html>"
+    )
+    (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def _facts(session: Teleoperation, ds: xr.Dataset) -> list[tuple[str, str]]:
+    view = session.operator.view(max(session.now, session.operator.now))
+    out: list[tuple[str, Any]] = [
+        ("duration", f"{session.now:.1f} s"),
+        ("rover", f"{session.remote.state} {session.remote.reason}".strip()),
+        ("round trip", "not measured" if view.round_trip is None else f"{view.round_trip:.2f} s"),
+        ("telemetry", f"{session.operator.gaps.received} heard, {view.missing} missing"),
+        ("orders", ", ".join(f"{n} {state}" for state, n in view.orders.items()) or "none"),
+    ]
+    moving = ds.driven.values > 0.02
+    if moving.sum() >= 4:
+        errors = ds.error_distance.values[moving]
+        half = len(errors) // 2
+        out.append((
+            "error of prediction, median",
+            f"{100 * np.median(errors[:half]):.2f} cm in the first half of the way, "
+            f"{100 * np.median(errors[half:]):.2f} cm in the second",
+        ))  # fmt: skip
+    for belief in session.predictor.adaptation.beliefs():
+        out.append((
+            f"{belief.name} [{belief.unit}]",
+            f"{belief.prior:.4g} at the start, {belief.value:.4g} ± {belief.deviation:.2g} now",
+        ))  # fmt: skip
+    return [(k, str(v)) for k, v in out]

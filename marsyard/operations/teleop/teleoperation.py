@@ -1,0 +1,570 @@
+"""A teleoperation: link, protocol, remote rover and predictor put together.
+
+Each tick, at the time `now` of the operator's clock:
+
+1. the stick becomes an order where one is needed (see below);
+2. what the operator's end has to send goes up the link, what arrived goes to the rover;
+3. what left the rover goes down the link, what arrived is taken in, logged, and given to the
+   predictor;
+4. the predictor re-bases on new telemetry and drives on to the time at which a command given now
+   arrives at the rover.
+
+`advance(now)` does so by a clock of the caller's, step by step in one thread: the same calls give
+the same bits. `start()` begins a thread that ticks by the wall clock, and another one for the
+predictor, so that a slow prediction never holds up an emergency stop.
+
+**When a message arrives.** A message sent at t by the operator's clock reaches the rover at
+t + u by the rover's. u is the median of the last nine orders that the rover reported and that were
+sent once; before there is one, half the measured round trip plus the measured offset of the clocks,
+in which unequal ways cancel (see `operations.protocol`), but at least what the link's light time,
+mean jitter and rate make of an order. Once the rover reported an order, its own time stamp counts.
+An order that should have arrived before the newest telemetry, but was not reported, counts as lost
+until it is sent again.
+
+**Stick.** Speed and turn are ordered for `HOLD` seconds, in place of the order before, when the
+stick moved, at most every `QUICK`, or `RENEW` has passed. So one lost order leaves no gap, and a
+rover that hears no more stands after `HOLD`. A stick let go, or silent for `SILENT`, flushes what is
+under way. Orders of the stick that come much later than expected have expired.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+import time as clock
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.operations.link import Duplex, preset
+from marsyard.operations.messages import Drive, Goal, Telemetry, encode
+from marsyard.operations.operator_side import OPEN, Entry, Operator
+from marsyard.operations.protocol import ProtocolSettings, settings_for
+from marsyard.operations.teleop.predictor import Arrival, Prediction, Predictor, Told
+from marsyard.operations.teleop.records import Lines
+from marsyard.operations.teleop.remote import InlineRemote, ProcessRemote, Remote, Truth
+from marsyard.operations.teleop.session import (
+    OrderShown,
+    PredictionError,
+    Preview,
+    Shown,
+)
+from marsyard.operations.teleop.vehicle import Noise, actions_of, line_of, words_of
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from marsyard.operations.sequence import Sequence
+    from marsyard.scenario.schema import Scenario
+
+#: times of the stick [s], see the module
+HOLD, RENEW, QUICK, SILENT = 2.5, 1.0, 0.2, 1.0
+#: change of the stick that is worth an order
+MOVED = 0.02
+#: ticks of the wall clock [s]
+TICK = 0.05
+#: how long an order may wait for the one before it [s]
+LONG = 86_400.0
+#: how much later than expected a message may be before it counts as lost [s]
+LATE = 0.5
+#: how many orders and errors are shown
+SHOWN = 200
+#: bytes of an order
+TYPICAL = 70
+
+
+@dataclass
+class _Stick:
+    """Where the stick is, since when it was last heard of, and what was ordered for it."""
+
+    forward: float = 0.0
+    left: float = 0.0
+    heard: float = -math.inf
+    ordered: tuple[float, float] = (0.0, 0.0)
+    at: float = -math.inf
+
+
+class Teleoperation:
+    """A session; see `operations.teleop.session` for what it offers.
+
+    Args:
+        scenario: what the operator believes.
+        truth: what really is; the same if none is given.
+        link: both ways; a name of `link.PRESETS`, or a pair.
+        settings: of the protocol; those that fit the link if none are given.
+        speed, turn: of the stick at its end [m/s], [rad/s].
+        telemetry_period: [s]. noise: of told poses.
+        adapt: whether the predictor learns the soil; predict: whether there is one at all.
+        process: whether the rover runs in a process of its own, by the wall clock.
+        folder: where the session is kept; nowhere if none is given.
+        seed: of the link.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        truth: Scenario | None = None,
+        link: Duplex | str = "moon",
+        *,
+        settings: ProtocolSettings | None = None,
+        speed: float | None = None,
+        turn: float | None = None,
+        telemetry_period: float = 0.5,
+        noise: Noise | None = None,
+        adapt: bool = True,
+        predict: bool = True,
+        process: bool = False,
+        folder: str | Path | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.link = preset(link, seed=seed) if isinstance(link, str) else link
+        self.settings = settings or settings_for(self.link)
+        self.folder = None if folder is None else Path(folder)
+        self.operator = Operator(self.settings)
+        self._lines = Lines(self.folder)
+        noise = noise or Noise()
+        made = Truth(
+            truth or scenario, self.settings, telemetry_period, noise, self.link.down.settings,
+            self.folder,
+        )  # fmt: skip
+        # the process builds its world while this one builds the predictor
+        self.remote: Remote = ProcessRemote(made) if process else _inline(made)
+        self.predictor = Predictor(scenario, self.settings, noise=noise, adapt=adapt)
+        self.predict = predict
+        if isinstance(self.remote, _Late):
+            self.remote = self.remote.build()
+        vehicle = self.predictor.vehicle
+        self.scenario: Scenario = scenario
+        self.model: mujoco.MjModel = vehicle.simulation.model
+        self.speed = speed or _usual_speed(scenario)
+        self.turn = turn or self.speed
+        self.now = 0.0
+        self._stick = _Stick()
+        self._lock = threading.RLock()  # of all that is known
+        self._model_lock = threading.RLock()  # of the predictor
+        self._threads: list[threading.Thread] = []
+        self._ending = threading.Event()
+        self._fresh: deque[Telemetry] = deque(maxlen=50)
+        self._frames: dict[int, bytes] = {}
+        self._last: Telemetry | None = None
+        self._known: dict[int, str] = {}
+        self._delays: deque[float] = deque(maxlen=9)
+        self._beliefs_known = 0
+        self._learn_next = 0.0
+        self._prediction: Prediction | None = None
+        self._forecast: dict[int, Prediction] = {}
+        self._trail: list[tuple[float, float, float]] = []
+        self._forecasts: list[tuple[float, float, float]] = []
+        self.errors: list[PredictionError] = []
+        self.record: dict[str, list[Any]] = {"time": [], "told": [], "predicted": [], "axes": []}
+        self._closed: Path | None | bool = False
+
+    # time -------------------------------------------------------------------------------------
+
+    def advance(self, now: float) -> None:
+        """Let time pass until `now` [s] by a clock of the caller's."""
+        with self._lock:
+            self._tick(now)
+        self._think()
+
+    def start(self) -> Teleoperation:
+        """Begin by the wall clock, in threads of its own; waits until the rover is there."""
+        if isinstance(self.remote, ProcessRemote):
+            self.remote.wait()
+        epoch = clock.monotonic()
+        if isinstance(self.remote, ProcessRemote):
+            self.remote.begin(epoch)
+        for work in (self._tick_on, self._think_on):
+            thread = threading.Thread(target=work, args=(epoch,), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        return self
+
+    def _tick_on(self, epoch: float) -> None:
+        while not self._ending.wait(TICK):
+            with self._lock:
+                self._tick(max(self.now, clock.monotonic() - epoch))
+
+    def _think_on(self, epoch: float) -> None:
+        while not self._ending.wait(TICK):
+            self._think(hurry=True)
+
+    def _tick(self, now: float) -> None:
+        self.now = now
+        link, operator, remote = self.link, self.operator, self.remote
+        self._steer(now)
+        for out in operator.outgoing(now, link.up.is_open(now)):
+            link.up.send(out.data, now, out.priority)
+        for delivery in link.up.receive(now):
+            remote.give(delivery.data, delivery.arrived)
+        was = remote.state
+        for left, out in remote.advance(now):
+            link.down.send(out.data, max(left, link.down.now), out.priority)
+        if remote.state != was:
+            self._lines.write("events", time=now, remote=remote.state, reason=remote.reason)
+        for delivery in link.down.receive(now):
+            operator.incoming(delivery.data, max(delivery.arrived, operator.now))
+            if operator.telemetry is not None and operator.telemetry is not self._last:
+                self._last = operator.telemetry
+                self._hear(self._last, delivery.arrived)
+        self._log_orders(now)
+
+    # what is heard ----------------------------------------------------------------------------
+
+    def _hear(self, told: Telemetry, arrived: float) -> None:
+        self._fresh.append(told)
+        x, y, z = told.position
+        self._trail.append((x, y, z))
+        self._lines.write(
+            "telemetry", arrived=arrived, number=told.number, time=told.time, order=told.order,
+            mode=told.mode, position=list(told.position), attitude=list(told.attitude),
+            joints=list(told.joints), wheels=list(told.wheels), slips=list(told.slips),
+            currents=list(told.currents), loads=list(told.loads), values=told.values,
+        )  # fmt: skip
+
+    def _log_orders(self, now: float) -> None:
+        for id in list(self.operator.entries)[-SHOWN:]:
+            entry = self.operator.entries[id]
+            if self._known.get(id) in ("queued", "sent") and entry.times and entry.tries == 1:
+                self._delays.append(min(entry.times.values()) - entry.sent_at)
+            if self._known.get(id) != entry.state:
+                self._known[id] = entry.state
+                self._lines.write(
+                    "orders", time=now, id=id, what=_words(entry), state=entry.state,
+                    given=entry.given, reason=entry.reason,
+                )  # fmt: skip
+
+    # prediction -------------------------------------------------------------------------------
+
+    def uplink(self) -> float:
+        """How long a message takes up, in the rover's clock less the operator's [s]."""
+        if self._delays:
+            return float(np.median(self._delays))
+        way = self.link.up.settings
+        at_least = way.least_delay + way.jitter + way.transmission(TYPICAL)
+        clock_ = self.operator.clock
+        if clock_.round_trip is None:
+            return at_least
+        return max(clock_.round_trip / 2 + (clock_.offset or 0.0), at_least)
+
+    def _arrivals(self, known_until: float) -> list[Arrival]:
+        """When each order, stop, flush and resume arrived at the rover, or will."""
+        out = []
+        for id in list(self.operator.entries)[-SHOWN:]:
+            entry = self.operator.entries[id]
+            time = self._arrival(entry, known_until)
+            if math.isfinite(time):
+                if id not in self._frames:
+                    self._frames[id] = encode(self.operator.message(entry))
+                out.append(Arrival(id, time, self._frames[id]))
+        return out
+
+    def _arrival(self, entry: Entry, known_until: float) -> float:
+        if entry.times:
+            return min(entry.times.values())
+        if entry.state in ("cancelled", "expired", "refused"):
+            return math.inf
+        up = self.uplink()
+        if not entry.tries:
+            opens = self.link.up.settings.window(self.now)[0]
+            return max(self.now, opens) + up
+        arrives = entry.sent_at + up
+        if arrives > known_until:
+            return arrives
+        if self._last is not None and self._last.order == entry.id:
+            return arrives
+        if arrives > known_until - LATE:
+            return known_until + 1e-6
+        if entry.again is None or entry.state == "lost":
+            return math.inf
+        return max(entry.again.due + up, known_until + 1e-6)
+
+    def _think(self, hurry: bool = False) -> None:
+        """Have the predictor take in what is new, and drive on. `hurry`: only the newest, and no
+        more than a quarter of the time for the soil."""
+        if not self.predict:
+            with self._lock:
+                self._fresh.clear()
+            return
+        with self._model_lock:
+            with self._lock:
+                fresh = list(self._fresh)[-1:] if hurry else list(self._fresh)
+                self._fresh.clear()
+                ended = frozenset(
+                    id for id, e in list(self.operator.entries.items())[-SHOWN:]
+                    if e.kind == "order" and e.state not in (*OPEN, "lost")
+                )  # fmt: skip
+                news = [(Told.of(t, ended), self._arrivals(t.time)) for t in fresh]
+                arrivals = self._arrivals(fresh[-1].time if fresh else self.predictor.anchor)
+                until = self.now + self.uplink()
+            for told, by_then in news:
+                began = clock.monotonic()
+                learn = not hurry or began >= self._learn_next
+                updates = len(self.predictor.adaptation.history)
+                if self.predictor.rebase(told, by_then, learn):
+                    self._settle(told)
+                if len(self.predictor.adaptation.history) > updates:
+                    self._learn_next = began + 4.0 * (clock.monotonic() - began)
+            prediction = self.predictor.go_on(arrivals, max(until, self.predictor.time))
+            with self._lock:
+                self._prediction = prediction
+                self._forecast[self._index(prediction.time)] = prediction
+                self._log_beliefs()
+
+    def _index(self, time: float) -> int:
+        return round(time / self.predictor.vehicle.period)
+
+    def _settle(self, told: Told) -> None:
+        """Compare what was predicted for a time with what is told of it now."""
+        with self._lock:
+            index = self._index(told.time)
+            prediction = self._forecast.get(index)
+            for old in [k for k in self._forecast if k <= index]:
+                del self._forecast[old]
+            if prediction is None:
+                return
+            forwards, sideways, turn = self.predictor.missed(prediction, told)
+            error = PredictionError(
+                told.time, math.hypot(forwards, sideways), abs(float(turn)), prediction.way
+            )
+            self.errors.append(error)
+            place = prediction.qpos[:3]
+            self._forecasts.append((float(place[0]), float(place[1]), float(place[2])))
+            ellipse = prediction.ellipse
+            for name, value in (
+                ("time", told.time), ("told", told.pose), ("predicted", prediction.pose),
+                ("axes", (*ellipse.axes, ellipse.angle)),
+            ):  # fmt: skip
+                self.record[name].append(value)
+            self._lines.write(
+                "predictions", time=told.time, told=told.pose, predicted=prediction.pose,
+                distance=error.distance, heading=error.heading, driven=error.driven,
+                ellipse=(*ellipse.axes, ellipse.angle),
+            )  # fmt: skip
+
+    def _log_beliefs(self) -> None:
+        history = self.predictor.adaptation.history
+        if len(history) > self._beliefs_known:
+            self._beliefs_known = len(history)
+            beliefs = {b.name: (b.value, b.deviation) for b in self.predictor.adaptation.beliefs()}
+            self._lines.write("beliefs", time=history[-1][0], **beliefs)
+
+    # to the rover -----------------------------------------------------------------------------
+
+    def steer(self, forward: float, left: float) -> None:
+        """The stick, −1 … 1 each."""
+        with self._lock:
+            self._stick.forward = float(np.clip(forward, -1.0, 1.0))
+            self._stick.left = float(np.clip(left, -1.0, 1.0))
+            self._stick.heard = self.now
+
+    def _steer(self, now: float) -> None:
+        stick = self._stick
+        wanted = (stick.forward, stick.left)
+        if now - stick.heard > SILENT:
+            wanted = (0.0, 0.0)
+        if wanted == (0.0, 0.0):
+            if stick.ordered != (0.0, 0.0):
+                stick.ordered, stick.at = wanted, now
+                self.operator.flush(now, current=True)
+            return
+        moved = max(abs(a - b) for a, b in zip(wanted, stick.ordered, strict=True)) >= MOVED
+        since = now - stick.at
+        if since >= RENEW - 1e-9 or (moved and since >= QUICK - 1e-9):
+            stick.ordered, stick.at = wanted, now
+            self.drive(self.speed * wanted[0], self.turn * wanted[1], HOLD)
+
+    def drive(self, speed: float, turn: float, duration: float) -> int:
+        """Order a speed [m/s] and a rate of turning [rad/s] for a time [s], in place of all orders
+        before; the order's id."""
+        with self._lock:
+            now = max(self.now, self.operator.now)
+            trip = self.operator.clock.round_trip or self.link.round_trip
+            action = Drive(float(speed), float(turn), float(duration))
+            return self.operator.order(action, now, lifetime=trip / 2 + 2.0, replace=True)
+
+    def goal(self, x: float, y: float) -> int:
+        """Order to drive to a place."""
+        with self._lock:
+            self._let_go()
+            now = max(self.now, self.operator.now)
+            action = Goal(float(x), float(y), self.speed)
+            return self.operator.order(action, now, lifetime=self._patience(), replace=True)
+
+    def send(self, sequence: Sequence) -> list[int]:
+        """Send the commands of a sequence, each after the one before."""
+        with self._lock:
+            self._let_go()
+            now = max(self.now, self.operator.now)
+            actions = actions_of(sequence)
+            for action in actions:
+                encode_check(action)
+            last = self.operator.entries.get(self.operator._last_order)
+            busy = last is not None and last.state in OPEN
+            out = []
+            for k, action in enumerate(actions):
+                lifetime = LONG if k or busy else self._patience()
+                out.append(self.operator.order(action, now, lifetime=lifetime))
+            return out
+
+    def _patience(self) -> float:
+        """How late an order may begin [s]."""
+        trip = self.operator.clock.round_trip or self.link.round_trip
+        return 30.0 + 2.0 * trip
+
+    def _let_go(self) -> None:
+        """An order by other means takes the place of the stick."""
+        self._stick = _Stick()
+
+    def stop(self, reason: str = "") -> int:
+        """Emergency stop."""
+        with self._lock:
+            self._let_go()
+            return self.operator.stop(max(self.now, self.operator.now), reason)
+
+    def resume(self) -> int:
+        """Take orders again."""
+        with self._lock:
+            return self.operator.resume(max(self.now, self.operator.now))
+
+    def flush(self, current: bool = False) -> int:
+        """Forget orders that wait."""
+        with self._lock:
+            self._let_go()
+            return self.operator.flush(max(self.now, self.operator.now), current=current)
+
+    # what is known ----------------------------------------------------------------------------
+
+    def shown(self) -> Shown:
+        """What is known now."""
+        with self._lock:
+            now = max(self.now, self.operator.now)
+            view = self.operator.view(now)
+            offset = view.offset or 0.0
+            told, p = self._last, self._prediction
+            state, reason = self.remote.state, self.remote.reason
+            words = [f"The rover's simulation is gone: {reason}."] if state == "gone" else []
+            view.words[:0] = words
+            return Shown(
+                time=now, link=view, remote=state, remote_reason=reason,
+                delayed=None if told is None else _qpos(told),
+                delayed_time=None if told is None else told.time - offset,
+                predicted=None if p is None else p.qpos,
+                predicted_time=None if p is None else p.time - offset,
+                ellipse=None if p is None else p.ellipse,
+                heading_deviation=0.0 if p is None else p.heading_deviation,
+                path=np.zeros((0, 3)) if p is None else p.path,
+                trail=_places(self._trail), forecasts=_places(self._forecasts),
+                orders=self._orders(), beliefs=self.predictor.adaptation.beliefs(),
+                errors=tuple(self.errors[-SHOWN:]), numbers=self._numbers(told),
+            )  # fmt: skip
+
+    def _orders(self) -> tuple[OrderShown, ...]:
+        out = []
+        for entry in list(self.operator.entries.values())[-SHOWN:]:
+            since = entry.history[-1][0] if entry.history else entry.given
+            out.append(OrderShown(entry.id, _words(entry), entry.state, since, entry.reason))
+        return tuple(out)
+
+    def _numbers(self, told: Telemetry | None) -> dict[str, float]:
+        if told is None:
+            return {}
+        slips = [v for v in told.slips if math.isfinite(v)]
+        out = dict(told.values)
+        if slips:
+            out["slip"] = float(np.mean(slips))
+        if self.errors:
+            out["prediction error"] = self.errors[-1].distance
+        return out
+
+    # sequences --------------------------------------------------------------------------------
+
+    def preview(self, sequence: Sequence) -> Preview:
+        """Have the predictor carry out a sequence."""
+        from marsyard.operations.teleop.preview import preview
+
+        actions = actions_of(sequence)
+        with self._model_lock:
+            with self._lock:
+                arrivals = self._arrivals(self.predictor.anchor)
+                offset = self.operator.clock.offset or 0.0
+            return preview(self.predictor, actions, arrivals, offset)
+
+    def recorded(self) -> Sequence:
+        """What was ordered so far, as a sequence."""
+        from marsyard.operations.teleop.preview import recorded
+
+        with self._lock:
+            entries = list(self.operator.entries.values())
+        return recorded(entries, self.predictor.vehicle.drive.layout, self.scenario.title)
+
+    # the end ----------------------------------------------------------------------------------
+
+    def close(self) -> Path | None:
+        """End both worlds; the folder that holds what was recorded."""
+        if not isinstance(self._closed, bool):
+            return self._closed
+        self._ending.set()
+        for thread in self._threads:
+            thread.join(30.0)
+        with contextlib.suppress(InputError):
+            self.operator.flush(max(self.now, self.operator.now), current=True)
+        truth = self.remote.close()
+        if self.folder is not None:
+            from marsyard.operations.teleop.report import save_session
+
+            save_session(self, self.folder, truth)
+        self._lines.close()
+        self._closed = self.folder
+        return self.folder
+
+
+@dataclass
+class _Late:
+    """A remote rover in this process, built after the predictor."""
+
+    build: Callable[[], InlineRemote]
+    state: str = "starting"
+    reason: str = ""
+
+
+def _inline(truth: Truth) -> Any:
+    return _Late(lambda: InlineRemote(truth))
+
+
+def encode_check(action: Any) -> None:
+    """Refuse a command that is too long to be sent."""
+    from marsyard.operations.messages import Order
+
+    encode(Order(sent=0.0, id=1, expires=0.0, action=action))
+
+
+def _usual_speed(scenario: Scenario) -> float:
+    """The fastest speed of the scenario's commands, or 5 cm/s."""
+    commands = () if scenario.drive is None else scenario.drive.commands
+    speeds = [float(c.speed) for c in commands if hasattr(c, "speed")]
+    speeds += [abs(float(c.steer)) for c in commands if hasattr(c, "steer")]
+    return max(speeds, default=0.0) or 0.05
+
+
+def _words(entry: Entry) -> str:
+    if entry.kind == "order" and entry.action is not None:
+        return words_of(entry.action)
+    return {"stop": "emergency stop", "flush": "flush", "resume": "resume"}[entry.kind]
+
+
+def _qpos(told: Telemetry) -> np.ndarray:
+    return np.array([*told.position, *told.attitude, *told.joints])
+
+
+def _places(values: list[tuple[float, float, float]]) -> np.ndarray:
+    return np.array(values, dtype=float).reshape(-1, 3)
+
+
+__all__ = ["Teleoperation", "line_of"]
