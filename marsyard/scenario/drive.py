@@ -372,8 +372,8 @@ class Drive(Part):
     Control runs in Python once per `period`, servos hold its commands in between."""
 
     commands: Annotated[tuple[DriveCommand, ...], Field(min_length=1)] = Field(
-        description="each a path, a goal, an arc, a turn, a crab, steering, a wait, a posture, or rates and "
-        "angles of motors"
+        description="each a path, a goal, an arc, a turn, a crab, steering, a wait, a posture, or "
+        "rates and angles of motors"
     )
     postures: dict[str, Posture] = Field({}, description="named ones, for the commands")
     abort_limits: AbortLimits = AbortLimits()

@@ -3,14 +3,14 @@
 Unknown are a few factors θ_i = ln(p_i/p_i⁰) on the numbers of the soil that the operator believed
 in, chosen by the law of the ground:
 
-    wheel models and the soil contact model   tan φ, K, and k_c, k_φ together, where the law has them
-    rigid ground                              friction
+    soils           tan φ, K, and k_c, k_φ together, as far as the law has them
+    rigid ground    friction
 
-Over a window of driving, from t₁ to t₂, the rover told how far it came forwards and sideways in its
-own frame, how much it turned, and its mean motor torque and sinkage: y. The operator's model drives
-the same orders over the same window from the same pose and gives h(θ), and, with each factor changed
-a little, the sensitivities H = ∂h/∂θ. One step of the extended Kalman filter for constant parameters
-(A. H. Jazwinski: Stochastic Processes and Filtering Theory, 1970, section 8.3)
+Over a window of driving, from t₁ to t₂, the rover told how far it came forwards and sideways in
+its own frame, how much it turned, and its mean motor torque and sinkage: y. The operator's model
+drives the same orders over the same window from the same pose and gives h(θ), and, with each factor
+changed a little, the sensitivities H = ∂h/∂θ. One step of the extended Kalman filter for constant
+parameters (A. H. Jazwinski: Stochastic Processes and Filtering Theory, 1970, section 8.3)
 
     S = H P Hᵀ + R,  K = P Hᵀ S⁻¹,  θ ← θ + K (y − h),  P ← (1 − K H) P (1 − K H)ᵀ + K R Kᵀ + Q
 
@@ -22,9 +22,9 @@ place of their closed forms here, so that any law can be used.
 
 R says how well the model can agree at best (`Trust`): noise of the told pose, and a share of each
 quantity for terrain that is not known. What does not depend on θ (the rover stands: H = 0) changes
-nothing but by Q, and Q is added only for way driven. Innovations of more than three deviations count
-as if R were larger, S ← S · ν²/9. Factors stay within `BOUNDS`, and change by no more than `STEP` at
-once. Innovations below the rounding of telemetry (float32) are none.
+nothing but by Q, and Q is added only for way driven. Innovations of more than three deviations
+count as if R were larger, S ← S · ν²/9. Factors stay within `BOUNDS`, and change by no more than
+`STEP` at once. Innovations below the rounding of telemetry (float32) are none.
 """
 
 from __future__ import annotations
@@ -197,15 +197,18 @@ def _soil_adaptation(s: Simulation, trust: Trust) -> Adaptation:
     return Adaptation(names, prior, put, trust)
 
 
+#: numbers that one factor is for
+_TOGETHER = {
+    "k_phi": ("k_phi", "k_c"),
+    "shear_modulus": ("shear_modulus", "shear_modulus_lateral"),
+}
+
+
 def _changed(soil: Soil, factors: dict[str, float]) -> Soil:
     """A soil with factors on its numbers."""
     new: dict[str, float] = {}
     for name, factor in factors.items():
-        group = {
-            "k_phi": ("k_phi", "k_c"),
-            "shear_modulus": ("shear_modulus", "shear_modulus_lateral"),
-        }
-        for number in group.get(name, (name,)):
+        for number in _TOGETHER.get(name, (name,)):
             value = getattr(soil, number)
             if value is not None:
                 new[number] = _scaled(number, value, factor)

@@ -21,10 +21,10 @@ Jacobian of the pose at the end by that at the anchor, and B the rotation of the
 
     Σ = F P F ᵀ + B (diag(a²) (d² + d₀²) + J P_θ Jᵀ) Bᵀ,
 
-P that of the anchor's pose, J the sensitivities of the latest window scaled with the way, P_θ of the
-soil's factors. a, the errors forwards, sideways and of heading per metre, begins as `PER_METRE`, and
-follows the squares of what past predictions missed by, a² ← a² + g (e²/(d² + d₀²) − a²), with
-g = 1/n for the n-th and at least 1/`MEMORY`.
+P that of the anchor's pose, J the sensitivities of the latest window scaled with the way, P_θ of
+the soil's factors. a, the errors forwards, sideways and of heading per metre, begins as `PER_METRE`
+and follows the squares of what past predictions missed by, a² ← a² + g (e²/(d² + d₀²) − a²), with
+g = 1/(n + `PRIOR_WEIGHT`) for the n-th and at least 1/`MEMORY`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from marsyard.operations.teleop.session import Ellipse
 from marsyard.operations.teleop.vehicle import Noise, Vehicle, pose_of
 
 if TYPE_CHECKING:
-    from marsyard.operations.messages import Telemetry
+    from marsyard.operations.messages import Mode, Telemetry
     from marsyard.operations.protocol import ProtocolSettings
     from marsyard.scenario.schema import Scenario
 
@@ -56,8 +56,8 @@ LEAST_WAY = 0.02
 MEMORY = 60
 #: the prior counts as this many predictions
 PRIOR_WEIGHT = 5
-#: a window of adaptation: at least this way [m] and time [s]
-WINDOW_WAY, WINDOW_TIME = 0.05, 0.9
+#: a window of adaptation: at least this way [m] and time [s], and at most this time [s]
+WINDOW_WAY, WINDOW_TIME, WINDOW_LONGEST = 0.05, 0.9, 6.0
 #: χ² of two degrees of freedom that holds 95 %
 CHI2_95 = 5.991464547107979
 
@@ -79,7 +79,7 @@ class Told:
     time: float
     pose: np.ndarray
     order: int
-    mode: str
+    mode: Mode
     hold: int
     ended: frozenset[int]
     torque: float = math.nan
@@ -390,11 +390,12 @@ class _Window:
 
     def is_full(self, time: float) -> bool:
         """Whether there is something to learn from."""
-        long_enough = time - self.moment.time >= WINDOW_TIME
-        if long_enough and self.way < WINDOW_WAY:
-            self.done = True  # it stood: begin anew
+        lasts = time - self.moment.time
+        if lasts < WINDOW_TIME:
             return False
-        return long_enough
+        # it stood, or there was no time to learn: begin anew
+        self.done = self.way < WINDOW_WAY or lasts > WINDOW_LONGEST
+        return self.way >= WINDOW_WAY
 
 
 def _in_frame(pose: np.ndarray, of: np.ndarray) -> tuple[float, float, float]:

@@ -78,5 +78,6 @@ def save_run(vehicle: Vehicle, folder: Path, stopped: str = "") -> Path:
         "stopped": stopped or None, "warnings": (), "modules": {},
     }  # fmt: skip
     with written_whole(folder) as staging:
+        assert staging is not None
         _write(staging, simulation, scenario, data, ground_of(simulation), [], (), info, {})
     return folder

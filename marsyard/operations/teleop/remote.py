@@ -218,7 +218,8 @@ class ProcessRemote:
                 elif kind == "failed":
                     self.state, self.reason = "gone", rest[0]
                 elif kind == "ended":
-                    self.state, self.reason, self.folder = "ended", *rest
+                    self.reason, self.folder = rest
+                    self.state = "ended"
         except (EOFError, OSError):
             self._notice()
         return out

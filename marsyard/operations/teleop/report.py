@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,10 +71,8 @@ def save_session(session: Teleoperation, folder: Path, truth: Path | None) -> No
 
     ds = session_data(session)
     save(ds, folder / "session.nc")
-    try:
+    with contextlib.suppress(InputError):  # nothing was ordered
         save_sequence(session.recorded(), folder / "session.yaml")
-    except InputError:
-        pass  # nothing was ordered
     figures = folder / "figures"
     figures.mkdir(exist_ok=True)
     drawn = [
@@ -152,9 +151,9 @@ def _write_page(
         f"<td>{html.escape(o.reason)}</td></tr>"
         for o in session._orders()
     )
+    coded = {f.stem: base64.b64encode(f.read_bytes()).decode() for f in figures}
     pictures = "".join(
-        f'<img alt="{f.stem}" src="data:image/png;base64,{base64.b64encode(f.read_bytes()).decode()}">'
-        for f in figures
+        f'<img alt="{name}" src="data:image/png;base64,{data}">' for name, data in coded.items()
     )
     where = "" if truth is None else '<p><a href="truth/report.html">The rover\'s own run</a></p>'
     style = (
@@ -189,9 +188,11 @@ def _facts(session: Teleoperation, ds: xr.Dataset) -> list[tuple[str, str]]:
             f"{100 * np.median(errors[:half]):.2f} cm in the first half of the way, "
             f"{100 * np.median(errors[half:]):.2f} cm in the second",
         ))  # fmt: skip
-    for belief in session.predictor.adaptation.beliefs():
-        out.append((
-            f"{belief.name} [{belief.unit}]",
-            f"{belief.prior:.4g} at the start, {belief.value:.4g} ± {belief.deviation:.2g} now",
-        ))  # fmt: skip
+    out += [
+        (
+            f"{b.name} [{b.unit}]",
+            f"{b.prior:.4g} at the start, {b.value:.4g} ± {b.deviation:.2g} now",
+        )
+        for b in session.predictor.adaptation.beliefs()
+    ]
     return [(k, str(v)) for k, v in out]

@@ -23,8 +23,8 @@ until it is sent again.
 
 **Stick.** Speed and turn are ordered for `HOLD` seconds, in place of the order before, when the
 stick moved, at most every `QUICK`, or `RENEW` has passed. So one lost order leaves no gap, and a
-rover that hears no more stands after `HOLD`. A stick let go, or silent for `SILENT`, flushes what is
-under way. Orders of the stick that come much later than expected have expired.
+rover that hears no more stands after `HOLD`. A stick let go, or silent for `SILENT`, flushes what
+is under way. Orders of the stick that come much later than expected have expired.
 """
 
 from __future__ import annotations

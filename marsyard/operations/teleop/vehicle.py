@@ -1,4 +1,4 @@
-"""A rover that is given orders while it runs: the truth of a teleoperation, and the operator's model.
+"""A rover that is given orders while it runs: the truth of a teleoperation, or a model of it.
 
 A `Simulation` whose drive takes commands at the begin of its periods. Orders of
 `operations.messages` become commands of a sequence:
@@ -11,9 +11,10 @@ A `Simulation` whose drive takes commands at the begin of its periods. Orders of
 Whenever there is no order the rover brakes with `drive.acceleration`, and stands. Joints that are
 no wheels, no steering and have a motor are held where they are until a posture moves them.
 
-What it tells (`measured`) over the time since it was asked last: pose, joints, wheel rates and slips
-now; means of motor torque [N·m] and sinkage [m] of a wheel, of every fifth period. Noise of the told pose is Gaussian
-with the deviations of `Noise`, from the seed and the number of the message alone.
+What it tells (`measured`) over the time since it was asked last: pose, joints, wheel rates and
+slips now; means of motor torque [N·m] and sinkage [m] of a wheel, of every fifth period. Noise of
+the told pose is Gaussian with the deviations of `Noise`, from the seed and the number of the
+message alone.
 """
 
 from __future__ import annotations
@@ -240,8 +241,8 @@ class Vehicle:
     def snapshot(self) -> Snapshot:
         """The whole state."""
         return Snapshot(
-            self.simulation.state(), self.drive.book(), self.order, self._number, self._chain, self._sums.copy(),
-            self._count,
+            self.simulation.state(), self.drive.book(), self.order, self._number, self._chain,
+            self._sums.copy(), self._count,
         )  # fmt: skip
 
     def restore(self, snapshot: Snapshot) -> None:
