@@ -53,7 +53,7 @@ PER_METRE = (0.2, 0.1, 0.15)
 #: way that an error of standing has [m]
 LEAST_WAY = 0.02
 #: predictions that the learned error remembers
-MEMORY = 60
+MEMORY = 20
 #: the prior counts as this many predictions
 PRIOR_WEIGHT = 5
 #: a window of adaptation: at least this way [m] and time [s], and at most this time [s]

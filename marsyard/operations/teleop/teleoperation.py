@@ -205,7 +205,7 @@ class Teleoperation:
             remote.give(delivery.data, delivery.arrived)
         was = remote.state
         for left, out in remote.advance(now):
-            link.down.send(out.data, max(left, link.down.now), out.priority)
+            link.down.send(out.data, max(min(left, now), link.down.now), out.priority)
         if remote.state != was:
             self._lines.write("events", time=now, remote=remote.state, reason=remote.reason)
         for delivery in link.down.receive(now):
