@@ -20,8 +20,12 @@ from marsyard.errors import InputError
 OWN = (
     "results.nc", "scenario.yaml", "model.mjb", "figures", "report.html", "ground.nc", "study.nc",
     "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground", "movie.mp4", "movie.gif",
-    "frame.png", "modes",
+    "frame.png", "modes", "validation.nc", "validation.json", "sequence.yaml", "limits.yaml",
+    "worst",
 )  # fmt: skip
+
+#: those of them that tell an earlier run's folder
+_RESULTS = ("results.nc", "study.nc", "compare.nc", "validation.nc")
 
 
 @contextlib.contextmanager
@@ -78,7 +82,7 @@ def _staging_folder(target: Path, made: list[Path]) -> Path:
         if target.exists():
             if not target.is_dir():
                 raise InputError(f"--out: '{target}' is a file; give a folder")
-            earlier = any((target / n).exists() for n in ("results.nc", "study.nc", "compare.nc"))
+            earlier = any((target / n).exists() for n in _RESULTS)
             if any(target.iterdir()) and not earlier:
                 raise InputError(
                     f"--out: '{target}' holds other files; give a new folder or an earlier run's"

@@ -32,6 +32,10 @@ UNITS: dict[str, dict[str, float]] = {
     "pressure": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9},
     "torque": {"N·m": 1.0, "N.m": 1.0, "N*m": 1.0, "Nm": 1.0, "mN·m": 1e-3, "mNm": 1e-3},
     "current": {"A": 1.0, "mA": 1e-3},
+    "energy": {"J": 1.0, "kJ": 1e3, "Wh": 3600.0},
+    "temperature_rise": {"K": 1.0},
+    "thermal_resistance": {"K/W": 1.0},
+    "heat_capacity": {"J/K": 1.0},
     "angular_stiffness": {"N·m/rad": 1.0, "Nm/rad": 1.0, "N.m/rad": 1.0, "N·m/deg": 1 / _DEG},
     "beam_stiffness": {"N·m²": 1.0, "N·m^2": 1.0, "Nm²": 1.0, "N.m2": 1.0, "kN·m²": 1e3},
     "density": {"kg/m³": 1.0, "kg/m^3": 1.0, "g/cm³": 1e3, "g/cm^3": 1e3},
@@ -141,6 +145,12 @@ Pressure = _typed("pressure")
 BeamStiffness = _typed("beam_stiffness")
 SoilStiffness = _typed("soil_stiffness")
 SoilDamping = _typed("soil_damping")
+Torque = _typed("torque")
+Current = _typed("current")
+Energy = _typed("energy")
+TemperatureRise = _typed("temperature_rise")
+ThermalResistance = _typed("thermal_resistance")
+HeatCapacity = _typed("heat_capacity")
 DataRate = _typed("data_rate")
 DataSize = _typed("data_size")
 Number = _typed("number")

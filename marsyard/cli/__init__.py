@@ -17,6 +17,7 @@ from marsyard.cli.list import list_
 from marsyard.cli.movie import movie
 from marsyard.cli.run import run
 from marsyard.cli.show import show
+from marsyard.cli.validate import validate
 from marsyard.cli.view import view
 from marsyard.errors import InputError
 
@@ -32,6 +33,7 @@ app = typer.Typer(
     "  marsyard movie runs/rt0448-test-1  film it: movie.mp4\n\n"
     "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
     "  marsyard run control/goal          plan a way on sand and drive it\n\n"
+    "  marsyard validate SEQUENCE --robot exomars --ground fractal_mild   go or no-go\n\n"
     "  marsyard analyze energy RUN        where the energy of a run went\n\n"
     "  marsyard compare modes/sandy-slope --slopes 0:25:5   roll or walk on wheels?\n\n"
     "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
@@ -49,6 +51,7 @@ app.command("list")(list_)
 app.command("show")(show)
 app.command("run")(run)
 app.command("compare")(compare)
+app.command("validate")(validate)
 app.command("view")(view)
 app.command("movie")(movie)
 app.command("ground")(ground)

@@ -4,8 +4,8 @@ A file of what is uncertain says, for paths of a scenario as in `--set`, how the
 
     seed: 1
     uncertain:
-      robot.position.0: normal(0, 5 cm)
-      robot.attitude.2: normal(0, 2 deg)
+      robot.position.0: plus normal(0, 5 cm)
+      robot.attitude.2: plus normal(0, 2 deg)
       interaction.friction: uniform(0.5, 0.7)
       ground.0.seed: integers(0, 999)
       ground.0.slope: times lognormal(1, 1.1)
@@ -20,6 +20,7 @@ A file of what is uncertain says, for paths of a scenario as in `--set`, how the
 | `integers(low, high)` | whole numbers, both ends among them |
 | `choice(a, b, …)` | one of these, words or numbers |
 | `times …` | the scenario's own value times a number drawn from what follows |
+| `plus …` | the scenario's own value plus a number drawn from what follows |
 
 Numbers may have units; they are given on in SI. Samples are a Latin hypercube (M. D. McKay,
 R. J. Beckman, W. J. Conover, Technometrics 21, 1979): of n samples one lies in each of n equally
@@ -46,16 +47,23 @@ KINDS = {
     "normal": (2, 4), "uniform": (2, 2), "triangular": (3, 3), "lognormal": (2, 2),
     "integers": (2, 2), "choice": (1, 99),
 }  # fmt: skip
-_CALL = re.compile(r"^\s*(times\s+)?([A-Za-z_]+)\s*\((.*)\)\s*$", re.DOTALL)
+_CALL = re.compile(r"^\s*(times\s+|plus\s+)?([A-Za-z_]+)\s*\((.*)\)\s*$", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """How a value scatters: kind, arguments in SI (or words of a choice), relative to nominal."""
+    """How a value scatters: kind, arguments in SI (or words of a choice); `times` or `plus` the
+    scenario's own value."""
 
     kind: str
     arguments: tuple[Any, ...]
     times: bool = False
+    plus: bool = False
+
+    @property
+    def relative(self) -> bool:
+        """Whether the scenario's own value counts."""
+        return self.times or self.plus
 
     def at(self, share: float) -> Any:
         """The value below which a share of all lies, 0 < share < 1."""
@@ -91,7 +99,7 @@ class Uncertain:
     def samples(self, count: int, nominal: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """`count` samples: values by path, SI.
 
-        `nominal` holds the scenario's own values of paths that are drawn `times` something.
+        `nominal` holds the scenario's own values of paths that are drawn relative to them.
         """
         from scipy.stats import qmc
 
@@ -111,14 +119,15 @@ class Uncertain:
     def _value(self, name: str, share: float, nominal: Mapping[str, Any]) -> Any:
         distribution = self.values[name]
         value = distribution.at(share)
-        if not distribution.times:
+        if not distribution.relative:
             return value
         own = nominal.get(name)
         if isinstance(own, bool) or not isinstance(own, int | float):
+            word = "times" if distribution.times else "plus"
             raise InputError(
-                f"uncertain.{name}: 'times' needs a number of the scenario there, not {own!r}"
+                f"uncertain.{name}: '{word}' needs a number of the scenario there, not {own!r}"
             )
-        return float(own) * value
+        return float(own) * value if distribution.times else float(own) + value
 
 
 def parse(text: Any, field: str) -> Distribution:
@@ -126,7 +135,7 @@ def parse(text: Any, field: str) -> Distribution:
     match = _CALL.match(text) if isinstance(text, str) else None
     if match is None:
         raise InputError(f"{field}: '{text}' must be a distribution, e.g. normal(0, 5 cm)")
-    times, kind, inner = bool(match[1]), match[2].lower(), match[3]
+    relation, kind, inner = (match[1] or "").strip(), match[2].lower(), match[3]
     if kind not in KINDS:
         raise InputError(f"{field}: '{kind}' is no distribution; {suggest(kind, KINDS)}")
     parts = [p.strip() for p in inner.split(",")] if inner.strip() else []
@@ -136,7 +145,7 @@ def parse(text: Any, field: str) -> Distribution:
         raise InputError(f"{field}: {kind} takes {wanted} numbers, not {len(parts)}")
     arguments = tuple(_argument(p, kind, field) for p in parts)
     _check(kind, arguments, field)
-    return Distribution(kind, arguments, times)
+    return Distribution(kind, arguments, relation == "times", relation == "plus")
 
 
 def _argument(text: str, kind: str, field: str) -> Any:

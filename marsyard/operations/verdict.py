@@ -73,9 +73,14 @@ class Chance:
     def words(self) -> str:
         """ "3 of 200, 1.5 % (0.3 to 4.3 %)"."""
         return (
-            f"{self.broken} of {self.runs}, {100 * self.share:.2g} % "
-            f"({100 * self.low:.2g} to {100 * self.high:.2g} %)"
+            f"{self.broken} of {self.runs}, {percent(self.share)} % "
+            f"({percent(self.low)} to {percent(self.high)} %)"
         )
+
+
+def percent(share: float) -> str:
+    """A share in per cent, two digits or a whole number."""
+    return f"{100 * share:.2g}" if share < 0.0995 else f"{100 * share:.0f}"
 
 
 def chance(broken: int, runs: int, confidence: float = 0.95) -> Chance:

@@ -1,7 +1,8 @@
 """Running the members of a study, one after the other or in several processes.
 
 A member's outcome does not depend on where it runs: every run is deterministic, and outcomes are
-kept in the order of the tasks.
+kept in the order of the tasks. Who may want to stop early says so by `stop`: runs under way end at
+their next word, and have no outcome.
 """
 
 from __future__ import annotations
@@ -98,34 +99,45 @@ def _take(ds: xr.Dataset, output: Output, stopped: str | None) -> tuple[float | 
 _times: Any = None
 
 
-def _start_worker(times: Any) -> None:
+class Stopped(Exception):
+    """A run was ended on the way, because nobody waits for it any more."""
+
+
+def _start_worker(times: Any, patient: bool) -> None:
     global _times
     _times = times
-    # ctrl-c ends a worker without a word; the first process speaks
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # ctrl-c ends a worker without a word; the first process speaks, or sees to it
+    signal.signal(signal.SIGINT, signal.SIG_IGN if patient else signal.SIG_DFL)
 
 
 def _work_at(slot: int, task: Any) -> Any:
     def tell(time: float) -> None:
         _times[slot] = time
+        if _times[-1]:
+            raise Stopped
 
+    if _times[-1]:
+        raise Stopped
     return task.work(tell)
 
 
 class Workers:
     """Runs tasks in `jobs` processes, at most `most` at a time; in this one for a single job.
 
-    A task has `work(tell)`, which gives an outcome with `simulated` [s].
+    A task has `work(tell)`, which gives an outcome with `simulated` [s]. Processes that are
+    `patient` leave ctrl-c to the first one.
     """
 
-    def __init__(self, jobs: int, most: int) -> None:
+    def __init__(self, jobs: int, most: int, patient: bool = False) -> None:
         self._pool: ProcessPoolExecutor | None = None
         if min(jobs, most) > 1:
             context = multiprocessing.get_context("spawn")
-            self._times = context.Array("d", most)
+            # the last number says that all are to stop
+            self._times = context.Array("d", most + 1)
             self._pool = ProcessPoolExecutor(
-                min(jobs, most), context, initializer=_start_worker, initargs=(self._times,)
-            )
+                min(jobs, most), context, initializer=_start_worker,
+                initargs=(self._times, patient),
+            )  # fmt: skip
 
     def __enter__(self) -> Workers:
         return self
@@ -139,26 +151,49 @@ class Workers:
         tasks: Sequence[Any],
         tell: Callable[[float], Any],
         done: Callable[[int, Any], Any],
+        stop: Callable[[], bool] | None = None,
     ) -> list[Any]:
-        """The outcomes in the order of the tasks.
+        """The outcomes in the order of the tasks; None of those that `stop` ended.
 
         `tell` hears the simulated time of all tasks together [s], `done` a task's number and
-        outcome as soon as it is there.
+        outcome as soon as it is there. Once `stop` gives true, no more is begun.
         """
+        stop = stop or (lambda: False)
         if self._pool is None:
-            outcomes: list[Any] = []
-            for k, task in enumerate(tasks):
-                before = sum(o.simulated for o in outcomes)
-                outcome = task.work(lambda time, before=before: tell(before + time))
-                outcomes.append(outcome)
+            return self._run_here(tasks, tell, done, stop)
+        return self._run_aside(self._pool, tasks, tell, done, stop)
+
+    def _run_here(
+        self, tasks: Sequence[Any], tell: Any, done: Any, stop: Callable[[], bool]
+    ) -> list[Any]:
+        outcomes: list[Any] = []
+        before = 0.0
+
+        def told(time: float) -> None:
+            tell(before + time)
+            if stop():
+                raise Stopped
+
+        for k, task in enumerate(tasks):
+            try:
+                outcome = None if stop() else task.work(told)
+            except Stopped:
+                outcome = None
+            outcomes.append(outcome)
+            if outcome is not None:
+                before += outcome.simulated
                 done(k, outcome)
-            return outcomes
-        return self._run_aside(self._pool, tasks, tell, done)
+        return outcomes
 
     def _run_aside(
-        self, pool: ProcessPoolExecutor, tasks: Sequence[Any], tell: Any, done: Any
+        self,
+        pool: ProcessPoolExecutor,
+        tasks: Sequence[Any],
+        tell: Any,
+        done: Any,
+        stop: Callable[[], bool],
     ) -> list[Any]:
-        for slot in range(len(tasks)):
+        for slot in range(len(self._times)):
             self._times[slot] = 0.0
         try:
             slots: dict[Future[Any], int] = {
@@ -168,11 +203,23 @@ class Workers:
             while waiting:
                 ready, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in sorted(ready, key=slots.__getitem__):
-                    done(slots[future], future.result())
+                    outcome = _result(future)
+                    if outcome is not None:
+                        done(slots[future], outcome)
+                if stop() and not self._times[-1]:
+                    self._times[-1] = 1.0
                 tell(sum(self._times[k] for k in range(len(tasks))))
         except BrokenProcessPool:
             raise InputError(
                 "jobs: a worker process ended unexpectedly; try fewer (memory), and in a script "
                 "call marsyard.run under if __name__ == '__main__'"
             ) from None
-        return [future.result() for future in slots]
+        return [_result(future) for future in slots]
+
+
+def _result(future: Future[Any]) -> Any:
+    """What a task gave; None if it was stopped."""
+    try:
+        return future.result()
+    except Stopped:
+        return None

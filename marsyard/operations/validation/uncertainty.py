@@ -1,0 +1,230 @@
+"""What is not known when a sequence is validated, and the scenarios that follow from it.
+
+Without a file of one's own (`operations.uncertain`) this is taken as uncertain:
+
+| what | how |
+| --- | --- |
+| start x, y | plus normal(0, 5 cm) |
+| start heading | plus normal(0, 2 deg) |
+| soft ground: friction angle | times lognormal(1, 1.1) |
+| … cohesion | times lognormal(1, 1.5) |
+| … moduli of the pressure-sinkage law, shear modulus | times lognormal(1, 1.3) |
+| … roughness laid over it, RMS over 1 m, waves up to 5 m | uniform(0, 2 cm), seed at random |
+| hard ground: friction | times lognormal(1, 1.15) |
+| … slope of a plane, towards a heading at random | plus normal(0, 1 deg), without sign |
+
+All of it is assumed, of the size that operators know: a pose from visual odometry and sun, soil of
+a kind known from afar. Moduli scatter together where they are one quantity (k_c and k_φ by the same
+factor). Of a terrain with soils by place only its first soil scatters.
+
+So that paths can be set that a scenario leaves open, it is written out first: the start as the
+model has it, the named terrain as its layers, the soil as a mapping. The rover is placed on the
+ground before every run (`robot.settle`).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from marsyard.errors import InputError, suggest
+from marsyard.operations.uncertain import Uncertain, parse
+from marsyard.scenario import validate
+from marsyard.scenario.scenario import apply_setting
+from marsyard.scenario.schema import Scenario
+from marsyard.scenario.soil import TerrainGround
+
+if TYPE_CHECKING:
+    from marsyard.scenario.terrain import TerrainSpec
+
+#: of the numbers of a soil
+_SOIL = {
+    "friction_angle": "times lognormal(1, 1.1)",
+    "cohesion": "times lognormal(1, 1.5)",
+    "k_c": "times lognormal(1, 1.3)",
+    "shear_modulus": "times lognormal(1, 1.3)",
+}
+_ROUGHNESS = {
+    "kind": "fractal", "hurst": 0.7, "roughness": 0.0, "lag": 1.0, "spacing": 0.1, "patch": 25.6,
+    "longest": 5.0, "seed": 0,
+}  # fmt: skip
+#: largest angle of friction that soils of a scenario may have [rad]
+_STEEPEST = math.radians(60)
+#: numbers that scatter by the factor of another
+_WITH = {"k_phi": "k_c"}
+
+
+class Scatter:
+    """Makes the scenarios of a validation.
+
+    Attributes:
+        uncertain: what scatters, and its seed. assumed: whether it is the default.
+    """
+
+    def __init__(self, scenario: Scenario, uncertain: Uncertain | None, seed: int | None) -> None:
+        self._data = _written_out(scenario)
+        self.assumed = uncertain is None
+        self._joined: dict[str, str] = {}
+        if uncertain is None:
+            uncertain = self._default(scenario)
+        self._explicit_soil(uncertain)
+        self.uncertain = uncertain if seed is None else Uncertain(uncertain.values, seed)
+        self._nominal = {path: self._own(path) for path in self.uncertain.values}
+
+    @property
+    def nominal(self) -> Scenario:
+        """The scenario with nothing changed."""
+        return validate(self._data, "nominal run")
+
+    def samples(self, count: int) -> list[dict[str, Any]]:
+        """Values by path, of each run [SI]."""
+        return self.uncertain.samples(count, self._nominal)
+
+    def scenario(self, sample: Mapping[str, Any]) -> Scenario:
+        """The scenario of a sample."""
+        data = copy.deepcopy(self._data)
+        for path, value in sample.items():
+            apply_setting(data, path, self._allowed(path, value), "uncertain:")
+        for path, leader in self._joined.items():
+            factor = sample[leader] / self._nominal[leader] if self._nominal[leader] else 1.0
+            apply_setting(data, path, self._own(path) * factor, "uncertain:")
+        return validate(data, "uncertain")
+
+    def _allowed(self, path: str, value: Any) -> Any:
+        if not self.assumed:
+            return value
+        if path.endswith(".slope"):
+            # one that was drawn below 0 rises the other way, which is at random anyway
+            return abs(value)
+        return min(value, _STEEPEST) if path.endswith(".friction_angle") else value
+
+    def _default(self, scenario: Scenario) -> Uncertain:
+        texts: dict[str, str] = {
+            "robot.position.0": "plus normal(0, 5 cm)",
+            "robot.position.1": "plus normal(0, 5 cm)",
+            "robot.attitude.2": "plus normal(0, 2 deg)",
+        }
+        for k, ground in enumerate(scenario.ground):
+            if isinstance(ground, TerrainGround):
+                texts |= self._default_soil(k, ground)
+            elif ground.kind == "plane":
+                texts[f"ground.{k}.slope"] = "plus normal(0, 1 deg)"
+                if not ground.slope:
+                    texts[f"ground.{k}.uphill"] = "uniform(0, 360 deg)"
+        if any(g.kind != "terrain" for g in scenario.ground):
+            texts["interaction.friction"] = "times lognormal(1, 1.15)"
+        return Uncertain({p: parse(t, p) for p, t in texts.items()})
+
+    def _default_soil(self, k: int, ground: TerrainGround) -> dict[str, str]:
+        soil = self._soil(k)
+        texts = {
+            f"ground.{k}.soil.{name}": text
+            for name, text in _SOIL.items()
+            if soil.get(name) not in (None, 0.0)
+        }
+        for name, leader in _WITH.items():
+            path = f"ground.{k}.soil.{name}"
+            if soil.get(name) and f"ground.{k}.soil.{leader}" in texts:
+                self._joined[path] = f"ground.{k}.soil.{leader}"
+            elif soil.get(name):
+                texts[path] = _SOIL[leader]
+        layers = self._data["ground"][k]["terrain"]["layers"]
+        layers.append(dict(_ROUGHNESS))
+        at = f"ground.{k}.terrain.layers.{len(layers) - 1}"
+        texts[f"{at}.roughness"] = "uniform(0, 2 cm)"
+        texts[f"{at}.seed"] = "integers(0, 999999)"
+        return texts
+
+    def _soil(self, k: int) -> dict[str, Any]:
+        """The numbers of a ground's soil, which is written as a mapping from now on."""
+        from marsyard.ground.soil import NUMBERS, load_soil
+
+        ground = self._data["ground"][k]
+        chosen = ground.get("soil") or ground["terrain"].get("soil")
+        if chosen is None:
+            raise InputError(f"ground.{k}: has no soil; give one")
+        mapping = {"name": chosen} if isinstance(chosen, str) else dict(chosen)
+        soil = load_soil(mapping)
+        ground["soil"] = mapping
+        return {name: getattr(soil, name) for name in NUMBERS}
+
+    def _explicit_soil(self, uncertain: Uncertain) -> None:
+        """Write out the numbers of soils that scatter."""
+        for path in [*uncertain.values, *self._joined]:
+            parts = path.split(".")
+            if len(parts) == 4 and parts[0] == "ground" and parts[2] == "soil":
+                k, name = parts[1], parts[3]
+                if not k.isdigit() or int(k) >= len(self._data["ground"]):
+                    continue
+                numbers = self._soil(int(k)) if self._data["ground"][int(k)].get("terrain") else {}
+                if name not in numbers:
+                    raise InputError(f"uncertain.{path}: no such number; {suggest(name, numbers)}")
+                if numbers[name] is not None:
+                    self._data["ground"][int(k)]["soil"].setdefault(name, numbers[name])
+
+    def _own(self, path: str) -> Any:
+        """The scenario's own value at a path, which must exist."""
+        at: Any = self._data
+        parts = path.split(".")
+        for k, part in enumerate(parts):
+            where = ".".join(parts[:k]) or "the scenario"
+            if isinstance(at, list):
+                if not part.isdigit() or int(part) >= len(at):
+                    raise InputError(
+                        f"uncertain.{path}: '{part}' is not an index of {where}, which holds "
+                        f"{len(at)}"
+                    )
+                at = at[int(part)]
+            elif isinstance(at, dict):
+                if part not in at:
+                    raise InputError(
+                        f"uncertain.{path}: there is no '{part}' in {where}; {suggest(part, at)}"
+                    )
+                at = at[part]
+            else:
+                raise InputError(f"uncertain.{path}: {where} holds a value, not a group")
+        if isinstance(at, dict | list):
+            raise InputError(f"uncertain.{path}: is a group; give the path of a value")
+        return at
+
+
+def _written_out(scenario: Scenario) -> dict[str, Any]:
+    """A scenario's data with start and terrains explicit, and the rover placed on the ground."""
+    data = scenario.model_dump(mode="json", exclude={"study"})
+    robot = data["robot"]
+    if robot["position"] is None or robot["attitude"] is None:
+        position, attitude = _start_of(scenario)
+        robot["position"] = robot["position"] or position
+        robot["attitude"] = robot["attitude"] or attitude
+    robot["settle"] = True
+    for item in data["ground"]:
+        if item["kind"] == "terrain" and isinstance(item["terrain"], str):
+            from marsyard.scenario.terrain_file import load_terrain
+
+            item["terrain"] = _in_place(*load_terrain(item["terrain"]))
+    return data
+
+
+def _start_of(scenario: Scenario) -> tuple[list[float], list[float]]:
+    """Position [m] and attitude [rad] of the base as the robot's model has them."""
+    from marsyard.robot import load_robot
+
+    robot = load_robot(scenario.robot.name)
+    body = robot.spec().compile().body(robot.base)
+    w, x, y, z = map(float, body.quat)
+    roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
+    yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return [float(v) for v in body.pos], [roll, pitch, yaw]
+
+
+def _in_place(spec: TerrainSpec, folder: Path | None) -> dict[str, Any]:
+    """A terrain's data, with the paths of its files whole."""
+    data = spec.model_dump(mode="json")
+    for part in [*data["layers"], data.get("soil_map") or {}]:
+        if isinstance(part.get("file"), str) and folder is not None:
+            part["file"] = str((folder / part["file"]).absolute())
+    return data
