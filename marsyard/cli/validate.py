@@ -169,10 +169,10 @@ class _Bar:
         self._said = what
         since = perf_counter() - self._began
         rate = f"{60 * done / since:.3g} runs/min" if since > 1 and done > 0 else "–"
-        shown = {"completed": done, "description": what, "done": f"{int(done)}", "rate": rate}
+        shown: dict[str, Any] = {"description": what, "done": f"{int(done)}", "rate": rate}
         if self._task is None:
             self._task = self._progress.add_task(what, total=total, done="0", rate="–")
-        self._progress.update(self._task, **shown)
+        self._progress.update(self._task, completed=done, **shown)
 
     def _interrupt(self, *_: Any) -> None:
         if self._asked:

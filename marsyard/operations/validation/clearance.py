@@ -16,7 +16,7 @@ many triangles are laid onto a grid of 2 cm, the highest point in each cell.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -50,7 +50,7 @@ def belly_points(model: mujoco.MjModel, robot: Robot) -> np.ndarray:
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     turn, place = data.xmat[base].reshape(3, 3), data.xpos[base]
-    organs = {o.body for o in (*robot.wheels.values(), *robot.feet.values())}
+    organs = {w.body for w in robot.wheels.values()} | {f.body for f in robot.feet.values()}
     fixed = {
         int(b)
         for b in np.flatnonzero(model.body_weldid == model.body_weldid[base])
@@ -133,7 +133,8 @@ def _lowest(points: np.ndarray) -> np.ndarray:
 def ground_height(simulation: Simulation, box: Sequence[float]) -> Heights:
     """Height of the ground [m] over x and y [m] within a box (x from, to; y from, to) [m]."""
     soil = simulation.world.soil
-    return height_of(simulation.world.surfaces, None if soil is None else soil.grid.terrain, box)
+    terrain: Any = None if soil is None else soil.grid.terrain
+    return height_of(simulation.world.surfaces, terrain, box)
 
 
 def height_of(

@@ -165,9 +165,9 @@ def _thinnest(ds: xr.Dataset, which: range | list[int], command: int | None) -> 
     margin = ds.margin.values[:, list(which), at]
     if not np.isfinite(margin).any():
         return None
-    run, i, k = np.unravel_index(int(np.nanargmin(margin)), margin.shape)
-    limit, k = list(which)[i], int(k) + (command or 0)
-    here = ds.isel(run=int(run), limit=limit, command=k)
+    run, i, j = map(int, np.unravel_index(int(np.nanargmin(margin)), margin.shape))
+    limit, k = list(which)[i], j + (command or 0)
+    here = ds.isel(run=run, limit=limit, command=k)
     return Spot(
         int(ds.run.values[run]), str(ds.limit.values[limit]), k, float(here.margin),
         float(here.value), float(here.margin_time), float(here.margin_x), float(here.margin_y),

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from marsyard.simulation import Simulation
 
-#: a zone farther off than this is not measured exactly but from a circle around the footprint [m]
-_NEAR = 1.0
 #: between poses at which the clearance is measured [s]
 _SELDOM = 0.2
 
@@ -146,11 +144,7 @@ def _clearance(simulation: Simulation, ds: xr.Dataset) -> np.ndarray:
 def _zone(ds: xr.Dataset, zone: Zone) -> np.ndarray:
     base = ds.position_base.values[:, :2]
     wheels = ds.wheel_position.values[..., :2] if "wheel_position" in ds else base[:, None]
-    reach = np.linalg.norm(wheels - base[:, None], axis=-1).max(axis=1)
-    rough = np.array([zone.distance(p[None]) for p in base]) - reach
-    near = rough < _NEAR
-    rough[near] = [zone.distance(hull) for hull in footprints(base[near], wheels[near])]
-    return rough
+    return zone.distance(footprints(base, wheels))
 
 
 # --- paths
@@ -186,11 +180,13 @@ def line_distance(points: np.ndarray, line: np.ndarray) -> np.ndarray:
     """Distance of points [n, 2] from a line of straight pieces [m, 2] [m], [n]."""
     if len(line) == 1:
         return np.linalg.norm(points - line[0], axis=1)
-    way = np.diff(line, axis=0)
+    start, way = line[:-1], np.diff(line, axis=0)
     size = np.maximum(np.sum(way**2, axis=1), 1e-300)
     out = np.empty(len(points))
-    for k, p in enumerate(points):
-        off = p - line[:-1]
-        share = np.clip(np.sum(off * way, axis=1) / size, 0, 1)
-        out[k] = np.sqrt(np.min(np.sum((off - share[:, None] * way) ** 2, axis=1)))
+    # a few points at a time bound the memory
+    for k in range(0, len(points), 64):
+        off = points[k : k + 64, None] - start
+        share = np.clip(np.sum(off * way, axis=2) / size, 0, 1)
+        left = off - share[..., None] * way
+        out[k : k + 64] = np.sqrt(np.sum(left**2, axis=2).min(axis=1))
     return out

@@ -95,7 +95,7 @@ def end_words(found: Validation) -> str:
     """Where the rover ends."""
     ellipse = found.judgement.ellipse
     if ellipse is None:
-        return "too few runs for an ellipse of where the rover ends"
+        return "ends somewhere: too few runs for an ellipse"
     (x, y), (a, b) = ellipse.centre, ellipse.semi_axes
     text = (
         f"ends at ({x:.2f}, {y:.2f}) m; 95 % ellipse ± {100 * a:.3g} cm × ± {100 * b:.3g} cm, "

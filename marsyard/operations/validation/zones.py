@@ -1,13 +1,13 @@
 """Keep-out zones on the map, and how far a rover stays from them.
 
-A zone is a circle or a polygon in x and y. The rover's footprint at a time is the convex hull of
-its base's origin and its wheels' centres. Its distance from a zone is
+A zone is a circle or a polygon in x and y. The rover's footprint at a time is the outline of its
+base's origin and its wheels' centres. Its distance from a zone is
 
-    d = distance between hull and zone                      where they are apart, positive
+    d = distance between the two                            where they are apart, positive
     d = −(how far a corner of one lies within the other)     where they overlap, negative
 
-of a circle with centre c and radius r: d = distance of c from the hull (0 within it) − r. A polygon
-whose edges cross is read by the even-odd rule.
+of a circle with centre c and radius r: d = distance of c from the outline (negative within it) − r.
+A polygon whose edges cross is read by the even-odd rule.
 """
 
 from __future__ import annotations
@@ -58,85 +58,84 @@ class Zone(Part):
         rim = np.stack([np.cos(t), np.sin(t)], axis=-1)
         return np.array(self.circle.centre) + self.circle.radius * rim
 
-    def distance(self, hull: np.ndarray) -> float:
-        """Of a convex footprint [n, 2] [m]; negative where they overlap."""
+    def distance(self, footprint: np.ndarray) -> np.ndarray:
+        """Of footprints [time, corner, 2] [m], [time]; negative where they overlap."""
         if self.circle is not None:
-            centre = np.array(self.circle.centre)[None]
-            near = float(_to_outline(centre, hull)[0])
-            inside = bool(_inside(centre, hull)[0])
-            return (-near if inside else near) - self.circle.radius
-        zone = np.array(self.polygon)
-        within_zone, within_hull = _inside(hull, zone), _inside(zone, hull)
-        depth = max(
-            _largest(_to_outline(hull, zone), within_zone),
-            _largest(_to_outline(zone, hull), within_hull),
+            centre = np.array(self.circle.centre)[None, None]
+            near, inside = _to_outline(centre, footprint)[:, 0], _inside(centre, footprint)[:, 0]
+            return np.where(inside, -near, near) - self.circle.radius
+        zone = np.array(self.polygon)[None]
+        there, here = _to_outline(footprint, zone), _to_outline(zone, footprint)
+        depth = np.maximum(
+            np.where(_inside(footprint, zone), there, 0.0).max(axis=1),
+            np.where(_inside(zone, footprint), here, 0.0).max(axis=1),
         )
-        if depth > 0:
-            return -depth
-        if _cross(hull, zone):
-            return 0.0
-        return float(min(_to_outline(hull, zone).min(), _to_outline(zone, hull).min()))
+        apart = np.where(_cross(footprint, zone), 0.0, np.minimum(there.min(1), here.min(1)))
+        return np.where(depth > 0, -depth, apart)
 
 
-def footprints(base: np.ndarray, wheels: np.ndarray) -> list[np.ndarray]:
-    """Convex hulls, counter-clockwise, of base [time, 2] and wheels [time, wheel, 2]."""
+def footprints(base: np.ndarray, wheels: np.ndarray) -> np.ndarray:
+    """Outlines [time, corner, 2] of base [time, 2] and wheels [time, wheel, 2].
+
+    The corners are those of the convex hull in the first record, in its order: wheels of a rover
+    do not change places.
+    """
     points = np.concatenate([base[:, None], wheels], axis=1)
-    return [_hull(p) for p in points]
+    return points[:, _hull(points[0])]
 
 
-def _hull(points: np.ndarray) -> np.ndarray:
-    """Corners of the convex hull [n, 2], by the monotone chain of Andrew (1979)."""
-    ordered = sorted({(float(x), float(y)) for x, y in points})
-    if len(ordered) < 3:
-        return np.array(ordered)
+def _hull(points: np.ndarray) -> list[int]:
+    """Numbers of the corners of the convex hull, by the monotone chain of Andrew (1979)."""
+    order = sorted(range(len(points)), key=lambda k: (points[k, 0], points[k, 1]))
+    if len(order) < 3:
+        return order
 
-    def half(sequence: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        kept: list[tuple[float, float]] = []
-        for p in sequence:
-            while len(kept) > 1 and _turn(kept[-2], kept[-1], p) <= 0:
+    def half(sequence: list[int]) -> list[int]:
+        kept: list[int] = []
+        for k in sequence:
+            while len(kept) > 1 and _turn(*points[[kept[-2], kept[-1], k]]) <= 0:
                 kept.pop()
-            kept.append(p)
+            kept.append(k)
         return kept[:-1]
 
-    return np.array(half(ordered) + half(ordered[::-1]))
+    return half(order) + half(order[::-1])
 
 
-def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
-def _largest(values: np.ndarray, which: np.ndarray) -> float:
-    return float(values[which].max()) if which.any() else 0.0
+def _next(polygon: np.ndarray) -> np.ndarray:
+    return np.concatenate([polygon[:, 1:], polygon[:, :1]], axis=1)
 
 
 def _to_outline(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
-    """Distance of points [n, 2] from a polygon's edges [m], [n]."""
-    start, way = polygon, np.roll(polygon, -1, axis=0) - polygon
-    from_start = points[:, None] - start[None]
+    """Distance of points [time, n, 2] from a polygon's edges [time, m, 2] [m], [time, n]."""
+    way = (_next(polygon) - polygon)[:, None]
+    off = points[:, :, None] - polygon[:, None]
     size = np.maximum(np.sum(way**2, axis=-1), 1e-300)
-    share = np.clip(np.sum(from_start * way, axis=-1) / size, 0.0, 1.0)
-    nearest = from_start - share[..., None] * way
-    return np.linalg.norm(nearest, axis=-1).min(axis=1)
+    share = np.clip(np.sum(off * way, axis=-1) / size, 0.0, 1.0)
+    return np.sqrt(np.sum((off - share[..., None] * way) ** 2, axis=-1).min(axis=2))
 
 
 def _inside(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
-    """Which points [n, 2] a polygon holds, by the even-odd rule."""
-    x, y = points[:, :1], points[:, 1:]
-    ax, ay = polygon.T
-    bx, by = np.roll(polygon, -1, axis=0).T
+    """Which points [time, n, 2] a polygon [time, m, 2] holds, by the even-odd rule, [time, n]."""
+    x, y = points[:, :, None, 0], points[:, :, None, 1]
+    after = _next(polygon)
+    ax, ay, bx, by = (p[:, None, :, k] for p in (polygon, after) for k in (0, 1))
     across = (ay > y) != (by > y)
     rise = np.where(by == ay, 1.0, by - ay)
-    return np.sum(across & (x < ax + (y - ay) / rise * (bx - ax)), axis=1) % 2 == 1
+    return np.sum(across & (x < ax + (y - ay) / rise * (bx - ax)), axis=2) % 2 == 1
 
 
-def _cross(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether edges of two polygons cross."""
-    a, b = one[:, None], np.roll(one, -1, axis=0)[:, None]
-    c, d = other[None], np.roll(other, -1, axis=0)[None]
+def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Whether edges of two polygons cross, [time]."""
+    a, b = one[:, :, None], _next(one)[:, :, None]
+    c, d = other[:, None], _next(other)[:, None]
 
     def side(p: np.ndarray, q: np.ndarray, r: np.ndarray) -> np.ndarray:
         u, v = q - p, r - p
         return u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
 
-    apart = (side(a, b, c) * side(a, b, d) < 0) & (side(c, d, a) * side(c, d, b) < 0)
-    return bool(apart.any())
+    crossing = (side(a, b, c) * side(a, b, d) < 0) & (side(c, d, a) * side(c, d, b) < 0)
+    return crossing.any(axis=(1, 2))

@@ -130,7 +130,7 @@ def _zone(ax: Axes, limit: Limit) -> None:
     outline = limit.zone.outline()
     ax.fill(*outline.T, facecolor="#b4231822", edgecolor="#b42318", hatch="////", zorder=3)
     ax.annotate(
-        limit.zone.name, outline[:-1].mean(axis=0), ha="center", va="center", fontsize=FONT - 1,
+        limit.zone.name, tuple(outline[:-1].mean(axis=0)), ha="center", va="center", fontsize=FONT - 1,
         color="#7a1410", zorder=7, bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none",
                                          "alpha": 0.8},
     )  # fmt: skip
@@ -202,6 +202,8 @@ def draw_timeline(found: Validation) -> Canvas:
             low, high = np.percentile(known, [5, 95])
             ax.plot([low, high], [row, row], color=INK, linewidth=1.3)
             ax.plot([low, low, high, high], [row, row, row, row], "|", color=INK, markersize=8)
+        if end - start < 0.07 * float(np.nanmax(data.ended.values[:, : len(commands)])):
+            continue
         ax.annotate(
             c.verdict, (start, row), xytext=(3, 0), textcoords="offset points", va="center",
             fontsize=FONT - 2, color="white", fontweight="bold",

@@ -36,10 +36,10 @@ def write_page_of(
     sections = [
         _head(found),
         section("Commands", _commands(found) + _picture(figures["timeline"])),
-        section("Map", _picture(figures["map"]) + f"<p>{escape(end_words(found))}.</p>"),
+        section("Map", _picture(figures["map"]) + f"<p>The rover {escape(end_words(found))}.</p>"),
         section("Limits", _limits(found)),
         section("Limits over time", _picture(figures["margins"])),
-        section("Worst run", _worst(found) + replay_section(folder, worst)),
+        section("Worst run", _worst(found) + _replay(folder, found, worst)),
         section("Runs that failed", _failures(found)),
         section("What is uncertain", _uncertain(found)),
         section("Sequence", f"<pre>{escape(sequence_text(found.sequence))}</pre>"),
@@ -121,7 +121,7 @@ def _limits(found: Validation) -> str:
     left = "; ".join(f"{k}: {v}" for k, v in found.not_judged.items())
     return (
         '<div class="scroll"><table id="limits"><thead><tr><th>limit</th><th>verdict</th>'
-        '<th class="num">broken</th><th class="num">probability [%]</th><th>nominal run</th>'
+        '<th class="num">broken in</th><th class="num">probability [%]</th>'
         '<th class="num">thinnest margin</th><th>command</th><th>where, when</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
         + (f'<p class="soft">Not judged: {escape(left)}.</p>' if left else "")
@@ -132,12 +132,13 @@ def _limit_row(found: Validation, name: str, f: Finding) -> str:
     margin, where = thinnest(found, f.spot)
     count = f"{f.chance.broken} of {f.chance.runs}" if f.chance else "–"
     command = "" if f.spot is None else found.judgement.commands[f.spot.command].words
+    nominal = '<br><span class="soft">nominal run too</span>' if f.nominal_broken else ""
     return (
-        f"<tr><td>{escape(limit_words(found, name))}</td><td>{_badge(f.verdict)}</td>"
+        f'<tr><td style="white-space:nowrap">{escape(limit_words(found, name))}{nominal}</td>'
+        f"<td>{_badge(f.verdict)}</td>"
         f'<td class="num">{count}</td><td class="num">{escape(probability(f))}</td>'
-        f"<td>{'broken' if f.nominal_broken else 'kept'}</td>"
         f'<td class="num">{escape(margin)}</td><td>{escape(command)}</td>'
-        f'<td class="soft">{escape(where)}</td></tr>'
+        f'<td class="soft" style="white-space:nowrap">{escape(where)}</td></tr>'
     )
 
 
@@ -159,6 +160,15 @@ def _worst(found: Validation) -> str:
         drawn = [(str(p), number(float(v), 4)) for p, v in values]
         parts.append(f"<details><summary>Its values [SI]</summary>{pairs(drawn)}</details>")
     return "".join(parts)
+
+
+def _replay(folder: Path, found: Validation, worst: Run | None) -> str:
+    """In 3D, at first a little before its thinnest margin."""
+    zones = [x.zone for x in found.limits if x.zone is not None]
+    at = found.data.sel(run=found.judgement.worst_run)
+    margin = np.where(np.isnan(at.margin.values), np.inf, at.margin.values)
+    thin = np.unravel_index(int(np.argmin(margin)), margin.shape)
+    return replay_section(folder, worst, zones, float(at.margin_time.values[thin]) - 1.0)
 
 
 def _failures(found: Validation) -> str:
