@@ -48,15 +48,20 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise InputError(f"{path}: cannot be read ({reason})") from None
+    return read_yaml_text(text, str(path))
+
+
+def read_yaml_text(text: str, name: str) -> dict[str, Any]:
+    """A YAML text that holds a mapping; errors name it by `name` and the line."""
     try:
         data = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", error)
-        raise InputError(f"{path}{where}: not valid YAML ({problem})") from None
+        raise InputError(f"{name}{where}: not valid YAML ({problem})") from None
     if not isinstance(data, dict):
-        raise InputError(f"{path}: holds no keys; a mapping such as 'robot: …' is expected")
+        raise InputError(f"{name}: holds no keys; a mapping such as 'robot: …' is expected")
     return data
 
 

@@ -10,6 +10,12 @@ opening of a websocket among them, and passes bytes on only after it has found t
 Everything else is answered with 403 and closed. A connection carries one request ("Connection:
 close" is put in), so that none slips through behind another. Bytes go no faster than the slower
 side takes them. The way itself is not encrypted; over other people's networks use ssh.
+
+Behind it there may be several servers (`routes`): what begins with a prefix, "/scene/", goes to
+another port, without the prefix. A page that commands something is in front of a gate even without
+a token. Then a request must name this machine as its host, and a websocket must be opened by a page
+of the same host (`Origin`): no other web page that the same browser shows can open it, neither by
+its own name nor by one that it has made point here.
 """
 
 from __future__ import annotations
@@ -17,8 +23,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import logging
 import secrets
 import threading
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qs, urlsplit
 
 LONGEST_HEAD = 32_768  # [bytes]
@@ -26,6 +34,8 @@ HEAD_TIME = 10.0  # in which the head of a request must have come [s]
 PIECE = 65_536  # [bytes]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _REFUSED = b"This view is open only to its token: use the whole address that marsyard printed.\n"
+_FOREIGN = b"This page is open only to this machine and to its own pages.\n"
+_LOG = logging.getLogger("marsyard.gate")
 
 
 def new_token() -> str:
@@ -34,11 +44,28 @@ def new_token() -> str:
 
 
 class Gate:
-    """A running gate from `host`:`port` to a port of this machine; `stop` ends it."""
+    """A running gate from `host`:`port` to a port of this machine; `stop` ends it.
 
-    def __init__(self, host: str, port: int, inner_port: int, token: str) -> None:
+    token: none for a page of this machine only. routes: other ports by prefix of the path, "/x/".
+    strict: refuse websockets of other pages. opened: told the path of each websocket, without its
+    prefix, and the port from which the server behind the gate sees it.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        inner_port: int,
+        token: str | None,
+        *,
+        routes: Mapping[str, int] | None = None,
+        strict: bool = False,
+        opened: Callable[[str, int], None] | None = None,
+    ) -> None:
         self._host, self._port, self._inner, self._token = host, port, inner_port, token
+        self._routes, self._strict, self._opened = dict(routes or {}), strict, opened
         self._cookie = f"marsyard-{port}"
+        self.refused = 0  # requests
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._failure: OSError | None = None
@@ -97,10 +124,13 @@ class Gate:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), HEAD_TIME)
-        verdict = judge(head, self._cookie, self._token)
+        verdict = self._judge(head)
         if verdict == "pass":
             await self._pass_on(head, reader, writer)
             return
+        if verdict != "welcome":
+            self.refused += 1
+            _LOG.warning("refused (%s): %s", verdict, head[:200].split(b"\r\n")[0].decode("latin-1"))
         if verdict == "welcome":
             answer = (
                 "HTTP/1.1 303 See Other\r\nLocation: /\r\n"
@@ -108,18 +138,31 @@ class Gate:
                 "Referrer-Policy: no-referrer\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
             ).encode()
         else:
+            text = _FOREIGN if verdict == "foreign" else _REFUSED
             answer = (
                 "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\n"
-                f"Content-Length: {len(_REFUSED)}\r\nConnection: close\r\n\r\n"
-            ).encode() + _REFUSED
+                f"Content-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+            ).encode() + text
         writer.write(answer)
         await writer.drain()
+
+    def _judge(self, head: bytes) -> str:
+        if self._token is not None:
+            verdict = judge(head, self._cookie, self._token)
+        else:
+            verdict = "pass" if names_this_machine(head, self._host) else "foreign"
+        if verdict == "pass" and self._strict and is_upgrade(head) and not is_own_page(head):
+            return "foreign"
+        return verdict
 
     async def _pass_on(
         self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._inner)
+        head, path, port = routed(head, self._routes, self._inner)
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
         try:
+            if self._opened is not None and is_upgrade(head):
+                self._opened(path, int(inner_writer.get_extra_info("sockname")[1]))
             if not is_upgrade(head):
                 # what the viewer sends behind the head of a page is not read
                 inner_writer.write(one_request(head))
@@ -165,8 +208,51 @@ def judge(head: bytes, cookie: str, token: str) -> str:
 
 def is_upgrade(head: bytes) -> bool:
     """Whether a request opens a websocket."""
+    return any(value.lower() == "websocket" for value in _fields(head, "upgrade"))
+
+
+def names_this_machine(head: bytes, host: str) -> bool:
+    """Whether a request was meant for this machine by name, and not by a name of somebody else's
+    that leads here."""
+    request = head.split(b"\r\n")[0].split(b" ")
+    if len(request) != 3 or request[0] not in (b"GET", b"HEAD"):
+        return False
+    hosts = _fields(head, "host")
+    return len(hosts) == 1 and _host_name(f"http://{hosts[0]}") in {*LOOPBACK, host.lower()}
+
+
+def is_own_page(head: bytes) -> bool:
+    """Whether a websocket is opened by a page of the same host and port, or by no page at all."""
+    origins, hosts = _fields(head, "origin"), _fields(head, "host")
+    if not origins:
+        return True
+    if len(origins) != 1 or len(hosts) != 1:
+        return False
+    return urlsplit(origins[0]).netloc.lower() == hosts[0].lower()
+
+
+def routed(head: bytes, routes: Mapping[str, int], usual: int) -> tuple[bytes, str, int]:
+    """A request as the server behind gets it, its path there, and that server's port."""
+    line, _, rest = head.partition(b"\r\n")
+    method, path, version = line.decode("latin-1").split(" ")
+    for prefix, port in routes.items():
+        if path.startswith(prefix):
+            path = path[len(prefix) - 1 :]
+            return f"{method} {path} {version}\r\n".encode("latin-1") + rest, path, port
+    return head, path, usual
+
+
+def _fields(head: bytes, name: str) -> list[str]:
+    """Values of the fields of a name (in small letters)."""
     fields = [line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:]]
-    return any(n.lower() == "upgrade" and v.strip().lower() == "websocket" for n, _, v in fields)
+    return [value.strip() for key, _, value in fields if key.strip().lower() == name]
+
+
+def _host_name(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
 
 
 def one_request(head: bytes) -> bytes:

@@ -40,9 +40,10 @@ def start_server(
     mend()
     if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{8,128}", token):
         raise InputError("--token: must be 8 to 128 letters, digits, '-' or '_'")
+    check_token(token)
     gated = token is not None or host not in LOOPBACK
-    port = _free_port(host, port)
-    inner_host, inner_port = ("127.0.0.1", _free_port("127.0.0.1", 0)) if gated else (host, port)
+    port = free_port(host, port)
+    inner_host, inner_port = ("127.0.0.1", free_port("127.0.0.1", 0)) if gated else (host, port)
     # viser's own banner is left out; the address is said by the view
     with contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(
@@ -51,13 +52,24 @@ def start_server(
     if server.get_port() != inner_port:
         server.stop()
         raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
-    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::") else host
-    url = f"http://{shown}:{port}"
+    url = address(host, port)
     if not gated:
         return server, url
     token = token or new_token()
     _close_with(server, Gate(host, port, inner_port, token))
     return server, f"{url}/?token={token}"
+
+
+def check_token(token: str | None) -> None:
+    """Refuse a token that is too short or would not survive an address."""
+    if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{8,128}", token):
+        raise InputError("--token: must be 8 to 128 letters, digits, '-' or '_'")
+
+
+def address(host: str, port: int) -> str:
+    """What to type into a browser."""
+    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::", "::1") else host
+    return f"http://{shown}:{port}"
 
 
 def _close_with(server: viser.ViserServer, gate: Gate) -> None:
@@ -85,7 +97,7 @@ def wait_for(stopped: threading.Event) -> None:
         time.sleep(0.2)
 
 
-def _free_port(host: str, port: int) -> int:
+def free_port(host: str, port: int) -> int:
     """`port` if nobody listens there; any free one for 0."""
     if not 0 <= port <= 65535:
         raise InputError(f"port {port} is not between 0 and 65535")

@@ -1,0 +1,476 @@
+"""The desk: a session, its pages and their 3D scene on one port.
+
+    /           the page (`static/`), its websocket at /ws (`pages`, `messages`)
+    /scene/     the 3D scene that the page holds in a frame (viser; `scene`)
+
+Both lie behind one gate (`results._gate`), with a token where other machines can reach it.
+
+One page at a time has the control: it steers, sets goals, sends sequences. Any page may watch, take
+the control over, and stop the rover. The stick counts as released when the page that holds it says
+nothing for `SILENCE`, leaves, or loses the control; the session does the same on its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import math
+import threading
+import time as clock
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marsyard.errors import InputError
+from marsyard.operations.desk import messages as said
+from marsyard.operations.desk.compose import changed, read_text, told, words_of
+from marsyard.operations.desk.judged import Judged, Validator
+from marsyard.operations.desk.pages import Page, Pages
+from marsyard.operations.desk.scene import DeskScene
+from marsyard.operations.sequence import Sequence, sequence_text
+from marsyard.results._gate import LOOPBACK, Gate, new_token
+from marsyard.results._server import address, check_token, free_port, start_server, wait_for
+
+if TYPE_CHECKING:
+    from marsyard.operations.teleop.session import Session, Shown
+
+PERIOD = 0.08  # of states [s]
+PLOT_PERIOD = 0.5  # of plots [s]
+SILENCE = 0.8  # after which the stick counts as released [s]
+MOST_ORDERS = 60
+MOST_ERRORS = 400
+_LOG = logging.getLogger("marsyard.desk")
+
+
+@dataclass
+class _Aim:
+    """What the clicks of the page in control mean, and where it has clicked."""
+
+    at: str = ""
+    places: list[np.ndarray] = field(default_factory=list)
+
+
+class _Cancelled(Exception):
+    """A validation was ended by hand."""
+
+
+class Desk:
+    """A running desk at `host`:`port` (0 takes a free one); `stop` ends it, not the session.
+
+    validate: judges a sequence (see `judged.Validator`); without it sequences are only previewed.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        *,
+        token: str | None = None,
+        validate: Validator | None = None,
+        title: str = "",
+    ) -> None:
+        check_token(token)
+        port = free_port(host, port)
+        if host not in LOOPBACK:
+            token = token or new_token()
+        self.session, self._validate = session, validate
+        self._title = title or session.scenario.title
+        self._holder: Page | None = None
+        self._stick, self._stick_time = (0.0, 0.0), 0.0
+        self._aim = _Aim()
+        self._judged: tuple[str, Judged] | None = None
+        self._job: threading.Event | None = None  # of the validation under way; set to end it
+        self._previewing = False
+        self._slow = ThreadPoolExecutor(2, thread_name_prefix="desk slow")
+        self._stopped = threading.Event()
+        self._scene_ports: dict[int, str] = {}
+        self._viewers: dict[str, Any] = {}
+        self._wanted: dict[str, str] = {}
+        self._trouble = ""
+        self.server, _ = start_server("127.0.0.1", 0, "the desk")
+        try:
+            self.scene = DeskScene(session, self.server)
+            self.pages = Pages(self._act, self._joined, self._left)
+            inner = self.server.get_port()
+            self.gate = Gate(
+                host, port, self.pages.port, token, routes={"/scene/": inner}, strict=True,
+                opened=self._scene_opened,
+            )  # fmt: skip
+        except BaseException:
+            self.server.stop()
+            raise
+        self.url = address(host, port) + (f"/?token={token}" if token else "/")
+        self.server.on_client_connect(self._viewer_came)
+        self.server.on_client_disconnect(self._viewer_left)
+        self.server.scene.on_click()(self._clicked)
+        self._thread = threading.Thread(target=self._watch, name="desk", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until it is stopped."""
+        wait_for(self._stopped)
+
+    def stop(self) -> None:
+        """End the desk and free the port."""
+        self._stopped.set()
+        if self._job is not None:
+            self._job.set()
+        self._thread.join(timeout=5.0)
+        self._release_stick()
+        self.gate.stop()
+        self.pages.stop()
+        self._slow.shutdown(wait=False, cancel_futures=True)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+    # --- what is shown
+
+    def _watch(self) -> None:
+        plots_due = 0.0
+        while not self._stopped.is_set():
+            began = clock.perf_counter()
+            self._release_late_stick()
+            try:
+                shown = self.session.shown()
+                if self.pages.count:
+                    self.scene.update(shown)
+                    self.pages.publish("state", self._state(shown))
+                    if began >= plots_due:
+                        plots_due = began + PLOT_PERIOD
+                        self.pages.publish("plots", _plots(shown))
+                self._trouble = ""
+            except Exception as error:
+                # a display that fails must not end the driving, but it has to be seen
+                if str(error) != self._trouble:
+                    _LOG.exception("the state cannot be shown")
+                self._trouble = str(error) or type(error).__name__
+                self.pages.publish("trouble", {"text": f"The state cannot be shown: {error}"})
+            spent = clock.perf_counter() - began
+            self._stopped.wait(max(PERIOD - spent, spent / 2))
+
+    def _state(self, shown: Shown) -> dict[str, Any]:
+        view = shown.link
+        holder = self._holder
+        return {
+            "time": shown.time,
+            "control": None if holder is None else holder.name,
+            "pages": self.pages.count,
+            "paused": getattr(self.session, "paused", None),
+            "remote": shown.remote,
+            "remote_reason": shown.remote_reason,
+            "link": view.link,
+            "silence": view.silence,
+            "mode": view.mode,
+            "stopping": view.stopping,
+            "age": view.age,
+            "round_trip": view.round_trip,
+            "missing": view.missing,
+            "late": view.late,
+            "words": list(view.words),
+            "rover": self._pose(shown.delayed, shown.delayed_time),
+            "prediction": self._pose(shown.predicted, shown.predicted_time),
+            "ellipse": None if shown.ellipse is None else list(shown.ellipse.axes),
+            "heading_deviation": _finite(shown.heading_deviation),
+            "numbers": {name: _finite(v) for name, v in shown.numbers.items()},
+            "stick": list(self._stick),
+            "orders": [
+                {"id": o.id, "words": o.words, "state": o.state, "since": o.since,
+                 "reason": o.reason}
+                for o in shown.orders[-MOST_ORDERS:]
+            ],
+        }  # fmt: skip
+
+    def _pose(self, qpos: np.ndarray | None, time: float | None) -> dict[str, Any] | None:
+        if qpos is None:
+            return None
+        place, heading = self.scene.pose(qpos)
+        return {"x": place[0], "y": place[1], "z": place[2], "heading": heading, "time": time}
+
+    # --- pages
+
+    def _joined(self, page: Page) -> None:
+        self.pages.tell(
+            page, "welcome", id=page.id, name=page.name, title=self._title,
+            can_validate=self._validate is not None, can_pause=hasattr(self.session, "pause"),
+        )  # fmt: skip
+        if self._holder is None:
+            self._give_control(page)
+
+    def _left(self, page: Page) -> None:
+        self._wanted.pop(page.id, None)
+        if self._holder is page:
+            _LOG.warning("%s: had the control and is gone", page.name)
+            self._give_control(None)
+
+    def _act(self, page: Page, message: said.Said) -> None:
+        """Do what a page says."""
+        if not isinstance(message, said.WATCHING) and self._holder is not page:
+            if message in (said.Stick(0.0, 0.0), said.Aim("")):
+                return  # nothing that it could not let go
+            name = type(message).__name__.lower()
+            raise said.Refused("control", f"{name}: another page has the control; take it first")
+        getattr(self, f"_do_{type(message).__name__.lower()}")(page, message)
+
+    def _answer(self, page: Page, text: str, good: bool = True) -> None:
+        self.pages.tell(page, "answer", good=good, text=text)
+
+    # --- control
+
+    def _give_control(self, page: Page | None) -> None:
+        before, self._holder = self._holder, page
+        if before is not page:
+            self._release_stick()
+            self._set_aim("")
+        if before is not None and page is not None and before is not page:
+            self._answer(before, f"{page.name} took the control.", good=False)
+
+    def _do_take(self, page: Page, message: said.Take) -> None:
+        if message.free and self._holder is not None:
+            return
+        _LOG.info("%s: takes the control", page.name)
+        self._give_control(page)
+
+    def _do_release(self, page: Page, message: said.Release) -> None:
+        self._give_control(None)
+
+    def _do_stick(self, page: Page, message: said.Stick) -> None:
+        self._stick = (message.forward, message.left)
+        self._stick_time = clock.monotonic()
+        self.session.steer(*self._stick)
+
+    def _release_late_stick(self) -> None:
+        held = any(self._stick)
+        if held and clock.monotonic() - self._stick_time > SILENCE:
+            _LOG.warning("the stick is released: its page says nothing")
+            self._release_stick()
+
+    def _release_stick(self) -> None:
+        if any(self._stick):
+            self._stick = (0.0, 0.0)
+            self.session.steer(0.0, 0.0)
+
+    # --- orders
+
+    def _do_goal(self, page: Page, message: said.Goal) -> None:
+        number = self.session.goal(message.x, message.y)
+        self._answer(page, f"Order {number}: to ({message.x:.2f}, {message.y:.2f}) m.")
+
+    def _do_stop(self, page: Page, message: said.Stop) -> None:
+        self._stick = (0.0, 0.0)
+        number = self.session.stop(message.reason or "by the operator")
+        _LOG.warning("%s: emergency stop, order %d", page.name, number)
+        self.pages.tell(None, "answer", good=False, text=f"Emergency stop {number} by {page.name}.")
+
+    def _do_resume(self, page: Page, message: said.Resume) -> None:
+        self._answer(page, f"Resume {self.session.resume()} given.")
+
+    def _do_flush(self, page: Page, message: said.Flush) -> None:
+        number = self.session.flush(message.current)
+        what = "waiting orders and the one under way" if message.current else "waiting orders"
+        self._answer(page, f"Flush {number}: {what} are to be forgotten.")
+
+    def _do_pause(self, page: Page, message: said.Pause) -> None:
+        pause, go_on = (getattr(self.session, name, None) for name in ("pause", "go_on"))
+        if pause is None or go_on is None:
+            raise InputError("pause: this session's clock cannot be stopped")
+        pause() if message.on else go_on()
+
+    # --- clicks and cameras
+
+    def _scene_opened(self, path: str, port: int) -> None:
+        """Note which page's scene comes from a port."""
+        self._scene_ports[port] = path.strip("/").partition("?")[0]
+        while len(self._scene_ports) > 1000:
+            self._scene_ports.pop(next(iter(self._scene_ports)))
+
+    def _page_of(self, client: Any) -> str:
+        """The id of the page whose scene a viewer of viser is; empty if that is not known."""
+        with contextlib.suppress(AttributeError, KeyError, TypeError, IndexError):
+            live = self.server._websock_server._live_connections
+            return self._scene_ports[live[client.client_id].remote_address[1]]
+        return ""
+
+    def _viewer_came(self, client: Any) -> None:
+        page = self._page_of(client)
+        if page:
+            self._viewers[page] = client
+            self.scene.look(client, self._wanted.get(page, "rover"))
+
+    def _viewer_left(self, client: Any) -> None:
+        self.scene.leave(client)
+        for page, one in list(self._viewers.items()):
+            if one.client_id == client.client_id:
+                self._viewers.pop(page, None)
+
+    def _do_camera(self, page: Page, message: said.Camera) -> None:
+        self._wanted[page.id] = message.mode
+        if page.id in self._viewers:
+            self.scene.look(self._viewers[page.id], message.mode)
+
+    def _do_aim(self, page: Page, message: said.Aim) -> None:
+        self._set_aim(message.at)
+
+    def _do_forget(self, page: Page, message: said.Forget) -> None:
+        self._set_aim(self._aim.at)
+        self.scene.show_preview(None)
+
+    def _set_aim(self, at: str) -> None:
+        if self._aim.places:
+            self.scene.mark([], [])
+        self._aim = _Aim(at)
+
+    def _clicked(self, event: Any) -> None:
+        holder, aim = self._holder, self._aim
+        if holder is None or not aim.at or self._page_of(event.client) != holder.id:
+            return
+        place = self.scene.ground.hit(event.ray_origin, event.ray_direction)
+        if place is None:
+            self._answer(holder, "There is no ground where you clicked.", good=False)
+            return
+        aim.places = [place] if aim.at == "goal" else [*aim.places, place]
+        labels = (
+            ["goal"] if aim.at == "goal" else [str(k + 1) for k in range(len(aim.places))]
+        )
+        self.scene.mark(aim.places, labels)
+        x, y, z = (float(v) for v in place)
+        self.pages.tell(holder, "clicked", at=aim.at, x=x, y=y, z=z)
+
+    # --- sequences
+
+    def _do_check(self, page: Page, message: said.Check) -> None:
+        self._show_text(page, message.text)
+
+    def _do_edit(self, page: Page, message: said.Edit) -> None:
+        text = changed(message.text, message.change, message.at, message.line)
+        self._show_text(page, text, write=True)
+
+    def _show_text(self, page: Page, text: str, write: bool = False) -> None:
+        """Tell a page what a text is; `write`: the page is to take it over."""
+        new: dict[str, Any] = {"text": text} if write else {}
+        if not text.strip():
+            self.pages.tell(page, "checked", good=True, words="", commands=[], **new)
+            return
+        try:
+            sequence = read_text(text)
+        except InputError as error:
+            self.pages.tell(page, "checked", good=False, words=str(error), commands=[], **new)
+            return
+        self.pages.tell(page, "checked", good=True, words="", commands=told(sequence), **new)
+
+    def _do_record(self, page: Page, message: said.Record) -> None:
+        self._show_text(page, sequence_text(self.session.recorded()), write=True)
+
+    def _do_preview(self, page: Page, message: said.Preview) -> None:
+        sequence = read_text(message.text)
+        if self._previewing:
+            raise InputError("preview: one is under way")
+        self._previewing = True
+        self._slow.submit(self._preview, page, sequence)
+
+    def _preview(self, page: Page, sequence: Sequence) -> None:
+        try:
+            preview = self.session.preview(sequence)
+            self.scene.show_preview(preview)
+            x, y = preview.end.centre
+            self.pages.tell(
+                page, "previewed", outcomes=list(preview.outcomes),
+                words=f"ends at ({x:.2f}, {y:.2f}) m ± {max(preview.end.axes):.2g} m after "
+                f"{preview.time[-1] - preview.time[0]:.0f} s",
+            )  # fmt: skip
+        except InputError as error:
+            self._answer(page, str(error), good=False)
+        except Exception as error:
+            _LOG.exception("the preview failed")
+            self._answer(page, f"The preview failed: {error}", good=False)
+        finally:
+            self._previewing = False
+
+    def _do_validate(self, page: Page, message: said.Validate) -> None:
+        if self._validate is None:
+            raise InputError("validate: this desk has no validation; use the preview")
+        if self._job is not None:
+            raise InputError("validate: one is under way; cancel it first")
+        sequence = read_text(message.text)
+        self._job = threading.Event()
+        self._slow.submit(self._run_validation, page, sequence, self._job)
+
+    def _do_cancel(self, page: Page, message: said.Cancel) -> None:
+        if self._job is not None:
+            self._job.set()
+
+    def _run_validation(self, page: Page, sequence: Sequence, end: threading.Event) -> None:
+        assert self._validate is not None
+
+        def progress(share: float) -> None:
+            if end.is_set():
+                raise _Cancelled
+            self.pages.publish("validation", {"running": True, "share": _finite(share)})
+
+        result: dict[str, Any] = {"running": False}
+        try:
+            progress(0.0)
+            judged = self._validate(sequence, self.session.scenario, progress)
+            self._judged = (sequence_text(sequence), judged)
+            result |= self._told_verdict(judged)
+        except _Cancelled:
+            result["words"] = "The validation was cancelled."
+        except InputError as error:
+            result["words"] = str(error)
+        except Exception as error:
+            _LOG.exception("the validation failed")
+            result["words"] = f"The validation failed: {error}"
+        self._job = None
+        self.pages.publish("validation", result)
+
+    def _told_verdict(self, judged: Judged) -> dict[str, Any]:
+        report = None if judged.report is None else self.pages.offer(judged.report)
+        return {
+            "verdict": judged.verdict,
+            "words": judged.words,
+            "commands": [{"verdict": c.verdict, "words": c.words} for c in judged.commands],
+            "report": report,
+        }
+
+    def _do_send(self, page: Page, message: said.Send) -> None:
+        sequence = read_text(message.text)
+        doubt = self._doubt(sequence)
+        if doubt and not message.anyway:
+            self.pages.tell(page, "ask", text=f"{doubt} Send it anyway?")
+            return
+        numbers = self.session.send(sequence)
+        _LOG.info("%s: sends %d commands (%s)", page.name, len(numbers), doubt or "validated")
+        first = words_of(sequence.sequence[0])
+        self._answer(page, f"{len(numbers)} commands sent, the first: {first}.")
+
+    def _doubt(self, sequence: Sequence) -> str:
+        """Why one might not want to send a sequence; empty where nothing speaks against it."""
+        if self._validate is None:
+            return ""
+        if self._judged is None or self._judged[0] != sequence_text(sequence):
+            return "This sequence is not validated."
+        verdict = self._judged[1]
+        return f"The verdict is no-go: {verdict.words}" if verdict.verdict == "no-go" else ""
+
+
+def _plots(shown: Shown) -> dict[str, Any]:
+    errors = shown.errors[-MOST_ERRORS:]
+    return {
+        "errors": [
+            [_finite(e.time), _finite(e.distance), _finite(e.heading), _finite(e.driven)]
+            for e in errors
+        ],
+        "beliefs": [
+            {"name": b.name, "unit": b.unit, "prior": _finite(b.prior), "value": _finite(b.value),
+             "deviation": _finite(b.deviation)}
+            for b in shown.beliefs
+        ],
+    }  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    value = float(value)
+    return value if math.isfinite(value) else None
