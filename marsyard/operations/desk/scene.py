@@ -2,7 +2,8 @@
 
     solid, own colours     the rover as it was when the newest telemetry was measured
     translucent blue       where it will be when a command given now arrives
-    blue ellipse           holds that place with 95 %
+    blue ellipses          hold that place with 95 %; one on the ground, one above the rover, where
+                           it does not hide it
     blue line              way from the one to the other, as predicted
     white line             places that telemetry told; blue dots: what had been predicted for them
     green                  a preview of a sequence, with its end
@@ -40,6 +41,7 @@ LIFT = 0.02  # of lines above the ground [m]
 MOST_POINTS = 400  # of a line
 MARGIN = 12.0  # ground shown around the rover [m]
 CELL = 0.125  # of the terrain as it is drawn [m]
+SAME = 0.005  # difference of positions from which on two rovers are drawn [m] or of quaternions
 DARKER = 0.72  # the ground, for a dark page
 AHEAD = 4.0  # ground is drawn anew when the rover is this far out of where it was [m]
 
@@ -89,12 +91,13 @@ class DeskScene:
             "path": _line(view, "/path", BLUE, 3.0),
             "trail": _line(view, "/trail", WHITE, 2.0),
             "ellipse": _line(view, "/ellipse", BLUE, 3.0),
+            "halo": _line(view, "/halo", BLUE, 2.0),
             "preview": _line(view, "/preview", GREEN, 3.0),
             "preview end": _line(view, "/preview-end", GREEN, 2.0),
         }
         self._region = _disc(view, "/region", BLUE)
         self._forecasts = view.add_point_cloud(
-            "/forecasts", np.zeros((1, 3), np.float32), BLUE, point_size=0.03, visible=False
+            "/forecasts", np.zeros((1, 3), np.float32), BLUE, point_size=0.025, point_shape="circle", visible=False
         )
         self._labels = {
             "rover": view.add_label("/label-rover", "", visible=False),
@@ -119,6 +122,7 @@ class DeskScene:
         with self._lock, self.server.atomic():
             self._show_rover("rover", "/robot", self._solid, shown.delayed)
             self._show_rover("prediction", "/ghost", self._ghost, shown.predicted)
+            self._show_ghost(shown.delayed, shown.predicted)
             self._set_line("path", self._on_ground(_thin(shown.path)), LIFT)
             self._set_line("trail", self._on_ground(_thin(shown.trail)), LIFT / 2)
             self._show_forecasts(shown.forecasts)
@@ -128,7 +132,7 @@ class DeskScene:
         self._follow_cameras()
 
     def _show_rover(self, name: str, root: str, frames: Any, qpos: np.ndarray | None) -> None:
-        if self._new(f"visible {root}", qpos is not None):
+        if root == "/robot" and self._new(root + " there", qpos is not None):
             self._roots[root].visible = qpos is not None
         if qpos is None or not self._new(root, qpos.tobytes()):
             return
@@ -138,8 +142,17 @@ class DeskScene:
             frame.position = self._data.xpos[body]
             frame.wxyz = self._data.xquat[body]
 
+    def _show_ghost(self, delayed: np.ndarray | None, predicted: np.ndarray | None) -> None:
+        """Two rovers at the same place would only dye each other."""
+        there = predicted is not None
+        if delayed is not None and predicted is not None:
+            there = float(np.abs(predicted[:7] - delayed[:7]).max()) > SAME
+        if self._new("ghost", there):
+            self._roots["/ghost"].visible = there
+            self._labels["prediction"].visible = there
+
     def _show_forecasts(self, points: np.ndarray) -> None:
-        points = np.asarray(points, dtype=np.float32)[-MOST_POINTS:]
+        points = _apart(np.asarray(points, dtype=np.float32)[-MOST_POINTS:], 0.08 * self.size)
         if not self._new("forecasts", points.tobytes()):
             return
         self._forecasts.visible = len(points) > 0
@@ -151,6 +164,8 @@ class DeskScene:
             return
         ring = None if ellipse is None else self._ring(ellipse)
         self._set_line("ellipse", np.zeros((0, 3)) if ring is None else ring, LIFT)
+        halo = np.zeros((0, 3)) if ring is None else ring * [1, 1, 0]
+        self._set_line("halo", halo, float(self._at["prediction"][2]) + 0.55 * self.size)
         self._region.visible = ring is not None
         if ring is not None and ellipse is not None:
             middle = np.append(ellipse.centre, ring[:-1, 2].mean())
@@ -198,7 +213,8 @@ class DeskScene:
     def _set_label(self, name: str, text: str, above: np.ndarray) -> None:
         label = self._labels[name]
         if self._new(f"label {name}", text):
-            label.text, label.visible = text, True
+            label.text = text
+            label.visible = name == "rover" or bool(self._last.get("ghost"))
         place = self._at[name] + above
         if self._new(f"label place {name}", place.round(3).tobytes()):
             label.position = place
@@ -380,6 +396,15 @@ def _thin(points: np.ndarray) -> np.ndarray:
     if len(points) <= MOST_POINTS:
         return points
     return points[np.linspace(0, len(points) - 1, MOST_POINTS).astype(int)]
+
+
+def _apart(points: np.ndarray, least: float) -> np.ndarray:
+    """Those of some points that are not too near to the one before [m]."""
+    kept: list[np.ndarray] = []
+    for point in points:
+        if not kept or np.linalg.norm(point - kept[-1]) > least:
+            kept.append(point)
+    return np.array(kept, dtype=np.float32).reshape(-1, 3)
 
 
 def _terrain_mesh(terrain: Any, x: np.ndarray, y: np.ndarray) -> bytes:

@@ -82,7 +82,11 @@ function openScene(id) {
     style.textContent = `.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }`;
     frame.contentDocument.head.append(style);
   };
-  frame.src = `scene/?websocket=${encodeURIComponent(socket.href)}&darkMode`;
+  const ask = new URLSearchParams({ websocket: socket.href });
+  // /?quality=0.5: half as many pixels each way, for machines without a graphics card
+  const quality = parseFloat(new URLSearchParams(location.search).get("quality"));
+  if (quality > 0 && quality <= 2) ask.set("fixedDpr", quality);
+  frame.src = `scene/?${ask}`;
 }
 
 // --- what is shown
@@ -142,7 +146,9 @@ function showAges() {
   }
   const ahead = state.prediction.time === null ? "" : ` in ${seconds(state.prediction.time - state.time)}`;
   const sure = state.ellipse === null ? "" : `, ± ${centimetres(Math.max(...state.ellipse))} (95 %)`;
-  set("legend-ghost", `when commands arrive,${ahead}${sure}`);
+  const [a, b] = [state.rover, state.prediction];
+  const stays = a && Math.hypot(a.x - b.x, a.y - b.y) < 0.005;
+  set("legend-ghost", `${stays ? "the same place" : "when commands arrive"},${ahead}${sure}`);
 }
 setInterval(showAges, 100);
 
