@@ -17,6 +17,7 @@ from marsyard.cli.list import list_
 from marsyard.cli.movie import movie
 from marsyard.cli.run import run
 from marsyard.cli.show import show
+from marsyard.cli.teleop import teleop
 from marsyard.cli.validate import validate
 from marsyard.cli.view import view
 from marsyard.errors import InputError
@@ -38,6 +39,7 @@ app = typer.Typer(
     "  marsyard compare modes/sandy-slope --slopes 0:25:5   roll or walk on wheels?\n\n"
     "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
     "  marsyard analyze kinetostatics roburoc   what it can move and push in a pose\n\n"
+    "  marsyard teleop --delay 2.6s       drive a rover on the Moon from a web page\n\n"
     "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
     "  marsyard identify tests.csv        soil parameters from measured wheels\n\n"
     "  marsyard import rover.urdf         your own robot, from URDF or MJCF",
@@ -53,6 +55,7 @@ app.command("run")(run)
 app.command("compare")(compare)
 app.command("validate")(validate)
 app.command("view")(view)
+app.command("teleop")(teleop)
 app.command("movie")(movie)
 app.command("ground")(ground)
 app.command("identify")(identify)

@@ -9,7 +9,15 @@ import socket
 import pytest
 
 from marsyard.errors import InputError
-from marsyard.results._gate import is_upgrade, judge, new_token, one_request
+from marsyard.results._gate import (
+    is_own_page,
+    is_upgrade,
+    judge,
+    names_this_machine,
+    new_token,
+    one_request,
+    routed,
+)
 from marsyard.results._server import start_server
 
 TOKEN = "only-for-this-test"
@@ -139,3 +147,61 @@ def test_this_machine_needs_none():
 def test_odd_tokens_are_refused(token):
     with pytest.raises(InputError, match="--token"):
         start_server("127.0.0.1", 0, "a test", token)
+
+
+# --- a gate before something that takes commands
+
+
+@pytest.mark.parametrize(
+    "host, passes",
+    [
+        ("localhost:8080", True),
+        ("127.0.0.1:8080", True),
+        ("[::1]:8080", True),
+        ("LOCALHOST", True),
+        ("far.example:8080", False),  # a name of somebody else's that leads here
+        ("localhost.far.example", False),
+        ("", False),
+        ("[::1", False),
+    ],
+)
+def test_without_a_token_requests_must_name_this_machine(host, passes):
+    request = f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    assert names_this_machine(request, "127.0.0.1") is passes
+
+
+def test_two_hosts_or_none_are_refused():
+    for fields in (b"", b"Host: localhost\r\nHost: far.example\r\n"):
+        assert not names_this_machine(b"GET / HTTP/1.1\r\n" + fields + b"\r\n", "127.0.0.1")
+    assert not names_this_machine(b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "origin, own",
+    [
+        ("http://localhost:8080", True),
+        ("https://localhost:8080", True),
+        ("http://LOCALHOST:8080", True),
+        ("http://localhost:8081", False),
+        ("http://far.example", False),
+        ("http://far.example/localhost:8080", False),
+        ("http://localhost:8080@far.example", False),
+        ("null", False),
+    ],
+)
+def test_a_websocket_of_another_page_is_known_by_its_origin(origin, own):
+    request = f"GET /ws HTTP/1.1\r\nHost: localhost:8080\r\nOrigin: {origin}\r\n\r\n".encode()
+    assert is_own_page(request) is own
+
+
+def test_programs_send_no_origin():
+    assert is_own_page(b"GET /ws HTTP/1.1\r\nHost: localhost:8080\r\n\r\n")
+
+
+def test_routes_go_by_prefix_and_take_it_off():
+    routes = {"/scene/": 7}
+    changed, path, port = routed(head("/scene/abc?x=1"), routes, 5)
+    assert (path, port) == ("/abc?x=1", 7)
+    assert changed.startswith(b"GET /abc?x=1 HTTP/1.1\r\nHost: x\r\n") and changed[-4:] == b"\r\n\r\n"
+    for other in ("/", "/scene", "/other/scene/", "/scenes/"):
+        assert routed(head(other), routes, 5) == (head(other), other, 5)

@@ -36,6 +36,7 @@ from marsyard.results._server import address, check_token, free_port, start_serv
 
 if TYPE_CHECKING:
     from marsyard.operations.teleop.session import Session, Shown
+    from marsyard.scenario.schema import Scenario
 
 PERIOD = 0.08  # of states [s]
 PLOT_PERIOD = 0.5  # of plots [s]
@@ -51,10 +52,6 @@ class _Aim:
 
     at: str = ""
     places: list[np.ndarray] = field(default_factory=list)
-
-
-class _Cancelled(Exception):
-    """A validation was ended by hand."""
 
 
 class Desk:
@@ -406,25 +403,34 @@ class Desk:
         assert self._validate is not None
 
         def progress(share: float) -> None:
-            if end.is_set():
-                raise _Cancelled
             self.pages.publish("validation", {"running": True, "share": _finite(share)})
 
         result: dict[str, Any] = {"running": False}
         try:
             progress(0.0)
-            judged = self._validate(sequence, self.session.scenario, progress)
+            judged = self._validate(sequence, self._from_here(), progress, end.is_set)
             self._judged = (sequence_text(sequence), judged)
             result |= self._told_verdict(judged)
-        except _Cancelled:
-            result["words"] = "The validation was cancelled."
         except InputError as error:
             result["words"] = str(error)
         except Exception as error:
-            _LOG.exception("the validation failed")
-            result["words"] = f"The validation failed: {error}"
+            if end.is_set():
+                result["words"] = "The validation was cancelled."
+            else:
+                _LOG.exception("the validation failed")
+                result["words"] = f"The validation failed: {error}"
         self._job = None
         self.pages.publish("validation", result)
+
+    def _from_here(self) -> Scenario:
+        """What is believed, with the rover where it will be when a command arrives."""
+        shown, scenario = self.session.shown(), self.session.scenario
+        qpos = shown.predicted if shown.predicted is not None else shown.delayed
+        if qpos is None:
+            return scenario
+        place, attitude = self.scene.base_of(qpos)
+        here = {"position": place, "attitude": attitude, "settle": True}
+        return scenario.model_copy(update={"robot": scenario.robot.model_copy(update=here)})
 
     def _told_verdict(self, judged: Judged) -> dict[str, Any]:
         report = None if judged.report is None else self.pages.offer(judged.report)

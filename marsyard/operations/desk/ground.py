@@ -128,11 +128,13 @@ def _to_triangles(o: np.ndarray, d: np.ndarray, corners: np.ndarray) -> float:
     a, e1, e2 = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     across = np.cross(d, e2)
     det = np.einsum("ij,ij->i", e1, across)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        s = o - a
-        u = np.einsum("ij,ij->i", s, across) / det
-        q = np.cross(s, e1)
-        v = q @ d / det
-        way = np.einsum("ij,ij->i", e2, q) / det
-    inside = (np.abs(det) > 1e-15) & (u >= 0) & (v >= 0) & (u + v <= 1) & (way > _NEAR)
+    # a ray along a triangle does not meet it
+    seen = np.abs(det) > 1e-15
+    det = np.where(seen, det, 1.0)
+    s = o - a
+    u = np.einsum("ij,ij->i", s, across) / det
+    q = np.cross(s, e1)
+    v = q @ d / det
+    way = np.einsum("ij,ij->i", e2, q) / det
+    inside = seen & (u >= 0) & (v >= 0) & (u + v <= 1) & (way > _NEAR)
     return float(way[inside].min(initial=np.inf))

@@ -53,6 +53,7 @@ class DeskScene:
         from marsyard.robot import load_robot
 
         self.server, self.model = server, session.model
+        self._other = mujoco.MjData(self.model)  # for whoever asks from another thread
         self.ground = ClickedGround(session.scenario)
         self._data = mujoco.MjData(self.model)
         base = load_robot(session.scenario.robot.name).base
@@ -112,6 +113,18 @@ class DeskScene:
         w, x, y, z = self._data.xquat[self._base]
         heading = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
         return self._data.xpos[self._base].copy(), float(heading)
+
+    def base_of(self, qpos: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Place [m] and roll, pitch, yaw [rad] of the base."""
+        with self._lock:
+            self._other.qpos[:] = qpos
+            mujoco.mj_kinematics(self.model, self._other)
+            place = tuple(float(v) for v in self._other.xpos[self._base])
+            w, x, y, z = (float(v) for v in self._other.xquat[self._base])
+        roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+        pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1.0, 1.0))
+        yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        return place, (float(roll), float(pitch), float(yaw))
 
     def _move(self, qpos: np.ndarray) -> None:
         self._data.qpos[:] = qpos
