@@ -47,6 +47,17 @@ _FIELD, _SHAPE = 0, 1  # what seeds are for
 
 def rock_mesh(spec: RocksGround, terrain: Terrain | None) -> TriangleMesh:
     """The surface of all rocks of a ground on a terrain, or on z = 0."""
+    vertices, triangles = rock_shapes(spec, terrain)
+    count = len(vertices)
+    index = triangles[None] + vertices.shape[1] * np.arange(count)[:, None, None]
+    return TriangleMesh(
+        vertices.reshape(-1, 3), index.reshape(-1, 3), name=str(spec.name), orient=False
+    )
+
+
+def rock_shapes(spec: RocksGround, terrain: Terrain | None) -> tuple[np.ndarray, np.ndarray]:
+    """Corners of all rocks [m], shape [rock, corner, 3], and the triangles of each, the same for
+    all, shape [triangle, 3]."""
     place, numbers, seeds = layout(spec, terrain)
     points, triangles = icosphere(spec.faces)
     count = len(place)
@@ -68,10 +79,7 @@ def rock_mesh(spec: RocksGround, terrain: Terrain | None) -> TriangleMesh:
         vertices[k, :, 0] = place[k, 0] + cos * made[:, 0] - sin * made[:, 1]
         vertices[k, :, 1] = place[k, 1] + sin * made[:, 0] + cos * made[:, 1]
         vertices[k, :, 2] = ground[k] + made[:, 2] + (0.5 - buried) * height
-    index = triangles[None] + len(points) * np.arange(count)[:, None, None]
-    return TriangleMesh(
-        vertices.reshape(-1, 3), index.reshape(-1, 3), name=str(spec.name), orient=False
-    )
+    return vertices, triangles
 
 
 def layout(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -292,11 +292,14 @@ def _given_soils(part: TerrainGround, ground: Ground | None) -> list[_Given]:
     if part.soil is not None:
         names = [part.soil, *names[1:]]
     out = []
-    for given in names:
+    for name in names:
+        given = part.soils.get(name, name) if isinstance(name, str) else name
         try:
             soil = load_soil(given)
         except InputError:
             continue
+        if given is not name:
+            soil = replace(soil, name=name)
         known = given if isinstance(given, str) else given.get("name")
         entries: Mapping[str, Any] = {}
         if known in library.names("soils"):

@@ -14,6 +14,7 @@ from marsyard import library
 from marsyard.errors import InputError, suggest
 from marsyard.file_mistakes import sentence
 from marsyard.scenario.schema import Scenario
+from marsyard.scenario.terrain_file import resolve_layers
 
 
 def load_scenario(name: str | Path, settings: Mapping[str, Any] | None = None) -> Scenario:
@@ -92,16 +93,30 @@ def _load(path: Path, seen: list[Path]) -> dict[str, Any]:
 
 
 def _resolve_files(data: dict[str, Any], folder: Path) -> None:
-    # paths of meshes and robots count from the scenario's own folder
+    # paths of meshes, maps and robots count from the scenario's own folder
     ground = data.get("ground")
     for item in ground if isinstance(ground, list) else []:
         if isinstance(item, dict) and isinstance(item.get("file"), str):
             item["file"] = str((folder / item["file"]).absolute())
+        if isinstance(item, dict) and item.get("kind") == "terrain":
+            _resolve_terrain(item, folder)
     robot = data.get("robot")
     if isinstance(robot, dict) and isinstance(robot.get("name"), str):
         path = folder / robot["name"]
         if path.is_file() or (path / "robot.yaml").is_file():
             robot["name"] = str(path.absolute())
+
+
+def _resolve_terrain(item: dict[str, Any], folder: Path) -> None:
+    """The same for a terrain: its file, or those of its layers and its map of soils. Names of the
+    library and files found only from here stay as they are."""
+    terrain = item.get("terrain")
+    if isinstance(terrain, str):
+        path = folder / terrain
+        if terrain not in library.names("grounds") and path.is_file():
+            item["terrain"] = str(path.absolute())
+    elif isinstance(terrain, dict):
+        resolve_layers(terrain, folder)
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,11 @@ class TerrainGround(Part):
         description="the terrain's own soil: one of the library, or a mapping that changes some of "
         "its numbers ({name: krenn2008, friction_angle: 30 deg}); default: as the terrain says",
     )
+    soils: dict[str, dict[str, Any]] = Field(
+        {},
+        description="soils of this ground's own, for places, maps and layers of the terrain to "
+        "name: {soft: {name: krenn2008, k_phi: 200 kN/m^(n+2)}}; mappings as for soil",
+    )
     spacing: Above = Field(0.02, description="distance of the grid's nodes [m]")
     heaps: tuple[BumpLayer, ...] = Field(
         (),

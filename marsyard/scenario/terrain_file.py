@@ -40,6 +40,30 @@ def load_terrain(name: str | Path) -> tuple[TerrainSpec, Path | None]:
     raise InputError(f"unknown ground '{name}'; {suggest(name, library.names('grounds'))}")
 
 
+def terrain_data(name: str | Path) -> dict[str, Any]:
+    """What `load_terrain` reads, as it is written, with the paths of its files made absolute."""
+    name = str(name)
+    known = name in library.names("grounds")
+    path = library.path_of("grounds", name) if known else Path(name)
+    if path.suffix in (".yaml", ".yml"):
+        data = library.read_yaml(path)
+        resolve_layers(data, path.parent)
+        return data
+    spec, _ = load_terrain(name)  # an elevation file
+    return spec.model_dump(mode="json", exclude_defaults=True)
+
+
+def resolve_layers(terrain: dict[str, Any], folder: Path) -> None:
+    """Make paths of the files of a terrain's layers and of its map of soils absolute, those that
+    lie in `folder`."""
+    layers = terrain.get("layers")
+    for part in [*(layers if isinstance(layers, list) else []), terrain.get("soil_map")]:
+        if isinstance(part, dict) and isinstance(part.get("file"), str):
+            path = folder / part["file"]
+            if path.is_file():
+                part["file"] = str(path.absolute())
+
+
 def validate_terrain(data: Mapping[str, Any], name: str = "terrain") -> TerrainSpec:
     """The terrain that `data` describes, or an InputError with one sentence."""
     try:

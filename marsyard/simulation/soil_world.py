@@ -13,6 +13,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from marsyard import library
 from marsyard.errors import InputError
 from marsyard.ground.soil import Soil, load_soil
 from marsyard.ground.soil_grid import SoilGrid
@@ -212,8 +213,17 @@ def soils_of(ground: TerrainGround, terrain: Terrain) -> tuple[Soil, ...]:
                 "soil: is required and missing; give a soil of the library (see `marsyard list "
                 "soils`) or its numbers"
             )
-        out.append(load_soil(chosen))
+        out.append(_load_own(chosen, ground))
     return tuple(out)
+
+
+def _load_own(chosen: Any, ground: TerrainGround) -> Soil:
+    """A soil of the library, of a file, or of the ground's own by its name there."""
+    if not isinstance(chosen, str) or chosen not in ground.soils:
+        return load_soil(chosen)
+    if chosen in library.names("soils"):
+        raise InputError(f"soils.{chosen}: the library has a soil of that name; choose another")
+    return replace(load_soil(ground.soils[chosen]), name=chosen)
 
 
 def build_soil(

@@ -73,17 +73,41 @@ class Terrain:
         return x, y, shape
 
 
-def build_terrain(spec: TerrainSpec, folder: Path | None = None) -> Terrain:
-    """The terrain that `spec` describes; relative files count from `folder`, then from here."""
+#: layers by what they were made from, see `layer_key`
+Known = dict[tuple[Any, ...], Layer]
+
+
+def build_terrain(
+    spec: TerrainSpec, folder: Path | None = None, known: Known | None = None
+) -> Terrain:
+    """The terrain that `spec` describes; relative files count from `folder`, then from here.
+
+    `known` keeps the layers, for terrains that are built again with small changes.
+    """
     layers = []
     for index, part in enumerate(spec.layers):
+        key = layer_key(spec, index) if known is not None else None
+        if known is not None and key in known:
+            layers.append(known[key])
+            continue
         random = _generator(spec.seed, index, getattr(part, "seed", None))
         try:
             layers.append(_BUILDERS[part.kind](part, random, folder))
         except InputError as error:
             raise InputError(f"layers.{index} ({part.kind}): {error}") from None
+        if known is not None and key is not None:
+            known[key] = layers[-1]
     soils = map_soils(spec, layers, folder, DEFAULT_SOIL)
     return Terrain(spec.title, tuple(layers), soils, _bounds(spec, layers))
+
+
+def layer_key(spec: TerrainSpec, index: int) -> tuple[Any, ...] | None:
+    """All that decides what a layer is; None for one that holds an array."""
+    part = spec.layers[index]
+    if part.kind == "array":
+        return None
+    drawn = "seed" in type(part).model_fields and getattr(part, "seed", None) is None
+    return part, (spec.seed, index) if drawn else None
 
 
 def _generator(seed: int, index: int, own: int | None) -> np.random.Generator:
