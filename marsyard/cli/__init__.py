@@ -10,6 +10,7 @@ import typer
 from marsyard.cli.analyze import analyze
 from marsyard.cli.bench import bench
 from marsyard.cli.compare import compare
+from marsyard.cli.edit import edit
 from marsyard.cli.ground import ground
 from marsyard.cli.identify import identify
 from marsyard.cli.import_robot import import_robot
@@ -41,6 +42,7 @@ app = typer.Typer(
     "  marsyard analyze kinetostatics roburoc   what it can move and push in a pose\n\n"
     "  marsyard teleop --delay 2.6s       drive a rover on the Moon from a web page\n\n"
     "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
+    "  marsyard edit                      make ground in the browser: rocks, craters, soils\n\n"
     "  marsyard identify tests.csv        soil parameters from measured wheels\n\n"
     "  marsyard import rover.urdf         your own robot, from URDF or MJCF",
     no_args_is_help=True,
@@ -58,6 +60,7 @@ app.command("view")(view)
 app.command("teleop")(teleop)
 app.command("movie")(movie)
 app.command("ground")(ground)
+app.command("edit")(edit)
 app.command("identify")(identify)
 app.command("import")(import_robot)
 app.command("bench")(bench)

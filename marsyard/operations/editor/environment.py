@@ -121,6 +121,13 @@ class Environment:
         return x, y, (robot.attitude or (0.0, 0.0, 0.0))[2]
 
     @property
+    def soils(self) -> list[str]:
+        """Soils that can be painted: the ground's own, and those of the library that have the
+        numbers the law of the scenario needs."""
+        ground = next((g for g in self._scenario.ground if g.kind == "terrain"), None)
+        return [*kinds.fitting_soils(self._scenario), *(ground.soils if ground else ())]
+
+    @property
     def goal(self) -> tuple[float, float] | None:
         """The last goal of the drive [m]."""
         drive = self._scenario.drive
@@ -508,7 +515,7 @@ class Environment:
         if isinstance(soil, str) and soil not in library.names("soils"):
             known = [*own, *library.names("soils")]
             raise InputError(f"soil: unknown '{soil}'; {suggest(soil, known)}")
-        load_soil(soil)
+        kinds.check_fit(load_soil(soil), self._scenario)
 
     def _soil_name(self) -> str | None:
         ground = next((g for g in self._scenario.ground if g.kind == "terrain"), None)

@@ -80,9 +80,7 @@ def _rocks(ground: Any, key: str) -> Iterator[Item]:
         about = f"{100 * f.coverage:g} %, {_size(f.smallest)} to {_size(f.largest)}"
         yield Item(f"{key}.field", FIELDS[0], ((x0 + x1) / 2, (y0 + y1) / 2), 0.0, about)
     for k, rock in enumerate(ground.rocks):
-        yield Item(
-            f"{key}.rocks.{k}", "rock", rock.place, rock.diameter / 2, _size(rock.diameter)
-        )
+        yield Item(f"{key}.rocks.{k}", "rock", rock.place, rock.diameter / 2, _size(rock.diameter))
 
 
 def _layers(terrain: Any, key: str) -> Iterator[Item]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard import library
 from marsyard.errors import InputError, suggest
+from marsyard.ground.soil import Soil, load_soil
 from marsyard.operations.editor.items import FIELDS, Item
 from marsyard.operations.editor.relief import Area
 from marsyard.operations.editor.writing import metres, share
@@ -143,14 +146,44 @@ def _deg(angle: float) -> str:
     return f"{math.degrees(angle):.6g} deg"
 
 
-# --- softer soil
+# --- soils
+
+
+def needed_numbers(scenario: Scenario) -> tuple[str, ...]:
+    """Numbers of a soil that the law of a scenario cannot do without."""
+    options = scenario.interaction.soil
+    needed = ["cohesion", "friction_angle", "repose_angle"]
+    if options.shear == "janosi":
+        needed.append("shear_modulus")
+    if options.model == "columns":
+        return tuple(needed)
+    if options.pressure == "reece":
+        return (*needed, "exponent", "density", "reece_kc", "reece_kphi")
+    return (*needed, "exponent", "k_c", "k_phi")
+
+
+def check_fit(soil: Soil, scenario: Scenario) -> None:
+    """Refuse a soil without a number that the law of the scenario needs."""
+    for name in needed_numbers(scenario):
+        if not soil.has(name):
+            raise InputError(
+                f"soil {soil.name}: has no {name}, which interaction.soil needs; choose another"
+            )
+
+
+def fitting_soils(scenario: Scenario) -> list[str]:
+    """Soils of the library with all the numbers that the law of a scenario needs."""
+    return list(_having(needed_numbers(scenario)))
+
+
+@lru_cache(maxsize=8)
+def _having(needed: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(n for n in library.names("soils") if load_soil(n).has(*needed))
 
 
 def softer(ground: Data, below: str, stiffness: float, strength: float, columns: bool) -> str:
     """Name of the soil that is `below` with other stiffness and strength; it is added to the
     ground's `soils` unless it is there."""
-    from marsyard.ground.soil import load_soil
-
     given: Any = (ground.get("soils") or {}).get(below, below)
     own = ground.get("soil")
     if isinstance(own, dict) and below not in (ground.get("soils") or {}):
@@ -179,10 +212,10 @@ def softer(ground: Data, below: str, stiffness: float, strength: float, columns:
         if known == made:
             return str(name)
     base = str(made.get("name", "soil")).rsplit("/", 1)[-1].removesuffix(".yaml")
-    number, name = 1, f"soft_{base}"
+    count, name = 1, f"soft_{base}"
     while name in soils:
-        number += 1
-        name = f"soft_{base}_{number}"
+        count += 1
+        name = f"soft_{base}_{count}"
     soils[name] = made
     return name
 

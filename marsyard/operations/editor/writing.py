@@ -56,11 +56,10 @@ def write(text: str, path: Path) -> None:
     from marsyard.results._files import replacing
 
     try:
-        with replacing(path) as part:
-            with part.open("w", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
+        with replacing(path) as part, part.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
     except OSError as error:
         reason = error.strerror or "unknown reason"
         if error.errno == errno.EEXIST or error.errno == errno.ENOTDIR:

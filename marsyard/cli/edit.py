@@ -1,0 +1,63 @@
+"""`marsyard edit [SCENARIO]`: make and edit a scenario's ground in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from marsyard.operations.editor import Environment
+
+
+def edit(
+    scenario: str = typer.Argument(
+        "", help="A scenario of the library or a file [default: a new one on level ground]."
+    ),
+    ground: str = typer.Option(
+        "", help="Begin with this ground: one of the library, a YAML or an elevation file."
+    ),
+    rover: str = typer.Option("", help="Begin with this rover of the library."),
+    soil: str = typer.Option("", help="Begin with this soil of the library."),
+    out: Path = typer.Option(
+        None, "--out", "-o", help="File that Save writes to [default: SCENARIO, or a new one]."
+    ),
+    port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
+    host: str = typer.Option(
+        "127.0.0.1", help="Address to listen on; other machines need the token it prints."
+    ),
+    token: str = typer.Option(None, help="Token to ask for [default: a random one]."),
+) -> None:
+    """Edit a scenario in 3D in the browser: rocks, craters, soils, start and goal, rover.
+
+    Examples:  marsyard edit   |   marsyard edit control/goal --out mine.yaml
+               marsyard edit --ground dem.tif --rover exomars
+    """
+    from marsyard.operations.editor import Environment, serve_editor
+    from marsyard.operations.editor.writing import check_target
+
+    environment = Environment.open(scenario) if scenario else Environment.new()
+    if ground:
+        _begin_with(environment, ground)
+    if rover:
+        environment.choose_robot(rover)
+    if soil:
+        environment.choose_soil(soil)
+    if out is not None:
+        same = (
+            environment.saved_as is not None and out.absolute() == environment.saved_as.absolute()
+        )
+        check_target(out, overwrite=same)
+    serve_editor(environment, host=host, port=port, token=token, file=out or "")
+
+
+def _begin_with(environment: Environment, ground: str) -> None:
+    from marsyard import library
+
+    if ground in library.names("grounds") or ground.endswith((".yaml", ".yml")):
+        environment.new_ground(ground)
+    elif Path(ground).suffix or Path(ground).exists():
+        environment.load_dem(ground)
+    else:
+        environment.new_ground(ground)
