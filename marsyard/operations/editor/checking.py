@@ -194,13 +194,12 @@ def rock_in_robot(environment: Environment) -> tuple[float, float] | None:
 def _dense(vertices: np.ndarray, triangles: Any) -> np.ndarray:
     """Points on triangles, at most `NEAR` apart along their sides."""
     corner = vertices[triangles]
+    side = np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=2).max(axis=1)
+    parts = np.clip(np.ceil(side / NEAR), 1, 40).astype(int)
     found = [vertices]
-    for a, b, c in corner:
-        longest = max(np.linalg.norm(b - a), np.linalg.norm(c - b), np.linalg.norm(a - c))
-        n = min(40, math.ceil(longest / NEAR))
-        if n > 1:
-            i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
-            keep = i + j <= n
-            u, v = i[keep, None] / n, j[keep, None] / n
-            found.append(a + u * (b - a) + v * (c - a))
+    for n in np.unique(parts[parts > 1]):
+        i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
+        u, v = i[i + j <= n] / n, j[i + j <= n] / n
+        a, b, c = corner[parts == n].transpose(1, 0, 2)[:, :, None]
+        found.append((a + u[:, None] * (b - a) + v[:, None] * (c - a)).reshape(-1, 3))
     return np.concatenate(found)

@@ -220,6 +220,8 @@ class Editor:
     def choose_robot(self) -> None:
         """Use the rover of the panel."""
         with self._doing() as panel:
+            if panel.rover.value == self.environment.scenario.robot.name:
+                return  # set by the program
             dropped = self.environment.choose_robot(panel.rover.value)
             gone = f" Dropped, as it was about the former one: {', '.join(dropped)}."
             self._shown(f"Rover: {panel.rover.value}.{gone if dropped else ''}")
@@ -227,6 +229,8 @@ class Editor:
     def choose_soil(self) -> None:
         """Use the soil of the panel."""
         with self._doing() as panel:
+            if panel.soil.value == self.environment.soil:
+                return
             self.environment.choose_soil(panel.soil.value)
             self._shown(f"Soil: {panel.soil.value}.")
 

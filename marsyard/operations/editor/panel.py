@@ -127,9 +127,9 @@ class Panel:
             }
             for slider in self._sizes[tool].values():
                 slider.on_update(lambda _: self._editor.show_ring())
-        self.paint = gui.add_dropdown(
-            "soil to paint", self._editor.environment.soils, visible=False
-        )
+        soils = self._editor.environment.soils
+        first = "dry_sand" if "dry_sand" in soils else soils[0]
+        self.paint = gui.add_dropdown("soil to paint", soils, initial_value=first, visible=False)
         self.tool.on_update(lambda _: self._tool_chosen())
         with gui.add_folder("On the ground"):
             self.item = gui.add_dropdown("item", (NOTHING,))

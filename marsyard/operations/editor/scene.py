@@ -37,6 +37,7 @@ class EditorScene:
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server, self._scene = server, server.scene
+        self._home = self._scene.add_frame(HOME, show_axes=False)
         self._tiles: dict[tuple[int, int], tuple[Any, tuple[bytes, bytes]]] = {}
         self._grid: tuple[Any, ...] = ()
         self._rocks: dict[str, Any] = {}
@@ -63,10 +64,7 @@ class EditorScene:
 
     def clear(self) -> None:
         """Remove all that was drawn."""
-        handles = [handle for handle, _ in self._tiles.values()]
-        handles += [*self._rocks.values(), *self._robot[1], self._ring, self._goal, self._start]
-        for handle in handles:
-            _remove(handle)
+        _remove(self._home)  # and all below
         self._tiles, self._rocks, self._robot = {}, {}, ("", [])
         self._ring = self._goal = self._start = None
 
