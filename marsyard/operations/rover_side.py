@@ -134,7 +134,7 @@ class Rover:
         hold, the order under way (0: none), and the orders known to have ended."""
         self._advance(now)
         if mode == "safe" and not self._safe:
-            self._go_safe(now)
+            self._go_safe(now, "told so")
         if mode != "safe" and self._safe:
             self._end_hold(now, "told so")
         self.hold = max(self.hold, hold)
@@ -159,14 +159,13 @@ class Rover:
         if not now >= self._now:
             raise InputError(f"now: {now:g} s is before {self._now:g} s; time cannot run backwards")
         if not self._safe and now >= self._silent_at:
-            self._go_safe(self._silent_at)
+            self._go_safe(self._silent_at, f"nothing heard for {self.settings.watchdog:g} s")
         self._now = now
         for order in [o for o in self._queue if now > o.expires]:
             self._queue.remove(order)
             self._change(order.id, "expired", now, "it waited too long")
 
-    def _go_safe(self, now: float) -> None:
-        why = f"nothing heard for {self.settings.watchdog:g} s"
+    def _go_safe(self, now: float, why: str) -> None:
         was = self.mode
         self._safe = True
         self.hold += 1

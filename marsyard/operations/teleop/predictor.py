@@ -143,6 +143,29 @@ def ellipse_of(x: float, y: float, covariance: np.ndarray) -> Ellipse:
     )  # fmt: skip
 
 
+class ErrorPerWay:
+    """How far predictions miss, as deviations per metre driven, learned from what they missed by.
+
+    Attributes:
+        per_metre: a, forwards, sideways [m] and of heading [rad].
+    """
+
+    def __init__(self) -> None:
+        self.per_metre = np.array(PER_METRE)
+        self._count = 0
+
+    def variance(self, way: float) -> np.ndarray:
+        """Of the three after a way [m]."""
+        return self.per_metre**2 * (way**2 + LEAST_WAY**2)
+
+    def learn(self, error: np.ndarray, way: float, other: np.ndarray) -> None:
+        """From an error after a way, of which `other` variances explain a part."""
+        self._count += 1
+        gain = max(1.0 / (self._count + PRIOR_WEIGHT), 1.0 / MEMORY)
+        now = np.maximum(error**2 - other, 0.0) / (way**2 + LEAST_WAY**2)
+        self.per_metre = np.sqrt(self.per_metre**2 + gain * (now - self.per_metre**2))
+
+
 class Predictor:
     """Where the rover will be, as far as the operator can know.
 
@@ -154,7 +177,7 @@ class Predictor:
 
     Attributes:
         world: the rover's model. adaptation: what is believed of the ground.
-        per_metre: a, the errors per metre driven. innovations: of all telemetry so far: time,
+        error: of predictions per way, as learned. innovations: of all telemetry so far: time,
             forwards, sideways, heading and way since the one before.
     """
 
@@ -170,9 +193,8 @@ class Predictor:
         self.noise = noise or Noise()
         self.adaptation: Adaptation = adaptation_for(self.vehicle)
         self.adapt = adapt
-        self.per_metre = np.array(PER_METRE)
+        self.error = ErrorPerWay()
         self.innovations: list[tuple[float, float, float, float, float]] = []
-        self._learned = 0
         self._anchor = self.world.moment()
         self._P = np.zeros((3, 3))
         self._window = _Window(self._anchor, self._own_pose(), 0.0)
@@ -291,7 +313,7 @@ class Predictor:
         F[0, 2], F[1, 2] = -(pose[1] - y0), pose[0] - x0
         J = self._J * way
         own = J @ self.adaptation.covariance @ J.T
-        learned = np.diag(self.per_metre**2) * (way**2 + LEAST_WAY**2)
+        learned = np.diag(self.error.variance(way))
         B = _frame(pose[2])
         return F @ self._P @ F.T + B @ (learned + own) @ B.T, own
 
@@ -299,11 +321,7 @@ class Predictor:
         """Learn from what a prediction missed by: forwards, sideways [m] and heading [rad]."""
         error = np.array(_in_frame(told.pose, prediction.pose))
         R = np.array([self.noise.place**2] * 2 + [self.noise.heading**2])
-        beyond = np.maximum(error**2 - R - np.diag(prediction.own), 0.0)
-        self._learned += 1
-        gain = max(1.0 / (self._learned + PRIOR_WEIGHT), 1.0 / MEMORY)
-        now = beyond / (prediction.way**2 + LEAST_WAY**2)
-        self.per_metre = np.sqrt(self.per_metre**2 + gain * (now - self.per_metre**2))
+        self.error.learn(error, prediction.way, R + np.diag(prediction.own))
         return error
 
     # soil -------------------------------------------------------------------------------------

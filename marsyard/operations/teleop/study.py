@@ -4,7 +4,7 @@ All three steer by pure pursuit (`control.path_following`): at a pose x, y, ψ t
 of the path a distance L ahead, which lies y_L to the left of the course, and order the speed v and
 the rate of turning ω = 2 v y_L/L². The course is the heading plus the drift β, by which the rover
 slides downhill: the angle of the way it was seen to make, over at least `BASE`, against its mean
-heading there.
+heading there, smoothed.
 
     predictor      steers all the time, by the pose where the rover will be when the order arrives
     move and wait  drives τ seconds, waits until telemetry tells that the rover stands, and so on;
@@ -49,7 +49,9 @@ LOST, LONGEST = 1.5, 900.0
 #: pure pursuit looks so far ahead [m]
 LOOK_AHEAD = 0.6
 #: way over which drift is seen [m]
-BASE = 0.15
+BASE = 0.25
+#: share of a new sight of it, and most that is believed [rad]
+DRIFT_SHARE, DRIFT_MOST = 0.4, 0.3
 #: step of the clock [s]
 TICK = 0.1
 
@@ -184,7 +186,9 @@ class _Run:
         way = pose[:2] - self._from[:2]
         if np.hypot(*way) >= BASE:
             mean = self._from[2] + _wrap(pose[2] - self._from[2]) / 2
-            self._seen_drift = _wrap(math.atan2(way[1], way[0]) - mean)
+            seen = _wrap(math.atan2(way[1], way[0]) - mean)
+            seen = min(max(seen, -DRIFT_MOST), DRIFT_MOST)
+            self._seen_drift += DRIFT_SHARE * (seen - self._seen_drift)
             self._from = pose
         return self._seen_drift
 
@@ -357,7 +361,9 @@ def table_of(comparisons: Iterable[Comparison]) -> str:
         lines.append(head + ", ".join(f"{k} {v:.3g}" for k, v in c.truth.items()))
         for out in (c.predictor, c.fixed, c.waiting, c.naive):
             name = out.manner + (f", {out.move:g} s" if out.move > 0 else "")
-            numbers = f"{out.time:8.1f} s  {100 * out.rms:6.1f} cm rms  {100 * out.greatest:6.1f} cm"
+            numbers = (
+                f"{out.time:8.1f} s  {100 * out.rms:6.1f} cm rms  {100 * out.greatest:6.1f} cm"
+            )
             error = "" if math.isnan(out.error()) else f"  error {100 * out.error():.2f} cm"
             lines.append(f"  {name:<26}{out.failed or numbers}{error}")
         lines.append(

@@ -101,9 +101,7 @@ def _loose(given: Any, factor: Mapping[str, float]) -> dict[str, Any]:
     soil = load_soil(given)
     out = dict(given) if isinstance(given, Mapping) else {"name": given}
     if soil.friction_angle is not None:
-        out["friction_angle"] = math.atan(
-            factor["friction_angle"] * math.tan(soil.friction_angle)
-        )
+        out["friction_angle"] = math.atan(factor["friction_angle"] * math.tan(soil.friction_angle))
     for name, by in (
         ("shear_modulus", "shear_modulus"), ("shear_modulus_lateral", "shear_modulus"),
         ("k_c", "k"), ("k_phi", "k"),
