@@ -22,9 +22,10 @@ Jacobian of the pose at the end by that at the anchor, and B the rotation of the
     Σ = F P F ᵀ + B (diag(a²) (d² + d₀²) + J P_θ Jᵀ) Bᵀ,
 
 P that of the anchor's pose, J the sensitivities of the latest window scaled with the way, P_θ of
-the soil's factors. a, the errors forwards, sideways and of heading per metre, begins as `PER_METRE`
-and follows the squares of what past predictions missed by, a² ← a² + g (e²/(d² + d₀²) − a²), with
-g = 1/(n + `PRIOR_WEIGHT`) for the n-th and at least 1/`MEMORY`.
+the soil's factors. a, the errors forwards, sideways and of heading per metre, begins as `PER_METRE`,
+and the squares of what past predictions missed by, a² ← a² + g ((e² − σ²)/(d² + d₀²) − a²), σ²
+the part that noise of telemetry and P_θ explain, with g = 1/(n + `PRIOR_WEIGHT`) for the n-th and at
+least 1/`MEMORY`; a is at least `LEAST_ERROR`.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ LEVER = 0.5
 PER_METRE = (0.2, 0.1, 0.15)
 #: way that an error of standing has [m]
 LEAST_WAY = 0.02
+#: the least error per metre that is believed
+LEAST_ERROR = 0.005
 #: predictions that the learned error remembers
 MEMORY = 20
 #: the prior counts as this many predictions
@@ -144,15 +147,16 @@ def ellipse_of(x: float, y: float, covariance: np.ndarray) -> Ellipse:
 
 
 class ErrorPerWay:
-    """How far predictions miss, as deviations per metre driven, learned from what they missed by.
-
-    Attributes:
-        per_metre: a, forwards, sideways [m] and of heading [rad].
-    """
+    """How far predictions miss, as deviations per metre driven, learned from what they missed by."""
 
     def __init__(self) -> None:
-        self.per_metre = np.array(PER_METRE)
+        self._square = np.array(PER_METRE) ** 2
         self._count = 0
+
+    @property
+    def per_metre(self) -> np.ndarray:
+        """a, forwards, sideways [m] and of heading [rad] per metre."""
+        return np.sqrt(np.maximum(self._square, LEAST_ERROR**2))
 
     def variance(self, way: float) -> np.ndarray:
         """Of the three after a way [m]."""
@@ -162,8 +166,8 @@ class ErrorPerWay:
         """From an error after a way, of which `other` variances explain a part."""
         self._count += 1
         gain = max(1.0 / (self._count + PRIOR_WEIGHT), 1.0 / MEMORY)
-        now = np.maximum(error**2 - other, 0.0) / (way**2 + LEAST_WAY**2)
-        self.per_metre = np.sqrt(self.per_metre**2 + gain * (now - self.per_metre**2))
+        now = (error**2 - other) / (way**2 + LEAST_WAY**2)
+        self._square = self._square + gain * (now - self._square)
 
 
 class Predictor:
@@ -196,6 +200,7 @@ class Predictor:
         self.error = ErrorPerWay()
         self.innovations: list[tuple[float, float, float, float, float]] = []
         self._anchor = self.world.moment()
+        self._learned = False  # from the window that is at its end
         self._P = np.zeros((3, 3))
         self._window = _Window(self._anchor, self._own_pose(), 0.0)
         self._J = np.zeros((3, len(self.adaptation.names)))  # per metre
@@ -238,7 +243,8 @@ class Predictor:
         self.vehicle.forget(self.anchor)
         self._anchor = self.world.moment()
         if self._window.done:
-            self._window = _Window(self._anchor, self._own_pose(), 0.0)
+            self._window = _Window(self._anchor, self._own_pose(), 0.0, rests=self._learned)
+            self._learned = False
         self._begin_path()
         return True
 
@@ -329,7 +335,7 @@ class Predictor:
     def _learn(self, told: Told) -> None:
         """Nudge the soil by what was told over the window."""
         window, adaptation = self._window, self.adaptation
-        window.done = True
+        window.done = self._learned = True
         if not adaptation.names:
             return
         model = self._over(window, told.time)
@@ -388,6 +394,7 @@ class _Window:
     sinkage: float = 0.0
     count: int = 0
     done: bool = False
+    rests: bool = False
     arrivals: tuple[Arrival, ...] = ()
 
     def take(self, told: Told, arrivals: list[Arrival], way: float) -> None:
@@ -409,6 +416,10 @@ class _Window:
     def is_full(self, time: float) -> bool:
         """Whether there is something to learn from."""
         lasts = time - self.moment.time
+        # every other window only: it takes a drive per number of the soil
+        if self.rests:
+            self.done = lasts >= WINDOW_TIME
+            return False
         if lasts < WINDOW_TIME:
             return False
         # it stood, or there was no time to learn: begin anew

@@ -16,6 +16,8 @@ Deviation is the distance of the true base from the path, root mean square over 
 greatest. The path is done when the operator's pose is at its end; time counts from the first order.
 A run that is farther than `LOST` from the path or takes longer than `LONGEST` has failed.
 
+Telemetry comes once a second.
+
 Errors of prediction are those against the truth: how far apart on the ground the rover was from
 where the predictor had shown it for that time. *Before* adaptation is the same drive with a
 predictor that does not learn the soil, *after* that of one that does, over the second half of the
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from marsyard.scenario.schema import Scenario
 
 #: moves that are tried [s], longest first
-MOVES = (8.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
+MOVES = (6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
 #: the operator looks and steers so often [s]
 PACE = 0.2
 #: distance from the path at which a run has failed [m], and its longest time [s]
@@ -301,7 +303,7 @@ def drive_slalom(
     move: float = math.nan,
     adapt: bool = True,
     noise: Noise | None = None,
-    telemetry_period: float = 0.5,
+    telemetry_period: float = 1.0,
 ) -> Outcome:
     """One run: "predictor", "move and wait" (with `move` [s]) or "naive"."""
     path, speed = slalom_of(scenario)
