@@ -9,5 +9,6 @@ data         all runs as labelled data
 judgement    probabilities, verdicts, the sentence why
 validate     the whole job
 table        for the terminal
+worst        the worst run once more, to look at
 report       the page
 """

@@ -8,7 +8,7 @@ The folder holds
     validation.nc     every run, limit and command (`validation.data`)
     validation.json   verdicts and probabilities
     sequence.yaml, scenario.yaml, figures/*.png
-    worst/            the worst run as `marsyard run` would have written it
+    worst/            the worst run, for `marsyard view`
 
 A run is given up, as not finished, after twice the nominal time and 10 s more, or the limit of time
 where that is longer, but never later than the scenario's (or the sequence's) own duration.
@@ -45,6 +45,7 @@ from marsyard.operations.validation.limits import (
 from marsyard.operations.validation.members import BINS, Outcome, Plan, Task, reduced, simulate
 from marsyard.operations.validation.quantities import reference_lines
 from marsyard.operations.validation.uncertainty import Scatter
+from marsyard.operations.validation.worst import WorstRun, run_again, save_worst
 from marsyard.operations.verdict import Word
 from marsyard.run_folder import written_whole
 from marsyard.scenario import Scenario, dump, load_scenario
@@ -280,7 +281,6 @@ class _Job:
         """Data, the worst run, and the report."""
         from marsyard.operations.validation.report.page import write_page_of
         from marsyard.results import save
-        from marsyard.runner import simulate as run_whole
         from marsyard.runner import versions
 
         save(found.data, folder / FILE_NAME)
@@ -288,21 +288,21 @@ class _Job:
         (folder / "validation.json").write_text(text + "\n", encoding="utf-8")
         (folder / "sequence.yaml").write_text(sequence_text(found.sequence), encoding="utf-8")
         (folder / "scenario.yaml").write_text(dump(found.scenario), encoding="utf-8")
-        number = found.judgement.worst_run
-        worst = self.nominal if number == 0 else self.tasks[number - 1].scenario
-        self.progress(found.data.sizes["run"] - 1, self.n, "worst run again")
-        sample = {} if number == 0 else self.samples[number - 1]
-        again = None
-        try:
-            (folder / "worst").mkdir()
-            name = f"worst run ({number})" if number else "worst run (nominal)"
-            again = run_whole(name, worst, sample, folder / "worst", lambda text: None)
-        except InputError:
-            # one that could not begin has nothing to show
-            (folder / "worst").rmdir()
-        self.progress(found.data.sizes["run"] - 1, self.n, "report")
+        done = found.data.sizes["run"] - 1
+        self.progress(done, self.n, "worst run again")
+        again = self._worst(found.judgement.worst_run)
+        if again is not None:
+            save_worst(again, folder)
+        self.progress(done, self.n, "report")
         info = {**found.info, "versions": versions()}
         write_page_of(folder, replace(found, info=info), self.simulation, again)
+
+    def _worst(self, number: int) -> WorstRun | None:
+        """The worst run; none if it could not begin."""
+        try:
+            return run_again(self.nominal if number == 0 else self.tasks[number - 1].scenario)
+        except InputError:
+            return None
 
 
 def _timed(scenario: Scenario, duration: float) -> Scenario:

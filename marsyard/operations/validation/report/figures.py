@@ -128,9 +128,10 @@ def _ground(ax: Axes, simulation: Simulation, box: tuple[float, ...]) -> None:
 def _zone(ax: Axes, limit: Limit) -> None:
     assert limit.zone is not None
     outline = limit.zone.outline()
+    x, y = map(float, outline[:-1].mean(axis=0))
     ax.fill(*outline.T, facecolor="#b4231822", edgecolor="#b42318", hatch="////", zorder=3)
     ax.annotate(
-        limit.zone.name, tuple(outline[:-1].mean(axis=0)), ha="center", va="center", fontsize=FONT - 1,
+        limit.zone.name, (x, y), ha="center", va="center", fontsize=FONT - 1,
         color="#7a1410", zorder=7, bbox={"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none",
                                          "alpha": 0.8},
     )  # fmt: skip
@@ -138,13 +139,13 @@ def _zone(ax: Axes, limit: Limit) -> None:
 
 def _spots(ax: Axes, found: Validation) -> None:
     """The commands' numbers at their thinnest margins; those that coincide are drawn beside."""
-    taken: list[np.ndarray] = []
+    taken: list[tuple[float, float]] = []
     for c in found.judgement.commands:
         spot = c.limits[c.deciding].spot
         if spot is None or not np.isfinite([spot.x, spot.y]).all():
             continue
-        place = np.array([spot.x, spot.y])
-        near = sum(float(np.linalg.norm(place - t)) < 0.15 for t in taken)
+        place = (spot.x, spot.y)
+        near = sum(np.hypot(place[0] - x, place[1] - y) < 0.15 for x, y in taken)
         taken.append(place)
         ax.plot(*place, "o", color=COLOUR[c.verdict], markersize=4, zorder=8)
         ax.annotate(

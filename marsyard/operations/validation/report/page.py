@@ -20,14 +20,14 @@ from marsyard.results.report import parameters_section, section, versions, write
 if TYPE_CHECKING:
     from marsyard.operations.uncertain import Distribution
     from marsyard.operations.validation.validate import Validation
-    from marsyard.runner import Run
+    from marsyard.operations.validation.worst import WorstRun
     from marsyard.simulation import Simulation
 
 _CLASS = {"go": "pass", "caution": "open", "no-go": "fail"}
 
 
 def write_page_of(
-    folder: Path, found: Validation, simulation: Simulation, worst: Run | None
+    folder: Path, found: Validation, simulation: Simulation, worst: WorstRun | None
 ) -> Path:
     """Draw the figures and write the page; `worst` is the worst run, none if it could not begin."""
     figures = save_figures(found, simulation, folder / "figures")
@@ -39,7 +39,7 @@ def write_page_of(
         section("Map", _picture(figures["map"]) + f"<p>The rover {escape(end_words(found))}.</p>"),
         section("Limits", _limits(found)),
         section("Limits over time", _picture(figures["margins"])),
-        section("Worst run", _worst(found) + _replay(folder, found, worst)),
+        section("Worst run", _worst(found) + _replay(found, worst)),
         section("Runs that failed", _failures(found)),
         section("What is uncertain", _uncertain(found)),
         section("Sequence", f"<pre>{escape(sequence_text(found.sequence))}</pre>"),
@@ -162,13 +162,13 @@ def _worst(found: Validation) -> str:
     return "".join(parts)
 
 
-def _replay(folder: Path, found: Validation, worst: Run | None) -> str:
+def _replay(found: Validation, worst: WorstRun | None) -> str:
     """In 3D, at first a little before its thinnest margin."""
     zones = [x.zone for x in found.limits if x.zone is not None]
     at = found.data.sel(run=found.judgement.worst_run)
     margin = np.where(np.isnan(at.margin.values), np.inf, at.margin.values)
     thin = np.unravel_index(int(np.argmin(margin)), margin.shape)
-    return replay_section(folder, worst, zones, float(at.margin_time.values[thin]) - 1.0)
+    return replay_section(worst, zones, float(at.margin_time.values[thin]) - 1.0)
 
 
 def _failures(found: Validation) -> str:

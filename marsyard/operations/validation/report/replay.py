@@ -21,11 +21,10 @@ import numpy as np
 
 from marsyard.operations.validation.clearance import height_of
 from marsyard.operations.validation.zones import Zone
-from marsyard.results._page import escape
 
 if TYPE_CHECKING:
+    from marsyard.operations.validation.worst import WorstRun
     from marsyard.results import Scene
-    from marsyard.runner import Run
 
 #: most frames, and nodes of the ground along its longer side
 FRAMES, NODES = 300, 180
@@ -33,18 +32,16 @@ FRAMES, NODES = 300, 180
 _AROUND = 2.0
 
 
-def replay_section(
-    folder: Path, worst: Run | None, zones: Sequence[Zone] = (), start: float = 0.0
-) -> str:
-    """The replay of the worst run, kept in `folder`/worst; `start`: time shown at first [s]."""
+def replay_section(worst: WorstRun | None, zones: Sequence[Zone] = (), start: float = 0.0) -> str:
+    """The replay of the worst run; `start`: time shown at first [s]."""
     if worst is None:
         return "<p>It could not begin; there is nothing to replay.</p>"
     links = (
-        '<p>Its own report: <a href="worst/report.html">worst/report.html</a>. With forces and in '
-        f"full: <code>marsyard view {escape(folder.name)}/worst</code>.</p>"
+        "<p>With forces and all numbers: <code>marsyard view worst</code> in this folder; with "
+        "figures and a report of its own: <code>marsyard run worst/scenario.yaml</code>.</p>"
     )
     # a page must not be ended by what it carries
-    text = json.dumps(replay_data(folder / "worst", worst, zones, start)).replace("</", "<\\/")
+    text = json.dumps(replay_data(worst, zones, start)).replace("</", "<\\/")
     script = Path(__file__).with_name("replay.js").read_text(encoding="utf-8")
     speeds = "".join(f'<option value="{s}">{s}×</option>' for s in (1, 2, 5, 10, 20))
     return (
@@ -60,13 +57,11 @@ def replay_section(
     )
 
 
-def replay_data(
-    folder: Path, worst: Run, zones: Sequence[Zone], start: float = 0.0
-) -> dict[str, Any]:
+def replay_data(worst: WorstRun, zones: Sequence[Zone], start: float = 0.0) -> dict[str, Any]:
     """All that the program in the page needs."""
-    from marsyard.results import open_scene
+    from marsyard.results import build_scene
 
-    scene = open_scene(folder)
+    scene = build_scene(worst.model, worst.data)
     keep = np.unique(np.linspace(0, len(scene.time) - 1, FRAMES).round().astype(int))
     position, turn = scene.position[keep], _continuous(scene.quaternion[keep])
     base = scene.base[keep]
@@ -111,7 +106,7 @@ def _bodies(scene: Scene) -> list[dict[str, Any]]:
     return out
 
 
-def _ground(worst: Run, base: np.ndarray) -> tuple[dict[str, Any], Any]:
+def _ground(worst: WorstRun, base: np.ndarray) -> tuple[dict[str, Any], Any]:
     """A grid around the track: heights before the run, change and its time; and the heights."""
     from marsyard.scenario.soil import TerrainGround
     from marsyard.simulation.soil_world import terrain_of

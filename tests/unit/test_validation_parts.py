@@ -1,0 +1,410 @@
+"""Parts of a validation without a run: zones, winding, clearance, limits, judgement and more."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import mujoco
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.integrate import solve_ivp
+
+from marsyard.errors import InputError
+from marsyard.ground import Box, Plane, Sphere, TriangleMesh
+from marsyard.operations.uncertain import uncertain_of
+from marsyard.operations.validation.base import base_scenario
+from marsyard.operations.validation.clearance import belly_points, clearance, height_of
+from marsyard.operations.validation.data import dataset
+from marsyard.operations.validation.judgement import judge_runs
+from marsyard.operations.validation.limits import Limit, limits_of
+from marsyard.operations.validation.members import BINS, Outcome, Plan
+from marsyard.operations.validation.quantities import line_distance, smoothed_slip
+from marsyard.operations.validation.uncertainty import Scatter
+from marsyard.operations.validation.winding import Winding, temperature_rise
+from marsyard.operations.validation.zones import Zone, footprints
+from marsyard.operations.verdict import Policy, chance
+from marsyard.scenario.drive import WaitCommand
+from marsyard.study.workers import Workers
+
+# --- zones
+
+
+def test_distance_from_a_circle():
+    zone = Zone(circle={"centre": (3, 0), "radius": 1})
+    square = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    shifts = np.array([[0, 0], [0, 3], [1.5, 0], [3, 0]], dtype=float)
+    found = zone.distance(square + shifts[:, None])
+    # beside, across a corner, touching, with the centre within the footprint
+    expected = [1.5, math.hypot(2.5, 2.5) - 1, 0.0, -1.5]
+    assert found == pytest.approx(expected)
+
+
+def test_distance_from_a_polygon_against_many_points():
+    """Brute force: both outlines as thousands of points."""
+    zone = Zone(polygon=[(2, 0), (4, 1), (3, 3), (2.5, 1)])
+    foot = np.array([[0.0, 0.0], [1.0, 0.2], [0.8, 1.0], [-0.1, 0.9]])
+
+    def many(corners):
+        ends = np.roll(corners, -1, axis=0)
+        t = np.linspace(0, 1, 400)[:, None, None]
+        return (corners * (1 - t) + ends * t).reshape(-1, 2)
+
+    apart = np.linalg.norm(many(foot)[:, None] - many(np.array(zone.polygon))[None], axis=-1).min()
+    assert zone.distance(foot[None])[0] == pytest.approx(apart, abs=5e-3)
+    # a corner 0.25 m within, and edges that cross without a corner in either
+    assert zone.distance(foot[None] + [1.75, 0.1])[0] < 0
+    bar = np.array([[-9, 1.4], [9, 1.4], [9, 1.6], [-9, 1.6]])
+    assert zone.distance(bar[None])[0] <= 0.0
+
+
+def test_a_path_crosses_a_zone_when_it_should():
+    """A footprint of 1 m moves along x at y = 1: a circle of radius 0.3 at (2, 0.2)."""
+    x = np.linspace(0, 4, 401)
+    base = np.column_stack([x, np.ones_like(x)])
+    wheels = base[:, None] + np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]])
+    zone = Zone(circle={"centre": (2, 0.2), "radius": 0.31})
+    d = zone.distance(footprints(base, wheels))
+    # the nearer side passes 0.3 m beside the centre, as long as the rover is above it
+    inside = x[d < 0]
+    assert d.min() == pytest.approx(-0.01)
+    assert inside.min() == pytest.approx(1.5 - math.sqrt(0.31**2 - 0.3**2), abs=0.011)
+
+
+@pytest.mark.parametrize(
+    ("zone", "said"),
+    [
+        ({"polygon": [[0, 0], [1, 1]]}, "holds 2; at least 3 needed"),
+        ({"polygon": [[0, 0], [1, 1], [2, 2]]}, "enclose no area"),
+        ({"circle": {"centre": [0, 0], "radius": -1}}, "must be above 0"),
+        ({"name": "nothing"}, "give either circle or polygon"),
+    ],
+)
+def test_wrong_zones_are_one_sentence(zone, said):
+    with pytest.raises(InputError, match=said):
+        limits_of({"limits": {"keep_out": [zone]}})
+
+
+# --- winding
+
+
+def test_winding_against_the_closed_form():
+    w = Winding(thermal_resistance=20, heat_capacity=10)
+    time = np.linspace(0, 600, 61)
+    current = np.full((61, 1), 2.0)
+    exact = 20 * 1.5 * 4 * (1 - np.exp(-time / 200))
+    assert temperature_rise(time, current, np.array([1.5]), w)[:, 0] == pytest.approx(exact)
+
+
+def test_winding_against_an_integrator():
+    w = Winding(thermal_resistance="8 K/W", heat_capacity="5 J/K")
+    time = np.linspace(0, 100, 1001)
+    current = 1.5 + np.sin(0.2 * time)
+    found = temperature_rise(time, current[:, None], np.array([2.0]), w)[-1, 0]
+
+    def rate(t, y):
+        return (2.0 * (1.5 + np.sin(0.2 * t)) ** 2 - y / 8) / 5
+
+    exact = solve_ivp(rate, (0, 100), [0.0], rtol=1e-9, atol=1e-9).y[0, -1]
+    assert found == pytest.approx(exact, rel=1e-4)
+
+
+# --- clearance
+
+BOX = """<mujoco><worldbody><body name="B" pos="1 2 3" quat="0.9 0.1 0.2 0.3"><freejoint/>
+  <geom type="box" size=".25 .15 .1"/><geom type="box" size=".6 .6 .02" pos="0 0 .4"/>
+  <body name="fixed" pos="0 .1 -.12"><geom type="sphere" size=".03"/></body>
+  <body name="wheel" pos=".3 .3 -.3"><joint type="hinge" axis="0 1 0"/>
+    <geom type="sphere" size=".1"/></body>
+</body></worldbody></mujoco>"""
+ROBOT = SimpleNamespace(base="B", wheels={}, feet={})
+
+
+def level(position, pitch=0.0):
+    return np.array([position]), np.array([[math.cos(pitch / 2), 0, math.sin(pitch / 2), 0]])
+
+
+@pytest.fixture(scope="module")
+def belly():
+    return belly_points(mujoco.MjModel.from_xml_string(BOX), ROBOT)
+
+
+def test_the_underside_is_that_of_the_base_alone(belly):
+    # the fixed ball hangs 5 cm below the box; the deck above and the wheel do not count
+    assert belly[:, 2].min() == pytest.approx(-0.15, abs=1e-3)
+    assert np.abs(belly[:, 0]).max() == pytest.approx(0.25, abs=1e-4)
+    assert belly[:, 2].max() <= -0.1 + 1e-9
+
+
+def test_clearance_above_a_plane(belly):
+    ground = height_of([Plane.horizontal(0.2)], None, (-9, 9, -9, 9))
+    assert clearance(belly, *level([0, 0, 1.0]), ground)[0] == pytest.approx(0.65, abs=1e-3)
+    # nose down by 30°: the front edge of the box, at x = 0.25, z = −0.1
+    tilted = clearance(belly, *level([0, 0, 1.0], math.radians(30)), ground)[0]
+    edge = 1.0 - 0.25 * math.sin(math.radians(30)) - 0.1 * math.cos(math.radians(30)) - 0.2
+    assert tilted == pytest.approx(edge, abs=1e-5)
+    # above a slope of 10° that rises ahead, level: the front edge again
+    slope = height_of([Plane.slope(math.radians(10))], None, (-9, 9, -9, 9))
+    low = clearance(belly, *level([0, 0, 1.0]), slope)[0]
+    assert low == pytest.approx(min(0.9 - 0.25 * math.tan(math.radians(10)), 0.85), abs=2e-3)
+
+
+def test_clearance_above_bumps(belly):
+    plane = Plane.horizontal(0.0)
+    ball = Sphere((0.1, -0.05, 0.0), 0.3)
+    ground = height_of([plane, ball], None, (-9, 9, -9, 9))
+    assert clearance(belly, *level([0, 0, 0.5]), ground)[0] == pytest.approx(0.1, abs=2e-4)
+    # far from it only the plane is left
+    assert clearance(belly, *level([5, 0, 0.5]), ground)[0] == pytest.approx(0.35, abs=1e-3)
+    box = Box((0.1, 0.0, 0.0), (0.05, 2.0, 0.12))
+    ground = height_of([plane, box], None, (-9, 9, -9, 9))
+    assert clearance(belly, *level([0, 0, 0.5]), ground)[0] == pytest.approx(0.28, abs=1e-6)
+
+
+def test_a_mesh_of_many_triangles_is_as_high_as_its_surface():
+    x = np.linspace(-1, 1, 21)
+    X, Y = np.meshgrid(x, x, indexing="ij")
+    points = np.stack([X, Y, 0.2 * X + 0.1 * np.cos(3 * Y)], axis=-1)
+    a, b, c, d = points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]
+    corners = np.concatenate(
+        [np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], 2).reshape(-1, 3, 3)]
+    )
+    height = height_of([TriangleMesh.from_triangles(corners)], None, (-0.5, 0.5, -0.5, 0.5))
+    at = np.random.default_rng(1).uniform(-0.45, 0.45, (300, 2))
+    exact = 0.2 * at[:, 0] + 0.1 * np.cos(3 * at[:, 1])
+    # the highest of samples 1 cm apart in a cell of 2 cm, on facets of 10 cm
+    above = height(*at.T) - exact
+    assert above.min() > -4e-3 and above.max() < 0.02 * math.hypot(0.2, 0.3) + 2e-3
+
+
+# --- slip and paths
+
+
+def test_slip_of_a_steady_wheel():
+    time = np.arange(0, 10, 0.1)
+    rim, along = np.full((100, 2), 0.05), np.array([[0.04, 0.05]]) * np.ones((100, 1))
+    found = smoothed_slip(time, rim, along)
+    assert found[-1] == pytest.approx([0.2, 0.0])
+    # one that stands has none
+    assert smoothed_slip(time, rim * 0.01, along * 0.0).max() == 0.0
+
+
+def test_distance_from_a_line():
+    line = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
+    points = np.array([[1.0, 0.3], [2.4, 1.0], [-3.0, -4.0], [1.0, 1.0]])
+    assert line_distance(points, line) == pytest.approx([0.3, 0.4, 5.0, 1.0])
+    assert line_distance(points[:1], line[:1]) == pytest.approx([math.hypot(1, 0.3)])
+
+
+# --- files
+
+
+def test_limits_are_read_with_units_and_off():
+    limits = limits_of({"limits": {"tilt": "20 deg", "energy": "2 Wh", "slip": False}})
+    assert limits.limits.tilt == pytest.approx(math.radians(20))
+    assert limits.limits.energy == 7200.0
+    assert limits.limits.slip is None and "slip" in limits.limits.model_fields_set
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"limits": {"tlit": 1}}, "limits.tlit: unknown key 'tlit'.*did you mean 'tilt'"),
+        ({"limits": {"tilt": "-3 deg"}}, "limits.tilt = .*must be above 0"),
+        ({"limits": {"slip": 1.5}}, "must be below 1"),
+        ({"limits": {"time": "3 m"}}, "unit of length"),
+        ({"policy": {"accepted": 0.5, "refused": 0.1}}, "policy: accepted, refused.*must rise"),
+    ],
+)
+def test_wrong_limits_are_one_sentence(data, said):
+    with pytest.raises(InputError, match=said) as error:
+        limits_of(data)
+    assert "\n" not in str(error.value)
+
+
+# --- uncertainty
+
+
+@pytest.fixture(scope="module")
+def soft():
+    return base_scenario("exomars", "fractal_mild:dry_sand")
+
+
+def test_default_uncertainty_of_soft_ground(soft):
+    scatter = Scatter(soft, None, 5)
+    own = scatter.nominal.ground[0].soil
+    samples = scatter.samples(200)
+    assert scatter.samples(200) == samples
+    made = [scatter.scenario(s) for s in samples]
+    x = [m.robot.position[0] for m in made]
+    assert np.mean(x) == pytest.approx(0, abs=2e-3) and np.std(x) == pytest.approx(0.05, rel=0.03)
+    # moduli scatter by one factor, of the spread that is said
+    factors = np.array([m.ground[0].soil["k_c"] for m in made]) / own["k_c"]
+    assert np.std(np.log(factors)) == pytest.approx(math.log(1.3), rel=0.05)
+    phi = np.array([m.ground[0].soil["k_phi"] for m in made]) / own["k_phi"]
+    assert phi == pytest.approx(factors)
+    # the nominal ground is as it was, the others are rougher
+    layers = [m.ground[0].terrain.layers for m in made]
+    assert scatter.nominal.ground[0].terrain.layers[-1].roughness == 0.0
+    assert {0.0 < row[-1].roughness < 0.02 for row in layers} == {True}
+    assert len({row[-1].seed for row in layers}) == 200
+
+
+def test_own_uncertainty_reaches_named_soils_and_terrains(soft):
+    u = uncertain_of(
+        {
+            "uncertain": {
+                "ground.0.soil.friction_angle": "times uniform(0.5, 0.6)",
+                "ground.0.terrain.layers.0.roughness": "times uniform(2, 3)",
+            }
+        }
+    )
+    made = Scatter(soft, u, None)
+    sample = made.samples(1)[0]
+    phi = made.nominal.ground[0].soil["friction_angle"]
+    assert 0.5 * phi <= made.scenario(sample).ground[0].soil["friction_angle"] <= 0.6 * phi
+    assert 0.06 <= made.scenario(sample).ground[0].terrain.layers[0].roughness <= 0.09
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("robot.positon.0", "no 'positon' in robot; did you mean 'position'"),
+        ("ground.0.soil.friction", "no such number; did you mean"),
+        ("ground.3.spacing", "'3' is not an index"),
+        ("robot.position", "is a group"),
+        ("gravity.x", "holds a value"),
+    ],
+)
+def test_paths_that_do_not_exist_are_one_sentence(soft, path, said):
+    with pytest.raises(InputError, match=said):
+        Scatter(soft, uncertain_of({"uncertain": {path: "normal(0, 1)"}}), None)
+
+
+@pytest.mark.parametrize(
+    ("robot", "ground", "said"),
+    [
+        ("exomras", "plane", "exomras.*did you mean 'exomars'"),
+        ("exomars", "fractal_midl", "did you mean 'fractal_mild'"),
+        ("exomars", "flat:dry_snad", "did you mean 'dry_sand'"),
+    ],
+)
+def test_wrong_robots_and_grounds_are_one_sentence(robot, ground, said):
+    with pytest.raises(InputError, match=said):
+        base_scenario(robot, ground)
+
+
+# --- judgement
+
+LIMITS = (Limit("tilt", "tilt", 0.4, "°", math.pi / 180), Limit("slip", "slip", 0.5))
+PLAN = Plan(LIMITS, Winding(), {}, 1.0)
+COMMANDS = (WaitCommand(wait=1, note="first"), WaitCommand(wait=1), WaitCommand(wait=1))
+
+
+def outcome(number, tilt=(0.1, 0.1, 0.1), slip=(0.1, 0.1, 0.1), how=("reached",) * 3, note=None):
+    value = np.array([tilt, slip], dtype=float)
+    value[:, [h == "not begun" for h in how]] = np.nan
+    place = np.where(np.isnan(value), np.nan, [[1.0, 2.0, 3.0]] * 2)
+    end = np.array([number, number**2 % 7, 0.0])
+    return Outcome(
+        number, 3.0, 0.1, "", 0, end, np.array([0.0, 1, 2]), np.array([1.0, 2, 3]), how,
+        note or ("",) * 3, value, place, place, place, np.full((2, BINS), 0.1),
+        np.full((BINS, 2), 0.0),
+    )  # fmt: skip
+
+
+def judged(outcomes, policy=None):
+    ds = dataset(outcomes, [{} for _ in outcomes], PLAN, COMMANDS, {})
+    return judge_runs(ds, policy or Policy())
+
+
+def test_a_limit_is_blamed_on_its_command():
+    """30 of 100 runs slip in the second command, and nothing else happens."""
+    runs = [outcome(0)] + [
+        outcome(k, slip=(0.1, 0.6 if k <= 30 else 0.2, 0.1)) for k in range(1, 101)
+    ]
+    j = judged(runs)
+    assert [c.verdict for c in j.commands] == ["go", "no-go", "go"]
+    found = j.commands[1].limits["slip"]
+    assert found.chance == chance(30, 100) and j.commands[1].deciding == "slip"
+    assert found.spot.margin == pytest.approx(-0.2) and found.spot.time == 2.0
+    assert j.limits["slip"].verdict == "no-go" and j.limits["tilt"].verdict == "go"
+    assert j.verdict == "no-go" and "slip at most 0.5" in j.why and "30 of 100" in j.why
+    assert j.any.chance == chance(30, 100) and j.worst_run == 1
+
+
+def test_go_caution_and_too_few_runs():
+    assert judged([outcome(k) for k in range(101)]).verdict == "go"
+    few = judged([outcome(k) for k in range(11)])
+    assert few.verdict == "caution" and "36 runs would show enough" in few.why
+    one = judged([outcome(k, tilt=(0.1, 0.1, 0.5 if k in (3, 4, 5) else 0.1)) for k in range(101)])
+    assert one.verdict == "caution" and [c.verdict for c in one.commands] == ["go", "go", "caution"]
+
+
+def test_the_nominal_run_must_keep_every_limit():
+    j = judged([outcome(k, tilt=(0.5 if k == 0 else 0.1, 0.1, 0.1)) for k in range(101)])
+    assert j.verdict == "no-go" and "nominal" in j.why and j.any.chance.broken == 0
+
+
+def test_commands_that_fail_and_those_never_begun():
+    failed = {
+        "how": ("reached", "aborted", "not begun"),
+        "note": ("", "aborted: tilt > 20 deg", ""),
+    }
+    j = judged([outcome(0)] + [outcome(k, **(failed if k <= 40 else {})) for k in range(1, 101)])
+    assert j.commands[1].limits["completion"].chance == chance(40, 100)
+    # the third counts only where it was begun
+    assert j.commands[2].any.chance == chance(0, 60) and j.commands[2].verdict == "go"
+    assert "not carried out (mostly: aborted)" in j.why
+    every = judged([outcome(k, **failed) for k in range(51)])
+    assert every.commands[2].verdict == "no-go" and every.commands[2].any.chance is None
+
+
+def test_nothing_to_judge_by_is_no_go():
+    j = judged([outcome(0)])
+    assert j.verdict == "no-go" and "nothing to judge" in j.why and j.ellipse is None
+
+
+def test_data_are_saved_and_judged_again(tmp_path):
+    from marsyard.results import save
+
+    runs = [outcome(k, slip=(0.1, 0.1, 0.1 + 0.005 * k)) for k in range(101)]
+    ds = dataset(runs, [{}, *({"a": 1.0, "b": "word"} for _ in range(100))], PLAN, COMMANDS, {})
+    save(ds, tmp_path / "validation.nc")
+    again = xr.load_dataset(tmp_path / "validation.nc", engine="h5netcdf")
+    assert judge_runs(again, Policy()) == judge_runs(ds, Policy())
+    assert str(again.sample_word.values[5, 1]) == "word"
+
+
+# --- stopping
+
+
+class Count:
+    """A task that only counts."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def work(self, tell):
+        tell(1.0)
+        return SimpleNamespace(simulated=1.0, number=self.number)
+
+
+def test_stopped_workers_give_what_they_have():
+    done = []
+    with Workers(1, 5) as workers:
+        found = workers.run(
+            [Count(k) for k in range(5)], lambda t: None, lambda k, o: done.append(k),
+            lambda: len(done) >= 2,
+        )  # fmt: skip
+    assert done == [0, 1]
+    assert [o is None for o in found] == [False, False, True, True, True]
+
+
+def test_a_failed_run_is_not_begun_later():
+    o = outcome(1, how=("timed out", "not begun", "not begun"), note=("timed out", "", ""))
+    assert o.carried_out == pytest.approx([0.0, np.nan, np.nan], nan_ok=True)
+    timed_out = replace(o, outcome=("timed out", "reached", "reached"))
+    assert timed_out.carried_out == pytest.approx([0.0, 1.0, 1.0])
