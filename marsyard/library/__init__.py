@@ -8,7 +8,9 @@ grounds/NAME.yaml           a terrain: layers, soils by place
 
 from __future__ import annotations
 
+import copy
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +56,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def read_yaml_text(text: str, name: str) -> dict[str, Any]:
     """A YAML text that holds a mapping; errors name it by `name` and the line."""
     try:
-        data = yaml.load(text, Loader=_Loader)
+        # many runs of a family read the same few files
+        data = copy.deepcopy(_parsed(text))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -63,6 +66,11 @@ def read_yaml_text(text: str, name: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError(f"{name}: holds no keys; a mapping such as 'robot: …' is expected")
     return data
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Any:
+    return yaml.load(text, Loader=_Loader)
 
 
 class _Loader(yaml.SafeLoader):
