@@ -27,7 +27,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 LONGEST_HEAD = 32_768  # [bytes]
 HEAD_TIME = 10.0  # in which the head of a request must have come [s]
@@ -130,10 +130,12 @@ class Gate:
             return
         if verdict != "welcome":
             self.refused += 1
-            _LOG.warning("refused (%s): %s", verdict, head[:200].split(b"\r\n")[0].decode("latin-1"))
+            # a token that is nearly right has no place in a log
+            asked = head[:200].split(b"\r\n")[0].split(b"?")[0].decode("latin-1")
+            _LOG.warning("refused (%s): %r", verdict, asked)
         if verdict == "welcome":
             answer = (
-                "HTTP/1.1 303 See Other\r\nLocation: /\r\n"
+                f"HTTP/1.1 303 See Other\r\nLocation: {without_token(head)}\r\n"
                 f"Set-Cookie: {self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict\r\n"
                 "Referrer-Policy: no-referrer\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
             ).encode()
@@ -204,6 +206,14 @@ def judge(head: bytes, cookie: str, token: str) -> str:
     if not any(_same(text, token) for text in given):
         return "refuse"
     return "pass" if is_upgrade(head) else "welcome"
+
+
+def without_token(head: bytes) -> str:
+    """The address that a request with a token is sent on to: the front page, with whatever else was
+    asked for."""
+    asked = parse_qs(urlsplit(head.split(b"\r\n")[0].split(b" ")[1].decode("latin-1")).query)
+    rest = urlencode({k: v for k, v in asked.items() if k != "token"}, doseq=True)
+    return f"/?{rest}" if rest else "/"
 
 
 def is_upgrade(head: bytes) -> bool:

@@ -17,6 +17,7 @@ from marsyard.results._gate import (
     new_token,
     one_request,
     routed,
+    without_token,
 )
 from marsyard.results._server import start_server
 
@@ -51,6 +52,19 @@ def head(path: str = "/", *fields: str, method: str = "GET") -> bytes:
 )
 def test_who_gets_through(request_, verdict):
     assert judge(request_, "marsyard-1", TOKEN) == verdict
+
+
+@pytest.mark.parametrize(
+    "path, to",
+    [
+        ("/?token=a", "/"),
+        ("/?token=a&quality=0.5", "/?quality=0.5"),
+        ("/?x=%0d%0aSet-Cookie:a&token=a", "/?x=%0D%0ASet-Cookie%3Aa"),
+        ("//far.example/?token=a", "/"),
+    ],
+)
+def test_the_token_leaves_the_address_and_the_rest_stays(path, to):
+    assert without_token(head(path)) == to
 
 
 def test_a_page_is_one_request():
@@ -202,6 +216,8 @@ def test_routes_go_by_prefix_and_take_it_off():
     routes = {"/scene/": 7}
     changed, path, port = routed(head("/scene/abc?x=1"), routes, 5)
     assert (path, port) == ("/abc?x=1", 7)
-    assert changed.startswith(b"GET /abc?x=1 HTTP/1.1\r\nHost: x\r\n") and changed[-4:] == b"\r\n\r\n"
+    assert (
+        changed.startswith(b"GET /abc?x=1 HTTP/1.1\r\nHost: x\r\n") and changed[-4:] == b"\r\n\r\n"
+    )
     for other in ("/", "/scene", "/other/scene/", "/scenes/"):
         assert routed(head(other), routes, 5) == (head(other), other, 5)

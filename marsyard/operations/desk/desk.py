@@ -329,9 +329,7 @@ class Desk:
             self._answer(holder, "There is no ground where you clicked.", good=False)
             return
         aim.places = [place] if aim.at == "goal" else [*aim.places, place]
-        labels = (
-            ["goal"] if aim.at == "goal" else [str(k + 1) for k in range(len(aim.places))]
-        )
+        labels = ["goal"] if aim.at == "goal" else [str(k + 1) for k in range(len(aim.places))]
         self.scene.mark(aim.places, labels)
         x, y, z = (float(v) for v in place)
         self.pages.tell(holder, "clicked", at=aim.at, x=x, y=y, z=z)

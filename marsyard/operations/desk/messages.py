@@ -29,9 +29,7 @@ Line = Annotated[str, msgspec.Meta(max_length=10_000)]
 Place = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 
 
-class _Said(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag=str.lower
-):
+class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="is", tag=str.lower):
     """Something a page said."""
 
 

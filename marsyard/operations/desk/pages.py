@@ -219,7 +219,7 @@ class Pages:
         quiet.setLevel(logging.CRITICAL)
         async with serve(
             self._connected, "127.0.0.1", 0, process_request=self._request, max_size=MAX_BYTES,
-            max_queue=16, ping_interval=3.0, ping_timeout=6.0, close_timeout=1.0, logger=quiet,
+            max_queue=16, ping_interval=5.0, ping_timeout=15.0, close_timeout=1.0, logger=quiet,
         ) as server:  # fmt: skip
             self.port = next(iter(server.sockets)).getsockname()[1]
             ready.set()

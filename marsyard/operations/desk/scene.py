@@ -98,7 +98,12 @@ class DeskScene:
         }
         self._region = _disc(view, "/region", BLUE)
         self._forecasts = view.add_point_cloud(
-            "/forecasts", np.zeros((1, 3), np.float32), BLUE, point_size=0.025, point_shape="circle", visible=False
+            "/forecasts",
+            np.zeros((1, 3), np.float32),
+            BLUE,
+            point_size=0.025,
+            point_shape="circle",
+            visible=False,
         )
         self._labels = {
             "rover": view.add_label("/label-rover", "", visible=False),
@@ -248,7 +253,10 @@ class DeskScene:
         elif np.all(both >= self._seen[0] - AHEAD) and np.all(both <= self._seen[1] + AHEAD):
             return
         self._seen = np.stack(
-            [np.minimum(both.min(axis=0), self._seen[0]), np.maximum(both.max(axis=0), self._seen[1])]
+            [
+                np.minimum(both.min(axis=0), self._seen[0]),
+                np.maximum(both.max(axis=0), self._seen[1]),
+            ]
         )
         track = np.column_stack([self._seen, np.zeros(2)])
         around = xr.Dataset({"position_base": (("time", "axis"), track)})

@@ -82,10 +82,14 @@ function openScene(id) {
     style.textContent = `.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }`;
     frame.contentDocument.head.append(style);
   };
+  // /?quality=0.5: half as many pixels each way, for slow machines; 0: no scene at all
+  const quality = parseFloat(new URLSearchParams(location.search).get("quality") ?? "1");
+  if (quality === 0) {
+    frame.srcdoc = "<p style='color: #8a97a6; font: 14px sans-serif'>The 3D scene is off.</p>";
+    return;
+  }
   const ask = new URLSearchParams({ websocket: socket.href });
-  // /?quality=0.5: half as many pixels each way, for machines without a graphics card
-  const quality = parseFloat(new URLSearchParams(location.search).get("quality"));
-  if (quality > 0 && quality <= 2) ask.set("fixedDpr", quality);
+  if (quality > 0 && quality !== 1) ask.set("fixedDpr", Math.min(quality, 2));
   frame.src = `scene/?${ask}`;
 }
 

@@ -1,0 +1,357 @@
+"""The desk in a real browser: load, drive, pause, click a goal, validate, see the verdict."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from fake_session import FakeSession
+
+from marsyard.operations.desk import CommandJudged, Desk, Judged
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
+#: a folder for pictures to look at
+PICTURES = os.environ.get("MARSYARD_PICTURES")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+]
+
+
+def judge(sequence, scenario, progress, stop) -> Judged:
+    """Turns are not allowed."""
+    progress(0.5)
+    words = ["no-go" if c.__class__.__name__ == "TurnCommand" else "go" for c in sequence.sequence]
+    commands = tuple(CommandJudged(w, "slip 0.31 of 0.6 at most") for w in words)
+    return Judged("no-go" if "no-go" in words else "go", "turns are not allowed", commands)
+
+
+@pytest.fixture(scope="module")
+def desk():
+    session = FakeSession(delay=1.0)
+    desk = Desk(session, port=0, token="a-token-for-the-test", validate=judge)
+    yield desk
+    desk.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def open_page(browser, desk, quality: float, width: int = 1280, height: int = 720):
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(60_000)
+    page.problems = []
+    page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.goto(desk.url + f"&quality={quality}")
+    until(page, lambda: text(page, "link") == "good")
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(desk, browser):
+    """Without the 3D scene: drawn in software it would hold up everything else."""
+    page = open_page(browser, desk, 0)
+    yield page
+    page.close()
+
+
+def until(page, condition, seconds: float = 40.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        page.wait_for_timeout(50)
+
+
+def text(page, name: str) -> str:
+    return page.locator(f"#{name}").evaluate("e => e.textContent")
+
+
+def press(page, name: str) -> None:
+    # without waiting until the picture stands still
+    page.locator(f"#{name}").dispatch_event("click")
+
+
+def picture(page, name: str) -> None:
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png", timeout=60_000)
+
+
+def places(desk) -> tuple[float, float]:
+    """x of the rover as told, and as predicted [m]."""
+    shown = desk.session.shown()
+    return float(shown.delayed[0]), float(shown.predicted[0])
+
+
+def test_the_page_shows_what_is_known(page, desk):
+    # the token went into a cookie
+    assert "token" not in page.url
+    assert text(page, "control") == "you" and text(page, "mode") == "nominal"
+    assert text(page, "round-trip") == "1.00 s" and text(page, "remote") == "running"
+    until(page, lambda: "as it was" in text(page, "legend-rover"))
+    assert "95 %" in text(page, "legend-ghost")
+    numbers = text(page, "numbers")
+    for said in ("speed", "slip", "10 %", "sinkage", "12.0 mm", "tilt", "2.9 °", "14.2 W"):
+        assert said in numbers, said
+    until(page, lambda: "friction angle" in text(page, "beliefs"))
+    # nothing is cut off, nothing scrolls
+    for width, height in ((1920, 1080), (1280, 720)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate(OVERFLOWING) == []
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+#: parts of the page that are wider or higher than their place, or outside of the window
+OVERFLOWING = """() => [...document.querySelectorAll(`#bar, #bar *, #dock, #dock *, #side .tabs *,
+  #numbers, #numbers *, #monitor, .actions *`)].filter((e) => {
+    const box = e.getBoundingClientRect();
+    return box.width > 0 && (box.right > innerWidth + 1 || box.bottom > innerHeight + 1
+      || (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
+          && getComputedStyle(e).display !== "inline"
+          && !["ellipsis"].includes(getComputedStyle(e).textOverflow)));
+  }).map((e) => e.outerHTML.slice(0, 80))"""
+
+
+def test_keys_drive_and_the_prediction_is_ahead(page, desk):
+    start = places(desk)[0]
+    page.locator("body").evaluate("e => e.ownerDocument.defaultView.focus()")
+    page.keyboard.down("w")
+    until(page, lambda: desk._stick == (1.0, 0.0))
+    until(page, lambda: places(desk)[1] > start + 0.1)
+    told, predicted = places(desk)
+    assert predicted > told
+    until(page, lambda: places(desk)[0] > start + 0.05)
+    assert "ahead" in text(page, "steering") and "keyboard" in text(page, "steering")
+    until(page, lambda: desk.scene._roots["/ghost"].visible)
+    assert desk.scene._at["prediction"][0] > desk.scene._at["rover"][0]
+    picture(page, "drive")
+    page.keyboard.up("w")
+    until(page, lambda: desk._stick == (0.0, 0.0) and text(page, "steering") == "released")
+
+
+def test_typing_does_not_drive(page, desk):
+    desk.session.calls.clear()
+    page.locator("#text").evaluate("e => { e.closest('section').hidden = false; e.focus(); }")
+    page.keyboard.type("was d ")
+    assert page.locator("#text").input_value() == "was d "
+    page.locator("#text").evaluate("e => { e.value = ''; e.closest('section').hidden = true; }")
+    assert [c for c in desk.session.calls if c[0] in ("steer", "stop")] == []
+
+
+def test_the_stick_on_the_screen(page, desk):
+    box = page.locator("#stick").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 23, y - 40)  # of 46 pixels
+    until(page, lambda: desk._stick == (pytest.approx(40 / 46.14, 0.05), pytest.approx(0.5, 0.05)))
+    assert math.hypot(*desk._stick) <= 1.0001
+    page.mouse.up()
+    until(page, lambda: desk._stick == (0.0, 0.0))
+
+
+def test_pause_and_go_on(page, desk):
+    press(page, "pause")
+    until(page, lambda: desk.session.paused and "Paused" in text(page, "words"))
+    stands = text(page, "clock")
+    assert text(page, "pause") == "Go on"
+    press(page, "pause")
+    until(page, lambda: not desk.session.paused and text(page, "clock") != stands)
+
+
+def test_stop_resume_and_flush(page, desk):
+    desk.session.goal(30.0, 0.0)
+    until(page, lambda: "executing" in text(page, "orders"))
+    page.keyboard.press("Space")
+    until(page, lambda: text(page, "mode") == "stopped")
+    assert "needs a resume" in text(page, "words") and "EMERGENCY STOP" in text(page, "orders")
+    until(page, lambda: "cancelled" in text(page, "orders"))
+    assert "emergency stop" in text(page, "orders")
+    picture(page, "stop")
+    press(page, "flush-all")
+    until(page, lambda: ("flush", {"current": True}) in desk.session.calls)
+    press(page, "resume")
+    until(page, lambda: text(page, "mode") == "nominal")
+    press(page, "stop")
+    until(page, lambda: text(page, "mode") == "stopped")
+    press(page, "resume")
+    until(page, lambda: text(page, "mode") == "nominal")
+
+
+def test_a_sequence_is_put_together_judged_and_sent(page, desk):
+    page.locator("[data-tab=sequence]").dispatch_event("click")
+    for kind in ("arc", "turn", "wait"):
+        page.locator("#kind").select_option(kind)
+        press(page, "add")
+        until(page, lambda kind=kind: kind in text(page, "commands"))
+    assert "straight 1 m at 4 cm/s" in text(page, "commands")
+    assert page.locator("#text").input_value().count("  - {") == 3
+    assert page.evaluate(OVERFLOWING) == []
+    press(page, "preview")
+    until(page, lambda: "Preview: ends at" in text(page, "text-words"))
+    press(page, "validate")
+    until(page, lambda: text(page, "verdict").startswith("NO-GO"))
+    colours = page.locator("#commands li").evaluate_all("all => all.map((e) => e.className)")
+    assert colours == ["go", "no-go", "go"]
+    picture(page, "verdict")
+    desk.session.calls.clear()
+    press(page, "send")
+    until(page, lambda: page.locator("#ask").evaluate("e => e.open"))
+    assert "no-go" in text(page, "ask")
+    page.locator("#ask button[value=no]").dispatch_event("click")
+    assert not [c for c in desk.session.calls if c[0] == "command"]
+    # without the turn it may go
+    page.locator("#commands li:nth-child(2) button[title=remove]").dispatch_event("click")
+    until(page, lambda: "turn" not in page.locator("#text").input_value())
+    press(page, "validate")
+    until(page, lambda: text(page, "verdict").startswith("GO"))
+    press(page, "send")
+    until(page, lambda: len([c for c in desk.session.calls if c[0] == "command"]) == 2)
+
+
+def test_mistakes_in_the_text_are_told(page, desk):
+    page.locator("#text").fill("sequence:\n  - {trun: 45 deg}\n")
+    until(page, lambda: "trun" in text(page, "text-words"))
+    assert "bad" in page.locator("#text").get_attribute("class")
+    press(page, "clear")
+    until(page, lambda: text(page, "text-words") == "")
+    page.locator("[data-tab=monitor]").dispatch_event("click")
+    until(page, lambda: desk._aim.at == "")
+
+
+def test_a_lost_link_is_seen(page, desk):
+    session = desk.session
+    session.silent_since = session.shown().time
+    try:
+        until(page, lambda: text(page, "link") == "late")
+        until(page, lambda: text(page, "link") == "lost")
+        assert "nothing heard for" in text(page, "words")
+        assert "lost" in page.locator("#view").get_attribute("class")
+        assert float(text(page, "age").removesuffix(" s")) > 2.0
+        picture(page, "lost")
+    finally:
+        session.silent_since = None
+    until(page, lambda: text(page, "link") == "good")
+
+
+def test_who_watches_cannot_drive_until_he_takes_the_control(page, desk, browser):
+    other = open_page(browser, desk, 0)
+    try:
+        until(other, lambda: text(other, "control").startswith("page "))
+        desk.session.calls.clear()
+        other.keyboard.down("w")
+        until(other, lambda: "take control" in text(other, "steering"))
+        other.keyboard.up("w")
+        assert not [c for c in desk.session.calls if c[0] == "steer"]
+        press(other, "take")
+        until(other, lambda: text(other, "control") == "you")
+        until(page, lambda: text(page, "control").startswith("page "))
+    finally:
+        other.close()
+    press(page, "take")
+    until(page, lambda: text(page, "control") == "you")
+
+
+def test_a_lost_connection_is_red_and_found_again(page, desk):
+    page.keyboard.down("w")
+    until(page, lambda: desk._stick == (1.0, 0.0))
+    (one,) = desk.pages._pages.values()
+    desk.pages._loop.call_soon_threadsafe(one.connection.transport.abort)
+    until(page, lambda: desk._stick == (0.0, 0.0))
+    until(page, lambda: page.evaluate("document.body.className").find("disconnected") < 0
+          and desk.pages.count == 1 and text(page, "control") == "you")  # fmt: skip
+    page.keyboard.up("w")
+    # while it was away it said so
+    page.evaluate("document.body.classList.add('disconnected')")
+    assert page.locator("#offline").evaluate("e => getComputedStyle(e).display") == "grid"
+    page.evaluate("document.body.classList.remove('disconnected')")
+    assert [p for p in page.problems if "WebSocket connection" not in p] == []
+
+
+# --- with the 3D scene
+
+
+@pytest.fixture(scope="module")
+def scene_page(desk, browser):
+    until_plain(lambda: desk.pages.count <= 1)
+    page = open_page(browser, desk, 0.2, *((1280, 720) if PICTURES else (900, 560)))
+    press(page, "take")
+    until(page, lambda: text(page, "control") == "you" and len(desk._viewers) == 1)
+    yield page
+    page.close()
+
+
+def until_plain(condition, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def test_a_click_on_the_terrain_is_a_goal_after_it_is_confirmed(scene_page, desk):
+    page = scene_page
+    session = desk.session
+    # without the switch a click does nothing
+    click_terrain(page, lambda: True)
+    assert text(page, "goal-words").startswith("Switch it on")
+    page.locator("#aim-goal").evaluate("e => e.click()")
+    until(page, lambda: desk._aim.at == "goal")
+    click_terrain(page, lambda: desk._aim.places)
+    place = desk._aim.places[0]
+    assert abs(place[2]) < 1e-6  # on the plane z = 0
+    until(page, lambda: f"x {place[0]:.2f}, y {place[1]:.2f} m" in text(page, "goal-words"))
+    picture(page, "goal")
+    assert not [o for o in session._orders if o["kind"] == "goal"]
+    press(page, "goal-send")
+    until(page, lambda: [o for o in session._orders if o["kind"] == "goal"])
+    order = session._orders[-1]
+    assert (order["x"], order["y"]) == pytest.approx((place[0], place[1]))
+    until(page, lambda: "drive to" in text(page, "orders") and "executing" in text(page, "orders"))
+    page.locator("#aim-goal").evaluate("e => e.click()")
+    until(page, lambda: desk._aim.at == "")
+
+
+def click_terrain(page, happened) -> None:
+    """Click into the scene, again if it was busy."""
+    box = page.locator("#scene").bounding_box()
+    for _ in range(20):
+        page.mouse.click(box["x"] + 0.65 * box["width"], box["y"] + 0.7 * box["height"])
+        for _ in range(40):
+            if happened():
+                return
+            page.wait_for_timeout(50)
+    raise AssertionError("no click was heard")
+
+
+def test_a_click_is_a_goal_of_a_sequence_too(scene_page, desk):
+    page = scene_page
+    page.locator("[data-tab=sequence]").dispatch_event("click")
+    until(page, lambda: desk._aim.at == "point")
+    click_terrain(page, lambda: "goal" in page.locator("#text").input_value())
+    assert "to (" in text(page, "commands")
+    page.locator("[data-tab=monitor]").dispatch_event("click")
+    until(page, lambda: desk._aim.at == "")
+
+
+def test_keys_in_the_scene_drive_too_and_shift_is_fine(scene_page, desk):
+    page = scene_page
+    scene = page.locator("#scene").element_handle().content_frame()
+    scene.evaluate("window.focus()")
+    fine = """(kind) => window.dispatchEvent(new KeyboardEvent(kind,
+        {code: "ArrowDown", key: "ArrowDown", shiftKey: true, cancelable: true, bubbles: true}))"""
+    assert scene.evaluate(fine, "keydown") is False  # taken, so that the camera stays
+    until(page, lambda: desk._stick == (pytest.approx(-0.3), 0.0))
+    scene.evaluate(fine, "keyup")
+    until(page, lambda: desk._stick == (0.0, 0.0))
