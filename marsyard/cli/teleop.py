@@ -52,14 +52,14 @@ def teleop(
     runs: int = typer.Option(60, min=1, help="Of a validation at the page."),
     port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
     host: str = typer.Option(
-        "127.0.0.1", help="Address of the page; other machines see it only with the token it prints."
+        "127.0.0.1", help="Of the page; other machines see it only with the token it prints."
     ),
     token: str = typer.Option(None, help="Token of the page [default: a random one]."),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for what is recorded [default: runs/SCENARIO-session]."
     ),
 ) -> None:  # fmt: skip
-    """Drive a rover under delay: keyboard, gamepad, stick on the screen, goals by clicks, sequences.
+    """Drive a rover under delay: by keyboard, gamepad, stick, goals by clicks, and sequences.
 
     The page shows the rover as telemetry tells it, late, and where it will be when a command given
     now arrives, with the uncertainty of that. Ctrl-c ends the session and writes its report.
@@ -128,9 +128,8 @@ def _named_link(name: str, changes: dict[str, Any], seed: int) -> Duplex:
         data = read_yaml(Path(name))
         unknown = sorted(set(data) - {"preset", "up", "down"})
         if unknown:
-            raise InputError(
-                f"{name}: unknown key '{unknown[0]}'; {suggest(unknown[0], ('preset', 'up', 'down'))}"
-            )
+            near = suggest(unknown[0], ("preset", "up", "down"))
+            raise InputError(f"{name}: unknown key '{unknown[0]}'; {near}")
         name, up, down = data.get("preset", "local"), data.get("up", {}), data.get("down", {})
         if not isinstance(up, dict) or not isinstance(down, dict):
             raise InputError(f"{file}: up and down hold settings of a link, e.g. latency: 1.3 s")

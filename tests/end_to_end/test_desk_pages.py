@@ -1,4 +1,4 @@
-"""The desk as programs see it: who gets in, what is refused, who may drive, what stops the rover."""
+"""The desk as programs see it: who gets in, what is refused, who drives, what stops the rover."""
 
 from __future__ import annotations
 
@@ -202,11 +202,10 @@ def test_a_page_with_nothing_but_nonsense_is_closed(desk):
 
 
 def test_a_flood_is_refused(desk, session):
-    with page(desk) as one:
-        with contextlib.suppress(ConnectionClosed):
-            for _ in range(400):
-                one.say("camera", mode="free")
-            one.wait("refused", lambda m: m["cause"] == "rate")
+    with page(desk) as one, contextlib.suppress(ConnectionClosed):
+        for _ in range(400):
+            one.say("camera", mode="free")
+        one.wait("refused", lambda m: m["cause"] == "rate")
     assert desk.pages.refused["rate"] > 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import numpy as np
@@ -73,10 +74,8 @@ def test_a_message_that_is_too_long_is_refused():
 
 @given(st.binary(max_size=200) | st.text(max_size=200))
 def test_nothing_crashes(data):
-    try:
+    with contextlib.suppress(Refused):
         assert type(read(data)) in KINDS
-    except Refused:
-        pass
 
 
 def test_who_only_watches_may_stop_the_rover_but_not_move_it():

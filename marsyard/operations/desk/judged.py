@@ -26,6 +26,6 @@ class Judged:
     report: Path | None = None
 
 
-#: judges a sequence on a scenario that begins where the rover will be; called in a thread of its own
-#: with both, what to call with the share that is done, 0 … 1, and what tells whether to end
+#: judges a sequence on a scenario that begins where the rover will be; called in a thread of its
+#: own with both, what to call with the share that is done, 0 … 1, and what tells whether to end
 Validator = Callable[[Any, Any, Callable[[float], None], Callable[[], bool]], Judged]
