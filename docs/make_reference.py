@@ -59,6 +59,7 @@ CHAPTERS = (
     ("a circle, e.g. to keep clear", "Circle"),
     ("terrain.places: circle", "CirclePlace"),
     ("terrain.places: polygon", "PolygonPlace"),
+    ("terrain.places: band", "BandPlace"),
     ("terrain.soil_map", "SoilMap"),
     ("interaction", "Interaction"),
     ("interaction.surfaces.NAME", "Surface"),

@@ -16,7 +16,7 @@ from marsyard.errors import suggest
 _KINDS = {
     "plane", "sphere", "box", "mesh", "terrain", "torque", "speed",
     "step", "bump", "sine", "fractal", "crater", "craters", "rocks", "array", "file",
-    "circle", "polygon", "path", "goal", "motors", "walking", "peristaltic", "rolling",
+    "circle", "polygon", "band", "path", "goal", "motors", "walking", "peristaltic", "rolling",
     "arc", "turn", "crab", "wait", "posture",
 }  # fmt: skip
 

@@ -345,7 +345,16 @@ class PolygonPlace(Part):
     points: tuple[Point2, ...] = Field(min_length=3, description="corners [m]")
 
 
-SoilPlace = Annotated[CirclePlace | PolygonPlace, Field(discriminator="kind")]
+class BandPlace(Part):
+    """A soil within a radius of a line through points, as a round brush paints it."""
+
+    kind: Literal["band"]
+    soil: str = Field(min_length=1, description="name of a soil")
+    points: tuple[Point2, ...] = Field(min_length=2, description="of the line [m]")
+    radius: Above = Field(description="half the width [m]")
+
+
+SoilPlace = Annotated[CirclePlace | PolygonPlace | BandPlace, Field(discriminator="kind")]
 
 
 class SoilMap(Part):

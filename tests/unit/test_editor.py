@@ -6,6 +6,7 @@ import errno
 import math
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_a_saved_file_is_for_people(place, tmp_path):
     text = place.save(tmp_path / "mine.yaml").read_text(encoding="utf-8")
     assert "- {place: [2 m, -0.5 m], diameter: 0.35 m, height: 0.2 m, elongation: 1.5, " in text
     assert "- {kind: crater, centre: [4 m, 2 m], diameter: 3 m}" in text
-    assert "- {kind: circle, soil: dry_sand, centre: [-4 m, 4 m], radius: 0.8 m}" in text
+    assert "points: [[-4 m, 4 m], [-3.5 m, 4 m], [-3 m, 4 m], " in text
     assert len(text) < 5000 and max(map(len, text.splitlines())) < 160
 
 
@@ -253,6 +254,21 @@ def test_painting_over_takes_hidden_circles_away(place):
     assert "lunar_nominal" in item.about and place.relief.soil_at(0.4, 0.0) == "lunar_nominal"
 
 
+def test_a_stroke_covers_what_is_near_its_line(place):
+    line = np.array([[-3.0, 1.0], [0.0, 2.0], [0.5, -2.0]])
+    item = place.paint_stroke([tuple(p) for p in line], 0.4, "dry_sand")
+    # the nearest of many points on the line, instead of the distance of segments
+    fine = np.concatenate([np.linspace(line[k], line[k + 1], 4000) for k in range(2)])
+    random = np.random.default_rng(3)
+    x, y = random.uniform(-4, 2, 400), random.uniform(-3, 3, 400)
+    away = np.sqrt(((np.stack([x, y], axis=1)[:, None] - fine) ** 2).sum(axis=2)).min(axis=1)
+    sure = np.abs(away - 0.4) > 1e-3
+    found = place.relief.terrain.soil(x, y) == 1
+    assert np.array_equal(found[sure], (away < 0.4)[sure]) and 10 < found.sum() < 200
+    place.move(item.key, 1.0, 2.5)
+    assert place.relief.soil_at(1.5, -1.5) == "dry_sand" != place.relief.soil_at(0.5, -2.0)
+
+
 def test_ray_meets_the_ground_where_geometry_says(place):
     slope, uphill = math.radians(12), 0.8
     place.generate("slope", slope=slope, uphill=uphill)
@@ -387,6 +403,14 @@ def test_another_rover_drops_what_was_said_of_the_former():
 
 
 # --- running
+
+
+def test_the_example_of_the_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "edit.md"
+    code = page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    exec(code.replace("print(check(place, full=False))", ""), {})
+    assert load_scenario("runs/mine.yaml").drive.commands[0].goal == (4.0, -3.0)
 
 
 def test_start_in_a_rock_is_found(place):

@@ -99,7 +99,21 @@ def _covers(place: Any) -> Covers:
         x0, y0 = place.centre
         return lambda x, y: np.hypot(x - x0, y - y0) <= place.radius
     points = np.array(place.points)
+    if place.kind == "band":
+        return lambda x, y: line_distance(x, y, points) <= place.radius
     return lambda x, y: in_polygon(x, y, points)
+
+
+def line_distance(x: np.ndarray, y: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Distance [m] of places from a line through `points` [m], shape [n, 2]."""
+    nearest = np.full(x.shape, np.inf)
+    for (x0, y0), (x1, y1) in zip(points[:-1], points[1:], strict=True):
+        dx, dy = x1 - x0, y1 - y0
+        square = dx * dx + dy * dy
+        along = ((x - x0) * dx + (y - y0) * dy) / square if square > 0 else np.zeros(x.shape)
+        along = np.clip(along, 0.0, 1.0)
+        nearest = np.minimum(nearest, np.hypot(x - x0 - along * dx, y - y0 - along * dy))
+    return nearest
 
 
 def in_polygon(x: np.ndarray, y: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -381,7 +381,6 @@ class Editor:
         with self._doing() as panel:
             radius = panel.sizes("paint soil")["radius"]
             if place is not None:
-                # circles half a radius apart look like a band
                 if not self._stroke or math.dist(place, self._stroke[-1]) > radius / 2:
                     self._stroke.append(place)
                 self._at = place

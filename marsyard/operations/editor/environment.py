@@ -16,7 +16,7 @@ is wrong in one sentence and nothing has changed.
     rock          an entry of a ground of kind `rocks`: hard, a closed mesh, partly buried
     crater        a layer of the terrain, profile of Pike 1977 (`ground.terrain.craters`)
     mound         a layer of the terrain, cos²; negative for a hollow
-    soil          a circle of the terrain's `places`; later ones win
+    soil          a circle of the terrain's `places`, or a band along a stroke; later ones win
     soft patch    such a circle of a soil with smaller numbers, kept under the ground's `soils`
 
 A soft patch takes the soil that lies there and multiplies what carries (k_c, k_φ, Reece's k'_c and
@@ -44,6 +44,7 @@ from marsyard.operations.editor.writing import check_target, degrees, metres, sh
 from marsyard.scenario import Scenario, scenario_data, validate
 from marsyard.scenario.scenario import _resolve_files
 from marsyard.scenario.terrain_file import terrain_data
+from marsyard.units import to_si
 
 MOST_STEPS = 200  # that can be undone
 Data = dict[str, Any]
@@ -261,7 +262,7 @@ class Environment:
         return self.paint_stroke([(x, y)], radius, soil)
 
     def paint_stroke(self, points: list[tuple[float, float]], radius: float, soil: str) -> Item:
-        """A soil within circles around several points, as one edit."""
+        """A soil within a radius of a line through points, as a brush paints it [m]."""
         _above_zero("soil", radius=radius)
         self._known_soil(soil)
         for x, y in points:
@@ -374,10 +375,14 @@ class Environment:
 
         def shift(data: Data) -> None:
             part = _at(data, item.path)
-            field = next((f for f in ("place", "centre") if f in part), None)
+            field = next((f for f in ("place", "centre", "points") if f in part), None)
             if field is None or item.place is None:
                 raise InputError(f"{item.kind}: is not at one place and cannot be moved")
-            part[field] = [metres(x), metres(y), *part[field][2:]]
+            if field == "points":
+                dx, dy = x - item.place[0], y - item.place[1]
+                part[field] = [[metres(_si(a) + dx), metres(_si(b) + dy)] for a, b in part[field]]
+            else:
+                part[field] = [metres(x), metres(y), *part[field][2:]]
 
         self._edit(f"move {item.kind}", shift)
 
@@ -609,25 +614,28 @@ def _paint(
 ) -> str:
     number, terrain = _terrain_of(data)
     places = list(terrain.get("places", ()))
-    for x, y in points:
-        if prune:
-            places = [p for p in places if not _hidden(p, x, y, radius)]
-        places.append(
-            {"kind": "circle", "soil": soil, "centre": [metres(x), metres(y)],
-             "radius": metres(radius)}
-        )  # fmt: skip
+    if prune:
+        places = [p for p in places if not any(_hidden(p, x, y, radius) for x, y in points)]
+    where = [[metres(x), metres(y)] for x, y in points]
+    if len(points) == 1:
+        shape: Data = {"kind": "circle", "soil": soil, "centre": where[0]}
+    else:
+        shape = {"kind": "band", "soil": soil, "points": where}
+    places.append({**shape, "radius": metres(radius)})
     terrain["places"] = places
     return f"ground.{number}.terrain.places.{len(places) - 1}"
 
 
 def _hidden(place: Data, x: float, y: float, radius: float) -> bool:
     """Whether a circle lies wholly below a new one."""
-    from marsyard.units import to_si
-
     if place.get("kind") != "circle":
         return False
-    cx, cy = (to_si(v, "length") for v in place.get("centre", (0.0, 0.0)))
-    return math.hypot(cx - x, cy - y) + to_si(place["radius"], "length") <= radius
+    cx, cy = (_si(v) for v in place.get("centre", (0.0, 0.0)))
+    return math.hypot(cx - x, cy - y) + _si(place["radius"]) <= radius
+
+
+def _si(length: Any) -> float:
+    return to_si(length, "length")
 
 
 def _remove(data: Data, item: Item) -> None:

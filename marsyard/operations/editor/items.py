@@ -94,9 +94,11 @@ def _layers(terrain: Any, key: str) -> Iterator[Item]:
             about = f"{place.soil}, radius {_size(place.radius)}"
             yield Item(f"{key}.places.{k}", "soil", place.centre, place.radius, about)
         else:
-            n = len(place.points)
-            middle = tuple(sum(p[a] for p in place.points) / n for a in (0, 1))
-            yield Item(f"{key}.places.{k}", "soil", (middle[0], middle[1]), 0.0, place.soil)
+            # the corner or point in the middle of the list
+            middle = place.points[len(place.points) // 2]
+            radius = getattr(place, "radius", 0.3)
+            about = f"{place.soil}, {place.kind} of {len(place.points)} points"
+            yield Item(f"{key}.places.{k}", "soil", middle, radius, about)
     if terrain.soil_map is not None:
         yield Item(f"{key}.soil_map", "map of soils", None, 0.0, _name(terrain.soil_map.file))
 

@@ -83,8 +83,8 @@ class Panel:
         gui = self._gui
         self._title = self._keep(gui.add_markdown("**Environment**"))
         self._message = self._keep(gui.add_markdown(""))
-        self._undo = self._keep(gui.add_button("Undo", disabled=True))
-        self._redo = self._keep(gui.add_button("Redo", disabled=True))
+        self._undo = self._keep(gui.add_button("Undo"))
+        self._redo = self._keep(gui.add_button("Redo"))
         self._undo.on_click(lambda _: editor.undo())
         self._redo.on_click(lambda _: editor.redo())
         tabs = self._keep(gui.add_tab_group())
@@ -115,14 +115,12 @@ class Panel:
 
     def _make_tools(self) -> None:
         gui = self._gui
-        self.tool = gui.add_dropdown("tool", TOOLS, initial_value="rock")
-        self._hint = gui.add_markdown(HINTS["rock"])
+        self.tool = gui.add_dropdown("tool", TOOLS, initial_value="select")
+        self._hint = gui.add_markdown(HINTS["select"])
         self._sizes: dict[str, dict[str, Any]] = {}
         for tool, sizes in SIZES.items():
             self._sizes[tool] = {
-                name: gui.add_slider(
-                    s.words, s.low, s.high, s.step, s.first, visible=tool == "rock"
-                )
+                name: gui.add_slider(s.words, s.low, s.high, s.step, s.first, visible=False)
                 for name, s in sizes.items()
             }
             for slider in self._sizes[tool].values():
@@ -248,7 +246,6 @@ class Panel:
         try:
             name = plain_text(e.scenario.title or e.name)
             self._title.content = f"**{name}**{' (changed)' if e.changed else ''}"
-            self._undo.disabled, self._redo.disabled = e.can_undo is None, e.can_redo is None
             labels = [f"{k + 1} {item}" for k, item in enumerate(e.items)] or [NOTHING]
             keys = [item.key for item in e.items]
             here = labels[keys.index(chosen)] if chosen in keys else None
