@@ -239,7 +239,7 @@ def _what(ds: xr.Dataset, name: str, command: int) -> str:
 def _all_well(j: Judgement, ds: xr.Dataset) -> str:
     assert j.any.chance is not None
     text = (
-        f"limits were broken in {j.any.chance.words} of the runs"
+        f"limits were broken in {j.any.chance.words}, within what is accepted"
         if j.any.chance.broken
         else f"no limit was broken in {j.runs} runs (at most {percent(j.any.chance.high)} %)"
     )
