@@ -50,6 +50,7 @@ def world(**soil):
                 "steering_rate": 1.0,
             },
             "run": {"duration": 10, "step": 5e-3, "record_period": 0.1, "theta": 1},
+            "report": {"figures": [{"title": "speed", "panels": [["speed"]]}]},
         }
     )
 
@@ -187,6 +188,7 @@ def test_a_lost_link_stops_the_rover():
     assert shown.predicted[:2] == pytest.approx(stood[:2], abs=1e-3)
 
 
+@pytest.mark.soak
 def test_a_silent_stick_lets_go_and_flush_forgets():
     session = tele(world(), link=link())
     run = Driver(session).go(1.6).go(3.0, (1.0, 0.0))
@@ -231,6 +233,7 @@ def test_a_sequence_is_previewed_sent_and_recorded():
     assert again.qpos[:2] == pytest.approx(run.place()[:2], abs=0.02)
 
 
+@pytest.mark.soak
 def test_an_abort_ends_a_chain():
     session = tele(world(), link=link())
     run = Driver(session).go(1.6)
@@ -253,7 +256,7 @@ def test_an_abort_ends_a_chain():
     assert np.hypot(*run.place()[:2]) < 0.1 + SPEED**2 / (2 * ACCELERATION) + 0.02
 
 
-@pytest.mark.parametrize("adapt", [True, False])
+@pytest.mark.parametrize("adapt", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_the_soil_is_learned(adapt):
     """Predictions half a metre ahead, on soil that shears three times as far as believed."""
     real = Vehicle(world(shear_modulus=0.03, shear_modulus_lateral=0.05))
@@ -323,6 +326,7 @@ def _wait(done, session, longest=120.0):
         time.sleep(0.05)
 
 
+@pytest.mark.soak
 def test_a_session_is_saved_with_both_worlds(tmp_path):
     import xarray as xr
 

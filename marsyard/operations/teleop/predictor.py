@@ -22,10 +22,15 @@ Jacobian of the pose at the end by that at the anchor, and B the rotation of the
     Σ = F P F ᵀ + B (diag(a²) (d² + d₀²) + J P_θ Jᵀ) Bᵀ,
 
 P that of the anchor's pose, J the sensitivities of the latest window scaled with the way, P_θ of
-the soil's factors. a, the errors forwards, sideways and of heading per metre, begins as `PER_METRE`,
-and the squares of what past predictions missed by, a² ← a² + g ((e² − σ²)/(d² + d₀²) − a²), σ²
-the part that noise of telemetry and P_θ explain, with g = 1/(n + `PRIOR_WEIGHT`) for the n-th and at
-least 1/`MEMORY`; a is at least `LEAST_ERROR`.
+the soil's factors. a, the errors forwards, sideways and of heading per metre, begins as `PER_METRE`
+and follows the squares of what past predictions missed by,
+
+    a² ← a² + g ((e² − σ²)/(d² + d₀²) − a²),   g = max(1/(n + `PRIOR_WEIGHT`), 1/`MEMORY`),
+
+σ² the part that noise of telemetry and P_θ explain, n the number of the prediction. a is at least
+`LEAST_ERROR`. A variance that remembers M predictions is as good as one of ν = 2 M − 1 independent
+ones, so that x ᵀ Σ⁻¹ x / 2 follows Fisher's F(2, ν), and the ellipse that holds 95 % is the one with
+x ᵀ Σ⁻¹ x = ν (0.05^(−2/ν) − 1), a little larger than the χ² of a known Σ.
 """
 
 from __future__ import annotations
@@ -56,13 +61,15 @@ LEAST_WAY = 0.02
 #: the least error per metre that is believed
 LEAST_ERROR = 0.005
 #: predictions that the learned error remembers
-MEMORY = 20
+MEMORY = 12
 #: the prior counts as this many predictions
 PRIOR_WEIGHT = 5
 #: a window of adaptation: at least this way [m] and time [s], and at most this time [s]
 WINDOW_WAY, WINDOW_TIME, WINDOW_LONGEST = 0.05, 0.9, 6.0
-#: χ² of two degrees of freedom that holds 95 %
-CHI2_95 = 5.991464547107979
+#: way below which an error says nothing about errors per metre [m]
+WAY_TO_LEARN = 0.1
+#: square of the reach of an ellipse that holds 95 %, in deviations
+REACH_95 = (2 * MEMORY - 1) * (0.05 ** (-2 / (2 * MEMORY - 1)) - 1)
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ class Prediction:
 def ellipse_of(x: float, y: float, covariance: np.ndarray) -> Ellipse:
     """The ellipse about x, y that holds 95 % of a Gaussian."""
     value, vector = np.linalg.eigh(covariance)
-    axes = np.sqrt(np.maximum(value, 0.0) * CHI2_95)
+    axes = np.sqrt(np.maximum(value, 0.0) * REACH_95)
     return Ellipse(
         (float(x), float(y)), (float(axes[1]), float(axes[0])),
         math.atan2(vector[1, 1], vector[0, 1]),
@@ -164,6 +171,8 @@ class ErrorPerWay:
 
     def learn(self, error: np.ndarray, way: float, other: np.ndarray) -> None:
         """From an error after a way, of which `other` variances explain a part."""
+        if way < WAY_TO_LEARN:
+            return
         self._count += 1
         gain = max(1.0 / (self._count + PRIOR_WEIGHT), 1.0 / MEMORY)
         now = (error**2 - other) / (way**2 + LEAST_WAY**2)
