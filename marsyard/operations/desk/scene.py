@@ -42,7 +42,7 @@ MOST_POINTS = 400  # of a line
 MARGIN = 12.0  # ground shown around the rover [m]
 CELL = 0.125  # of the terrain as it is drawn [m]
 SAME = 0.005  # difference of positions from which on two rovers are drawn [m] or of quaternions
-DARKER = 0.72  # the ground, for a dark page
+DARKER = 0.72  # hard ground, for a dark page
 AHEAD = 4.0  # ground is drawn anew when the rover is this far out of where it was [m]
 
 
@@ -435,7 +435,7 @@ def _terrain_mesh(terrain: Any, x: np.ndarray, y: np.ndarray) -> bytes:
     gy, gx = np.gradient(z, y, x)
     tiles = (np.floor(xx / 0.5) + np.floor(yy / 0.5)).astype(int)
     shade = np.where(tiles % 2 == 0, square_shade(0), square_shade(1))
-    colours = DARKER * soil_colours(terrain.soil(xx, yy)) * shade[..., None]
+    colours = soil_colours(terrain.soil(xx, yy)) * shade[..., None]
     rows, columns = z.shape
     a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1, 1)
     corners = np.concatenate([a, a + 1, a + columns + 1, a + columns], axis=1)

@@ -85,7 +85,7 @@ function openScene(id) {
   // /?quality=0.5: half as many pixels each way, for slow machines; 0: no scene at all
   const quality = parseFloat(new URLSearchParams(location.search).get("quality") ?? "1");
   if (quality === 0) {
-    frame.srcdoc = "<p style='color: #8a97a6; font: 14px sans-serif'>The 3D scene is off.</p>";
+    frame.srcdoc = "<body style='background: #0c0f14'>";
     return;
   }
   const ask = new URLSearchParams({ websocket: socket.href });
@@ -188,11 +188,12 @@ function showWords(s) {
 const UNITS = {
   speed: [100, "cm/s", 1], slip: [100, "%", 0], sinkage: [1000, "mm", 1],
   tilt: [180 / Math.PI, "°", 1], roll: [180 / Math.PI, "°", 1], pitch: [180 / Math.PI, "°", 1],
-  power: [1, "W", 1], current: [1, "A", 2], distance: [1, "m", 2], energy: [1, "J", 0],
+  power: [1, "W", 1], torque: [1, "N·m", 1], current: [1, "A", 2], distance: [1, "m", 2], energy: [1, "J", 0],
 };
 
 function showNumbers(s) {
-  const all = Object.entries(s.numbers).slice(0, 8);
+  // errors of predictions have a plot of their own
+  const all = Object.entries(s.numbers).filter(([name]) => name !== "prediction error").slice(0, 7);
   if (s.rover) {
     all.push(["place x, y", `${s.rover.x.toFixed(2)}, ${s.rover.y.toFixed(2)} m`]);
     all.push(["heading", `${((180 / Math.PI) * s.rover.heading).toFixed(0)}°`]);

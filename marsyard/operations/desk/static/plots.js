@@ -66,7 +66,14 @@ function axes(c, box, { first, last, top, x, y }) {
   c.fillText("s", box.right, box.bottom + 14);
 }
 
-const few = (value) => (value === null ? "–" : String(+value.toPrecision(3)));
+const few = (value, digits) => {
+  if (value === null) return "–";
+  if (Math.abs(value) >= 1e4) return `${+(value / 1000).toPrecision(digits)}k`;
+  return String(+value.toPrecision(digits));
+};
+
+/** Units that are easier to read: factor and name. */
+const EASIER = { rad: [180 / Math.PI, "°"], m: [1000, "mm"], Pa: [0.001, "kPa"] };
 
 export function showBeliefs(place, beliefs) {
   if (!beliefs.length) return;
@@ -77,9 +84,11 @@ function beliefRow(belief) {
   const row = document.createElement("div");
   row.className = "belief";
   const name = document.createElement("label");
-  name.textContent = name.title = belief.name;
+  name.textContent = name.title = belief.name.replaceAll("_", " ");
   const value = document.createElement("b");
-  value.textContent = `${few(belief.value)} ± ${few(belief.deviation)} ${belief.unit}`;
+  const [factor, unit] = EASIER[belief.unit] ?? [1, belief.unit];
+  value.textContent =
+    `${few(factor * belief.value, 3)} ± ${few(factor * belief.deviation, 2)} ${unit}`;
   row.append(name, scale(belief), value);
   return row;
 }
