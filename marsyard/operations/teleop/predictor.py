@@ -29,8 +29,8 @@ and follows the squares of what past predictions missed by,
 
 σ² the part that noise of telemetry and P_θ explain, n the number of the prediction. a is at least
 `LEAST_ERROR`. A variance that remembers M predictions is as good as one of ν = 2 M − 1 independent
-ones, so that x ᵀ Σ⁻¹ x / 2 follows Fisher's F(2, ν), and the ellipse that holds 95 % is the one with
-x ᵀ Σ⁻¹ x = ν (0.05^(−2/ν) − 1), a little larger than the χ² of a known Σ.
+ones, so that xᵀ Σ⁻¹ x / 2 follows Fisher's F(2, ν), and the ellipse that holds 95 % is the one
+with xᵀ Σ⁻¹ x = ν (0.05^(−2/ν) − 1), a little larger than the χ² of a known Σ.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def ellipse_of(x: float, y: float, covariance: np.ndarray) -> Ellipse:
 
 
 class ErrorPerWay:
-    """How far predictions miss, as deviations per metre driven, learned from what they missed by."""
+    """How far predictions miss, as deviations per metre driven, learned from past ones."""
 
     def __init__(self) -> None:
         self._square = np.array(PER_METRE) ** 2
