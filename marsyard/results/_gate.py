@@ -118,6 +118,8 @@ class Gate:
             await self._answer(reader, writer)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             pass
+        except asyncio.CancelledError:
+            pass  # the gate is closed; asyncio would print it
         finally:
             self._tasks.discard(task)
             writer.close()
