@@ -147,7 +147,9 @@ def test_typing_does_not_drive(page, desk):
     page.keyboard.type("was d ")
     assert page.locator("#text").input_value() == "was d "
     page.locator("#text").evaluate("e => { e.value = ''; e.closest('section').hidden = true; }")
-    assert [c for c in desk.session.calls if c[0] in ("steer", "stop")] == []
+    # a stick let go before is said a few times more
+    moved = [c for c in desk.session.calls if c[0] in ("steer", "stop") and c[1] != (0.0, 0.0)]
+    assert moved == []
 
 
 def test_the_stick_on_the_screen(page, desk):
