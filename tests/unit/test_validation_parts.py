@@ -26,6 +26,7 @@ from marsyard.operations.validation.uncertainty import Scatter
 from marsyard.operations.validation.winding import Winding, temperature_rise
 from marsyard.operations.validation.zones import Zone, footprints
 from marsyard.operations.verdict import Policy, chance
+from marsyard.scenario import validate
 from marsyard.scenario.drive import WaitCommand
 from marsyard.study.workers import Workers
 
@@ -266,6 +267,55 @@ def test_own_uncertainty_reaches_named_soils_and_terrains(soft):
     phi = made.nominal.ground[0].soil["friction_angle"]
     assert 0.5 * phi <= made.scenario(sample).ground[0].soil["friction_angle"] <= 0.6 * phi
     assert 0.06 <= made.scenario(sample).ground[0].terrain.layers[0].roughness <= 0.09
+
+
+@pytest.fixture
+def patched():
+    """Sand with a soft patch of its own, one of the library, and one of the same sand."""
+    circle = {"kind": "circle", "radius": 0.5}
+    place = [
+        {**circle, "soil": name, "centre": [k, 1.0]}
+        for k, name in enumerate(("soft", "lete_sand", "dry_sand"))
+    ]
+    ground = {
+        "kind": "terrain", "terrain": {"places": place}, "soil": "dry_sand",
+        "soils": {"soft": {"name": "dry_sand", "k_phi": "90 kN/m^(n+2)"}},
+    }  # fmt: skip
+    data = base_scenario("exomars", "flat:dry_sand").model_dump(mode="json")
+    return validate({**data, "ground": [ground]}, "patched")
+
+
+def _laid(scenario):
+    """The soils at the three patches and beside them, as the engine takes them."""
+    from marsyard.simulation.soil_world import soils_of, terrain_of
+
+    terrain = terrain_of(scenario.ground[0])
+    soils = soils_of(scenario.ground[0], terrain)
+    at = terrain.soil(np.array([0.0, 1.0, 2.0, 0.0]), np.array([1.0, 1.0, 1.0, -3.0]))
+    return [soils[k] for k in at]
+
+
+def test_soils_by_place_scatter_too(patched):
+    scatter = Scatter(patched, None, 5)
+    own = _laid(patched)
+    assert [s.k_phi for s in _laid(scatter.nominal)] == [s.k_phi for s in own]
+    made = [_laid(scatter.scenario(s)) for s in scatter.samples(16)]
+    for number, spread in (("k_phi", 1.3), ("k_c", 1.3), ("friction_angle", 1.1)):
+        of = np.array([[getattr(s, number) for s in row] for row in made])
+        ratio = np.log(of / [getattr(s, number) for s in own])
+        assert np.std(ratio, axis=0) == pytest.approx(math.log(spread), rel=0.2)
+        # the same sand in another place is as it is around; the others have draws of their own
+        assert ratio[:, 2] == pytest.approx(ratio[:, 3])
+        assert np.abs(np.corrcoef(ratio[:, [0, 1, 3]].T) - np.eye(3)).max() < 0.9
+
+
+def test_own_uncertainty_reaches_soils_by_place_and_numbers_with_units(patched):
+    paths = {"ground.0.soils.soft.k_phi": 9e4, "ground.0.soils.soft.friction_angle": None}
+    u = uncertain_of({"uncertain": {p: "times uniform(0.5, 0.6)" for p in paths}})
+    scatter = Scatter(patched, u, None)
+    soft = _laid(scatter.scenario(scatter.samples(1)[0]))[0]
+    assert 0.5 * 9e4 <= soft.k_phi <= 0.6 * 9e4
+    assert 0.5 <= soft.friction_angle / _laid(patched)[0].friction_angle <= 0.6
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ Without a file of one's own (`operations.uncertain`) this is taken as uncertain:
 
 All of it is assumed, of the size that operators know: a pose from visual odometry and sun, soil of
 a kind known from afar. Moduli scatter together where they are one quantity (k_c and k_φ by the same
-factor). Of a terrain with soils by place only its first soil scatters.
+factor). Soils by place (patches, bands, maps; not rocks) scatter likewise, each on its own, but
+one that is the ground's own soil together with it.
 
 So that paths can be set that a scenario leaves open, it is written out first: the start as the
 model has it, the named terrain as its layers, the soil as a mapping. The rover is placed on the
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,51 +121,108 @@ class Scatter:
         return Uncertain({p: parse(t, p) for p, t in texts.items()})
 
     def _default_soil(self, k: int, ground: TerrainGround) -> dict[str, str]:
-        soil = self._soil(k)
-        texts = {
-            f"ground.{k}.soil.{name}": text
-            for name, text in _SOIL.items()
-            if soil.get(name) not in (None, 0.0)
-        }
-        for name, leader in _WITH.items():
-            path = f"ground.{k}.soil.{name}"
-            if soil.get(name) and f"ground.{k}.soil.{leader}" in texts:
-                self._joined[path] = f"ground.{k}.soil.{leader}"
-            elif soil.get(name):
-                texts[path] = _SOIL[leader]
-        layers = self._data["ground"][k]["terrain"]["layers"]
-        layers.append(dict(_ROUGHNESS))
-        at = f"ground.{k}.terrain.layers.{len(layers) - 1}"
+        terrain = self._data["ground"][k]["terrain"]
+        chosen = self._data["ground"][k].get("soil") or terrain.get("soil")
+        texts = self._default_numbers(f"ground.{k}.soil", self._soil(k))
+        for name, said in self._soils_by_place(k).items():
+            at, numbers = f"ground.{k}.soils.{name}", self._soil(k, name)
+            if said == chosen:
+                self._joined |= self._together(at, numbers, f"ground.{k}.soil", texts)
+            else:
+                texts |= self._default_numbers(at, numbers)
+        terrain["layers"].append(dict(_ROUGHNESS))
+        at = f"ground.{k}.terrain.layers.{len(terrain['layers']) - 1}"
         texts[f"{at}.roughness"] = "uniform(0, 2 cm)"
         texts[f"{at}.seed"] = "integers(0, 999999)"
         return texts
 
-    def _soil(self, k: int) -> dict[str, Any]:
-        """The numbers of a ground's soil, which is written as a mapping from now on."""
+    def _default_numbers(self, at: str, soil: Mapping[str, Any]) -> dict[str, str]:
+        """How the numbers of the soil at a path scatter."""
+        texts = {
+            f"{at}.{name}": text
+            for name, text in _SOIL.items()
+            if soil.get(name) not in (None, 0.0)
+        }
+        for name, leader in _WITH.items():
+            if soil.get(name) and f"{at}.{leader}" in texts:
+                self._joined[f"{at}.{name}"] = f"{at}.{leader}"
+            elif soil.get(name):
+                texts[f"{at}.{name}"] = _SOIL[leader]
+        return texts
+
+    def _together(
+        self, at: str, soil: Mapping[str, Any], other: str, texts: Mapping[str, str]
+    ) -> dict[str, str]:
+        """The numbers of a soil that scatter with those of the soil at `other`, by path."""
+        leaders = {
+            f"{at}.{name}": self._joined.get(f"{other}.{name}", f"{other}.{name}")
+            for name in (*_SOIL, *_WITH)
+            if soil.get(name)
+        }
+        return {path: leader for path, leader in leaders.items() if leader in texts}
+
+    def _soils_by_place(self, k: int) -> dict[str, str]:
+        """Soils of places and maps as the scenario names them, by the names that they have from
+        now on: all are soils of the ground's own."""
+        ground = self._data["ground"][k]
+        terrain, soils = ground["terrain"], ground.setdefault("soils", {})
+        found: dict[str, str] = {}
+
+        def own(said: str | None) -> str | None:
+            if said is None or said == terrain.get("soil"):
+                return said
+            name = said if said in soils and "." not in said else re.sub(r"\W", "_", said) + "_here"
+            soils.setdefault(name, soils.get(said, {"name": said}))
+            found[name] = said
+            return name
+
+        for place in terrain.get("places") or []:
+            place["soil"] = own(place["soil"])
+        legend = (terrain.get("soil_map") or {}).get("legend", {})
+        legend.update({value: own(said) for value, said in legend.items()})
+        return found
+
+    def _soil(self, k: int, name: str | None = None) -> dict[str, Any]:
+        """The numbers of a ground's soil, or of its own one of that name; it is written as a
+        mapping from now on."""
         from marsyard.ground.soil import NUMBERS, load_soil
 
         ground = self._data["ground"][k]
-        chosen = ground.get("soil") or ground["terrain"].get("soil")
+        soils = ground.get("soils") or {}
+        chosen = name or ground.get("soil") or ground["terrain"].get("soil")
         if chosen is None:
             raise InputError(f"ground.{k}: has no soil; give one")
-        mapping = {"name": chosen} if isinstance(chosen, str) else dict(chosen)
+        if isinstance(chosen, str):
+            chosen = soils.get(chosen, {"name": chosen})
+        mapping = dict(chosen)
         soil = load_soil(mapping)
-        ground["soil"] = mapping
-        return {name: getattr(soil, name) for name in NUMBERS}
+        if name is None:
+            ground["soil"] = mapping
+        else:
+            soils[name] = mapping
+        return {number: getattr(soil, number) for number in NUMBERS}
 
     def _explicit_soil(self, uncertain: Uncertain) -> None:
-        """Write out the numbers of soils that scatter."""
+        """Write out the numbers of soils that scatter, in SI."""
         for path in [*uncertain.values, *self._joined]:
             parts = path.split(".")
-            if len(parts) == 4 and parts[0] == "ground" and parts[2] == "soil":
-                k, name = parts[1], parts[3]
-                if not k.isdigit() or int(k) >= len(self._data["ground"]):
-                    continue
-                numbers = self._soil(int(k)) if self._data["ground"][int(k)].get("terrain") else {}
-                if name not in numbers:
-                    raise InputError(f"uncertain.{path}: no such number; {suggest(name, numbers)}")
-                if numbers[name] is not None:
-                    self._data["ground"][int(k)]["soil"].setdefault(name, numbers[name])
+            if len(parts) < 4 or parts[0] != "ground" or not parts[1].isdigit():
+                continue
+            grounds, k, number = self._data["ground"], int(parts[1]), parts[-1]
+            if k >= len(grounds) or not grounds[k].get("terrain"):
+                continue
+            if len(parts) == 4 and parts[2] == "soil":
+                numbers = self._soil(k)
+                mapping = grounds[k]["soil"]
+            elif len(parts) == 5 and parts[2] == "soils" and parts[3] in grounds[k]["soils"]:
+                numbers = self._soil(k, parts[3])
+                mapping = grounds[k]["soils"][parts[3]]
+            else:
+                continue
+            if number not in numbers:
+                raise InputError(f"uncertain.{path}: no such number; {suggest(number, numbers)}")
+            if numbers[number] is not None:
+                mapping[number] = numbers[number]
 
     def _own(self, path: str) -> Any:
         """The scenario's own value at a path, which must exist."""
