@@ -76,6 +76,9 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{where} = {value}: must be {bounds[kind].format(**context)}"
     if kind in ("model_type", "dict_type", "dataclass_type"):
         return f"{where}: {value!r} is not a mapping; give keys and values, in curly brackets"
+    if kind == "string_type" and isinstance(value, bool):
+        words = "yes, on or true" if value else "no, off or false"
+        return f"{where}: {words} without quotes is not a text; put it in quotes"
     if kind == "string_type":
         return f"{where}: {value!r} is not a text"
     if kind == "tuple_type":
