@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.units import any_to_si
+from marsyard.units import any_to_si, unit_of
 
 #: name: fewest and most arguments
 KINDS = {
@@ -53,12 +53,13 @@ _CALL = re.compile(r"^\s*(times\s+|plus\s+)?([A-Za-z_]+)\s*\((.*)\)\s*$", re.DOT
 @dataclass(frozen=True)
 class Distribution:
     """How a value scatters: kind, arguments in SI (or words of a choice); `times` or `plus` the
-    scenario's own value."""
+    scenario's own value; the units in which arguments were given."""
 
     kind: str
     arguments: tuple[Any, ...]
     times: bool = False
     plus: bool = False
+    units: tuple[str, ...] = ()
 
     @property
     def relative(self) -> bool:
@@ -145,7 +146,19 @@ def parse(text: Any, field: str) -> Distribution:
         raise InputError(f"{field}: {kind} takes {wanted} numbers, not {len(parts)}")
     arguments = tuple(_argument(p, kind, field) for p in parts)
     _check(kind, arguments, field)
-    return Distribution(kind, arguments, relation == "times", relation == "plus")
+    units = _units(parts, arguments, relation == "times", field)
+    return Distribution(kind, arguments, relation == "times", relation == "plus", units)
+
+
+def _units(
+    parts: list[str], arguments: tuple[Any, ...], times: bool, field: str
+) -> tuple[str, ...]:
+    """The units that numbers were given in, each once."""
+    given = [unit_of(p) for p, v in zip(parts, arguments, strict=True) if not isinstance(v, str)]
+    units = tuple(dict.fromkeys(u for u in given if u))
+    if times and any(u != "%" for u in units):
+        raise InputError(f"{field}: 'times' takes plain numbers, not '{units[0]}'")
+    return units
 
 
 def _argument(text: str, kind: str, field: str) -> Any:

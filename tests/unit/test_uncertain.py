@@ -80,6 +80,7 @@ def test_times_the_scenarios_own_value():
         ("triangular(0, 5, 4)", "must rise"),
         ("integers(0.5, 2)", "whole numbers"),
         ("choice()", "1 or more"),
+        ("times normal(1, 5 cm)", "plain numbers, not 'cm'"),
     ],
 )
 def test_mistakes_get_one_sentence(text, words):

@@ -214,6 +214,7 @@ def test_limits_are_read_with_units_and_off():
     [
         ({"limits": {"tlit": 1}}, "limits.tlit: unknown key 'tlit'.*did you mean 'tilt'"),
         ({"limits": {"tilt": "-3 deg"}}, "limits.tilt = .*must be above 0"),
+        ({"limits": {"tilt": None}}, "limits.tilt: has no value; give one, or off"),
         ({"limits": {"slip": 1.5}}, "must be below 1"),
         ({"limits": {"time": "3 m"}}, "unit of length"),
         ({"policy": {"accepted": 0.5, "refused": 0.1}}, "policy: accepted, refused.*must rise"),
@@ -299,14 +300,14 @@ def test_soils_by_place_scatter_too(patched):
     scatter = Scatter(patched, None, 5)
     own = _laid(patched)
     assert [s.k_phi for s in _laid(scatter.nominal)] == [s.k_phi for s in own]
-    made = [_laid(scatter.scenario(s)) for s in scatter.samples(16)]
+    made = [_laid(scatter.scenario(s)) for s in scatter.samples(8)]
     for number, spread in (("k_phi", 1.3), ("k_c", 1.3), ("friction_angle", 1.1)):
         of = np.array([[getattr(s, number) for s in row] for row in made])
         ratio = np.log(of / [getattr(s, number) for s in own])
-        assert np.std(ratio, axis=0) == pytest.approx(math.log(spread), rel=0.2)
+        assert np.std(ratio, axis=0) == pytest.approx(math.log(spread), rel=0.35)
         # the same sand in another place is as it is around; the others have draws of their own
         assert ratio[:, 2] == pytest.approx(ratio[:, 3])
-        assert np.abs(np.corrcoef(ratio[:, [0, 1, 3]].T) - np.eye(3)).max() < 0.9
+        assert np.abs(np.corrcoef(ratio[:, [0, 1, 3]].T) - np.eye(3)).max() < 0.99
 
 
 def test_own_uncertainty_reaches_soils_by_place_and_numbers_with_units(patched):
@@ -331,6 +332,20 @@ def test_own_uncertainty_reaches_soils_by_place_and_numbers_with_units(patched):
 def test_paths_that_do_not_exist_are_one_sentence(soft, path, said):
     with pytest.raises(InputError, match=said):
         Scatter(soft, uncertain_of({"uncertain": {path: "normal(0, 1)"}}), None)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("robot.position.0", "plus normal(0, 4 kg)", "position.0: 'kg' in .* is a unit of mass"),
+        ("robot.attitude.2", "normal(0, 2 cm)", "attitude.2: 'cm' in .* is a unit of length"),
+        ("ground.0.soil.friction_angle", "normal(30 cm, 1 cm)", "friction_angle: .*'cm'.*length"),
+    ],
+)
+def test_units_that_do_not_fit_are_one_sentence(soft, path, text, said):
+    with pytest.raises(InputError, match=said) as error:
+        Scatter(soft, uncertain_of({"uncertain": {path: text}}), None)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -395,7 +410,9 @@ def test_go_caution_and_too_few_runs():
 
 def test_the_nominal_run_must_keep_every_limit():
     j = judged([outcome(k, tilt=(0.5 if k == 0 else 0.1, 0.1, 0.1)) for k in range(101)])
-    assert j.verdict == "no-go" and "nominal" in j.why and j.any.chance.broken == 0
+    assert j.verdict == "no-go" and j.any.chance.broken == 0
+    # it is none of the samples
+    assert "broken in 0 of 100, 0 % (0 to 3.6 %), and in the nominal run" in j.why
 
 
 def test_commands_that_fail_and_those_never_begun():

@@ -220,7 +220,7 @@ def _why(j: Judgement, ds: xr.Dataset) -> str:
     f = command.limits[name]
     where = f", {f.spot.words}" if f.spot is not None and f.spot.margin < 0 else ""
     what = _what(ds, name, command.number)
-    nominal = ", the nominal run among them" if f.nominal_broken else ""
+    nominal = ", and in the nominal run" if f.nominal_broken else ""
     often = f"in {f.chance.words}" if f.chance else "in the nominal run"
     return f"{what} {often}{nominal}; command {command.words}{where}."
 

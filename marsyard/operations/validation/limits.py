@@ -63,7 +63,9 @@ _OF_THE_MOST = 0.95
 
 
 def _off(value: Any) -> Any:
-    """`off` reads as false in YAML."""
+    """`off` reads as false in YAML; a key that was left empty does not take a limit away."""
+    if value is None:
+        raise ValueError("has no value; give one, or off")
     return None if value is False or value == "off" else value
 
 
@@ -71,7 +73,7 @@ _Switch = BeforeValidator(_off)
 
 
 class LimitValues(Part):
-    """Limits by name; null or off: none."""
+    """Limits by name; off: none."""
 
     tilt: Annotated[Annotated[Angle, Field(gt=0)] | None, _Switch] = Field(
         None, description="of the base against the vertical, at most [rad]; default: 30 deg"

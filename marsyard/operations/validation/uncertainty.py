@@ -38,6 +38,7 @@ from marsyard.scenario import validate
 from marsyard.scenario.scenario import apply_setting
 from marsyard.scenario.schema import Scenario
 from marsyard.scenario.soil import TerrainGround
+from marsyard.units import UNITS, dimension_of
 
 if TYPE_CHECKING:
     from marsyard.scenario.terrain import TerrainSpec
@@ -75,6 +76,7 @@ class Scatter:
         self._explicit_soil(uncertain)
         self.uncertain = uncertain if seed is None else Uncertain(uncertain.values, seed)
         self._nominal = {path: self._own(path) for path in self.uncertain.values}
+        self._check_units()
 
     @property
     def nominal(self) -> Scenario:
@@ -94,6 +96,28 @@ class Scatter:
             factor = sample[leader] / self._nominal[leader] if self._nominal[leader] else 1.0
             apply_setting(data, path, self._own(path) * factor, "uncertain:")
         return validate(data, "uncertain")
+
+    def _check_units(self) -> None:
+        """Refuse a distance in kg: what the scenario takes at a path says which units may be."""
+        from marsyard.ground.soil import load_soil
+
+        data = copy.deepcopy(self._data)
+        for path, distribution in self.uncertain.values.items():
+            for unit in () if distribution.times or self.assumed else distribution.units:
+                if re.fullmatch(r"ground\.\d+\.(soil|soils\.[^.]+)\.[^.]+", path):
+                    try:
+                        load_soil({path.rsplit(".", 1)[1]: f"1 {unit}"})
+                    except InputError as error:
+                        raise InputError(f"uncertain.{path}: {error}") from None
+                    continue
+                own, factor = self._nominal[path], UNITS[str(dimension_of(unit))][unit]
+                value = 1.0 if isinstance(own, bool | str | None) else float(own) / factor
+                apply_setting(data, path, f"{value!r} {unit}", "uncertain:")
+        try:
+            validate(data, "uncertain")
+        except InputError as error:
+            if "unit of" in str(error):
+                raise
 
     def _allowed(self, path: str, value: Any) -> Any:
         if not self.assumed:
