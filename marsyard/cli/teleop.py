@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from marsyard.operations.desk import Desk
     from marsyard.operations.link import Duplex
+    from marsyard.operations.teleop.session import Session
+    from marsyard.operations.teleop.worlds import Worlds
     from marsyard.scenario.schema import Scenario
 
 SCENARIO = "teleop/slalom"
@@ -49,6 +54,10 @@ def teleop(
         None, metavar="NAME", help="No page: a script drives. slalom: with predictor, by move and "
         "wait, and naively, compared.",
     ),
+    edit: bool = typer.Option(
+        False, "--edit", help="Begin in the editor: change the scenario's ground, rover and soil, "
+        "then drive there.",
+    ),
     runs: int = typer.Option(60, min=1, help="Of a validation at the page."),
     port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
     host: str = typer.Option(
@@ -62,7 +71,8 @@ def teleop(
     """Drive a rover under delay: by keyboard, gamepad, stick, goals by clicks, and sequences.
 
     The page shows the rover as telemetry tells it, late, and where it will be when a command given
-    now arrives, with the uncertainty of that. Ctrl-c ends the session and writes its report.
+    now arrives, with the uncertainty of that. Its tab Environment edits the ground and begins a new
+    session there. Ctrl-c ends the session and writes its report.
 
     Examples:
 
@@ -74,25 +84,36 @@ def teleop(
 
       marsyard teleop --link mars_near       6 minutes: send sequences
 
+      marsyard teleop --edit control/goal    edit the ground first
+
       marsyard teleop --script slalom        predictor against move and wait
 
     On another machine:  ssh -L 8080:localhost:8080 far-machine marsyard teleop
     """
-    from marsyard.scenario import load_scenario, parse_setting
+    from marsyard.errors import InputError
+    from marsyard.operations.teleop.worlds import Worlds
+    from marsyard.scenario import parse_setting
 
+    if edit and script is not None:
+        raise InputError("--edit: a script drives without a page; leave one of both out")
     settings = dict(parse_setting(text) for text in set_)
     ways = link_of(link, delay, jitter, loss, bandwidth, seed)
     if script is not None:
         _check_script(script)
     else:
         _check_page(host, port, token)
-    believed = load_scenario(scenario, settings)
-    true, drawn = _truth(scenario, truth, settings, seed)
-    folder = out or _folder(scenario, script)
-    if script is not None:
-        _run_script(believed, true, drawn, ways, seed, folder)
+    other, changes = _truth(truth)
+    worlds = Worlds(
+        scenario, lambda: link_of(link, delay, jitter, loss, bandwidth, seed), settings=settings,
+        truth=changes, other=other, seed=seed, folder=out or _folder(scenario, script),
+    )  # fmt: skip
+    true = None
+    if not edit:
+        true, drawn = worlds.first_truth()
+    if script is not None and true is not None:
+        _run_script(worlds.scenario, true, drawn, ways, seed, worlds.folder)
         return
-    _drive(believed, true, ways, seed, folder, (host, port, token), runs)
+    _drive(worlds, true, ways, (host, port, token), runs)
 
 
 # --- the link
@@ -163,12 +184,9 @@ def _quantity(
 # --- the truth
 
 
-def _truth(
-    scenario: str, given: list[str], settings: dict[str, Any], seed: int
-) -> tuple[Scenario, dict[str, float]]:
-    """What really is, and what was drawn for it."""
+def _truth(given: list[str]) -> tuple[str | None, dict[str, Any] | None]:
+    """Another scenario that is the truth, and settings of the truth; none: it is drawn."""
     from marsyard.errors import InputError
-    from marsyard.operations.teleop.truth import truth_of
     from marsyard.scenario import parse_setting
 
     changes = [text for text in given if "=" in text]
@@ -176,8 +194,8 @@ def _truth(
     if len(names) > 1:
         raise InputError(f"--truth: '{names[0]}' and '{names[1]}' are two worlds; give one")
     other = names[0] if names and names[0] != "same" else None
-    settings = settings | dict(parse_setting(text, "--truth") for text in changes)
-    return truth_of(scenario, seed=None if given else seed, settings=settings, file=other)
+    drawn = not changes and (not given or other is not None)
+    return other, None if drawn else dict(parse_setting(t, "--truth") for t in changes)
 
 
 # --- driving
@@ -199,30 +217,75 @@ def _folder(scenario: str, script: str | None) -> Path:
 
 
 def _drive(
-    believed: Scenario, true: Scenario, ways: Duplex, seed: int, folder: Path,
-    page: tuple[str, int, str | None], runs: int,
+    worlds: Worlds, true: Scenario | None, ways: Duplex, page: tuple[str, int, str | None],
+    runs: int,
 ) -> None:  # fmt: skip
+    """Show the page until ctrl-c; without a truth it begins in the editor."""
     from marsyard.operations.desk import Desk
     from marsyard.operations.desk.validation import validator
     from marsyard.operations.teleop.teleoperation import Teleoperation
 
     host, port, token = page
-    print(f"round trip {ways.round_trip:.3g} s; both worlds are being built …", flush=True)
-    with _log(folder):
-        session = Teleoperation(believed, true, ways, process=True, folder=folder, seed=seed)
-        desk = None
+    believed, seed, folder = worlds.scenario, worlds.seed, worlds.folder
+    session: Teleoperation | None = None
+    desk: Desk | None = None
+
+    def here() -> Path:
+        present = None if desk is None or not desk.has_session else desk.session
+        return getattr(present, "folder", None) or folder
+
+    with _log(folder), _until_asked_to_end():
         try:
-            desk = Desk(session, host, port, token=token, validate=validator(folder, runs))
+            if true is not None:
+                trip = f"round trip {ways.round_trip:.3g} s"
+                print(f"{trip}; both worlds are being built …", flush=True)
+                session = Teleoperation(
+                    believed, true, ways, process=True, folder=folder, seed=seed
+                )
+            desk = Desk(
+                session, host, port, token=token, worlds=worlds,
+                validate=validator(here, runs),
+            )  # fmt: skip
             print(f"teleoperation: {desk.url}  (press ctrl-c to end)", flush=True)
-            session.start()
-            with contextlib.suppress(KeyboardInterrupt):
-                desk.wait()
+            if session is not None:
+                session.start()
+            desk.wait()
         finally:
-            if desk is not None:
-                desk.stop()
-            kept = session.close()
-    if kept is not None:
-        print(f"session: {kept}", flush=True)
+            kept = _end(desk, session)
+    for one in kept:
+        print(f"session: {one}", flush=True)
+
+
+def _end(desk: Desk | None, session: Session | None) -> list[Path]:
+    """End the page and the session it shows; folders of all sessions."""
+    kept = []
+    if desk is not None:
+        desk.stop()
+        kept += desk.editing.kept
+        session = desk.session if desk.has_session else None
+    last = None if session is None else session.close()
+    return [*kept, *([] if last is None else [last])]
+
+
+@contextlib.contextmanager
+def _until_asked_to_end() -> Iterator[None]:
+    """Ctrl-c and SIGTERM end the block in the same good order."""
+    import signal
+    import threading
+
+    def end(number: int, frame: Any) -> None:
+        # the report is being written from now on
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    heard = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, end) if heard else None
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        if heard:
+            signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """The desk: a session, its pages and their 3D scene on one port.
 
     /           the page (`static/`), its websocket at /ws (`pages`, `messages`)
-    /scene/     the 3D scene that the page holds in a frame (viser; `scene`)
+    /scene/     the 3D scene that the page holds in a frame (viser; `scene`, `editing`)
 
 Both lie behind one gate (`results._gate`), with a token where other machines can reach it.
 
@@ -27,6 +27,7 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.operations.desk import messages as said
 from marsyard.operations.desk.compose import changed, read_text, told, words_of
+from marsyard.operations.desk.editing import Editing, Worlds
 from marsyard.operations.desk.judged import Judged, Validator
 from marsyard.operations.desk.pages import Page, Pages
 from marsyard.operations.desk.scene import DeskScene
@@ -35,7 +36,7 @@ from marsyard.results._gate import LOOPBACK, Gate, new_token
 from marsyard.results._server import address, check_token, free_port, start_server, wait_for
 
 if TYPE_CHECKING:
-    from marsyard.operations.teleop.session import Session, Shown
+    from marsyard.operations.teleop.session import Preview, Session, Shown
     from marsyard.scenario.schema import Scenario
 
 PERIOD = 0.08  # of states [s]
@@ -58,24 +59,32 @@ class Desk:
     """A running desk at `host`:`port` (0 takes a free one); `stop` ends it, not the session.
 
     validate: judges a sequence (see `judged.Validator`); without it sequences are only previewed.
+    worlds: where sessions on edited ground come from; without it nothing is edited, without a
+    session the desk begins with editing.
     """
 
     def __init__(
         self,
-        session: Session,
+        session: Session | None,
         host: str = "127.0.0.1",
         port: int = 8080,
         *,
         token: str | None = None,
         validate: Validator | None = None,
         title: str = "",
+        worlds: Worlds | None = None,
     ) -> None:
         check_token(token)
         port = free_port(host, port)
         if host not in LOOPBACK:
             token = token or new_token()
-        self.session, self._validate = session, validate
-        self._title = title or session.scenario.title
+        self._session, self._validate = session, validate
+        self._given_title = title
+        self.editing = Editing(self, worlds)
+        self._stage = threading.RLock()  # of session and scene
+        self._scene: DeskScene | None = None
+        self._left_views: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._left_preview: Preview | None = None
         self._holder: Page | None = None
         self._stick, self._stick_time = (0.0, 0.0), 0.0
         self._aim = _Aim()
@@ -90,7 +99,8 @@ class Desk:
         self._trouble = ""
         self.server, _ = start_server("127.0.0.1", 0, "the desk")
         try:
-            self.scene = DeskScene(session, self.server)
+            if session is not None:
+                self._scene = DeskScene(session, self.server)
             self.pages = Pages(self._act, self._joined, self._left)
             inner = self.server.get_port()
             self.gate = Gate(
@@ -104,6 +114,11 @@ class Desk:
         self.server.on_client_connect(self._viewer_came)
         self.server.on_client_disconnect(self._viewer_left)
         self.server.scene.on_click()(self._clicked)
+        try:
+            self._show_environment()
+        except BaseException:
+            self._end_servers()
+            raise
         self._thread = threading.Thread(target=self._watch, name="desk", daemon=True)
         self._thread.start()
 
@@ -118,11 +133,99 @@ class Desk:
             self._job.set()
         self._thread.join(timeout=5.0)
         self._release_stick()
+        self.editing.finish()
+        self._end_servers()
+
+    def _end_servers(self) -> None:
         self.gate.stop()
         self.pages.stop()
         self._slow.shutdown(wait=False, cancel_futures=True)
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()
+
+    # --- session and scene
+
+    @property
+    def has_session(self) -> bool:
+        """Whether a session is under way."""
+        return self._session is not None
+
+    @property
+    def session(self) -> Session:
+        """The session; InputError before there is one."""
+        if self._session is None:
+            raise InputError("there is no session yet; choose Drive here")
+        return self._session
+
+    @property
+    def scene(self) -> DeskScene:
+        """What is shown of the session; InputError while the ground is edited."""
+        scene = self._scene
+        if scene is None:
+            raise InputError("the ground is being edited; choose Drive here or Back first")
+        return scene
+
+    @property
+    def title(self) -> str:
+        """Of the page."""
+        if self._given_title or self._session is None:
+            return self._given_title
+        return self._session.scenario.title
+
+    @property
+    def stick(self) -> tuple[float, float]:
+        """Where the stick is held."""
+        return self._stick
+
+    @property
+    def validating(self) -> bool:
+        """Whether a validation is under way."""
+        return self._job is not None
+
+    def _show_environment(self) -> None:
+        if self._session is None:
+            self.editing.begin()
+        else:
+            self.pages.publish("environment", self.editing.told())
+
+    def clear_stage(self) -> None:
+        """Take the session's scene away; where viewers look from is remembered."""
+        with self._stage:
+            self._set_aim("")
+            self._release_stick()
+            self._left_views = {}
+            for client in self._viewers.values():
+                with contextlib.suppress(AssertionError, ValueError):
+                    view = np.array(client.camera.position), np.array(client.camera.look_at)
+                    self._left_views[client.client_id] = view
+            if self._scene is not None:
+                self._left_preview = self._scene.preview
+                self._scene.clear()
+            self._scene = None
+
+    def set_stage(self) -> None:
+        """Show the session again, to each viewer from where he looked before."""
+        with self._stage:
+            if self._session is None:
+                return
+            self._scene = DeskScene(self._session, self.server)
+            self._scene.update(self._session.shown())
+            self._scene.show_preview(self._left_preview)
+            for page, client in list(self._viewers.items()):
+                self._scene.look(client, self._wanted.get(page, "rover"))
+                if client.client_id in self._left_views:
+                    position, look_at = self._left_views.pop(client.client_id)
+                    with contextlib.suppress(AssertionError, ValueError):
+                        client.camera.position, client.camera.look_at = position, look_at
+
+    def take(self, session: Session) -> Session | None:
+        """Go on with another session; the one before."""
+        with self._stage:
+            before, self._session = self._session, session
+            self._stick, self._judged = (0.0, 0.0), None
+            self._left_views, self._left_preview = {}, None
+            self.set_stage()
+        return before
 
     # --- what is shown
 
@@ -132,11 +235,14 @@ class Desk:
             began = clock.perf_counter()
             self._release_late_stick()
             try:
-                shown = self.session.shown()
+                with self._stage:
+                    shown = None if self._session is None else self._session.shown()
+                    if self.pages.count and shown is not None and self._scene is not None:
+                        self._scene.update(shown)
+                    state = self._state(shown) if shown is not None else self._no_state()
                 if self.pages.count:
-                    self.scene.update(shown)
-                    self.pages.publish("state", self._state(shown))
-                    if began >= plots_due:
+                    self.pages.publish("state", state)
+                    if shown is not None and began >= plots_due:
                         plots_due = began + PLOT_PERIOD
                         self.pages.publish("plots", _plots(shown))
                 self._trouble = ""
@@ -181,18 +287,30 @@ class Desk:
             ],
         }  # fmt: skip
 
+    def _no_state(self) -> dict[str, Any]:
+        """What is known before there is a session."""
+        holder = self._holder
+        none = ("age", "round_trip", "silence", "rover", "prediction", "ellipse", "paused")
+        return {
+            "time": 0.0, "control": None if holder is None else holder.name,
+            "pages": self.pages.count, "remote": "none", "remote_reason": "", "link": "none",
+            "mode": "nominal", "stopping": False, "missing": 0, "late": 0, "words": [],
+            "heading_deviation": 0.0, "numbers": {}, "stick": [0.0, 0.0], "orders": [],
+            **dict.fromkeys(none),
+        }  # fmt: skip
+
     def _pose(self, qpos: np.ndarray | None, time: float | None) -> dict[str, Any] | None:
-        if qpos is None:
+        if qpos is None or self._scene is None:
             return None
-        place, heading = self.scene.pose(qpos)
+        place, heading = self._scene.pose(qpos)
         return {"x": place[0], "y": place[1], "z": place[2], "heading": heading, "time": time}
 
     # --- pages
 
     def _joined(self, page: Page) -> None:
         self.pages.tell(
-            page, "welcome", id=page.id, name=page.name, title=self._title,
-            can_validate=self._validate is not None, can_pause=hasattr(self.session, "pause"),
+            page, "welcome", id=page.id, name=page.name, title=self.title,
+            can_validate=self._validate is not None, can_pause=hasattr(self._session, "pause"),
         )  # fmt: skip
         if self._holder is None:
             self._give_control(page)
@@ -210,6 +328,11 @@ class Desk:
                 return  # nothing that it could not let go
             name = type(message).__name__.lower()
             raise said.Refused("control", f"{name}: another page has the control; take it first")
+        if self.editing.mode != "driving" and isinstance(message, said.DRIVING):
+            if message in (said.Stick(0.0, 0.0), said.Aim(""), said.Forget()):
+                return
+            name = type(message).__name__.lower()
+            raise InputError(f"{name}: the ground is edited; choose Drive here or Back first")
         getattr(self, f"_do_{type(message).__name__.lower()}")(page, message)
 
     def _answer(self, page: Page, text: str, good: bool = True) -> None:
@@ -276,6 +399,18 @@ class Desk:
             raise InputError("pause: this session's clock cannot be stopped")
         pause() if message.on else go_on()
 
+    # --- editing
+
+    def _do_environment(self, page: Page, message: said.Environment) -> None:
+        if message.do == "edit":
+            self.editing.begin()
+        elif message.do == "drive":
+            self.editing.drive()
+        else:
+            question = self.editing.back(message.anyway)
+            if question:
+                self.pages.tell(page, "ask", about="back", text=f"{question} Go back anyway?")
+
     # --- clicks and cameras
 
     def _scene_opened(self, path: str, port: int) -> None:
@@ -295,18 +430,21 @@ class Desk:
         page = self._page_of(client)
         if page:
             self._viewers[page] = client
-            self.scene.look(client, self._wanted.get(page, "rover"))
+            with self._stage:
+                if self._scene is not None:
+                    self._scene.look(client, self._wanted.get(page, "rover"))
 
     def _viewer_left(self, client: Any) -> None:
-        self.scene.leave(client)
+        if self._scene is not None:
+            self._scene.leave(client)
         for page, one in list(self._viewers.items()):
             if one.client_id == client.client_id:
                 self._viewers.pop(page, None)
 
     def _do_camera(self, page: Page, message: said.Camera) -> None:
         self._wanted[page.id] = message.mode
-        if page.id in self._viewers:
-            self.scene.look(self._viewers[page.id], message.mode)
+        if page.id in self._viewers and self._scene is not None:
+            self._scene.look(self._viewers[page.id], message.mode)
 
     def _do_aim(self, page: Page, message: said.Aim) -> None:
         self._set_aim(message.at)
@@ -316,8 +454,8 @@ class Desk:
         self.scene.show_preview(None)
 
     def _set_aim(self, at: str) -> None:
-        if self._aim.places:
-            self.scene.mark([], [])
+        if self._aim.places and self._scene is not None:
+            self._scene.mark([], [])
         self._aim = _Aim(at)
 
     def _clicked(self, event: Any) -> None:
@@ -443,7 +581,7 @@ class Desk:
         sequence = read_text(message.text)
         doubt = self._doubt(sequence)
         if doubt and not message.anyway:
-            self.pages.tell(page, "ask", text=f"{doubt} Send it anyway?")
+            self.pages.tell(page, "ask", about="send", text=f"{doubt} Send it anyway?")
             return
         numbers = self.session.send(sequence)
         _LOG.info("%s: sends %d commands (%s)", page.name, len(numbers), doubt or "validated")

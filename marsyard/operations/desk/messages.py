@@ -137,15 +137,26 @@ class Record(_Said, frozen=True):
     """What was ordered so far, as a sequence."""
 
 
+class Environment(_Said, frozen=True):
+    """Edit the ground; go back to driving, `anyway`: also when edits are lost; or drive on it."""
+
+    do: Literal["edit", "back", "drive"]
+    anyway: bool = False
+
+
 KINDS: tuple[type[_Said], ...] = (
     Stick, Take, Release, Goal, Aim, Stop, Resume, Flush, Pause, Camera, Forget, Check, Edit,
-    Preview, Validate, Cancel, Send, Record,
+    Preview, Validate, Cancel, Send, Record, Environment,
 )  # fmt: skip
 #: what a page without the control may send
 WATCHING: tuple[type[_Said], ...] = (Take, Stop, Camera, Check, Edit, Record)
+#: what needs the rover and its scene: not while the ground is edited
+DRIVING: tuple[type[_Said], ...] = (
+    Stick, Goal, Aim, Resume, Flush, Pause, Forget, Preview, Validate, Send,
+)  # fmt: skip
 Said = (
     Stick | Take | Release | Goal | Aim | Stop | Resume | Flush | Pause | Camera | Forget | Check
-    | Edit | Preview | Validate | Cancel | Send | Record
+    | Edit | Preview | Validate | Cancel | Send | Record | Environment
 )  # fmt: skip
 
 _DECODER = msgspec.json.Decoder(Said)

@@ -42,7 +42,6 @@ MOST_POINTS = 400  # of a line
 MARGIN = 12.0  # ground shown around the rover [m]
 CELL = 0.125  # of the terrain as it is drawn [m]
 SAME = 0.005  # difference of positions from which on two rovers are drawn [m] or of quaternions
-DARKER = 0.72  # hard ground, for a dark page
 AHEAD = 4.0  # ground is drawn anew when the rover is this far out of where it was [m]
 
 
@@ -69,6 +68,8 @@ class DeskScene:
         self._at = {"rover": start, "prediction": start}
         self._seen: np.ndarray | None = None
         self._terrain: Any = None
+        self._hard: list[Any] = []
+        self.preview: Preview | None = None
         self._marks: list[Any] = []
         self._last: dict[str, Any] = {}
         self._build()
@@ -77,7 +78,6 @@ class DeskScene:
     def _build(self) -> None:
         view = self.server.scene
         set_stage(self.server, not self.ground.surfaces and self.ground.terrain is None)
-        view.set_background_image(_dusk(), format="png")
         self.server.gui.configure_theme(
             dark_mode=True, show_logo=False, show_share_button=False, brand_color=BRAND
         )
@@ -109,6 +109,15 @@ class DeskScene:
             "rover": view.add_label("/label-rover", "", visible=False),
             "prediction": view.add_label("/label-prediction", "", visible=False),
         }
+
+    def clear(self) -> None:
+        """Take all of it away."""
+        with self._lock, self.server.atomic():
+            handles = [*self._roots.values(), *self._lines.values(), *self._labels.values()]
+            handles += [self._region, self._forecasts, *self._hard, *self._marks]
+            for handle in (*handles, *([] if self._terrain is None else [self._terrain])):
+                with contextlib.suppress(RuntimeError, KeyError):
+                    handle.remove()
 
     # --- the newest state
 
@@ -261,7 +270,7 @@ class DeskScene:
         track = np.column_stack([self._seen, np.zeros(2)])
         around = xr.Dataset({"position_base": (("time", "axis"), track)})
         meshes = ground_meshes(self.ground.surfaces, around)
-        draw_ground(self.server.scene, [m._replace(colour=_darker(m.colour)) for m in meshes])
+        self._hard = draw_ground(self.server.scene, meshes)
         self._draw_terrain()
 
     def _draw_terrain(self) -> None:
@@ -311,6 +320,7 @@ class DeskScene:
 
     def show_preview(self, preview: Preview | None) -> None:
         """Show what a sequence would do, or nothing."""
+        self.preview = preview
         with self._lock, self.server.atomic():
             none = np.zeros((0, 3))
             way = none if preview is None else self._on_ground(_thin(preview.places))
@@ -444,15 +454,3 @@ def _terrain_mesh(terrain: Any, x: np.ndarray, y: np.ndarray) -> bytes:
     points = np.stack([xx, yy, np.nan_to_num(z)], axis=-1).reshape(-1, 3)
     normals = np.nan_to_num(np.stack([-gx, -gy, np.ones_like(z)], axis=-1)).reshape(-1, 3)
     return soil_mesh(points, normals, triangles, colours.reshape(-1, 3))
-
-
-def _darker(colour: tuple[int, int, int]) -> tuple[int, int, int]:
-    red, green, blue = (round(DARKER * c) for c in colour)
-    return red, green, blue
-
-
-def _dusk() -> np.ndarray:
-    """A dark sky, lighter towards the horizon, for a dark page; picture of shape [64, 16, 3]."""
-    high, low = np.array([[22, 24, 30], [66, 56, 50]], dtype=float)
-    rows = np.linspace(0.0, 1.0, 64)[:, None, None]
-    return np.broadcast_to(high + (low - high) * rows, (64, 16, 3)).astype(np.uint8)

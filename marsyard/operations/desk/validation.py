@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 
 def validator(
-    folder: str | Path, runs: int = 60, workers: int | None = None, **more: Any
+    folder: str | Path | Callable[[], Path], runs: int = 60, workers: int | None = None, **more: Any
 ) -> Validator:
-    """A validation with so many runs, kept in a folder; `more`: for `operations.validate`."""
-    folder = Path(folder)
+    """A validation with so many runs, kept in a folder, or in the one that a function tells then;
+    `more`: for `operations.validate`."""
+
+    def where() -> Path:
+        return folder() if callable(folder) else Path(folder)
 
     def judge(
         sequence: Any, scenario: Any, progress: Callable[[float], None], stop: Callable[[], bool]
@@ -31,7 +34,7 @@ def validator(
         from marsyard.operations import validate
 
         found = validate(
-            sequence, scenario, n=runs, workers=workers, out=_next(folder), stop=stop,
+            sequence, scenario, n=runs, workers=workers, out=_next(where()), stop=stop,
             progress=lambda done, total, what: progress(done / max(total, 1)), **more,
         )  # fmt: skip
         return judged(found)

@@ -242,18 +242,26 @@ class ProcessRemote:
                 self._hear(0.1)
         self._process.join(5.0)
         if self._process.is_alive():
-            self._process.terminate()
+            self._process.kill()
             self._process.join(5.0)
         self._pipe.close()
         return self.folder
+
+    def abandon(self) -> None:
+        """End it at once; nothing is saved."""
+        self.state, self.reason = "ended", "abandoned"
+        self._process.kill()
+        self._process.join(5.0)
+        self._pipe.close()
 
 
 def _run(pipe: Connection, truth: Truth) -> None:
     """The rover's process."""
     import signal
 
-    # ctrl-c is for the operator's process, which closes this one
+    # ctrl-c and the end of a group of processes are for the operator's, which closes this one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         world = truth.build()
         pipe.send(("ready",))

@@ -135,7 +135,13 @@ class Teleoperation:
         )  # fmt: skip
         # the process builds its world while this one builds the predictor
         self.remote: Remote = ProcessRemote(made) if process else _inline(made)
-        self.predictor = Predictor(scenario, self.settings, noise=noise, adapt=adapt)
+        try:
+            self.predictor = Predictor(scenario, self.settings, noise=noise, adapt=adapt)
+        except BaseException:
+            self._lines.close()
+            if isinstance(self.remote, ProcessRemote):
+                self.remote.abandon()
+            raise
         self.predict = predict
         if isinstance(self.remote, _Late):
             self.remote = self.remote.build()
@@ -523,6 +529,16 @@ class Teleoperation:
         self._lines.close()
         self._closed = self.folder
         return self.folder
+
+    def abandon(self) -> None:
+        """End both worlds at once; nothing more is written."""
+        self._ending.set()
+        for thread in self._threads:
+            thread.join(30.0)
+        if isinstance(self.remote, ProcessRemote):
+            self.remote.abandon()
+        self._lines.close()
+        self._closed = None
 
 
 @dataclass

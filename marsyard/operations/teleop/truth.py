@@ -32,7 +32,7 @@ FRICTION = (0.7, 0.95)
 
 
 def truth_of(
-    scenario: str | Path,
+    scenario: str | Path | Mapping[str, Any],
     *,
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -41,7 +41,7 @@ def truth_of(
     """What really is, for what an operator believes, and the numbers that were drawn by name.
 
     Args:
-        scenario: believed; a name of the library or a file.
+        scenario: believed; a name of the library, a file, or the data of one.
         seed: of the difference; none for no random difference.
         settings: by path, as of `--set`, on top of it.
         file: another scenario that is the truth, in place of the believed one.
@@ -49,8 +49,11 @@ def truth_of(
     from marsyard.scenario import scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
 
-    name = str(file if file is not None else scenario)
-    data = copy.deepcopy(scenario_data(name))
+    if file is None and isinstance(scenario, Mapping):
+        name, data = "scenario", copy.deepcopy(dict(scenario))
+    else:
+        name = str(file if file is not None else scenario)
+        data = copy.deepcopy(scenario_data(name))
     drawn: dict[str, float] = {}
     if seed is not None:
         if seed < 0:

@@ -20,6 +20,7 @@ export class Input {
     this.drag = null;
     this.buttons = false;
     this.moving = 0;
+    this.off = false; // while it is, nothing drives: keys are the scene's
     this.stick = stick;
     this.steer = steer;
     this.stop = stop;
@@ -50,7 +51,7 @@ export class Input {
   key(event, down) {
     this.fine = event.shiftKey;
     if (!down) this.keys.delete(event.code);
-    if (isText(event.target) || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (this.off || isText(event.target) || event.ctrlKey || event.altKey || event.metaKey) return;
     const stops = event.code === "Space";
     if (!stops && !(event.code in KEYS)) return;
     // neither scrolls the page, nor presses a button, nor moves the scene's camera
@@ -108,6 +109,7 @@ export class Input {
 
   /** Where the stick is held now, and by what. */
   held() {
+    if (this.off) return [0, 0, ""];
     if (this.drag) return [...this.drag, "stick"];
     const pad = this.gamepad();
     if (pad) return [...pad, "gamepad"];

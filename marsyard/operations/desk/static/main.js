@@ -1,5 +1,6 @@
 // The desk in the browser: shows the newest state, and sends what the operator does.
 
+import { Environment } from "./environment.js";
 import { Input } from "./input.js";
 import { Link } from "./link.js";
 import { drawErrors, showBeliefs } from "./plots.js";
@@ -14,6 +15,7 @@ let state = null;
 let stateAt = 0;
 let plots = { errors: [], beliefs: [] };
 let goal = null;
+let panelStyle = null;
 
 // --- the connection
 
@@ -54,10 +56,18 @@ link.on("clicked", (message) => {
   if (message.at === "goal") setGoal(message);
   else sequencer.clicked(message);
 });
-link.on("ask", (message) => ask(message.text));
+link.on("ask", (message) => ask(message));
 link.on("checked", (message) => sequencer.checked(message));
 link.on("previewed", (message) => sequencer.previewed(message));
 link.on("validation", (message) => sequencer.validation(message));
+link.on("environment", (message) => {
+  set("title", message.title);
+  by("title").title = message.title;
+  document.title = `${message.title || "Edit"} – marsyard teleop`;
+  environment.show(message);
+  input.off = environment.mode !== "driving";
+  if (input.off) dropAim();
+});
 link.on("plots", (message) => {
   plots = message;
   showPlots();
@@ -78,9 +88,9 @@ function openScene(id) {
   frame.onload = () => {
     // the frame is of the same origin: its keys are heard, its own panel is not needed
     input.listen(frame.contentWindow);
-    const style = frame.contentDocument.createElement("style");
-    style.textContent = `.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }`;
-    frame.contentDocument.head.append(style);
+    panelStyle = frame.contentDocument.createElement("style");
+    frame.contentDocument.head.append(panelStyle);
+    showPanel();
   };
   // /?quality=0.5: half as many pixels each way, for slow machines; 0: no scene at all
   const quality = parseFloat(new URLSearchParams(location.search).get("quality") ?? "1");
@@ -91,6 +101,14 @@ function openScene(id) {
   const ask = new URLSearchParams({ websocket: socket.href });
   if (quality > 0 && quality !== 1) ask.set("fixedDpr", Math.min(quality, 2));
   frame.src = `scene/?${ask}`;
+}
+
+/** The panel of the scene is the editor's: shown while this page edits. */
+function showPanel() {
+  if (!panelStyle) return;
+  const hidden = environment.mode === "editing" && me.hadControl ? "" : ".mantine-Paper-root, ";
+  const text = `${hidden}.mantine-Notifications-root { display: none !important; }`;
+  if (panelStyle.textContent !== text) panelStyle.textContent = text;
 }
 
 // --- what is shown
@@ -125,7 +143,11 @@ function showState() {
   tone("tile-control", mine ? "good" : "");
   by("take").hidden = mine;
   set("pause", s.paused ? "Go on" : "Pause");
-  for (const id of ["resume", "flush", "flush-all", "aim-goal"]) by(id).disabled = !mine;
+  const drives = mine && environment.mode === "driving";
+  for (const id of ["resume", "flush", "flush-all", "aim-goal"]) by(id).disabled = !drives;
+  for (const id of ["preview", "validate", "send"]) by(id).disabled = environment.mode !== "driving";
+  environment.control(mine);
+  showPanel();
   by("view").classList.toggle("late", s.link === "late");
   by("view").classList.toggle("lost", s.link === "lost" || s.remote === "gone");
   showWords(s);
@@ -225,7 +247,7 @@ function numberText(name, value) {
 function showOrders(s) {
   const key = JSON.stringify(s.orders);
   const list = by("orders");
-  if (list.dataset.key === key || !s.orders.length) return;
+  if (list.dataset.key === key || !(s.orders.length || list.dataset.key)) return;
   list.dataset.key = key;
   const open = s.orders.filter((o) => ["queued", "sent", "acknowledged", "executing"].includes(o.state));
   set("queue-counts", open.length ? `${open.length} open` : "");
@@ -338,6 +360,11 @@ function showGoal() {
   set("goal-words", `x ${goal.x.toFixed(2)}, y ${goal.y.toFixed(2)} m${way}`);
 }
 
+function dropAim() {
+  by("aim-goal").checked = false;
+  setAim("");
+}
+
 by("aim-goal").onchange = () => setAim(by("aim-goal").checked ? "goal" : "");
 by("goal-send").onclick = () => {
   link.send("goal", { x: goal.x, y: goal.y });
@@ -355,6 +382,7 @@ const sequencer = new Sequencer(link, (at) => {
   setAim(at);
 });
 by("clear").addEventListener("click", () => (by("legend-preview").hidden = true));
+const environment = new Environment(link);
 for (const tab of document.querySelectorAll(".tabs button")) {
   tab.onclick = () => {
     for (const one of document.querySelectorAll(".tabs button")) {
@@ -366,13 +394,21 @@ for (const tab of document.querySelectorAll(".tabs button")) {
   };
 }
 
-function ask(text) {
+/** What is asked before something is done anyway: the words of both buttons, and what it is. */
+const ASKED = {
+  send: ["Send anyway", "Do not send", () => sequencer.ask("send", { anyway: true })],
+  back: ["Go back", "Go on editing", () => link.send("environment", { do: "back", anyway: true })],
+};
+
+function ask({ text, about }) {
   const dialog = by("ask");
+  const [yes, no, act] = ASKED[about];
   dialog.querySelector("p").textContent = text;
   for (const button of dialog.querySelectorAll("button")) {
+    button.textContent = button.value === "yes" ? yes : no;
     button.onclick = () => {
       dialog.close();
-      if (button.value === "yes") sequencer.ask("send", { anyway: true });
+      if (button.value === "yes") act();
     };
   }
   dialog.showModal();
