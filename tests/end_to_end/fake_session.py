@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 import threading
 import time as clock
+from pathlib import Path
 
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.operations.editor import Environment
 from marsyard.operations.operator_side import View
 from marsyard.operations.sequence import Sequence, make_sequence
 from marsyard.operations.teleop.session import (
@@ -26,7 +28,7 @@ from marsyard.operations.teleop.session import (
     Preview,
     Shown,
 )
-from marsyard.scenario import load_scenario
+from marsyard.scenario import Scenario, load_scenario
 from marsyard.scenario.drive import command_kind
 from marsyard.simulation.world import build_world
 
@@ -37,14 +39,15 @@ STEP = 0.02  # [s]
 class FakeSession:
     """A teleoperation without physics."""
 
-    def __init__(self, delay: float = 1.0, scenario: str = "rt0448/test-3") -> None:
-        self.scenario = load_scenario(scenario)
+    def __init__(self, delay: float = 1.0, scenario: str | Scenario = "rt0448/test-3") -> None:
+        self.scenario = load_scenario(scenario) if isinstance(scenario, str) else scenario
         self.model = build_world(self.scenario).model
         self.delay = delay
         self.calls: list[tuple] = []
         self.paused = False
         self.silent_since: float | None = None
         self.remote = "running"
+        self.folder: Path | None = None
         self.broken = ""  # what `shown` fails with
         self._lock = threading.RLock()
         self._clock, self._read = 0.0, clock.monotonic()
@@ -245,5 +248,24 @@ class FakeSession:
         goals = [{"goal": [o["x"], o["y"]]} for o in self._orders if o["kind"] == "goal"]
         return make_sequence({"sequence": goals or [{"wait": "1 s"}]})
 
-    def close(self) -> None:
-        return None
+    def close(self) -> Path | None:
+        self.calls.append(("close", ()))
+        return self.folder
+
+
+class FakeWorlds:
+    """Sessions without physics on what was edited; `refuse`: why the next cannot be built."""
+
+    def __init__(self, scenario: str = "rt0448/test-3") -> None:
+        self.name, self.refuse = scenario, ""
+        self.go = threading.Event()  # building ends when it is set
+        self.go.set()
+
+    def environment(self) -> Environment:
+        return Environment.open(self.name)
+
+    def build(self, environment: Environment) -> FakeSession:
+        assert self.go.wait(30)
+        if self.refuse:
+            raise InputError(self.refuse)
+        return FakeSession(0.2, environment.scenario)

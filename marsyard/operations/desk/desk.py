@@ -212,9 +212,13 @@ class Desk:
             self._scene.update(self._session.shown())
             self._scene.show_preview(self._left_preview)
             for page, client in list(self._viewers.items()):
-                self._scene.look(client, self._wanted.get(page, "rover"))
-                if client.client_id in self._left_views:
-                    position, look_at = self._left_views.pop(client.client_id)
+                mode = self._wanted.get(page, "rover")
+                if client.client_id not in self._left_views:
+                    self._scene.look(client, mode)
+                    continue
+                position, look_at = self._left_views.pop(client.client_id)
+                self._scene.look(client, mode, position - look_at)
+                if mode == "free":
                     with contextlib.suppress(AssertionError, ValueError):
                         client.camera.position, client.camera.look_at = position, look_at
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time as clock
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -42,6 +43,7 @@ MOST_POINTS = 400  # of a line
 MARGIN = 12.0  # ground shown around the rover [m]
 CELL = 0.125  # of the terrain as it is drawn [m]
 SAME = 0.005  # difference of positions from which on two rovers are drawn [m] or of quaternions
+SETTLED = 2.0  # time after which a camera is where it was set [s]
 AHEAD = 4.0  # ground is drawn anew when the rover is this far out of where it was [m]
 
 
@@ -65,6 +67,7 @@ class DeskScene:
         self.size = max(reach, 0.3)
         self._lock = threading.Lock()
         self._cameras: dict[int, tuple[Any, str]] = {}
+        self._set_away: dict[int, tuple[np.ndarray, float]] = {}
         self._at = {"rover": start, "prediction": start}
         self._seen: np.ndarray | None = None
         self._terrain: Any = None
@@ -340,19 +343,23 @@ class DeskScene:
             return self.size * np.array([-0.05, 0.0, 5.5])
         return self.size * np.array([-2.7, -1.7, 1.7])
 
-    def look(self, client: Any, mode: str) -> None:
-        """How a viewer looks: free, at the rover, at the prediction, from above."""
+    def look(self, client: Any, mode: str, away: np.ndarray | None = None) -> None:
+        """How a viewer looks: free, at the rover, at the prediction, from above; `away`: from
+        where, about what he looks at [m]."""
         self._cameras[client.client_id] = (client, mode)
         if mode == "free":
             return
         target = self._target(mode)
+        away = self._away(mode) if away is None else away
+        self._set_away[client.client_id] = (away, clock.monotonic() + SETTLED)
         with contextlib.suppress(AssertionError, ValueError):
-            client.camera.position = target + self._away(mode)
+            client.camera.position = target + away
             client.camera.look_at = target
 
     def leave(self, client: Any) -> None:
         """A viewer has gone."""
         self._cameras.pop(client.client_id, None)
+        self._set_away.pop(client.client_id, None)
 
     def _target(self, mode: str) -> np.ndarray:
         return self._at["rover" if mode == "rover" else "prediction"]
@@ -364,7 +371,13 @@ class DeskScene:
             with contextlib.suppress(AssertionError, ValueError):
                 camera, target = client.camera, self._target(mode)
                 away = np.asarray(camera.position) - np.asarray(camera.look_at)
-                if np.linalg.norm(np.asarray(camera.look_at) - target) > 5e-3:
+                set_away, until = self._set_away.get(client.client_id, (away, 0.0))
+                if clock.monotonic() < until:
+                    # what the viewer tells may be older than what he was told
+                    away = set_away
+                off = np.linalg.norm(np.asarray(camera.look_at) - target)
+                off = max(off, np.linalg.norm(np.asarray(camera.position) - target - away))
+                if off > 5e-3:
                     camera.position = target + away
                     camera.look_at = target
 
