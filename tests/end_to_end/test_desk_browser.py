@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_session import FakeSession
+from fake_session import FakeSession, FakeWorlds
 
 from marsyard.operations.desk import CommandJudged, Desk, Judged
 
@@ -359,3 +359,60 @@ def test_keys_in_the_scene_drive_too_and_shift_is_fine(scene_page, desk):
     until(page, lambda: desk._stick == (pytest.approx(-0.3), 0.0))
     scene.evaluate(fine, "keyup")
     until(page, lambda: desk._stick == (0.0, 0.0))
+
+
+# --- editing
+
+
+@pytest.mark.soak
+def test_edit_the_ground_and_drive_there(browser):
+    worlds = FakeWorlds()
+    session = FakeSession(delay=0.2)
+    desk = Desk(session, port=0, token="a-token-for-the-test", worlds=worlds)
+    try:
+        page = open_page(browser, desk, 0.2, *((1280, 720) if PICTURES else (900, 560)))
+        until(page, lambda: text(page, "control") == "you" and len(desk._viewers) == 1)
+        page.locator("[data-tab=environment]").dispatch_event("click")
+        assert "hard plane" in text(page, "world") and "exomars_rt0448" in text(page, "world")
+        scene = page.locator("#scene").element_handle().content_frame()
+        assert not scene.locator(".mantine-Paper-root").first.is_visible()
+        press(page, "edit-begin")
+        until(page, lambda: text(page, "editing") == "Editing: the rover stands")
+        scene.get_by_role("combobox", name="tool").wait_for()
+        # keys do not drive
+        page.keyboard.press("w")
+        page.keyboard.press("Space")
+        scene.get_by_role("combobox", name="tool").click(force=True)
+        scene.get_by_role("option", name="rock").click(force=True)
+        editor = desk.editing.editor
+        until(page, lambda: editor.panel.tool.value == "rock")
+        click_scene(page, lambda: len(editor.environment.items) > 1)
+        picture(page, "editing")
+        assert not [c for c in session.calls if c[0] in ("steer", "stop")]
+        worlds.go.clear()
+        press(page, "edit-drive")
+        until(page, lambda: "being built" in text(page, "editing"))
+        worlds.go.set()
+        until(page, lambda: desk.session is not session and "rock" in text(page, "world"))
+        until(page, lambda: not page.locator("#editing").is_visible())
+        assert not scene.locator(".mantine-Paper-root").first.is_visible()
+        page.keyboard.down("w")
+        until(page, lambda: ("steer", (1.0, 0.0)) in desk.session.calls)
+        page.keyboard.up("w")
+        picture(page, "edited")
+        assert page.problems == []
+        page.close()
+    finally:
+        desk.stop()
+
+
+def click_scene(page, happened) -> None:
+    """Click on the ground at the left, where no panel is, again if it was busy."""
+    box = page.locator("#scene").bounding_box()
+    for _ in range(20):
+        page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 0.75 * box["height"])
+        for _ in range(40):
+            if happened():
+                return
+            page.wait_for_timeout(50)
+    raise AssertionError("no click was heard")
