@@ -109,6 +109,13 @@ def test_it_can_be_stopped():
     assert found.stopped and found.judgement.runs == 1
     with pytest.raises(Stopped):
         validate(BRAKED, scenario_of(PLANE), FRICTION, 9, ONLY, workers=1, stop=lambda: True)
+    # after the nominal run, but before the first one of the others is done
+    said: list[str] = []
+    with pytest.raises(Stopped):
+        validate(
+            BRAKED, scenario_of(PLANE), FRICTION, 9, ONLY, workers=1,
+            progress=lambda d, total, what: said.append(what), stop=lambda: "runs" in said,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(

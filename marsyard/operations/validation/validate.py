@@ -140,8 +140,8 @@ def validate(
         workers: processes; default: one per core.
         out: folder for results and report; none is written without.
         progress: hears the runs done, those to do, and a word; called from this thread.
-        stop: asked several times a second; once it says true, what is done is judged. While the
-            nominal run is under way there is nothing to judge, and `Stopped` is raised.
+        stop: asked several times a second; once it says true, what is done is judged. Before
+            the first run is done there is nothing to judge, and `Stopped` is raised.
     """
     if isinstance(n, bool) or n < 1:
         raise InputError(f"n = {n}: must be 1 or more")
@@ -207,6 +207,8 @@ class _Job:
         ]
         outcomes = self._runs(first.simulated)
         done = [o for o in outcomes if o is not None]
+        if not done:
+            raise Stopped
         everything = [first, *done]
         assert self.nominal.drive is not None
         data = dataset(
