@@ -423,6 +423,15 @@ def test_start_in_a_rock_is_found(place):
     assert check(place, full=False) == []
 
 
+def test_a_goal_that_the_run_has_no_time_for_is_found(place):
+    # 5 cm/s for 120 s
+    place.place_goal(5.9, 0.0)
+    assert check(place, full=False) == []
+    place.place_goal(6.1, 0.0)
+    (said,) = check(place, full=False)
+    assert "6.1 m away" in said and "122 s" in said and "after 120 s" in said
+
+
 def test_saved_ground_runs_and_a_soft_patch_sinks_as_it_should(place, tmp_path):
     from marsyard.simulation import Simulation
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.operations.editor.environment import Environment
+from marsyard.scenario.drive import GoalCommand
 
 if TYPE_CHECKING:
     from marsyard.results._meshes import Shape
@@ -109,7 +110,25 @@ def check(environment: Environment, full: bool = True) -> list[str]:
             found.append(f"It cannot run: {error}")
     found += [f"{warning.message}" for warning in said if warning.category is UserWarning]
     found += _start(environment)
+    found += _too_far(environment)
     return found
+
+
+def _too_far(environment: Environment) -> list[str]:
+    """A goal that cannot be reached within the run's duration, even straight on."""
+    scenario, goal = environment.scenario, environment.goal
+    commands = scenario.drive.commands if scenario.drive is not None else ()
+    speeds = [c.speed for c in commands if isinstance(c, GoalCommand)]
+    if goal is None or not speeds or not speeds[-1]:
+        return []
+    x, y, _ = environment.start
+    least = math.hypot(goal[0] - x, goal[1] - y) / speeds[-1]
+    if least <= scenario.run.duration:
+        return []
+    return [
+        f"The goal is {least * speeds[-1]:.1f} m away, at {100 * speeds[-1]:.3g} cm/s at least "
+        f"{least:.0f} s, but the run ends after {scenario.run.duration:g} s (run.duration)."
+    ]
 
 
 def _build(scenario: Scenario, full: bool) -> None:
