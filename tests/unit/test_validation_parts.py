@@ -434,6 +434,18 @@ def test_nothing_to_judge_by_is_no_go():
     assert j.verdict == "no-go" and "nothing to judge" in j.why and j.ellipse is None
 
 
+def test_the_map_shows_what_is_beside_the_rover():
+    from marsyard.operations.validation.report.figures import _box
+
+    track = xr.DataArray([[[0.0, 0.0], [0.5, 0.0]]], dims=("run", "span", "axis"))
+    found = SimpleNamespace(
+        data=SimpleNamespace(track=track), judgement=SimpleNamespace(ellipse=None), limits=()
+    )
+    x0, x1, y0, y1 = _box(found)
+    # half the width of a large rover, and a wheel beside it
+    assert x0 <= -1 and x1 >= 1.5 and y0 <= -1 and y1 >= 1
+
+
 def test_data_are_saved_and_judged_again(tmp_path):
     from marsyard.results import save
 

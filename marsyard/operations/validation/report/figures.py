@@ -33,6 +33,8 @@ COLOUR = {"go": "#1a7f37", "caution": "#c98a00", "no-go": "#b42318"}
 _NOMINAL, _RUN, _BAND = "#0b3c8c", "#14181c", "#5b84c4"
 #: points of the map along its longer side
 _PIXELS = 500
+#: shown beside the tracks at least [m]: what the rover itself, wider than its track, may meet
+_AROUND = 1.0
 
 
 def save_figures(found: Validation, simulation: Simulation, folder: Path) -> dict[str, FigureFile]:
@@ -102,7 +104,7 @@ def _box(found: Validation) -> tuple[float, float, float, float]:
     every = np.concatenate(points)
     every = every[np.isfinite(every).all(axis=1)]
     low, high = every.min(axis=0), every.max(axis=0)
-    room = max(0.3, 0.12 * float(np.max(high - low)))
+    room = max(_AROUND, 0.12 * float(np.max(high - low)))
     low, high = low - room, high + room
     size, middle = high - low, (low + high) / 2
     half = np.array([max(size[0], 0.9 * size[1]), max(size[1], 0.4 * size[0])]) / 2
