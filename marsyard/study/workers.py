@@ -7,9 +7,10 @@ their next word, and have no outcome.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -121,6 +122,20 @@ def _work_at(slot: int, task: Any) -> Any:
     return task.work(tell)
 
 
+@contextlib.contextmanager
+def _deaf(patient: bool) -> Iterator[None]:
+    """Processes that begin meanwhile do not hear ctrl-c, not even while Python starts in them; this
+    one hears it afterwards."""
+    if not patient or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Workers:
     """Runs tasks in `jobs` processes, at most `most` at a time; in this one for a single job.
 
@@ -130,6 +145,7 @@ class Workers:
 
     def __init__(self, jobs: int, most: int, patient: bool = False) -> None:
         self._pool: ProcessPoolExecutor | None = None
+        self._patient = patient
         if min(jobs, most) > 1:
             context = multiprocessing.get_context("spawn")
             # the last number says that all are to stop
@@ -196,9 +212,10 @@ class Workers:
         for slot in range(len(self._times)):
             self._times[slot] = 0.0
         try:
-            slots: dict[Future[Any], int] = {
-                pool.submit(_work_at, k, task): k for k, task in enumerate(tasks)
-            }
+            with _deaf(self._patient):
+                slots: dict[Future[Any], int] = {
+                    pool.submit(_work_at, k, task): k for k, task in enumerate(tasks)
+                }
             waiting = set(slots)
             while waiting:
                 ready, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)

@@ -487,3 +487,17 @@ def test_a_failed_run_is_not_begun_later():
     assert o.carried_out == pytest.approx([0.0, np.nan, np.nan], nan_ok=True)
     timed_out = replace(o, outcome=("timed out", "reached", "reached"))
     assert timed_out.carried_out == pytest.approx([0.0, 1.0, 1.0])
+
+
+def test_ctrl_c_while_workers_start_waits_for_this_process():
+    import os
+    import signal
+
+    from marsyard.study.workers import _deaf
+
+    reached = False
+    with pytest.raises(KeyboardInterrupt), _deaf(patient=True):
+        os.kill(os.getpid(), signal.SIGINT)
+        # processes that begin here have this mask from their first instruction on
+        reached = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert reached and signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
