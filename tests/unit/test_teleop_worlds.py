@@ -81,6 +81,11 @@ def test_what_cannot_be_driven_is_refused_and_leaves_nothing(tmp_path):
     with pytest.raises(InputError, match="'hexapod' has no wheels"):
         made.build(environment)
     environment.undo()
+    x, y, _ = environment.start
+    environment.place_rock(x + 0.5, y + 0.4, 0.6)
+    with pytest.raises(InputError, match="The start is in a rock at"):
+        made.build(environment)
+    environment.undo()
     environment.set_title("cannot run")
     with pytest.raises(InputError, match="it cannot run"):
         made.build(environment)

@@ -93,7 +93,7 @@ class Worlds:
         believed = environment.scenario
         seed = self.seed if self._truth is None else None
         truth, _ = truth_of(data, seed=seed, settings=self._truth)
-        _check(believed)
+        _check(environment)
         there = folder.exists()
         try:
             session = self._make(believed, truth, self.link(), folder, self.seed)
@@ -117,14 +117,19 @@ class Worlds:
         return folder
 
 
-def _check(scenario: Scenario) -> None:
+def _check(environment: Environment) -> None:
     """Refuse what cannot be driven before two worlds are built for it."""
+    from marsyard.operations.editor import check
     from marsyard.operations.teleop.vehicle import under_orders
     from marsyard.robot import load_robot
 
+    scenario = environment.scenario
     if not load_robot(scenario.robot.name).wheels:
         raise InputError(f"rover: '{scenario.robot.name}' has no wheels and cannot be driven here")
     under_orders(scenario)
+    for sentence in check(environment, full=False):
+        if sentence.startswith(("It cannot run", "The start")):
+            raise InputError(sentence)
 
 
 def _keep(data: dict[str, Any], folder: Path) -> None:
