@@ -23,6 +23,8 @@ from marsyard.errors import InputError
         (["--link", "mon"], "--link: unknown link 'mon'; did you mean 'moon'"),
         (["--link", "nothing.yaml"], "nothing.yaml: no such file"),
         (["--script", "slalon"], "--script: unknown script 'slalon'; did you mean 'slalom'"),
+        (["--edit", "--script", "slalom"], "--edit: a script drives without a page"),
+        (["--port", "0", "--edit", "control/gaol"], "did you mean 'control/goal'"),
         (["--token", "short"], "--token: must be 8 to 128"),
         (["--port", "70000"], "port 70000 is not between"),
         (["--port", "0", "teleop/slalon"], "did you mean 'teleop/slalom'"),

@@ -174,9 +174,7 @@ def test_without_a_session_it_begins_with_editing():
             assert "no session yet" in one.wait("answer")["text"]
             one.say("stop")
             assert "no session yet" in one.wait("answer")["text"]
-            one.say("environment", do="drive")
-            one.wait("environment", lambda m: m["mode"] == "driving")
-            one.wait("state", lambda s: s["rover"])
+            assert desk.editing.editor.environment.name == worlds.name
     finally:
         desk.stop()
 
