@@ -124,8 +124,7 @@ def _work_at(slot: int, task: Any) -> Any:
 
 @contextlib.contextmanager
 def _deaf(patient: bool) -> Iterator[None]:
-    """Processes that begin meanwhile do not hear ctrl-c, not even while Python starts in them; this
-    one hears it afterwards."""
+    """Processes that begin meanwhile do not hear ctrl-c, not even while Python starts in them."""
     if not patient or not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -58,7 +58,7 @@ def test_braked_on_a_slope_against_the_closed_form():
 
 def test_probability_agrees_with_the_closed_form():
     """A rover that stands beside a zone, with an uncertain y: P is that of the normal law."""
-    y, r, sd = 0.48, 0.3, 0.05
+    y, r, sd = 0.37, 0.3, 0.05
     heard = []
     limits = {"limits": {"keep_out": [{"circle": {"centre": [0, 1.0], "radius": r}}]}}
     found = validate(
@@ -69,6 +69,8 @@ def test_probability_agrees_with_the_closed_form():
     # from the nominal run follows how far the rover reaches to its left
     nominal = float(found.data.value.sel(limit="keep_out: zone 1").values[0, 0])
     reach = 1.0 - r - nominal
+    # half the track and a wheel however it is steered
+    assert reach == pytest.approx(0.2 + math.hypot(0.1 + 0.01, 0.05), abs=1e-9)
     exact = 1 - stats.norm.cdf(1.0 - r - reach, y, sd)
     assert 0.02 < exact < 0.98
     k = found.judgement.limits["keep_out: zone 1"].chance

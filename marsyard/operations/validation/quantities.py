@@ -143,8 +143,11 @@ def _clearance(simulation: Simulation, ds: xr.Dataset) -> np.ndarray:
 
 def _zone(ds: xr.Dataset, zone: Zone) -> np.ndarray:
     base = ds.position_base.values[:, :2]
-    wheels = ds.wheel_position.values[..., :2] if "wheel_position" in ds else base[:, None]
-    return zone.distance(footprints(base, wheels))
+    if "wheel_position" not in ds:
+        return zone.distance(footprints(base, base[:, None]))
+    across = ds.wheel_radius.values + ds.grouser_height.values
+    reach = float(np.max(np.hypot(across, ds.wheel_width.values / 2)))
+    return zone.distance(footprints(base, ds.wheel_position.values[..., :2]), reach)
 
 
 # --- paths

@@ -1,7 +1,9 @@
 """Keep-out zones on the map, and how far a rover stays from them.
 
 A zone is a circle or a polygon in x and y. The rover's footprint at a time is the outline of its
-base's origin and its wheels' centres. Its distance from a zone is
+base's origin and its wheels' centres, widened all around by ρ = √((r + h)² + (w/2)²), r, h, w the
+wheels' radius, height of grousers and width: no wheel reaches farther, however it is steered. The
+distance of a zone from the outline, less ρ, is
 
     d = distance between the two                            where they are apart, positive
     d = −(how far a corner of one lies within the other)     where they overlap, negative
@@ -58,8 +60,12 @@ class Zone(Part):
         rim = np.stack([np.cos(t), np.sin(t)], axis=-1)
         return np.array(self.circle.centre) + self.circle.radius * rim
 
-    def distance(self, footprint: np.ndarray) -> np.ndarray:
-        """Of footprints [time, corner, 2] [m], [time]; negative where they overlap."""
+    def distance(self, footprint: np.ndarray, reach: float = 0.0) -> np.ndarray:
+        """Of footprints [time, corner, 2] [m] that are wider by `reach` [m], [time]; negative where
+        they overlap."""
+        return self._from_outline(footprint) - reach
+
+    def _from_outline(self, footprint: np.ndarray) -> np.ndarray:
         if self.circle is not None:
             centre = np.array(self.circle.centre)[None, None]
             near, inside = _to_outline(centre, footprint)[:, 0], _inside(centre, footprint)[:, 0]
