@@ -93,6 +93,8 @@ def teleop(
     from marsyard.errors import InputError
     from marsyard.operations.teleop.worlds import Worlds
     from marsyard.scenario import parse_setting
+    from marsyard.operations.teleop.records import check_folder
+    from marsyard.scenario import load_scenario, parse_setting
 
     if edit and script is not None:
         raise InputError("--edit: a script drives without a page; leave one of both out")
@@ -112,6 +114,13 @@ def teleop(
         true, drawn = worlds.first_truth()
     if script is not None and true is not None:
         _run_script(worlds.scenario, true, drawn, ways, seed, worlds.folder)
+    believed = load_scenario(scenario, settings)
+    true, drawn = _truth(scenario, truth, settings, seed)
+    folder = out or _folder(scenario, script)
+    if script is None:
+        check_folder(folder)
+    if script is not None:
+        _run_script(believed, true, drawn, ways, seed, folder)
         return
     _drive(worlds, true, ways, (host, port, token), runs)
 
@@ -294,7 +303,9 @@ def _log(folder: Path) -> Any:
     import logging
     import sys
 
-    folder.mkdir(parents=True, exist_ok=True)
+    from marsyard.operations.teleop.records import make_folder
+
+    make_folder(folder)
     log = logging.getLogger("marsyard")
     file = logging.FileHandler(folder / "desk.log", encoding="utf-8")
     file.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))

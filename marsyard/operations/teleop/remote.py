@@ -14,13 +14,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
 import multiprocessing
+import os
+import select
+import tempfile
 import time as clock
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from multiprocessing import util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from marsyard.operations.teleop.rover import RoverWorld
 from marsyard.operations.teleop.vehicle import Noise, Vehicle
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from marsyard.operations.protocol import Outgoing, ProtocolSettings
     from marsyard.scenario.schema import Scenario
 
+_LOG = logging.getLogger("marsyard.teleop")
 #: how long a rover is given to come to rest before it is saved [s]
 BRAKING = 10.0
 #: how long a process is given to save and end [s]
@@ -113,7 +120,7 @@ class _Log:
     """A line per telemetry message of what really was."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._file = None
+        self._file: IO[str] | None = None
         self._told = 0
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
@@ -130,18 +137,31 @@ class _Log:
             "mode": world.protocol.mode,
             "qpos": [round(float(v), 7) for v in world.vehicle.simulation.qpos],
         }
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+        except OSError as error:
+            # a rover drives on without its log
+            _LOG.warning("truth.jsonl ends here: %s", error.strerror)
+            _drop(self._file)
+            self._file = None
 
     def close(self) -> None:
         if self._file is not None:
-            self._file.close()
+            _drop(self._file)
             self._file = None
+
+
+def _drop(file: IO[str]) -> None:
+    """Close a file, whether or not what is left can be written."""
+    with contextlib.suppress(OSError):
+        file.close()
 
 
 def save_truth(world: RoverWorld, truth: Truth) -> Path | None:
     """Bring the rover to rest and save its run folder."""
     from marsyard.operations.teleop.records import save_run
+    from marsyard.run_folder import is_full
     from marsyard.simulation import Diverged
 
     vehicle = world.vehicle
@@ -152,7 +172,15 @@ def save_truth(world: RoverWorld, truth: Truth) -> Path | None:
             vehicle.step()
     if truth.folder is None:
         return None
-    return save_run(vehicle, truth.folder / "truth", world.stopped)
+    try:
+        return save_run(vehicle, truth.folder / "truth", world.stopped)
+    except OSError as error:
+        if not is_full(error):
+            raise
+    other = Path(tempfile.mkdtemp(prefix="marsyard-truth-")) / "truth"
+    save_run(vehicle, other, world.stopped)
+    _LOG.warning("no space is left for '%s'; the rover's run is in '%s'", truth.folder, other)
+    return other
 
 
 # --- in a process of its own
@@ -169,8 +197,11 @@ class ProcessRemote:
         self._process = context.Process(target=_run, args=(theirs, truth), daemon=False)
         self._process.start()
         theirs.close()
+        # an operator's process that ends without `close` would wait for this one for ever
+        self._at_exit = util.Finalize(self, self._pipe.close, exitpriority=10)
         self.folder: Path | None = None
         self.behind = 0.0
+        self._unsent: deque[Any] = deque(maxlen=10_000)
 
     @property
     def pid(self) -> int | None:
@@ -199,10 +230,22 @@ class ProcessRemote:
         return self._hear(0.0)
 
     def _tell(self, message: Any) -> None:
+        self._unsent.append(message)
         try:
-            self._pipe.send(message)
+            # a process that is suspended reads nothing, and must not hold up the operator
+            while self._unsent and self._takes():
+                self._pipe.send(self._unsent[0])
+                self._unsent.popleft()
         except (OSError, ValueError):
             self._notice()
+
+    def _takes(self) -> bool:
+        """Whether the pipe has room for a message."""
+        if os.name == "nt":
+            return True
+        room = select.poll()
+        room.register(self._pipe.fileno(), select.POLLOUT)
+        return bool(room.poll(0))
 
     def _hear(self, timeout: float) -> list[tuple[float, Outgoing]]:
         out: list[tuple[float, Outgoing]] = []
@@ -233,6 +276,13 @@ class ProcessRemote:
         how = f"was killed by signal {-code}" if code is not None and code < 0 else "ended"
         self.state, self.reason = "gone", f"the rover's process {how}"
 
+    def abandon(self) -> None:
+        """End it before it begins; nothing is saved."""
+        self._process.terminate()
+        self._process.join(5.0)
+        self._pipe.close()
+        self.state, self.reason = "ended", "abandoned"
+
     def close(self) -> Path | None:
         """Brake, save, end."""
         if self.state in ("starting", "running"):
@@ -244,6 +294,10 @@ class ProcessRemote:
         if self._process.is_alive():
             self._process.kill()
             self._process.join(5.0)
+        for end_it in (self._process.terminate, self._process.kill):
+            if self._process.is_alive():
+                end_it()
+                self._process.join(5.0)
         self._pipe.close()
         return self.folder
 
