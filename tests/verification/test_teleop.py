@@ -6,14 +6,17 @@ import json
 import os
 import signal
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from marsyard.errors import InputError
 from marsyard.operations.link import Duplex, link_settings
-from marsyard.operations.messages import Drive, Order, decode, encode
+from marsyard.operations.messages import Drive, Order, Wait, decode, encode
 from marsyard.operations.protocol import settings_for
 from marsyard.operations.sequence import make_sequence, on_scenario
+from marsyard.operations.teleop import teleoperation
 from marsyard.operations.teleop.predictor import Arrival, Predictor, Told
 from marsyard.operations.teleop.teleoperation import HOLD, Teleoperation
 from marsyard.operations.teleop.vehicle import Noise, Vehicle, pose_of
@@ -355,3 +358,88 @@ def test_the_slalom_is_twice_as_fast_with_the_predictor(seed):
     assert found.faster >= 2.0
     assert found.better < 0.5
     assert 0.85 <= found.predictor.inside <= 1.0
+
+
+# --- what must not pile up, fail in silence or hold up a stop
+
+
+def rigid():
+    """A rover on a plane: cheap."""
+    return validate(
+        {
+            "title": "plane",
+            "robot": {"name": "eldorado2_like", "position": [0, 0, 0.5], "settle": True},
+            "ground": [{"kind": "plane"}],
+            "drive": {"commands": [{"steer": SPEED, "duration": 1}], "acceleration": ACCELERATION},
+            "run": {"duration": 10, "step": "10 ms", "record_period": 0.5},
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def plain():
+    session = tele(rigid(), None, link())
+    yield session
+    session.close()
+
+
+def test_all_orders_on_their_way_are_known_to_the_predictor_and_old_ones_are_forgotten(
+    plain, monkeypatch
+):
+    monkeypatch.setattr(teleoperation, "AFTERWARDS", 0.5)
+    # more than any display shows
+    ids = [plain.operator.order(Wait(1.0), 0.0, lifetime=100.0) for _ in range(300)]
+    assert [a.id for a in plain._arrivals(0.0)] == ids
+    driver = Driver(plain)
+    driver.go(1.0)
+    assert len(plain._live) == 300
+    plain.flush(current=True)
+    driver.go(5.0)
+    assert {plain.operator.entries[id].state for id in ids} == {"aborted", "cancelled", "refused"}
+    assert len(plain.operator.entries) == 301 and len(plain.shown().orders) == 200
+    assert not plain._live and not plain._frames and not plain._known
+
+
+def test_more_commands_than_the_rover_keeps_are_refused_before_they_are_sent(plain):
+    many = make_sequence({"sequence": [{"wait": 1}] * 101})
+    before = len(plain.operator.entries)
+    with pytest.raises(InputError, match="101 commands and 0 that wait are more than the 100"):
+        plain.send(many)
+    assert len(plain.operator.entries) == before
+
+
+def test_a_prediction_that_is_behind_or_made_from_old_telemetry_says_so(plain):
+    good = plain._prediction
+    try:
+        assert not any("prediction" in text for text in plain.shown().link.words)
+        plain._prediction = replace(good, time=good.time - 3.0, anchor=good.anchor - 8.0)
+        words = " ".join(plain.shown().link.words)
+        assert "The prediction is 3.0 s behind" in words
+        assert "from telemetry 8 s older than the newest" in words
+        # a replay under way does not lead back in time, but a complete one counts
+        plain._publish(replace(good, time=good.time - 5.0))
+        assert plain._prediction.time == good.time - 3.0
+        plain._publish(good)
+        assert plain._prediction is good
+    finally:
+        plain._prediction = good
+
+
+def test_replays_take_at_most_half_of_the_time(plain, monkeypatch):
+    plain._fresh.append(plain._last)  # as if it had just come
+    monkeypatch.setattr(plain, "_rebase_next", time.monotonic() + 60.0)
+    assert plain._to_take_in(hurry=True) == [] and len(plain._fresh) == 1
+    monkeypatch.setattr(plain, "_rebase_next", time.monotonic())
+    assert plain._to_take_in(hurry=True) == [plain._last] and not plain._fresh
+
+
+def test_what_fails_in_a_thread_is_told_and_does_not_end_it(plain, caplog):
+    def fail():
+        raise ValueError("no such thing")
+
+    plain._try("think", fail)
+    plain._try("think", fail)
+    assert "The prediction failed: no such thing." in plain.shown().link.words
+    assert [r.getMessage() for r in caplog.records] == ["the prediction failed"]
+    plain._try("think", lambda: None)
+    assert not any("failed" in text for text in plain.shown().link.words)

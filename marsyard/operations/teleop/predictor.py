@@ -243,6 +243,8 @@ class Predictor:
             self._go_back(self._anchor, arrivals)
             self._drive_to(told.time)
             own, way = self._own_pose(), self._way
+        elif not learn:
+            self._window.pass_over(told.time)
         self._correct(told, own, way)
         self.world.protocol.assume(
             max(told.time, self.world.protocol.now), told.mode, told.hold, told.order, told.ended,
@@ -421,6 +423,12 @@ class _Window:
         if not self.count:
             return math.nan, math.nan
         return self.torque / self.count, self.sinkage / self.count
+
+    def pass_over(self, time: float) -> None:
+        """There was no time to learn: begin anew rather than learn from a long one, which would
+        take longer still."""
+        lasts = time - self.moment.time
+        self.done |= self.way >= WINDOW_WAY and lasts > 2 * WINDOW_TIME
 
     def is_full(self, time: float) -> bool:
         """Whether there is something to learn from."""

@@ -25,17 +25,25 @@ until it is sent again.
 stick moved, at most every `QUICK`, or `RENEW` has passed. So one lost order leaves no gap, and a
 rover that hears no more stands after `HOLD`. A stick let go, or silent for `SILENT`, flushes what
 is under way. Orders of the stick that come much later than expected have expired.
+
+**By the wall clock** a prediction is made anew from the newest telemetry as often as the machine
+can afford: replays take at most half of its time, in between the model only drives on. With a delay
+of minutes that may be once a minute; how far a prediction is behind, and how old the telemetry is
+that it is made from, is among the words and numbers that are shown. Neither an error of the
+prediction nor a full disk ends the driving: both are told.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+import logging
 import math
 import threading
 import time as clock
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +85,13 @@ LATE = 0.5
 SHOWN = 200
 #: bytes of an order
 TYPICAL = 70
+#: an order is kept in mind so long after its end [s]
+AFTERWARDS = 10.0
+#: how far a prediction may be behind, and made from older telemetry than the newest, untold [s]
+BEHIND, OLD_BASE = 1.0, 5.0
+#: pieces in which the model drives on [s]
+PIECE = 2.0
+_LOG = logging.getLogger("marsyard.teleop")
 
 
 @dataclass
@@ -141,6 +156,9 @@ class Teleoperation:
             self._lines.close()
             if isinstance(self.remote, ProcessRemote):
                 self.remote.abandon()
+            if isinstance(self.remote, ProcessRemote):
+                self.remote.abandon()
+            self._lines.close()
             raise
         self.predict = predict
         if isinstance(self.remote, _Late):
@@ -162,7 +180,10 @@ class Teleoperation:
         self._known: dict[int, str] = {}
         self._delays: deque[float] = deque(maxlen=9)
         self._beliefs_known = 0
-        self._learn_next = 0.0
+        self._learn_next = self._rebase_next = 0.0
+        self._live: dict[int, Entry] = {}  # orders that may still matter
+        self._taken = 0  # the last id among them
+        self._trouble = {"tick": "", "think": ""}
         self._prediction: Prediction | None = None
         self._forecast: dict[int, Prediction] = {}
         self._trail: list[tuple[float, float, float]] = []
@@ -193,13 +214,27 @@ class Teleoperation:
         return self
 
     def _tick_on(self, epoch: float) -> None:
-        while not self._ending.wait(TICK):
+        def tick() -> None:
             with self._lock:
                 self._tick(max(self.now, clock.monotonic() - epoch))
 
+        while not self._ending.wait(TICK):
+            self._try("tick", tick)
+
     def _think_on(self, epoch: float) -> None:
         while not self._ending.wait(TICK):
-            self._think(hurry=True)
+            self._try("think", lambda: self._think(hurry=True))
+
+    def _try(self, what: str, work: Callable[[], None]) -> None:
+        """Whatever goes wrong in a thread must not end it: a stop could not be sent any more."""
+        try:
+            work()
+            self._trouble[what] = ""
+        except Exception as error:
+            text = str(error) or type(error).__name__
+            if text != self._trouble[what]:
+                _LOG.exception("the %s failed", "session" if what == "tick" else "prediction")
+            self._trouble[what] = text
 
     def _tick(self, now: float) -> None:
         self.now = now
@@ -235,16 +270,36 @@ class Teleoperation:
         )  # fmt: skip
 
     def _log_orders(self, now: float) -> None:
-        for id in list(self.operator.entries)[-SHOWN:]:
-            entry = self.operator.entries[id]
-            if self._known.get(id) in ("queued", "sent") and entry.times and entry.tries == 1:
+        for entry in self._recent():
+            known = self._known.get(entry.id)
+            if known in ("queued", "sent") and entry.times and entry.tries == 1:
                 self._delays.append(min(entry.times.values()) - entry.sent_at)
-            if self._known.get(id) != entry.state:
-                self._known[id] = entry.state
+            if known != entry.state:
+                self._known[entry.id] = entry.state
                 self._lines.write(
-                    "orders", time=now, id=id, what=_words(entry), state=entry.state,
+                    "orders", time=now, id=entry.id, what=_words(entry), state=entry.state,
                     given=entry.given, reason=entry.reason,
                 )  # fmt: skip
+
+    def _recent(self) -> list[Entry]:
+        """Orders that may still matter: all but those that ended before the predictor's anchor."""
+        entries = self.operator.entries
+        newest = next(reversed(entries), 0)
+        for id in range(self._taken + 1, newest + 1):
+            if id in entries:
+                self._live[id] = entries[id]
+        self._taken = newest
+        heard = -math.inf if self._last is None else self._last.time
+        before = (min(heard, self.predictor.anchor) if self.predict else heard) - AFTERWARDS
+        over = [
+            id for id, e in self._live.items()
+            if _is_over(e) and self._known.get(id) == e.state
+            and max(e.times.values(), default=e.given) < before
+        ]  # fmt: skip
+        for id in over:
+            for book in (self._live, self._known, self._frames):
+                book.pop(id, None)  # type: ignore[attr-defined]
+        return list(self._live.values())
 
     # prediction -------------------------------------------------------------------------------
 
@@ -262,9 +317,8 @@ class Teleoperation:
     def _arrivals(self, known_until: float) -> list[Arrival]:
         """When each order, stop, flush and resume arrived at the rover, or will."""
         out = []
-        for id in list(self.operator.entries)[-SHOWN:]:
-            entry = self.operator.entries[id]
-            time = self._arrival(entry, known_until)
+        for entry in self._recent():
+            id, time = entry.id, self._arrival(entry, known_until)
             if math.isfinite(time):
                 if id not in self._frames:
                     self._frames[id] = encode(self.operator.message(entry))
@@ -300,28 +354,61 @@ class Teleoperation:
             return
         with self._model_lock:
             with self._lock:
-                fresh = list(self._fresh)[-1:] if hurry else list(self._fresh)
-                self._fresh.clear()
+                fresh = self._to_take_in(hurry)
                 ended = frozenset(
-                    id for id, e in list(self.operator.entries.items())[-SHOWN:]
+                    e.id for e in self._recent()
                     if e.kind == "order" and e.state not in (*OPEN, "lost")
                 )  # fmt: skip
                 news = [(Told.of(t, ended), self._arrivals(t.time)) for t in fresh]
                 arrivals = self._arrivals(fresh[-1].time if fresh else self.predictor.anchor)
                 until = self.now + self.uplink()
+            began = clock.monotonic()
             for told, by_then in news:
-                began = clock.monotonic()
-                learn = not hurry or began >= self._learn_next
-                updates = len(self.predictor.adaptation.history)
-                if self.predictor.rebase(told, by_then, learn):
-                    self._settle(told)
-                if len(self.predictor.adaptation.history) > updates:
-                    self._learn_next = began + 4.0 * (clock.monotonic() - began)
-            prediction = self.predictor.go_on(arrivals, max(until, self.predictor.time))
-            with self._lock:
+                self._rebase(told, by_then, hurry)
+            self._go_on(arrivals, until)
+            if fresh:
+                spent = clock.monotonic() - began
+                self._rebase_next = clock.monotonic() + spent
+
+    def _to_take_in(self, hurry: bool) -> list[Telemetry]:
+        """Telemetry for the predictor; in a hurry only the newest, and if there is time for it."""
+        if hurry and clock.monotonic() < self._rebase_next:
+            return []
+        fresh = list(self._fresh)[-1:] if hurry else list(self._fresh)
+        self._fresh.clear()
+        return fresh
+
+    def _rebase(self, told: Told, arrivals: list[Arrival], hurry: bool) -> None:
+        began = clock.monotonic()
+        learn = not hurry or began >= self._learn_next
+        updates = len(self.predictor.adaptation.history)
+        if self.predictor.rebase(told, arrivals, learn):
+            self._settle(told)
+        if len(self.predictor.adaptation.history) > updates:
+            self._learn_next = began + 4.0 * (clock.monotonic() - began)
+
+    def _go_on(self, arrivals: list[Arrival], until: float) -> None:
+        """Drive on, in pieces, so that the end of the session is not held up."""
+        predictor = self.predictor
+        while predictor.time < until - PIECE and not predictor.world.stopped:
+            if self._ending.is_set():
+                return
+            self._publish(predictor.go_on(arrivals, predictor.time + PIECE))
+        prediction = predictor.go_on(arrivals, max(until, predictor.time))
+        self._publish(prediction)
+        with self._lock:
+            # thousands of them may wait for their time: without their paths
+            bare = replace(prediction, path=np.zeros((0, 3)))
+            self._forecast[self._index(prediction.time)] = bare
+            self._log_beliefs()
+
+    def _publish(self, prediction: Prediction) -> None:
+        """Show a prediction unless one for a later time is shown; a replay does not go back."""
+        with self._lock:
+            shown = self._prediction
+            complete = prediction.time >= self.now + self.uplink() - BEHIND
+            if shown is None or complete or prediction.time >= shown.time:
                 self._prediction = prediction
-                self._forecast[self._index(prediction.time)] = prediction
-                self._log_beliefs()
 
     def _index(self, time: float) -> int:
         return round(time / self.predictor.vehicle.period)
@@ -411,6 +498,12 @@ class Teleoperation:
             actions = actions_of(sequence)
             for action in actions:
                 encode_check(action)
+            waiting = sum(e.kind == "order" and e.state in OPEN for e in self._recent())
+            if len(actions) + waiting > self.settings.queue:
+                raise InputError(
+                    f"sequence: {len(actions)} commands and {waiting} that wait are more than the "
+                    f"{self.settings.queue} that the rover keeps; send it in parts"
+                )
             last = self.operator.entries.get(self.operator._last_order)
             busy = last is not None and last.state in OPEN
             out = []
@@ -455,8 +548,7 @@ class Teleoperation:
             offset = view.offset or 0.0
             told, p = self._last, self._prediction
             state, reason = self.remote.state, self.remote.reason
-            words = [f"The rover's simulation is gone: {reason}."] if state == "gone" else []
-            view.words[:0] = words
+            view.words[:0] = self._troubles(now, state, reason)
             return Shown(
                 time=now, link=view, remote=state, remote_reason=reason,
                 delayed=None if told is None else _qpos(told),
@@ -471,9 +563,39 @@ class Teleoperation:
                 errors=tuple(self.errors[-SHOWN:]), numbers=self._numbers(told),
             )  # fmt: skip
 
+    def _troubles(self, now: float, state: str, reason: str) -> list[str]:
+        """What is wrong on this side of the link, in sentences."""
+        out = [f"The rover's simulation is gone: {reason}."] if state == "gone" else []
+        if self._lines.trouble:
+            out.append(self._lines.trouble)
+        if self._trouble["tick"]:
+            out.append(f"The session failed: {self._trouble['tick']}.")
+        if self._trouble["think"]:
+            out.append(f"The prediction failed: {self._trouble['think']}.")
+        p, told = self._prediction, self._last
+        if not self.predict or p is None:
+            return out
+        behind = self.behind(now)
+        if self.predictor.world.stopped:
+            out.append(f"The prediction ended: {self.predictor.world.stopped}.")
+        elif behind > BEHIND:
+            out.append(f"The prediction is {behind:.1f} s behind: this machine is too slow for it.")
+        older = 0.0 if told is None else told.time - p.anchor
+        if older > OLD_BASE:
+            out.append(
+                f"The prediction is made from telemetry {older:.0f} s older than the newest."
+            )
+        return out
+
+    def behind(self, now: float) -> float:
+        """How much earlier than a command given now arrives the time of the prediction is [s]."""
+        p = self._prediction
+        return 0.0 if p is None else max(0.0, now + self.uplink() - p.time)
+
     def _orders(self) -> tuple[OrderShown, ...]:
         out = []
-        for entry in list(self.operator.entries.values())[-SHOWN:]:
+        newest = itertools.islice(reversed(self.operator.entries.values()), SHOWN)
+        for entry in reversed(list(newest)):
             since = entry.history[-1][0] if entry.history else entry.given
             out.append(OrderShown(entry.id, _words(entry), entry.state, since, entry.reason))
         return tuple(out)
@@ -487,6 +609,9 @@ class Teleoperation:
             out["slip"] = float(np.mean(slips))
         if self.errors:
             out["prediction error"] = self.errors[-1].distance
+        if self._prediction is not None and self.predict:
+            out["prediction behind"] = self.behind(self.now)
+            out["telemetry behind it"] = told.time - self._prediction.anchor
         return out
 
     # sequences --------------------------------------------------------------------------------
@@ -522,12 +647,12 @@ class Teleoperation:
         with contextlib.suppress(InputError):
             self.operator.flush(max(self.now, self.operator.now), current=True)
         truth = self.remote.close()
-        if self.folder is not None:
-            from marsyard.operations.teleop.report import save_session
-
-            save_session(self, self.folder, truth)
-        self._lines.close()
-        self._closed = self.folder
+        try:
+            if self.folder is not None:
+                self._save(self.folder, truth)
+        finally:
+            self._lines.close()
+            self._closed = self.folder
         return self.folder
 
     def abandon(self) -> None:
@@ -539,6 +664,17 @@ class Teleoperation:
             self.remote.abandon()
         self._lines.close()
         self._closed = None
+    def _save(self, folder: Path, truth: Path | None) -> None:
+        """Write the session's folder, or a temporary one where there is no room for it."""
+        from marsyard.operations.teleop.report import save_session
+        from marsyard.run_folder import is_full, kept_elsewhere
+
+        try:
+            save_session(self, folder, truth)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            raise kept_elsewhere(folder, lambda other: save_session(self, other, truth)) from None
 
 
 @dataclass
@@ -573,6 +709,13 @@ def _words(entry: Entry) -> str:
     if entry.kind == "order" and entry.action is not None:
         return words_of(entry.action)
     return {"stop": "emergency stop", "flush": "flush", "resume": "resume"}[entry.kind]
+
+
+def _is_over(entry: Entry) -> bool:
+    """Whether nothing more is to be heard of it."""
+    if entry.kind != "order" and entry.state == "acknowledged":
+        return True
+    return entry.state not in (*OPEN, "lost")
 
 
 def _qpos(told: Telemetry) -> np.ndarray:

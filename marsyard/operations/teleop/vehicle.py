@@ -107,6 +107,7 @@ class Vehicle:
     """
 
     def __init__(self, scenario: Scenario, say: Callable[[str], Any] | None = None) -> None:
+        import marsyard.results.report  # noqa: F401 - seconds that words of an order may not take
         from marsyard.simulation import Simulation
         from marsyard.simulation.drive import Drive as Pilot
 
