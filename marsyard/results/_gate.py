@@ -230,7 +230,9 @@ def names_this_machine(head: bytes, host: str) -> bool:
     if len(request) != 3 or request[0] not in (b"GET", b"HEAD"):
         return False
     hosts = _fields(head, "host")
-    return len(hosts) == 1 and _host_name(f"http://{hosts[0]}") in {*LOOPBACK, host.lower()}
+    if len(hosts) != 1 or "@" in hosts[0]:
+        return False
+    return _host_name(f"http://{hosts[0]}") in {*LOOPBACK, host.lower()}
 
 
 def is_own_page(head: bytes) -> bool:

@@ -7,6 +7,7 @@ import http.client
 import json
 import logging
 import re
+import threading
 import time
 
 import pytest
@@ -16,7 +17,7 @@ from websockets.sync.client import connect
 
 from marsyard.operations.desk import CommandJudged, Desk, Judged
 from marsyard.operations.desk.messages import MAX_BYTES
-from marsyard.operations.desk.pages import MOST_REFUSED
+from marsyard.operations.desk.pages import MOST_REFUSED, MOST_TEXTS
 
 TOKEN = "a-token-for-the-desk"
 TEXT = "sequence:\n  - {wait: 1 s}\n"
@@ -113,9 +114,18 @@ def test_the_page_and_its_files(desk):
         assert get(f"/{name.decode()}")[0] == 200
     assert get("/main.js")[2].startswith("text/javascript")
     assert get("/scene/")[0] == 200
-    for path in ("/../desk.py", "/%2e%2e/desk.py", "/..%2fdesk.py", "/files/x/y", "/nothing", "//"):
+    for path in (
+        "/../desk.py",
+        "/%2e%2e/desk.py",
+        "/..%2fdesk.py",
+        "/files/x/y",
+        "/nothing",
+        "//",
+        f"/{'x' * 5000}",
+    ):
         assert get(path)[0] in ((404,) if path != "//" else (200, 404)), path
-    assert get("/", host="far.example")[0] == 403
+    for host in ("far.example", "localhost.far.example", "far.example@localhost"):
+        assert get("/", host=host)[0] == 403, host
 
 
 def test_other_pages_cannot_open_a_websocket(desk, session):
@@ -210,6 +220,20 @@ def test_a_flood_is_refused(desk, session):
 
 
 # --- who drives
+
+
+def test_long_texts_of_a_page_hold_up_nobodys_stick(desk, session, monkeypatch):
+    go_on = threading.Event()
+    monkeypatch.setattr(desk, "_do_check", lambda page, message: go_on.wait(20.0))
+    with page(desk) as driver, page(desk) as watcher:
+        driver.say("take")
+        for _ in range(MOST_TEXTS + 1):
+            watcher.say("check", text=TEXT)
+        assert "texts wait" in watcher.wait("refused")["text"]
+        driver.say("stick", forward=0.5, left=0.0)
+        until(lambda: ("steer", (0.5, 0.0)) in session.calls)
+        go_on.set()
+        until(lambda: not any(one.texts for one in desk.pages._pages.values()))
 
 
 def test_one_page_drives_the_others_watch_and_may_stop(desk, session):

@@ -8,6 +8,7 @@ import signal
 import time
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -431,6 +432,17 @@ def test_replays_take_at_most_half_of_the_time(plain, monkeypatch):
     assert plain._to_take_in(hurry=True) == [] and len(plain._fresh) == 1
     monkeypatch.setattr(plain, "_rebase_next", time.monotonic())
     assert plain._to_take_in(hurry=True) == [plain._last] and not plain._fresh
+
+
+def test_after_a_long_while_the_soil_is_learned_from_a_short_window(plain, monkeypatch):
+    monkeypatch.setattr(plain, "_rebase_next", 0.0)
+    heard = [
+        msgspec.structs.replace(plain._last, time=plain._last.time + 0.5 * k) for k in range(20)
+    ]
+    plain._fresh.extend(heard)
+    assert plain._to_take_in(hurry=True) == [heard[-3], heard[-1]]
+    plain._fresh.extend(heard[:4])
+    assert plain._to_take_in(hurry=True) == [heard[3]]
 
 
 def test_what_fails_in_a_thread_is_told_and_does_not_end_it(plain, caplog):

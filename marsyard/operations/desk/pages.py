@@ -12,7 +12,8 @@ Messages that cannot be used are counted, logged and answered in a sentence; a p
 To each page goes the newest of what is published, so a slow one skips states and nothing piles up;
 what is told to a page (an answer) is not skipped, but of more than `MOST_WAITING` the oldest are.
 What pages say is acted upon by one thread, in the order in which it came; a stop by another one, so
-that it never waits.
+that it never waits; texts of sequences are read by a third one, so that long ones hold up nobody's
+stick. At most `MOST_TEXTS` of a page wait to be read.
 """
 
 from __future__ import annotations
@@ -33,12 +34,22 @@ from typing import Any
 from urllib.parse import unquote
 
 from marsyard.errors import InputError
-from marsyard.operations.desk.messages import MAX_BYTES, Refused, Said, Stop, read, write
+from marsyard.operations.desk.messages import (
+    MAX_BYTES,
+    Check,
+    Edit,
+    Refused,
+    Said,
+    Stop,
+    read,
+    write,
+)
 
 STATIC = Path(__file__).parent / "static"
 MOST_REFUSED = 20
 MOST_WAITING = 200
 MOST_PAGES = 50
+MOST_TEXTS = 8
 RATE, BURST = 60.0, 120.0  # messages of a page [1/s], and at once
 SHOWABLE = (".html", ".png", ".svg", ".css", ".csv", ".yaml", ".json", ".txt", ".gif", ".mp4")
 _HEADERS = {
@@ -58,6 +69,7 @@ class Page:
         self.id, self.name = secrets.token_urlsafe(12), f"page {number}"
         self.connection = connection
         self.refused = 0
+        self.texts = 0  # that wait to be read
         self.outbox: deque[str] = deque(maxlen=MOST_WAITING)
         self.seen: dict[str, int] = {}
         self.wake = asyncio.Event()
@@ -98,6 +110,7 @@ class Pages:
         self._files: dict[str, Path] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="desk")
         self._urgent = ThreadPoolExecutor(1, thread_name_prefix="desk stop")
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="desk texts")
         self._loop = asyncio.new_event_loop()
         self._ended: asyncio.Event | None = None
         self._failure: BaseException | None = None
@@ -122,6 +135,7 @@ class Pages:
         self._thread.join(timeout=5.0)
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._urgent.shutdown(wait=False, cancel_futures=True)
+        self._reader.shutdown(wait=False, cancel_futures=True)
 
     # --- to pages
 
@@ -170,6 +184,8 @@ class Pages:
         try:
             page.spend()
             said = read(data)
+            if isinstance(said, Check | Edit) and page.texts >= MOST_TEXTS:
+                raise Refused("rate", f"message: {MOST_TEXTS} texts wait to be read")
         except Refused as error:
             self.refuse(page, error.cause, str(error))
             if page.refused >= MOST_REFUSED:
@@ -182,7 +198,18 @@ class Pages:
         """Have it acted upon in the thread for it."""
         worker = self._urgent if isinstance(said, Stop) else self._worker
         with contextlib.suppress(RuntimeError):  # the desk is being closed
-            worker.submit(self._do, page, said)
+            if isinstance(said, Check | Edit):
+                page.texts += 1
+                self._reader.submit(self._read, page, said)
+            else:
+                worker.submit(self._do, page, said)
+
+    def _read(self, page: Page, said: Said) -> None:
+        """Act upon a text."""
+        try:
+            self._do(page, said)
+        finally:
+            self._call(lambda: setattr(page, "texts", page.texts - 1))
 
     def _do(self, page: Page, said: Said) -> None:
         try:
@@ -273,7 +300,10 @@ class Pages:
         path = unquote(request.path.partition("?")[0])
         if path == "/ws":
             return None
-        found = self._find(path)
+        try:
+            found = self._find(path)
+        except (OSError, ValueError):  # a name that no file can have
+            found = None
         if found is None:
             return _answer(http.HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", b"not found\n")
         kind = mimetypes.guess_type(found.name)[0] or "application/octet-stream"

@@ -54,7 +54,14 @@ from marsyard.operations.link import Duplex, preset
 from marsyard.operations.messages import Drive, Goal, Telemetry, encode
 from marsyard.operations.operator_side import OPEN, Entry, Operator
 from marsyard.operations.protocol import ProtocolSettings, settings_for
-from marsyard.operations.teleop.predictor import Arrival, Prediction, Predictor, Told
+from marsyard.operations.teleop.predictor import (
+    WINDOW_LONGEST,
+    WINDOW_TIME,
+    Arrival,
+    Prediction,
+    Predictor,
+    Told,
+)
 from marsyard.operations.teleop.records import Lines
 from marsyard.operations.teleop.remote import InlineRemote, ProcessRemote, Remote, Truth
 from marsyard.operations.teleop.session import (
@@ -364,23 +371,29 @@ class Teleoperation:
                 until = self.now + self.uplink()
             began = clock.monotonic()
             for told, by_then in news:
-                self._rebase(told, by_then, hurry)
+                learn = not hurry or (began >= self._learn_next and told is news[-1][0])
+                self._rebase(told, by_then, learn)
             self._go_on(arrivals, until)
             if fresh:
                 spent = clock.monotonic() - began
                 self._rebase_next = clock.monotonic() + spent
 
     def _to_take_in(self, hurry: bool) -> list[Telemetry]:
-        """Telemetry for the predictor; in a hurry only the newest, and if there is time for it."""
+        """Telemetry for the predictor; in a hurry only the newest, and if there is time for it.
+        After a long while also the one before, so that the soil is learned from a short window."""
         if hurry and clock.monotonic() < self._rebase_next:
             return []
-        fresh = list(self._fresh)[-1:] if hurry else list(self._fresh)
+        fresh = list(self._fresh)
         self._fresh.clear()
-        return fresh
+        if not hurry or not fresh:
+            return fresh
+        newest, before = fresh[-1], []
+        if newest.time - self.predictor.anchor > WINDOW_LONGEST:
+            before = [t for t in fresh if newest.time - t.time > WINDOW_TIME]
+        return [*before[-1:], newest]
 
-    def _rebase(self, told: Told, arrivals: list[Arrival], hurry: bool) -> None:
+    def _rebase(self, told: Told, arrivals: list[Arrival], learn: bool) -> None:
         began = clock.monotonic()
-        learn = not hurry or began >= self._learn_next
         updates = len(self.predictor.adaptation.history)
         if self.predictor.rebase(told, arrivals, learn):
             self._settle(told)
