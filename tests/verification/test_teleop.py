@@ -59,6 +59,19 @@ def world(**soil):
     )
 
 
+def rigid():
+    """A rover on a plane: cheap."""
+    return validate(
+        {
+            "title": "plane",
+            "robot": {"name": "eldorado2_like", "position": [0, 0, 0.5], "settle": True},
+            "ground": [{"kind": "plane"}],
+            "drive": {"commands": [{"steer": SPEED, "duration": 1}], "acceleration": ACCELERATION},
+            "run": {"duration": 10, "step": "10 ms", "record_period": 0.5},
+        }
+    )
+
+
 def link(seed=0, up=None, **both):
     ways = {"latency": UP, **both}
     return Duplex(link_settings(**{**ways, **(up or {})}), link_settings(**ways), seed=seed)
@@ -131,7 +144,7 @@ def test_the_same_seeds_give_the_same_bits():
 
 def test_orders_lost_late_and_doubled():
     # every message may be lost, and comes late and out of order; worlds are equal
-    session = tele(world(), link=link(4, jitter=0.3, loss=0.3, order="free"))
+    session = tele(rigid(), link=link(4, jitter=0.3, loss=0.3, order="free"))
     run = Driver(session).go(2.0).go(6.0, (1.0, 0.3)).go(14.0)
     shown = session.shown()
     states = {o.state for o in shown.orders}
@@ -147,7 +160,7 @@ def test_orders_lost_late_and_doubled():
 
 
 def test_emergency_stop_and_resume():
-    session = tele(world(), link=link())
+    session = tele(rigid(), link=link())
     run = Driver(session).go(1.6).go(4.0, (1.0, 0.0))
     assert run.speed() > 0.6 * SPEED
     before = run.place()
@@ -173,7 +186,7 @@ def test_emergency_stop_and_resume():
 def test_a_lost_link_stops_the_rover():
     blind = link(windows=[[0, 4], [10, 60]])
     session = tele(
-        world(), link=blind, settings=settings_for(blind, heartbeat=0.5, watchdog=2.0, late=2.0)
+        rigid(), link=blind, settings=settings_for(blind, heartbeat=0.5, watchdog=2.0, late=2.0)
     )
     run = Driver(session).go(1.6)
     session.send(make_sequence({"sequence": [{"steer": SPEED, "duration": 60}]}))
@@ -194,7 +207,7 @@ def test_a_lost_link_stops_the_rover():
 
 @pytest.mark.soak
 def test_a_silent_stick_lets_go_and_flush_forgets():
-    session = tele(world(), link=link())
+    session = tele(rigid(), link=link())
     run = Driver(session).go(1.6).go(3.0, (1.0, 0.0))
     # nobody steers: one second of silence, the flush travels, the rover brakes
     run.go(3.0 + 1.0 + UP + SPEED / ACCELERATION + 0.4)
@@ -239,7 +252,7 @@ def test_a_sequence_is_previewed_sent_and_recorded():
 
 @pytest.mark.soak
 def test_an_abort_ends_a_chain():
-    session = tele(world(), link=link())
+    session = tele(rigid(), link=link())
     run = Driver(session).go(1.6)
     ids = session.send(
         make_sequence(
@@ -303,7 +316,7 @@ def _missed(real, predictor):
 
 def test_a_killed_rover_leaves_what_was_recorded(tmp_path):
     session = Teleoperation(
-        world(), link=link(), process=True, folder=tmp_path / "session"
+        rigid(), link=link(), process=True, folder=tmp_path / "session"
     ).start()  # fmt: skip
     try:
         _wait(lambda: session.shown().delayed is not None, session)
@@ -362,19 +375,6 @@ def test_the_slalom_is_twice_as_fast_with_the_predictor(seed):
 
 
 # --- what must not pile up, fail in silence or hold up a stop
-
-
-def rigid():
-    """A rover on a plane: cheap."""
-    return validate(
-        {
-            "title": "plane",
-            "robot": {"name": "eldorado2_like", "position": [0, 0, 0.5], "settle": True},
-            "ground": [{"kind": "plane"}],
-            "drive": {"commands": [{"steer": SPEED, "duration": 1}], "acceleration": ACCELERATION},
-            "run": {"duration": 10, "step": "10 ms", "record_period": 0.5},
-        }
-    )
 
 
 @pytest.fixture(scope="module")
