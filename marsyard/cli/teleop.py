@@ -91,10 +91,9 @@ def teleop(
     On another machine:  ssh -L 8080:localhost:8080 far-machine marsyard teleop
     """
     from marsyard.errors import InputError
+    from marsyard.operations.teleop.records import check_folder
     from marsyard.operations.teleop.worlds import Worlds
     from marsyard.scenario import parse_setting
-    from marsyard.operations.teleop.records import check_folder
-    from marsyard.scenario import load_scenario, parse_setting
 
     if edit and script is not None:
         raise InputError("--edit: a script drives without a page; leave one of both out")
@@ -114,14 +113,8 @@ def teleop(
         true, drawn = worlds.first_truth()
     if script is not None and true is not None:
         _run_script(worlds.scenario, true, drawn, ways, seed, worlds.folder)
-    believed = load_scenario(scenario, settings)
-    true, drawn = _truth(scenario, truth, settings, seed)
-    folder = out or _folder(scenario, script)
-    if script is None:
-        check_folder(folder)
-    if script is not None:
-        _run_script(believed, true, drawn, ways, seed, folder)
         return
+    check_folder(worlds.folder)
     _drive(worlds, true, ways, (host, port, token), runs)
 
 

@@ -276,13 +276,6 @@ class ProcessRemote:
         how = f"was killed by signal {-code}" if code is not None and code < 0 else "ended"
         self.state, self.reason = "gone", f"the rover's process {how}"
 
-    def abandon(self) -> None:
-        """End it before it begins; nothing is saved."""
-        self._process.terminate()
-        self._process.join(5.0)
-        self._pipe.close()
-        self.state, self.reason = "ended", "abandoned"
-
     def close(self) -> Path | None:
         """Brake, save, end."""
         if self.state in ("starting", "running"):
@@ -294,10 +287,6 @@ class ProcessRemote:
         if self._process.is_alive():
             self._process.kill()
             self._process.join(5.0)
-        for end_it in (self._process.terminate, self._process.kill):
-            if self._process.is_alive():
-                end_it()
-                self._process.join(5.0)
         self._pipe.close()
         return self.folder
 

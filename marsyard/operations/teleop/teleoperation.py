@@ -160,9 +160,6 @@ class Teleoperation:
         try:
             self.predictor = Predictor(scenario, self.settings, noise=noise, adapt=adapt)
         except BaseException:
-            self._lines.close()
-            if isinstance(self.remote, ProcessRemote):
-                self.remote.abandon()
             if isinstance(self.remote, ProcessRemote):
                 self.remote.abandon()
             self._lines.close()
@@ -677,6 +674,7 @@ class Teleoperation:
             self.remote.abandon()
         self._lines.close()
         self._closed = None
+
     def _save(self, folder: Path, truth: Path | None) -> None:
         """Write the session's folder, or a temporary one where there is no room for it."""
         from marsyard.operations.teleop.report import save_session
