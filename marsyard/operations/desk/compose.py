@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from typing import Any
 
 import yaml
@@ -18,10 +19,14 @@ from marsyard.operations.sequence import Sequence, make_sequence, sequence_text
 from marsyard.scenario.drive import command_kind
 
 MOST = 500  # commands
+DEEPEST = 50  # brackets within brackets
 
 
 def read_text(text: str) -> Sequence:
     """The sequence of a text, or an InputError of one sentence."""
+    # the time YAML takes grows with the square of the depth: a minute for a page of brackets
+    if _depth(text) > DEEPEST:
+        raise InputError("sequence: its brackets are nested too deeply")
     try:
         # a few lines of references could stand for gigabytes
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
@@ -37,6 +42,15 @@ def read_text(text: str) -> Sequence:
     if len(sequence.sequence) > MOST:
         raise InputError(f"sequence: {len(sequence.sequence)} commands are more than {MOST}")
     return sequence
+
+
+def _depth(text: str) -> int:
+    """How many brackets are open at once, at most."""
+    depth = most = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        most = max(most, depth)
+    return most
 
 
 def changed(text: str, change: str, at: int = 0, line: str = "") -> str:
