@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from marsyard.control.path_following import wrapped
 from marsyard.operations.teleop.adaptation import DIFFERENCE, ROUNDING, Adaptation, adaptation_for
 from marsyard.operations.teleop.rover import TICK, Moment, RoverWorld
 from marsyard.operations.teleop.session import Ellipse
@@ -289,7 +290,7 @@ class Predictor:
             self.world.advance_to(self.world.time + self.vehicle.period)
             here = pose_of(self.vehicle.simulation.qpos)
             last = self._path[-1]
-            turn = abs(_wrap(float(here[3] - last[3])))
+            turn = abs(wrapped(float(here[3] - last[3])))
             self._way += math.hypot(*map(float, here[:2] - last[:2])) + LEVER * turn
             self._path.append(here)
 
@@ -312,7 +313,7 @@ class Predictor:
         R = np.diag([self.noise.place**2] * 2 + [self.noise.heading**2]) + 1e-14 * np.eye(3)
         K = self._P @ np.linalg.inv(self._P + R)
         off = told.pose - own
-        off[2] = _wrap(off[2])
+        off[2] = wrapped(off[2])
         size = np.maximum(1.0, np.abs(told.pose))
         if np.all(np.abs(off) <= ROUNDING * size):
             self._P = np.zeros((3, 3))
@@ -351,7 +352,7 @@ class Predictor:
             return
         model = self._over(window, told.time)
         observed = np.array([*_in_frame(told.pose, window.pose), *window.means()])
-        observed[2] = _wrap(told.pose[2] - window.pose[2])
+        observed[2] = wrapped(told.pose[2] - window.pose[2])
         if np.allclose(observed[:3], model[:3], rtol=ROUNDING, atol=4 * ROUNDING):
             return  # nothing to be learned
         H = np.zeros((5, len(adaptation.names)))
@@ -380,7 +381,7 @@ class Predictor:
         if self.world.stopped:
             return np.full(5, np.nan)
         way = _in_frame(pose, window.pose)
-        return np.array([way[0], way[1], _wrap(pose[2] - window.pose[2]), torque, sinkage])
+        return np.array([way[0], way[1], wrapped(pose[2] - window.pose[2]), torque, sinkage])
 
     # what is predicted ------------------------------------------------------------------------
 
@@ -448,13 +449,9 @@ def _in_frame(pose: np.ndarray, of: np.ndarray) -> tuple[float, float, float]:
     """A pose x, y, heading as seen from another: forwards, to the left [m], turned [rad]."""
     dx, dy = pose[0] - of[0], pose[1] - of[1]
     c, s = math.cos(of[2]), math.sin(of[2])
-    return c * dx + s * dy, -s * dx + c * dy, _wrap(pose[2] - of[2])
+    return c * dx + s * dy, -s * dx + c * dy, wrapped(pose[2] - of[2])
 
 
 def _frame(heading: float) -> np.ndarray:
     c, s = math.cos(heading), math.sin(heading)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _wrap(angle: float) -> float:
-    return (angle + math.pi) % (2 * math.pi) - math.pi

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.control.path_following import Path
+from marsyard.control.path_following import Path, wrapped
 from marsyard.operations.link import Duplex, preset
 from marsyard.operations.teleop.teleoperation import Teleoperation
 from marsyard.operations.teleop.vehicle import Noise, pose_of
@@ -141,10 +141,6 @@ def pursue(path: Path, pose: np.ndarray, near: float, speed: float, ahead: float
     return s, 2.0 * speed * to_left / max(dx * dx + dy * dy, 1e-6)
 
 
-def _wrap(angle: float) -> float:
-    return (angle + math.pi) % (2 * math.pi) - math.pi
-
-
 class _Run:
     """One drive of a scripted operator."""
 
@@ -187,8 +183,8 @@ class _Run:
             self._from = pose
         way = pose[:2] - self._from[:2]
         if np.hypot(*way) >= BASE:
-            mean = self._from[2] + _wrap(pose[2] - self._from[2]) / 2
-            seen = _wrap(math.atan2(way[1], way[0]) - mean)
+            mean = self._from[2] + wrapped(pose[2] - self._from[2]) / 2
+            seen = wrapped(math.atan2(way[1], way[0]) - mean)
             seen = min(max(seen, -DRIFT_MOST), DRIFT_MOST)
             self._seen_drift += DRIFT_SHARE * (seen - self._seen_drift)
             self._from = pose

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.control.odometry import attitude_matrix
+from marsyard.control.path_following import wrapped
 from marsyard.errors import InputError
 from marsyard.operations.messages import (
     Command,
@@ -262,7 +263,7 @@ class Vehicle:
         """Shift and turn the rover on its ground; it keeps its height above it and its tilt."""
         s = self.simulation
         qpos = s.qpos
-        turn = _wrap(heading - pose_of(qpos)[3])
+        turn = wrapped(heading - pose_of(qpos)[3])
         before = self._ground_under()
         qpos[:2] = x, y
         qpos[3:7] = _turned(np.array(qpos[3:7]), turn)
@@ -410,10 +411,6 @@ def pose_of(qpos: np.ndarray) -> np.ndarray:
     """x, y, z [m] and heading [rad] of a base."""
     R = attitude_matrix(qpos[3:7])
     return np.array([*qpos[:3], math.atan2(R[1, 0], R[0, 0])])
-
-
-def _wrap(angle: float) -> float:
-    return (angle + math.pi) % (2 * math.pi) - math.pi
 
 
 def _turned(quaternion: np.ndarray, angle: float) -> np.ndarray:
