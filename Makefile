@@ -6,8 +6,9 @@ STAMP := $(VENV)/.installed
 # tests that need no kernel of the engine: they run while it compiles
 EARLY := $(wildcard $(addprefix tests/unit/test_, gait_generators.py import_*.py kinetostatics_*.py \
   link.py messages.py path_following.py planner.py plots.py protocol.py scenario.py terrain*.py \
-  traction_*.py uncertain.py verdict.py) $(addprefix tests/verification/test_, \
-  kinetostatics_*.py traction_*.py))
+  traction_*.py uncertain.py verdict.py desk_*.py gate.py) $(addprefix tests/verification/test_, \
+  kinetostatics_*.py traction_*.py) $(addprefix tests/end_to_end/test_, cli_kinetostatics.py \
+  cli_ground.py cli_mobility.py desk_pages.py ground_browser.py stance_browser.py))
 
 .PHONY: demo test lint soak bench clean browser graphics map-kernels early
 
