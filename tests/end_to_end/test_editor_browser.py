@@ -34,8 +34,9 @@ def _picture(page) -> np.ndarray:
     return np.asarray(picture.convert("RGB"), dtype=float)
 
 
-# the first picture takes a software renderer ten seconds: it is compared in the soak
-@pytest.mark.parametrize("look", [False, pytest.param(True, marks=pytest.mark.soak)])
+# a software renderer takes half a minute; the editor at the desk is in the ordinary tests
+@pytest.mark.soak
+@pytest.mark.parametrize("look", [False, True])
 def test_place_undo_and_save(look, tmp_path):
     sync_api = pytest.importorskip("playwright.sync_api")
     from marsyard.operations.editor import Environment, serve_editor

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 TIMEOUT = 600  # s; seconds suffice once the kernels are compiled
 #: examples that take longest
-LONG = ("follow_a_path", "own_terrain")
+LONG = ("drive_a_sequence", "follow_a_path", "own_modules", "own_terrain")
 RUNS = [
     pytest.param(path, marks=pytest.mark.soak) if path.stem in LONG else path for path in EXAMPLES
 ]

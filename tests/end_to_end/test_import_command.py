@@ -96,6 +96,7 @@ def test_tracks_drive_and_legs_stand(tmp_path, make, name, speed, height):
         assert float(data.position_base[-1, 2]) == pytest.approx(height, abs=1e-3)
 
 
+@pytest.mark.soak
 def test_a_dog_walks_from_its_stance(tmp_path):
     """Feet below the hips, as the command itself says how; four cycles of 4 cm."""
     stance = "*_thigh_joint=0.4,*_calf_joint=-1.18"

@@ -120,6 +120,7 @@ def test_panel_names_the_scenario_as_plain_text(page):
         assert said in panel, said
 
 
+@pytest.mark.soak
 def test_time_slider_moves_the_robot(page, replay):
     start = _set_time(page, "Home")
     assert "time 0.000 s" in page.locator("body").inner_text()

@@ -28,6 +28,7 @@ DS = 0.02
 # --- conservation
 
 
+@pytest.mark.soak
 def test_no_soil_is_lost_in_a_hundred_thousand_steps():
     # three wheels drive in rings through each other's tracks, slip and bob; what was displaced is
     # on the grid again or waits in the contact
