@@ -22,7 +22,10 @@ def drive(name, **settings):
     return Simulation(load_scenario(name, {**SHORT, **settings})).run()
 
 
-@pytest.mark.parametrize(("compensate", "least", "most"), [(True, 0.0, 0.05), (False, 0.15, 0.4)])
+@pytest.mark.parametrize(
+    ("compensate", "least", "most"),
+    [(True, 0.0, 0.05), pytest.param(False, 0.15, 0.4, marks=pytest.mark.soak)],
+)
 def test_ten_metres_of_path_on_rough_sloping_sand(compensate, least, most):
     sim = drive("control/path", **{"drive.following.compensate": compensate})
     data = sim.dataset()
