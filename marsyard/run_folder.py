@@ -55,7 +55,18 @@ def is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def kept_elsewhere(target: Path, write: Callable[[Path], None]) -> InputError:
+def write_or_keep(folder: Path, target: Path, write: Callable[[Path], None]) -> None:
+    """Write into a folder that stands for `target`; where no space is left for it, into a temporary
+    one, and raise the error that says so: what took long to compute is not lost."""
+    try:
+        write(folder)
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise _kept_elsewhere(target, write) from None
+
+
+def _kept_elsewhere(target: Path, write: Callable[[Path], None]) -> InputError:
     """Write what has no room at `target` into a temporary folder; the error that says so."""
     lost = f"--out: no space is left for '{target}'"
     try:

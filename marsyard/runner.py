@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError, suggest
-from marsyard.run_folder import is_full, kept_elsewhere, written_whole
+from marsyard.run_folder import write_or_keep, written_whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -293,14 +293,7 @@ def simulate(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             content = (simulation, scenario, data, ground, checks, answers, info, post)
-            try:
-                _write(folder, *content)
-            except OSError as error:
-                if not is_full(error):
-                    raise
-                # a long run is not lost for want of space
-                target = out or folder
-                raise kept_elsewhere(target, lambda other: _write(other, *content)) from None
+            write_or_keep(folder, out or folder, lambda into: _write(into, *content))
         said = [str(w.message) for w in caught]
         left_out = tuple(text for text in said if text.startswith("figure "))
         for text in left_out:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 
 import typer
@@ -22,6 +21,7 @@ from marsyard.cli.teleop import teleop
 from marsyard.cli.validate import validate
 from marsyard.cli.view import view
 from marsyard.errors import InputError
+from marsyard.run_folder import is_full
 
 app = typer.Typer(
     name="marsyard",
@@ -91,7 +91,7 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not is_full(error):
             raise
         where = f" for '{error.filename}'" if error.filename else ""
         print(f"error: no space is left on the disk{where}", file=sys.stderr)

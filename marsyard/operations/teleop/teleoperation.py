@@ -458,6 +458,11 @@ class Teleoperation:
             beliefs = {b.name: (b.value, b.deviation) for b in self.predictor.adaptation.beliefs()}
             self._lines.write("beliefs", time=history[-1][0], **beliefs)
 
+    @property
+    def _present(self) -> float:
+        """The latest time that the session or the operator's end was told [s]."""
+        return max(self.now, self.operator.now)
+
     # to the rover -----------------------------------------------------------------------------
 
     def steer(self, forward: float, left: float) -> None:
@@ -487,7 +492,7 @@ class Teleoperation:
         """Order a speed [m/s] and a rate of turning [rad/s] for a time [s], in place of all orders
         before; the order's id."""
         with self._lock:
-            now = max(self.now, self.operator.now)
+            now = self._present
             trip = self.operator.clock.round_trip or self.link.round_trip
             action = Drive(float(speed), float(turn), float(duration))
             return self.operator.order(action, now, lifetime=trip / 2 + 2.0, replace=True)
@@ -496,7 +501,7 @@ class Teleoperation:
         """Order to drive to a place."""
         with self._lock:
             self._let_go()
-            now = max(self.now, self.operator.now)
+            now = self._present
             action = Goal(float(x), float(y), self.speed)
             return self.operator.order(action, now, lifetime=self._patience(), replace=True)
 
@@ -504,7 +509,7 @@ class Teleoperation:
         """Send the commands of a sequence, each after the one before."""
         with self._lock:
             self._let_go()
-            now = max(self.now, self.operator.now)
+            now = self._present
             actions = actions_of(sequence)
             for action in actions:
                 encode_check(action)
@@ -535,25 +540,25 @@ class Teleoperation:
         """Emergency stop."""
         with self._lock:
             self._let_go()
-            return self.operator.stop(max(self.now, self.operator.now), reason)
+            return self.operator.stop(self._present, reason)
 
     def resume(self) -> int:
         """Take orders again."""
         with self._lock:
-            return self.operator.resume(max(self.now, self.operator.now))
+            return self.operator.resume(self._present)
 
     def flush(self, current: bool = False) -> int:
         """Forget orders that wait."""
         with self._lock:
             self._let_go()
-            return self.operator.flush(max(self.now, self.operator.now), current=current)
+            return self.operator.flush(self._present, current=current)
 
     # what is known ----------------------------------------------------------------------------
 
     def shown(self) -> Shown:
         """What is known now."""
         with self._lock:
-            now = max(self.now, self.operator.now)
+            now = self._present
             view = self.operator.view(now)
             offset = view.offset or 0.0
             told, p = self._last, self._prediction
@@ -655,7 +660,7 @@ class Teleoperation:
         for thread in self._threads:
             thread.join(30.0)
         with contextlib.suppress(InputError):
-            self.operator.flush(max(self.now, self.operator.now), current=True)
+            self.operator.flush(self._present, current=True)
         truth = self.remote.close()
         try:
             if self.folder is not None:
@@ -678,14 +683,9 @@ class Teleoperation:
     def _save(self, folder: Path, truth: Path | None) -> None:
         """Write the session's folder, or a temporary one where there is no room for it."""
         from marsyard.operations.teleop.report import save_session
-        from marsyard.run_folder import is_full, kept_elsewhere
+        from marsyard.run_folder import write_or_keep
 
-        try:
-            save_session(self, folder, truth)
-        except OSError as error:
-            if not is_full(error):
-                raise
-            raise kept_elsewhere(folder, lambda other: save_session(self, other, truth)) from None
+        write_or_keep(folder, folder, lambda into: save_session(self, into, truth))
 
 
 @dataclass

@@ -47,7 +47,7 @@ from marsyard.operations.validation.quantities import reference_lines
 from marsyard.operations.validation.uncertainty import Scatter
 from marsyard.operations.validation.worst import WorstRun, run_again, save_worst
 from marsyard.operations.verdict import Word
-from marsyard.run_folder import is_full, kept_elsewhere, written_whole
+from marsyard.run_folder import write_or_keep, written_whole
 from marsyard.scenario import Scenario, dump, load_scenario
 from marsyard.study.workers import Stopped, Workers
 
@@ -164,18 +164,8 @@ def validate(
     with written_whole(target) as staging:
         found = job.run()
         if staging is not None:
-            _write(job, staging, found, target or staging)
+            write_or_keep(staging, target or staging, lambda folder: job.write(folder, found))
     return replace(found, folder=target)
-
-
-def _write(job: _Job, staging: Path, found: Validation, target: Path) -> None:
-    """Write all files; where there is no space left, elsewhere, and say so."""
-    try:
-        job.write(staging, found)
-    except OSError as error:
-        if not is_full(error):
-            raise
-        raise kept_elsewhere(target, lambda other: job.write(other, found)) from None
 
 
 def _uncertain(given: Any) -> Uncertain | None:
