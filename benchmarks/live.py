@@ -67,9 +67,14 @@ def run() -> list[dict[str, Any]]:
 
 
 def measure(
-    name: str, viewers: int = VIEWERS, windows: int = 3, length: float = 6.0
+    name: str,
+    viewers: int = VIEWERS,
+    windows: int = 3,
+    length: float = 6.0,
+    alone: float | None = None,
 ) -> dict[str, float]:
-    """Run a scenario with viewers in every other window of `length` [s].
+    """Run a scenario with viewers in every other window of `length` [s], and without them in those
+    between, of length `alone` [s] if it is to be another.
 
     ratio: of rates with and without; speed: simulated by wall time with them; growth: of memory
     beside the records in the second half of a window [MB]; frames: pictures a second; sent: to each
@@ -84,7 +89,7 @@ def measure(
     while live.view is None:
         time.sleep(0.01)
     try:
-        return _windows(simulation, live, crowd, windows, length)
+        return _windows(simulation, live, crowd, windows, length, alone or length)
     finally:
         crowd.end()
         live.mailbox.stop()
@@ -121,10 +126,15 @@ class Crowd:
 
 
 def _windows(
-    simulation: Simulation, live: LiveRun, crowd: Crowd, windows: int, length: float
+    simulation: Simulation,
+    live: LiveRun,
+    crowd: Crowd,
+    windows: int,
+    length: float,
+    between: float,
 ) -> dict[str, float]:
     assert live.view is not None
-    watched, alone, growth = [], [_rate(simulation, length)], []
+    watched, alone, growth = [], [_rate(simulation, between)], []
     frames = sent = 0
     for _ in range(windows):
         crowd.tell("come")
@@ -137,7 +147,7 @@ def _windows(
         sent = crowd.tell("go")
         while live.view.viewers:
             time.sleep(0.01)
-        alone.append(_rate(simulation, length))
+        alone.append(_rate(simulation, between))
     pairs = zip(watched, alone[:-1], alone[1:], strict=True)
     span = windows * length
     return {

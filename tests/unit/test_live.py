@@ -392,11 +392,14 @@ def test_who_does_not_read_holds_nobody_up():
 
 
 @pytest.mark.soak
-def test_twenty_viewers_for_five_minutes():
+@pytest.mark.parametrize("name", ["eldorado2/rough", "exomars/rough"])
+def test_twenty_viewers_for_five_minutes(name):
     import runpy
     from pathlib import Path
 
     bench = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "live.py"))
-    got = bench["measure"]("eldorado2/rough", windows=1, length=300.0)
+    got = bench["measure"](name, windows=1, length=300.0, alone=30.0)
+    print(got)
     assert got["growth"] < bench["MEMORY_BAR"]
+    assert got["ratio"] >= bench["RATE_BAR"]
     assert got["frames"] > 2
