@@ -158,9 +158,12 @@ def _windows(
 
 
 def _endless(name: str) -> Simulation:
-    """A scenario that lasts, with a record a second."""
+    """A scenario that lasts, with a record a second, and room for all records from the start: room
+    that grows on the way would be taken for growth of the display."""
     settings = {**RUNS[name], "run.duration": 36000.0, "run.record_period": 1.0}
-    return Simulation(load_scenario(name, settings))
+    simulation = Simulation(load_scenario(name, settings))
+    simulation._reserve(round(36000.0 / simulation.scenario.run.step))
+    return simulation
 
 
 def _rate(simulation: Simulation, length: float) -> float:

@@ -81,3 +81,16 @@ def test_a_rover_without_space_for_its_log_drives_on(tmp_path):
     World._told = 2
     log.write(World)
     log.close()
+
+
+def test_the_run_folder_of_a_vehicle_is_written_without_a_word(tmp_path, recwarn):
+    from marsyard.operations.teleop.records import save_run
+    from marsyard.operations.teleop.vehicle import Vehicle
+    from marsyard.scenario import load_scenario
+
+    vehicle = Vehicle(load_scenario("teleop/slalom"))
+    for _ in range(5):
+        vehicle.step()
+    folder = save_run(vehicle, tmp_path / "truth")
+    assert (folder / "results.nc").exists() and (folder / "report.html").exists()
+    assert not [w for w in recwarn if "figure" in str(w.message)]

@@ -24,6 +24,7 @@ import logging
 import math
 import os
 import time as clock
+import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -182,7 +183,8 @@ def _plain(value: Any) -> Any:
 
 
 def save_run(vehicle: Vehicle, folder: Path, stopped: str = "") -> Path:
-    """Save what a vehicle recorded as a run folder."""
+    """Save what a vehicle recorded as a run folder, without those of the scenario's figures that
+    need what a session does not record."""
     from marsyard.results import ground_of
     from marsyard.run_folder import written_whole
     from marsyard.runner import _write, versions
@@ -196,7 +198,8 @@ def save_run(vehicle: Vehicle, folder: Path, stopped: str = "") -> Path:
         "started": clock.strftime("%Y-%m-%d %H:%M:%S"), "versions": versions(),
         "stopped": stopped or None, "warnings": (), "modules": {},
     }  # fmt: skip
-    with written_whole(folder) as staging:
+    with written_whole(folder) as staging, warnings.catch_warnings():
         assert staging is not None
+        warnings.simplefilter("ignore", UserWarning)
         _write(staging, simulation, scenario, data, ground_of(simulation), [], (), info, {})
     return folder
