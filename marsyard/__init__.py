@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         compare_wheel,
     )
     from marsyard.errors import InputError
-    from marsyard.results import energy_account, open_results
+    from marsyard.results import energy_account, open_results, to_dataframe
     from marsyard.runner import Run, run
     from marsyard.scenario import Scenario, load_scenario
     from marsyard.simulation import Diverged, Simulation, State
@@ -50,6 +50,7 @@ _HOME = {
     "load_scenario": "scenario",
     "open_results": "results",
     "run": "runner",
+    "to_dataframe": "results",
 }
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "load_scenario",
     "open_results",
     "run",
+    "to_dataframe",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

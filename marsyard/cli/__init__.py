@@ -10,6 +10,7 @@ from marsyard.cli.analyze import analyze
 from marsyard.cli.bench import bench
 from marsyard.cli.compare import compare
 from marsyard.cli.edit import edit
+from marsyard.cli.export import export
 from marsyard.cli.ground import ground
 from marsyard.cli.identify import identify
 from marsyard.cli.import_robot import import_robot
@@ -33,6 +34,7 @@ app = typer.Typer(
     "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
     "  marsyard view runs/rt0448-test-1   watch it in the browser\n\n"
     "  marsyard movie runs/rt0448-test-1  film it: movie.mp4\n\n"
+    "  marsyard export runs/rt0448-test-1 --mcap   for ROS 2 and Foxglove; also CSV, Parquet\n\n"
     "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
     "  marsyard run control/goal          plan a way on sand and drive it\n\n"
     "  marsyard validate SEQUENCE --robot exomars --ground fractal_mild   go or no-go\n\n"
@@ -59,6 +61,7 @@ app.command("validate")(validate)
 app.command("view")(view)
 app.command("teleop")(teleop)
 app.command("movie")(movie)
+app.command("export")(export)
 app.command("ground")(ground)
 app.command("edit")(edit)
 app.command("identify")(identify)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
     from marsyard.results.dataset import Line, lines, names, open_results, save, series
     from marsyard.results.energy import EnergyAccount, MotorEnergy, energy_account
+    from marsyard.results.export import to_dataframe
     from marsyard.results.ground_file import Ground, ground_of, load_ground, save_ground
     from marsyard.results.ground_section import draw_section
     from marsyard.results.ground_stress import draw_stress
@@ -81,6 +82,7 @@ _HOME = {
     "wheel_means": "soil_report",
     "timeline_rows": "timeline",
     "timeline_table": "timeline",
+    "to_dataframe": "export",
     "wheel_table": "soil_report",
     "write_movie": "movie",
     "write_report": "report",
@@ -133,6 +135,7 @@ __all__ = [
     "wheel_means",
     "timeline_rows",
     "timeline_table",
+    "to_dataframe",
     "wheel_table",
     "write_movie",
     "write_report",

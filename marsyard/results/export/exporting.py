@@ -1,0 +1,54 @@
+"""`export`: a run in the formats asked for, each into one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from marsyard.errors import InputError, suggest
+from marsyard.results.dataset import open_results
+from marsyard.results.export.netcdf import write_netcdf
+from marsyard.results.export.tables import write_csv, write_parquet
+from marsyard.results.replay import run_folder
+
+
+def _tables(write: Callable[..., list[Path]]) -> Callable[[Path, Path], list[Path]]:
+    return lambda run, folder: write(open_results(run), folder)
+
+
+#: what writes each format: of a run's folder, into a folder; the files it wrote
+FORMATS: dict[str, Callable[[Path, Path], list[Path]]] = {
+    "csv": _tables(write_csv),
+    "parquet": _tables(write_parquet),
+    "netcdf": _tables(write_netcdf),
+}
+
+
+def export(run: str | Path, formats: Iterable[str], out: str | Path | None = None) -> list[Path]:
+    """Write a run in some formats of `FORMATS` into the folder `out` [RUN/export]; the files.
+
+    marsyard.results.export.export("runs/rt0448-test-1", ["parquet", "mcap"])
+    """
+    asked = list(formats)
+    for name in asked:
+        if name not in FORMATS:
+            raise InputError(f"format '{name}'; {suggest(name, list(FORMATS))}")
+    open_results(run).close()
+    folder = target_folder(out, run_folder(run) / "export")
+    written: list[Path] = []
+    for name in asked:
+        written += FORMATS[name](Path(run), folder)
+    return written
+
+
+def target_folder(out: Any, default: Path) -> Path:
+    """The folder to write to, made where it is missing; refuses a file."""
+    folder = Path(out) if out is not None else default
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"--out: '{folder}' is a file; give a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: '{folder}' cannot be written ({error.strerror})") from None
+    return folder
