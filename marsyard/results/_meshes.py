@@ -106,13 +106,9 @@ def _tiles(plane: Plane, ds: xr.Dataset) -> list[GroundMesh]:
 def body_shapes(model: mujoco.MjModel) -> dict[int, list[Shape]]:
     """Shapes of each body that moves, by its number, in its own frame; wheels carry marks."""
     shapes: dict[int, list[Shape]] = {}
-    # by custom shapes that only collide are in group 3 and above, unless there are no others
-    moving = model.geom_group[model.geom_bodyid > 0]
-    hidden = 3 if moving.size and moving.min() < 3 else 6
-    for geom in range(model.ngeom):
+    for geom in seen_geoms(model):
         body = int(model.geom_bodyid[geom])
-        seen = body > 0 and model.geom_rgba[geom, 3] > 0 and int(model.geom_group[geom]) < hidden
-        mesh = _geom_mesh(model, geom) if seen else None
+        mesh = geom_mesh(model, geom)
         if mesh is None:
             continue
         rotation = np.zeros(9)
@@ -127,6 +123,17 @@ def body_shapes(model: mujoco.MjModel) -> dict[int, list[Shape]]:
             axis, anchor = model.jnt_axis[joint], model.jnt_pos[joint]
             shapes[body] += _wheel_marks(shapes[body], axis, anchor)
     return shapes
+
+
+def seen_geoms(model: mujoco.MjModel) -> list[int]:
+    """Numbers of the geoms of moving bodies that are drawn.
+
+    By custom shapes that only collide are in group 3 and above, unless there are no others.
+    """
+    moving = model.geom_group[model.geom_bodyid > 0]
+    hidden = 3 if moving.size and moving.min() < 3 else 6
+    seen = (model.geom_bodyid > 0) & (model.geom_rgba[:, 3] > 0) & (model.geom_group < hidden)
+    return np.flatnonzero(seen).tolist()
 
 
 def wheel_bodies(model: mujoco.MjModel) -> list[int]:
@@ -168,7 +175,7 @@ def _trimesh():
     return trimesh
 
 
-def _geom_mesh(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh | None:
+def geom_mesh(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh | None:
     """Triangles of a geom in its own frame; None for planes and height fields."""
     make = _trimesh().creation
     kind, size = int(model.geom_type[geom]), model.geom_size[geom]
