@@ -8,7 +8,13 @@ import typer
 
 
 def export(
-    run: Path = typer.Argument(help="A run folder, e.g. runs/rt0448-test-1."),
+    run: str = typer.Argument(
+        help="A run folder, e.g. runs/rt0448-test-1; for --urdf also a robot, e.g. exomars."
+    ),
+    mcap: bool = typer.Option(
+        False, "--mcap", help="ROS 2 messages, for Foxglove and ros2 bag: run.mcap."
+    ),
+    urdf: bool = typer.Option(False, "--urdf", help="The robot: robot.urdf and meshes."),
     csv: bool = typer.Option(False, "--csv", help="Tables as text: results.csv, constants.csv."),
     parquet: bool = typer.Option(
         False, "--parquet", help="Tables for pandas, Polars, DuckDB: results.parquet."
@@ -17,21 +23,44 @@ def export(
         False, "--netcdf", help="NetCDF 3, units as UDUNITS spells them: results_classic.nc."
     ),
     out: Path = typer.Option(
-        None, "--out", "-o", help="Folder for the files [default: RUN/export]."
+        None, "--out", "-o", help="Folder for the files [default: RUN/export, or ROBOT-urdf]."
     ),
 ) -> None:
-    """Write a run in the formats of other tools; several at once if you like.
+    """Write a run in the formats of other tools, or a robot as URDF.
 
-    Examples:  marsyard export runs/rt0448-test-1 --csv   |   marsyard export runs/exomars-rough
-    --parquet --netcdf -o tables
+    Examples:  marsyard export runs/exomars-rough --mcap --urdf   |   marsyard export
+    runs/rt0448-test-1 --parquet   |   marsyard export sojourner --urdf
     """
     from marsyard.errors import InputError
     from marsyard.results.export import export as write
+    from marsyard.results.export import export_robot
 
-    asked = {"csv": csv, "parquet": parquet, "netcdf": netcdf}
+    asked = {"mcap": mcap, "urdf": urdf, "csv": csv, "parquet": parquet, "netcdf": netcdf}
     formats = [name for name, wanted in asked.items() if wanted]
     if not formats:
         options = ", ".join(f"--{name}" for name in asked)
         raise InputError(f"export: say what to write, at least one of {options}")
-    for path in write(run, formats, out):
+    if formats == ["urdf"] and not _is_run(run):
+        written = export_robot(run, out)
+    else:
+        _refuse_scenario(run)
+        written = write(run, formats, out)
+    for path in written:
         print(path)
+
+
+def _is_run(run: str) -> bool:
+    return (Path(run) / "results.nc").exists() or run.endswith(".nc")
+
+
+def _refuse_scenario(run: str) -> None:
+    """A scenario has to be run first."""
+    from marsyard import library
+    from marsyard.errors import InputError
+    from marsyard.run_folder import default_folder
+
+    if not Path(run).exists() and run in library.names("scenarios"):
+        raise InputError(
+            f"export: '{run}' is a scenario; run it first (marsyard run {run}), then export "
+            f"{default_folder(run)}"
+        )

@@ -1,5 +1,4 @@
-"""A run in the formats of other tools: tables, NetCDF of the classic kind, MCAP with ROS 2 messages,
-URDF.
+"""A run in the formats of other tools: tables, classic NetCDF, MCAP with ROS 2 messages, URDF.
 
 Each format has a module, which knows nothing of the others:
 
@@ -16,12 +15,21 @@ from marsyard._lazy import lazy_names
 _HOME = {
     "FORMATS": "exporting",
     "export": "exporting",
+    "export_robot": "exporting",
     "to_dataframe": "tables",
     "urdf_of": "urdf",
     "write_bag": "bag",
     "write_urdf": "urdf",
 }
 
-__all__ = ["FORMATS", "export", "to_dataframe", "urdf_of", "write_bag", "write_urdf"]
+__all__ = [
+    "FORMATS",
+    "export",
+    "export_robot",
+    "to_dataframe",
+    "urdf_of",
+    "write_bag",
+    "write_urdf",
+]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

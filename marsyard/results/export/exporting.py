@@ -8,8 +8,10 @@ from typing import Any
 
 from marsyard.errors import InputError, suggest
 from marsyard.results.dataset import open_results
+from marsyard.results.export.bag import BagSource, write_bag
 from marsyard.results.export.netcdf import write_netcdf
 from marsyard.results.export.tables import write_csv, write_parquet
+from marsyard.results.export.urdf import write_urdf
 from marsyard.results.replay import run_folder
 
 
@@ -17,11 +19,18 @@ def _tables(write: Callable[..., list[Path]]) -> Callable[[Path, Path], list[Pat
     return lambda run, folder: write(open_results(run), folder)
 
 
+def _robot(run: Path, folder: Path) -> list[Path]:
+    source = BagSource.of(run)
+    return write_urdf(source.model, source.robot.base, folder, source.robot.name)
+
+
 #: what writes each format: of a run's folder, into a folder; the files it wrote
 FORMATS: dict[str, Callable[[Path, Path], list[Path]]] = {
     "csv": _tables(write_csv),
     "parquet": _tables(write_parquet),
     "netcdf": _tables(write_netcdf),
+    "mcap": write_bag,
+    "urdf": _robot,
 }
 
 
@@ -40,6 +49,15 @@ def export(run: str | Path, formats: Iterable[str], out: str | Path | None = Non
     for name in asked:
         written += FORMATS[name](Path(run), folder)
     return written
+
+
+def export_robot(robot: str, out: str | Path | None = None) -> list[Path]:
+    """Write a robot of the library, or of a file, as URDF with its meshes [ROBOT-urdf]."""
+    from marsyard.robot import load_robot
+
+    found = load_robot(robot)
+    folder = target_folder(out, Path(f"{found.name}-urdf"))
+    return write_urdf(found.spec().compile(), found.base, folder, found.name)
 
 
 def target_folder(out: Any, default: Path) -> Path:

@@ -1,8 +1,8 @@
 """Tables of a run: CSV, Parquet, a pandas data frame.
 
 `results` has a row per record and a column per curve. Columns are named as `series` names curves:
-the variable, then the labels of its dimensions, `position_base.x`, `impulse_normal.FL.plane`. In CSV
-the unit stands behind it in brackets, `position_base.x [m]`; in Parquet it is metadata of the
+the variable, then the labels of its dimensions, `position_base.x`, `impulse_normal.FL.plane`. In
+CSV the unit stands behind it in brackets, `position_base.x [m]`; in Parquet it is metadata of the
 column (`unit`, `long_name`), and pandas finds all units in `DataFrame.attrs["units"]`.
 
 `constants` has what does not belong to the records (sizes of wheels, roles of joints, commands of
@@ -65,7 +65,8 @@ def curves(ds: xr.Dataset) -> Iterator[tuple[str, np.ndarray, dict[str, str]]]:
         array = array.transpose("time", ...)
         about = _about(array)
         for labels, index in _components(array, array.dims[1:]):
-            yield ".".join([str(variable), *labels]), array.values[(slice(None), *index)], about
+            at: Any = (slice(None), *index)
+            yield ".".join([str(variable), *labels]), array.values[at], about
 
 
 def constants(ds: xr.Dataset) -> Iterator[tuple[str, str, Any, str, str]]:

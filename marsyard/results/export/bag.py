@@ -1,0 +1,421 @@
+"""A run as an MCAP file with ROS 2 messages: for Foxglove, the mcap tools and `ros2 bag play`.
+
+Frames (REP 103, REP 105): x forward, y left, z up, SI units. `map` and `odom` are the world, the
+same here, because a simulation knows where the robot is. `base_link` is the robot's base frame, and
+each body has a frame of its name. `wheel_NAME_hub` stands at a wheel's centre and is fixed to what
+carries the wheel: y along the axle to the left, x ahead, level with the base in the model's
+reference pose. It does not turn with the wheel, as a force sensor in the hub would not.
+
+    /joint_states          JointState: angle, rate and motor torque of hinges and slides
+    /odom                  Odometry: true pose in odom, velocity in base_link
+    /imu/data              Imu at base_link, see `imu`
+    /tf, /tf_static        all frames
+    /wheel/NAME/wrench     WrenchStamped: of the ground on the wheel, about its centre, hub frame,
+                           mean over the record interval
+    /wheel/NAME/slip_ratio, slip_angle, sinkage          Float64 [1, rad, m]
+    /wheel/NAME/rate_command, steering_command           Float64 [rad/s, rad], of a drive
+    /path                  Path: those that a drive followed
+    /terrain               PointCloud2 with x, y, z and change [m], see `terrain`
+    /robot_description     String: URDF
+
+Stamps and log times are simulated time from 0. On soil only the moment about the axle is recorded;
+the other two are NaN. The file also holds the scenario, the model and the URDF as attachments, so
+that marsyard can show it again (`marsyard view FILE.mcap`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import xarray as xr
+
+from marsyard.results._files import replacing
+from marsyard.results.dataset import open_results, record_intervals
+from marsyard.results.export.cdr import encode
+from marsyard.results.export.imu import rotate, rotate_back, specific_force
+from marsyard.results.export.messages import FLOAT32, schema_name, schema_text
+from marsyard.results.export.tables import needed
+from marsyard.results.export.terrain import Cloud, clouds
+from marsyard.results.export.urdf import ROOT, WORLD, base_of, body_name, floats, urdf_of
+from marsyard.results.plots import followed_paths
+from marsyard.results.replay import read_model, run_folder
+from marsyard.robot import Robot, load_robot
+from marsyard.robot.poses import Pose
+from marsyard.scenario import Scenario, load_scenario
+
+FILE_NAME = "run.mcap"
+#: name of the metadata record that tells marsyard's own files
+METADATA = "marsyard"
+#: topics that late subscribers get, too
+LATCHED = ("/tf_static", "/robot_description", "/terrain", "/path")
+
+Message = tuple[float, str, str, tuple[Any, ...]]  # time [s], topic, type, fields
+
+
+def write_bag(run: str | Path, folder: Path) -> list[Path]:
+    """Write `run.mcap` of a run's folder into a folder."""
+    needed("mcap", "ros")
+    path = Path(folder) / FILE_NAME
+    source = BagSource.of(run)
+    with replacing(path) as part, part.open("wb") as stream:
+        _write(stream, source)
+    return [path]
+
+
+@dataclass(frozen=True)
+class BagSource:
+    """What a file is made from: a run's folder, read."""
+
+    folder: Path
+    ds: xr.Dataset
+    scenario: Scenario
+    robot: Robot
+    model: mujoco.MjModel
+
+    @classmethod
+    def of(cls, run: str | Path) -> BagSource:
+        """Read a run's folder; records with coordinates that are not finite are left out."""
+        ds, folder = open_results(run), run_folder(run)
+        scenario = load_scenario(folder / "scenario.yaml")
+        robot = load_robot(scenario.robot.name, folder)
+        good = np.isfinite(ds["coordinates"].values).all(axis=1)
+        return cls(folder, ds.isel(time=good), scenario, robot, read_model(folder))
+
+    @property
+    def time(self) -> np.ndarray:
+        """Of the records [s]."""
+        return self.ds["time"].values.astype(float)
+
+    @property
+    def base(self) -> int:
+        """Number of the base body."""
+        return base_of(self.model, self.robot.base)
+
+    @cached_property
+    def poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Places [m] and quaternions of all bodies in the world, [time, body, 3] and [.., 4]."""
+        data = mujoco.MjData(self.model)
+        q = self.ds["coordinates"].values
+        place = np.empty((len(q), self.model.nbody, 3))
+        turn = np.empty((len(q), self.model.nbody, 4))
+        for k, row in enumerate(q):
+            data.qpos[:] = row
+            mujoco.mj_kinematics(self.model, data)
+            place[k], turn[k] = data.xpos, data.xquat
+        return place, turn
+
+    def values(self, name: str, *dims: str) -> np.ndarray:
+        """A variable over the records."""
+        return self.ds[name].transpose("time", *dims).values
+
+    @property
+    def wheels(self) -> list[str]:
+        """Names of the wheels."""
+        return [str(w) for w in self.ds["wheel"].values] if "wheel" in self.ds.coords else []
+
+    def carrier(self, wheel: str) -> int:
+        """Number of the body that carries a wheel."""
+        return int(self.model.body_parentid[self.model.body(self.robot.wheels[wheel].body).id])
+
+    @cached_property
+    def hubs(self) -> dict[str, Pose]:
+        """The hub frames of the wheels in the frames of what carries them."""
+        data = mujoco.MjData(self.model)
+        mujoco.mj_kinematics(self.model, data)
+        ahead = data.xmat[self.base].reshape(3, 3)[:, 0]
+        out = {}
+        for wheel in self.wheels:
+            role = self.robot.wheels[wheel]
+            left = data.xaxis[self.model.joint(role.joint).id]
+            x = ahead - (ahead @ left) * left
+            x = x / np.linalg.norm(x)
+            centre = data.xpos[self.model.body(role.body).id]
+            hub = Pose(centre, np.stack([x, left, np.cross(x, left)], axis=1))
+            up = self.carrier(wheel)
+            carrier = Pose(data.xpos[up].copy(), data.xmat[up].reshape(3, 3))
+            out[wheel] = carrier.inverse().then(hub)
+        return out
+
+
+# --- the file
+
+
+def _write(stream: Any, source: BagSource) -> None:
+    from mcap.writer import CompressionType, Writer
+
+    writer = Writer(stream, compression=CompressionType.ZSTD)
+    writer.start(profile="ros2", library="marsyard")
+    channels: dict[str, int] = {}
+    schemas: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    for time, topic, kind, message in sorted(_messages(source), key=lambda m: m[0]):
+        if kind not in schemas:
+            schemas[kind] = writer.register_schema(
+                schema_name(kind), "ros2msg", schema_text(kind).encode()
+            )
+        if topic not in channels:
+            channels[topic] = writer.register_channel(
+                topic, "cdr", schemas[kind], {"offered_qos_profiles": _quality(topic in LATCHED)}
+            )
+        stamp = _nanoseconds(time)
+        counts[topic] = counts.get(topic, 0) + 1
+        writer.add_message(
+            channels[topic], stamp, encode(kind, message), stamp, sequence=counts[topic]
+        )
+    writer.add_metadata(METADATA, _about(source))
+    for name, media, content in _attachments(source):
+        writer.add_attachment(0, 0, name, media, content)
+    writer.finish()
+
+
+def _quality(latched: bool) -> str:
+    """Quality of service as rosbag2 writes it: reliable; volatile, or kept for late subscribers."""
+    forever = "\n    sec: 9223372036\n    nsec: 854775807\n"
+    return (
+        f"- history: 1\n  depth: {1 if latched else 10}\n  reliability: 1\n"
+        f"  durability: {1 if latched else 2}\n  deadline:{forever}  lifespan:{forever}"
+        f"  liveliness: 1\n  liveliness_lease_duration:{forever}"
+        "  avoid_ros_namespace_conventions: false"
+    )
+
+
+def _about(source: BagSource) -> dict[str, str]:
+    """What the messages do not say, for marsyard's own reader."""
+    ds, robot = source.ds, source.robot
+    sizes = {
+        key: {w: float(v) for w, v in zip(source.wheels, ds[name].values, strict=True)}
+        for key, name in (("radius", "wheel_radius"), ("width", "wheel_width"),
+                          ("lug_height", "grouser_height"))
+        if name in ds
+    }  # fmt: skip
+    wheels = {
+        w: {"joint": robot.wheels[w].joint, "body": robot.wheels[w].body,
+            **{key: values[w] for key, values in sizes.items()}}
+        for w in source.wheels
+    }  # fmt: skip
+    texts = {k: str(ds.attrs[k]) for k in ("title", "scenario", "gravity", "mass") if k in ds.attrs}
+    return {
+        **texts,
+        "record_period": repr(float(ds.attrs.get("record_period", 0.0))),
+        "robot": robot.name,
+        "base": body_name(source.model, source.base),
+        "wheels": json.dumps(wheels),
+    }
+
+
+def _attachments(source: BagSource) -> Iterator[tuple[str, str, bytes]]:
+    for name, media in (("scenario.yaml", "application/yaml"), ("model.mjb", "application/mujoco")):
+        with contextlib.suppress(FileNotFoundError):
+            yield name, media, (source.folder / name).read_bytes()
+    yield "robot.urdf", "application/xml", _urdf(source).encode()
+
+
+def _urdf(source: BagSource) -> str:
+    return urdf_of(source.model, source.robot.base, source.robot.name).text
+
+
+def _nanoseconds(time: float) -> int:
+    return max(0, round(1e9 * time))
+
+
+# --- the messages
+
+
+def _messages(source: BagSource) -> Iterator[Message]:
+    start = float(source.time[0])
+    yield start, "/robot_description", "std_msgs/String", (_urdf(source),)
+    yield start, "/tf_static", "tf2_msgs/TFMessage", (_fixed_frames(source, start),)
+    for points in followed_paths(source.ds):
+        yield start, "/path", "nav_msgs/Path", _path(points, start)
+    for time, cloud in clouds(source.folder, source.scenario, source.ds):
+        yield time, "/terrain", "sensor_msgs/PointCloud2", _cloud(cloud, time)
+    yield from _moving_frames(source)
+    yield from _joint_states(source)
+    yield from _base_motion(source)
+    for wheel in source.wheels:
+        yield from _wheel(source, wheel)
+
+
+def _header(time: float, frame: str) -> tuple[tuple[int, int], str]:
+    return divmod(_nanoseconds(time), 1_000_000_000), frame
+
+
+def _xyzw(quaternion: np.ndarray) -> tuple[float, ...]:
+    w, x, y, z = quaternion.tolist()
+    return x, y, z, w
+
+
+def _transform(
+    time: float, parent: str, child: str, place: np.ndarray, turn: np.ndarray
+) -> tuple[Any, ...]:
+    return _header(time, parent), child, (tuple(place.tolist()), _xyzw(turn))
+
+
+def _fixed_frames(source: BagSource, time: float) -> list[tuple[Any, ...]]:
+    """Frames that do not move against their parents."""
+    model, none = source.model, (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    out = [_transform(time, "map", "odom", *none)]
+    tree = int(model.body_rootid[source.base])
+    base = body_name(model, source.base)
+    if floats(model, tree) and tree == source.base:
+        out.append(_transform(time, ROOT, base, *none))
+    else:
+        out.append(_transform(time, base, ROOT, *none))
+    if not floats(model, tree):
+        out.append(_transform(time, "odom", WORLD, *none))
+    for body in range(1, model.nbody):
+        if not model.body_jntnum[body]:
+            names = _parent(source, body), body_name(model, body)
+            out.append(_transform(time, *names, model.body_pos[body], model.body_quat[body]))
+    for wheel, hub in source.hubs.items():
+        carrier = body_name(model, source.carrier(wheel)) if source.carrier(wheel) else WORLD
+        out.append(_transform(time, carrier, hub_frame(wheel), hub.place, hub.quat()))
+    return out
+
+
+def hub_frame(wheel: str) -> str:
+    """Name of a wheel's hub frame."""
+    return f"wheel_{wheel}_hub"
+
+
+def _parent(source: BagSource, body: int) -> str:
+    """Frame in which a body's pose is given: odom for what floats."""
+    model = source.model
+    if floats(model, body):
+        return "odom"
+    up = int(model.body_parentid[body])
+    return body_name(model, up) if up else WORLD
+
+
+def _moving_frames(source: BagSource) -> Iterator[Message]:
+    place, turn = source.poses
+    model = source.model
+    moving = [b for b in range(1, model.nbody) if model.body_jntnum[b]]
+    names, arrays = [], []
+    for body in moving:
+        child = body_name(model, body)
+        if body == source.base and floats(model, body):
+            child = ROOT
+        up = int(model.body_parentid[body])
+        own = place[:, body], turn[:, body]
+        arrays.append(own if up == 0 else _relative((place[:, up], turn[:, up]), own))
+        names.append((_parent(source, body), child))
+    for k, time in enumerate(source.time.tolist()):
+        frames = [
+            _transform(time, *pair, p[k], q[k]) for pair, (p, q) in zip(names, arrays, strict=True)
+        ]
+        if frames:
+            yield time, "/tf", "tf2_msgs/TFMessage", (frames,)
+
+
+def _relative(
+    outer: tuple[np.ndarray, np.ndarray], inner: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poses of frames in others; both in the world, places [n, 3] and quaternions [n, 4]."""
+    (p, a), (q, b) = outer, inner
+    w, u = a[:, :1], -a[:, 1:]
+    scalar = w * b[:, :1] - np.sum(u * b[:, 1:], axis=1, keepdims=True)
+    vector = w * b[:, 1:] + b[:, :1] * u + np.cross(u, b[:, 1:])
+    return rotate_back(a, q - p), np.concatenate([scalar, vector], axis=1)
+
+
+def _joint_states(source: BagSource) -> Iterator[Message]:
+    names = [str(j) for j in source.ds["joint"].values]
+    if not names:
+        return
+    angle, rate = source.values("joint_angle", "joint"), source.values("joint_rate", "joint")
+    effort = source.values("motor_torque", "joint")
+    for k, time in enumerate(source.time.tolist()):
+        message = (_header(time, ""), names, angle[k], rate[k], effort[k])
+        yield time, "/joint_states", "sensor_msgs/JointState", message
+
+
+def _base_motion(source: BagSource) -> Iterator[Message]:
+    """Odometry and inertial measurements."""
+    ds = source.ds
+    place, turn = source.values("position_base", "axis"), source.values("quaternion_base", "quat")
+    spin = source.values("angular_velocity_base", "axis")
+    velocity = rotate_back(turn, source.values("velocity_base", "axis"))
+    force = specific_force(ds, np.array(source.model.opt.gravity))
+    unknown, exact = np.zeros(36), np.zeros(9)
+    for k, time in enumerate(source.time.tolist()):
+        attitude, rates = _xyzw(turn[k]), tuple(spin[k].tolist())
+        pose = ((tuple(place[k].tolist()), attitude), unknown)
+        twist = ((tuple(velocity[k].tolist()), rates), unknown)
+        odometry = (_header(time, "odom"), ROOT, pose, twist)
+        yield time, "/odom", "nav_msgs/Odometry", odometry
+        reading = (attitude, exact, rates, exact, tuple(force[k].tolist()), exact)
+        yield time, "/imu/data", "sensor_msgs/Imu", (_header(time, ROOT), *reading)
+
+
+def _wheel(source: BagSource, wheel: str) -> Iterator[Message]:
+    ds, topic = source.ds.sel(wheel=wheel), f"/wheel/{wheel}"
+    force, moment = _wrench(source, wheel, ds)
+    frame = hub_frame(wheel)
+    for k, time in enumerate(source.time.tolist()):
+        message = (_header(time, frame), (tuple(force[k].tolist()), tuple(moment[k].tolist())))
+        yield time, f"{topic}/wrench", "geometry_msgs/WrenchStamped", message
+    for name in ("slip_ratio", "slip_angle", "sinkage"):
+        if name in ds:
+            for time, value in zip(source.time.tolist(), ds[name].values.tolist(), strict=True):
+                yield time, f"{topic}/{name}", "std_msgs/Float64", (value,)
+    for name, command in (("setpoint_rate", "rate"), ("setpoint_angle", "steering")):
+        if name in ds:
+            told = ds[name].dropna("drive_time")
+            for time, value in zip(told["drive_time"].values.tolist(), told.values.tolist(),
+                                   strict=True):  # fmt: skip
+                yield float(time), f"{topic}/{command}_command", "std_msgs/Float64", (value,)
+
+
+def _wrench(source: BagSource, wheel: str, ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Force [N] and moment about the wheel's centre [N·m] of the ground, in the hub frame."""
+    place, turn = source.poses
+    carrier = source.carrier(wheel)
+    interval = record_intervals(source.ds).values[:, None]
+    force = ds["contact_impulse_world"].transpose("time", "axis").values / interval
+    centre = place[:, source.model.body(source.robot.wheels[wheel].body).id]
+    arm = ds["contact_point"].transpose("time", "axis").values - centre
+    to_hub = source.hubs[wheel].turn
+
+    def hub(vector: np.ndarray) -> np.ndarray:
+        return rotate_back(turn[:, carrier], vector) @ to_hub
+
+    hard = force
+    if "driving_torque" in ds:
+        hard = force - _soil_force(source, ds, rotate(turn[:, carrier], to_hub[:, 1][None]))
+    moment = hub(np.nan_to_num(np.cross(arm, hard)))
+    if "driving_torque" in ds:
+        moment[:, 1] -= ds["driving_torque"].values
+        moment[:, [0, 2]] = np.nan
+    return hub(force), moment
+
+
+def _soil_force(source: BagSource, ds: xr.Dataset, axle: np.ndarray) -> np.ndarray:
+    """What the soil contributes to a wheel's force, in the world [N], from its components."""
+    heading = np.stack([axle[:, 1], -axle[:, 0], np.zeros(len(axle))], axis=1)
+    heading /= np.maximum(np.linalg.norm(heading, axis=1, keepdims=True), 1e-12)
+    left = np.stack([-heading[:, 1], heading[:, 0], np.zeros(len(axle))], axis=1)
+    along, across = ds["drawbar_pull"].values[:, None], ds["side_force"].values[:, None]
+    return along * heading + across * left + ds["wheel_load"].values[:, None] * [0.0, 0.0, 1.0]
+
+
+def _path(points: np.ndarray, time: float) -> tuple[Any, ...]:
+    upright = (0.0, 0.0, 0.0, 1.0)
+    poses = [(_header(time, "map"), ((float(x), float(y), 0.0), upright)) for x, y in points]
+    return _header(time, "map"), poses
+
+
+def _cloud(cloud: Cloud, time: float) -> tuple[Any, ...]:
+    table = np.column_stack([cloud.points, cloud.change]).astype("<f4")
+    fields = [(n, 4 * k, FLOAT32, 1) for k, n in enumerate(("x", "y", "z", "change"))]
+    count = len(table)
+    raw = np.frombuffer(table.tobytes(), dtype=np.uint8)
+    return _header(time, "map"), 1, count, fields, False, 16, 16 * count, raw, True
