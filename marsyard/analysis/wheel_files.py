@@ -35,7 +35,7 @@ from marsyard.analysis.wheel_columns import (
 )
 from marsyard.analysis.wheel_data import WheelData, along_heading, conventional, sane
 from marsyard.analysis.wheel_remarks import remark
-from marsyard.analysis.wheel_runs import from_run
+from marsyard.analysis.wheel_runs import from_bag, from_run
 from marsyard.analysis.wheel_table import Table, number, per_wheel, read_table
 from marsyard.errors import InputError, suggest
 
@@ -52,6 +52,8 @@ def read_wheel_data(
     slip_from: str = "auto",
     window: float = 1.0,
     columns: Mapping[str, str] | None = None,
+    robot: str | None = None,
+    topics: Sequence[str] = (),
 ) -> WheelData:
     """Read a log of a wheel or of a rover's wheels.
 
@@ -63,6 +65,8 @@ def read_wheel_data(
     window: of time over which a log is averaged [s].
     columns: the column of a quantity by its name in the file where that is not understood, e.g.
         {"pull": "Zugkraft"}; "Zugkraft [kN]" where the file does not say the unit.
+    robot, topics: of a recording (.mcap), see `marsyard.results.bags`: the robot it is of, and
+        topics by name, e.g. "wrench=/ft/{wheel}".
     """
     path = Path(path)
     given = _given(wheel or {}, load)
@@ -70,6 +74,10 @@ def read_wheel_data(
         raise InputError(f"slip_from '{slip_from}': auto, heading or travel")
     if path.is_dir() or path.suffix == ".nc":
         return from_run(path, given, where, window)
+    if path.suffix == ".mcap":
+        return from_bag(path, robot, topics, given, where, window)
+    if robot or topics:
+        raise InputError(f"{path.name}: a robot and topics are for recordings (.mcap)")
     said = dict(columns or {})
     table = read_table(path, [*said.values()])
     return _Reader(table, said).read(given, where, slip_from, window)

@@ -1,11 +1,13 @@
-"""Operating points of wheels from a run of marsyard on soil: means over windows of time."""
+"""Operating points of wheels from a run on soil or a recording: means over windows of time."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.analysis.wheel_data import WheelData
 from marsyard.analysis.wheel_table import parse_condition
 from marsyard.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 #: sizes of a wheel, and what the results call them
 _SIZES = {"radius": "wheel_radius", "width": "wheel_width", "lug_height": "grouser_height"}
@@ -24,7 +29,41 @@ def from_run(
     """Operating points of a run on soil: means over windows of time, wheel by wheel."""
     from marsyard.results import open_results
 
-    ds = open_results(path)
+    return from_dataset(open_results(path), path, given, where, window)
+
+
+def from_bag(
+    path: Path,
+    robot: str | None,
+    topics: Sequence[str],
+    given: Mapping[str, float],
+    where: Sequence[str],
+    window: float,
+) -> WheelData:
+    """Operating points of a recording (MCAP): a rover's wheels with wrenches, or a run's export."""
+    from marsyard.results.bags import Topics, read_bag
+
+    chosen = Topics.of(topics)
+    ds = read_bag(path, robot, chosen)
+    if "wheel" not in ds.coords:
+        raise InputError(f"{path.name}: the robot has no wheels")
+    if "wheel_load" not in ds:
+        raise InputError(
+            f"{path.name}: no wheel has a wrench; {chosen.wrench} was looked for, "
+            "--topic wrench=/…/{wheel}/… names another"
+        )
+    data = from_dataset(ds, path, given, where, window)
+    return replace(data, notes=(*data.notes, *json.loads(ds.attrs["notes"])))
+
+
+def from_dataset(
+    ds: xr.Dataset,
+    path: Path,
+    given: Mapping[str, float],
+    where: Sequence[str],
+    window: float,
+) -> WheelData:
+    """Operating points of a data set with the names of results: see `from_run`."""
     names = {
         "slip": "slip_ratio", "slip_angle": "slip_angle", "load": "wheel_load",
         "pull": "drawbar_pull", "side": "side_force", "torque": "driving_torque",

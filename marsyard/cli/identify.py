@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def identify(
     data: str = typer.Argument(
-        help="A CSV file of wheel tests or a log over time, or the folder of a run on soil."
+        help="A CSV file of wheel tests or a log over time, a recording (.mcap), or the folder of "
+        "a run on soil."
     ),
     model: str = typer.Option(
         "wong_reece", "--model", "-m",
@@ -48,6 +49,12 @@ def identify(
     where: list[str] = typer.Option(
         None, help="Choose rows: --where wheel=A_smooth --where 'slip<0.5'."
     ),
+    robot: str = typer.Option(
+        None, help="Robot that a recording is of, a rover of the library or a file."
+    ),
+    topic: list[str] = typer.Option(
+        None, help="Topic of a recording: --topic 'wrench=/ft/{wheel}' --topic odom=/odometry.",
+    ),
     slip: str = typer.Option(
         "auto", help="Speed the file's slip is counted with: heading, travel, or auto."
     ),
@@ -77,6 +84,8 @@ def identify(
 
       marsyard identify ding2011_single_wheel.csv --where grouser_height_m=0 --soil hit_lss1 --free phi,K,k,n1,exit
 
+      marsyard identify drive.mcap --robot exomars --where 'time>5'
+
       marsyard identify tests.csv -m ding --wheel radius=58mm,width=5cm --load 24N --free phi,K,k,n1 --prior phi=35±2deg --bootstrap 200
     """  # noqa: E501
     from marsyard.analysis.options import (
@@ -100,6 +109,8 @@ def identify(
         slip_from=slip,
         window=_window(window),
         columns=columns_of(column or []),
+        robot=robot,
+        topics=topic or [],
     )
     fit = _fit(
         rows, model,

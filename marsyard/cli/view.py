@@ -1,30 +1,58 @@
-"""`marsyard view RUN`: replay a run in the browser."""
+"""`marsyard view RUN`: replay a run or a recording in the browser."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+if TYPE_CHECKING:
+    from marsyard.results import Scene
+
 
 def view(
-    run: Path = typer.Argument(help="A run folder, e.g. runs/rt0448-test-1."),
+    run: Path = typer.Argument(
+        help="A run folder, e.g. runs/rt0448-test-1, or a recording (.mcap)."
+    ),
     port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
     host: str = typer.Option(
         "127.0.0.1", help="Address to listen on; other machines need the token it prints."
     ),
     token: str = typer.Option(None, help="Token to ask for [default: a random one]."),
+    robot: str = typer.Option(
+        None, help="Robot that a recording is of [default: as the file says]."
+    ),
+    topic: list[str] = typer.Option(
+        None, help="Topic of a recording, e.g. --topic odom=/rover/odometry."
+    ),
 ) -> None:
     """Replay a run in 3D in the browser: time slider, contact forces, wheel tracks.
 
-    Example:  marsyard view runs/rt0448-test-1
+    Examples:  marsyard view runs/rt0448-test-1   |   marsyard view drive.mcap --robot exomars
 
     For slides and papers see `marsyard movie`; for a run under way `marsyard run --live`.
     """
-    from marsyard.results import open_results, open_scene, serve
+    from marsyard.results import serve
+
+    scene = _recording(run, robot, topic or []) if run.suffix == ".mcap" else _run(run, robot)
+    serve(scene, host=host, port=port, token=token)
+
+
+def _run(run: Path, robot: str | None) -> Scene:
+    from marsyard.errors import InputError
+    from marsyard.results import open_results, open_scene
     from marsyard.scenario import load_scenario
     from marsyard.simulation import make_surfaces
 
     open_results(run).close()
+    if robot is not None:
+        raise InputError("--robot: is for recordings (.mcap); a run knows its robot")
     scenario = load_scenario(run / "scenario.yaml")
-    serve(open_scene(run, make_surfaces(scenario)), host=host, port=port, token=token)
+    return open_scene(run, make_surfaces(scenario))
+
+
+def _recording(path: Path, robot: str | None, topics: list[str]) -> Scene:
+    from marsyard.results.bags import Topics, bag_scene
+
+    return bag_scene(path, robot, Topics.of(topics))

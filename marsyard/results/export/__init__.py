@@ -7,7 +7,7 @@ Each format has a module, which knows nothing of the others:
     bag         MCAP with ROS 2 messages (`messages`, `cdr`, `imu`, `terrain`)
     urdf        the robot's tree as URDF with its meshes
 
-`export` writes those that are asked for. Reading an MCAP file back: `marsyard.results.bag_reader`.
+`export` writes those that are asked for. Reading an MCAP file back: `marsyard.results.bags`.
 """
 
 from marsyard._lazy import lazy_names

@@ -28,7 +28,7 @@ import mujoco
 import numpy as np
 
 from marsyard.results._files import replacing
-from marsyard.results._meshes import geom_mesh, seen_geoms
+from marsyard.results._meshes import geom_mesh, seen_geoms, wheel_bodies
 from marsyard.robot.poses import Pose, row
 
 ROOT = "base_link"
@@ -97,6 +97,7 @@ class _Writer:
         self.meshes: dict[str, bytes] = {}
         self.notes: list[str] = []
         self.seen = set(seen_geoms(model))
+        self.colliding = self._colliding()
 
     def write(self, name: str) -> Urdf:
         self.root.set("name", name)
@@ -121,6 +122,16 @@ class _Writer:
         ET.indent(self.root, "  ")
         text = '<?xml version="1.0"?>\n' + ET.tostring(self.root, encoding="unicode") + "\n"
         return Urdf(text, self.meshes, tuple(self.notes))
+
+    def _colliding(self) -> set[int]:
+        """Geoms that collide; marsyard's wheels do so by their roles, here by what is drawn."""
+        model = self.model
+        found = set(np.flatnonzero(model.geom_contype | model.geom_conaffinity).tolist())
+        for body in wheel_bodies(model):
+            geoms = np.flatnonzero(model.geom_bodyid == body).tolist()
+            if not found.intersection(geoms):
+                found.add(max(geoms, key=lambda g: float(model.geom_rbound[g])))
+        return found
 
     # --- links
 
@@ -162,7 +173,7 @@ class _Writer:
         for geom in np.flatnonzero(model.geom_bodyid == body).tolist():
             if geom in self.seen:
                 self._shape(link, "visual", geom)
-            if model.geom_contype[geom] or model.geom_conaffinity[geom]:
+            if geom in self.colliding:
                 self._shape(link, "collision", geom)
         return link
 
@@ -197,7 +208,9 @@ class _Writer:
             return None
         body = body_name(self.model, int(self.model.geom_bodyid[geom]))
         file = f"{_plain(body)}_{geom}.stl"
-        self.meshes[file] = mesh.export(file_type="stl")
+        data = mesh.export(file_type="stl")
+        assert isinstance(data, bytes)
+        self.meshes[file] = data
         return file
 
     # --- joints
