@@ -8,9 +8,9 @@ EARLY := $(wildcard $(addprefix tests/unit/test_, gait_generators.py import_*.py
   link.py messages.py path_following.py planner.py plots.py protocol.py scenario.py terrain*.py \
   traction_*.py uncertain.py verdict.py desk_*.py gate.py) $(addprefix tests/verification/test_, \
   kinetostatics_*.py traction_*.py) $(addprefix tests/end_to_end/test_, cli_kinetostatics.py \
-  cli_ground.py cli_mobility.py desk_pages.py ground_browser.py stance_browser.py))
+  cli_ground.py cli_mobility.py desk_pages.py ground_browser.py site.py stance_browser.py))
 
-.PHONY: demo test lint soak bench clean browser graphics map-kernels early
+.PHONY: demo test lint soak bench docs clean browser graphics map-kernels early
 
 demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
 	$(BIN)/marsyard run rt0448/test-1
@@ -39,6 +39,11 @@ soak: $(STAMP)            ## long runs and studies
 
 bench: $(STAMP)           ## benchmarks: ratios measured in one run
 	$(BIN)/marsyard bench
+
+docs: $(STAMP)            ## the documentation site, in build/site
+	$(BIN)/python -m sphinx -q -n -W --keep-going -c docs -d build/site-cache . build/site
+	$(BIN)/python docs/check_site.py build/site
+	@echo "open build/site/index.html"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -133,9 +133,7 @@ def resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     if len(found) == 1:
         domain = env.get_domain("py")
         full = next(iter(found))
-        made = domain.resolve_xref(
-            env, node["refdoc"], app.builder, "obj", full, node, contnode
-        )
+        made = domain.resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, contnode)
         if made is not None:
             return made
     return contnode

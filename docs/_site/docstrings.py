@@ -8,6 +8,7 @@ something there, so that no sign of an equation can be taken for markup.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import textwrap
 from collections.abc import Callable
@@ -88,28 +89,26 @@ def in_columns(block: list[str]) -> bool:
     return len(block) > 1 and sum("  " in line.strip() for line in block) > len(block) / 2
 
 
+def is_list(block: list[str]) -> bool:
+    """Lines with hanging ones below, the first of them `name: what`; or lines with a dash."""
+    hanging = any(line.startswith(" ") for line in block)
+    return (hanging and ":" in block[0]) or all(re.match(r"- |  ", line) for line in block)
+
+
+def one_block(block: list[str], link: Link) -> list[str]:
+    if SECTION.match(block[0]):
+        below = textwrap.dedent("\n".join(block[1:])).split("\n")
+        return [f"**{block[0][:-1]}**", "", *(items(below, link) if below != [""] else [])]
+    if in_columns(block) or all(line.startswith(" ") for line in block if line):
+        return as_is(block)
+    if is_list(block):
+        return items(block, link)
+    # prose, and what is indented right below it
+    prose_lines = list(itertools.takewhile(lambda line: not line.startswith(" "), block))
+    rest = block[len(prose_lines) :]
+    return [prose(" ".join(prose_lines), link), "", *(as_is(rest) if rest else [])]
+
+
 def to_rst(lines: list[str], link: Link = lambda name: None) -> list[str]:
     """A docstring's lines, dedented, as lines of reStructuredText."""
-    out: list[str] = []
-    for block in blocks(lines):
-        if SECTION.match(block[0]):
-            out += [f"**{block[0][:-1]}**", ""]
-            block = textwrap.dedent("\n".join(block[1:])).split("\n")
-            out += items(block, link) if block != [""] else []
-            continue
-        inside = all(line.startswith(" ") for line in block if line)
-        if inside or in_columns(block):
-            out += as_is(block)
-        elif any(line.startswith(" ") for line in block) and ":" in block[0]:
-            out += items(block, link)
-        elif all(re.match(r"- |  ", line) for line in block):
-            out += items(block, link)
-        elif any(line.startswith(" ") for line in block):
-            head = [line for line in block if not line.startswith(" ")]
-            mixed = head and block[: len(head)] == head
-            out += [prose(" ".join(head), link), "", *as_is(block[len(head) :])] if mixed else (
-                as_is(block)
-            )  # fmt: skip
-        else:
-            out += [prose(" ".join(block), link), ""]
-    return out
+    return [line for block in blocks(lines) for line in one_block(block, link)]

@@ -1,0 +1,379 @@
+"""Run the examples and some scenarios, draw a picture of each, and write docs/gallery.md.
+
+    python docs/make_gallery.py            those whose picture is stale or missing
+    python docs/make_gallery.py NAME …     these, whatever their state
+    python docs/make_gallery.py --page     the page alone, from what is there
+
+docs/images/gallery/stamps.json keeps for each picture what the example printed and a stamp: a hash
+of the example or scenario, of how its picture is drawn, and of the files of the library that they
+name. Where the stamp of today differs the picture is stale, and a test says so without a run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import io
+import json
+import os
+import re
+import runpy
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from marsyard import library
+
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parent / "examples"
+PICTURES = HERE / "images" / "gallery"
+STAMPS = PICTURES / "stamps.json"
+SIZE = (720, 406)
+HEAD = """# Gallery
+
+Every script of `examples/` and some scenarios of the library: what it shows, how it is run, and a
+picture of that very run. `python docs/make_gallery.py` makes the page and its pictures again.
+"""
+
+
+@dataclass
+class Ran:
+    """What is left of an example that ran: its names, its simulations, its folder, its words."""
+
+    names: dict[str, Any]
+    simulations: list[Any]
+    folder: Path
+    printed: str
+
+
+# --- pictures
+
+
+def keep(pixels: Any, out: Path) -> None:
+    from PIL import Image
+
+    picture = Image.fromarray(pixels) if not isinstance(pixels, Image.Image) else pixels
+    picture = picture.convert("RGB").quantize(96, method=Image.Quantize.MEDIANCUT)
+    picture.save(out, optimize=True)
+
+
+def film(folder: Path, time: float, out: Path, **shot: Any) -> None:
+    """A picture of a run at `time` [s]."""
+    from PIL import Image
+
+    from marsyard.results import Shot, write_still
+
+    raw = write_still(folder, time, Shot(size=SIZE, **shot), folder / "still.png")
+    with Image.open(raw) as picture:
+        keep(picture, out)
+
+
+def last_scene(ran: Ran, out: Path, **shot: Any) -> None:
+    """The last simulation as it ended."""
+    import mujoco
+
+    from marsyard.results import ground_of, save, save_ground
+    from marsyard.scenario import dump
+
+    sim = ran.simulations[-1]
+    folder = ran.folder / "last"
+    folder.mkdir()
+    if float(sim.dataset().time[-1]) < sim.time - 1e-9:
+        sim.record_now()
+    data = sim.dataset()
+    data.attrs["scenario"] = sim.scenario.title
+    save(data, folder / "results.nc")
+    ground = ground_of(sim)
+    if ground is not None:
+        save_ground(ground, folder)
+    (folder / "scenario.yaml").write_text(dump(sim.scenario), encoding="utf-8")
+    mujoco.mj_saveModel(sim.model, str(folder / "model.mjb"))
+    film(folder, float(data.time[-1]), out, **shot)
+
+
+def axes(title: str, x: str, y: str) -> tuple[Any, Any]:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    ax.set(title=title, xlabel=x, ylabel=y)
+    ax.grid(alpha=0.3)
+    return figure, ax
+
+
+def finish(figure: Any, out: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    figure.savefig(out, dpi=110)
+    plt.close(figure)
+
+
+def branch(ran: Ran, out: Path) -> None:
+    data = ran.simulations[-1].dataset()
+    figure, ax = axes("RT-0448 test 5, a state saved at 12 s", "time [s]", "speed along x [m/s]")
+    ax.plot(data.time, data.velocity_base.sel(axis="x"))
+    ax.axvline(12, color="0.6", ls="--")
+    finish(figure, out)
+
+
+def rovers(ran: Ran, out: Path) -> None:
+    rows = re.findall(r"^(\w+) +(\w+) +slip.*slope +([\d.]+)°", ran.printed, re.MULTILINE)
+    figure, ax = axes("largest slope on dry sand and on a Mars simulant", "largest slope [°]", "")
+    ax.barh([f"{rover}, {soil}" for rover, soil, _ in rows], [float(a) for *_, a in rows])
+    ax.invert_yaxis()
+    finish(figure, out)
+
+
+def friction(ran: Ran, out: Path) -> None:
+    import numpy as np
+
+    step, mu = ran.names["STEP"], ran.names["MU"]
+    pushes = np.linspace(0, 12, 61)
+    found = [
+        ran.names["solve_friction_contact"](*ran.names["box_problem"](push), mu) for push in pushes
+    ]
+    friction = [-f.impulse.reshape(4, 3)[:, 1].sum() / step for f in found]
+    figure, ax = axes("a box of 1 kg, pushed", "push [N]", "friction of all corners [N]")
+    ax.plot(pushes, friction)
+    finish(figure, out)
+
+
+def rut(ran: Ran, out: Path) -> None:
+    data = ran.simulations[-1].dataset().sel(wheel="W")
+    figure, ax = axes("from firm soil into soft soil and out again", "x [m]", "sinkage [mm]")
+    ax.plot(data.position_base.sel(axis="x"), 1e3 * data.sinkage)
+    ax.axvspan(0.3, 0.6, color="tab:orange", alpha=0.2, label="soft soil")
+    ax.legend()
+    finish(figure, out)
+
+
+def file_of(pattern: str) -> Callable[[Ran, Path], None]:
+    """A picture that the example itself draws."""
+
+    def draw(ran: Ran, out: Path) -> None:
+        from PIL import Image
+
+        found = sorted(ran.folder.glob(pattern))
+        with Image.open(found[0]) as picture:
+            picture.thumbnail((SIZE[0], 2 * SIZE[1]))
+            keep(picture, out)
+
+    return draw
+
+
+# --- what is shown
+
+
+@dataclass(frozen=True)
+class Example:
+    """A script of examples/ and how its picture is drawn."""
+
+    name: str
+    draw: Callable[[Ran, Path], None] = last_scene
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> Path:
+        return EXAMPLES / f"{self.name}.py"
+
+    @property
+    def code(self) -> str:
+        return self.file.read_text(encoding="utf-8")
+
+    @property
+    def text(self) -> str:
+        return " ".join((re.search(r'^"""(.*?)"""', self.code, re.DOTALL) or [""] * 2)[1].split())
+
+    def drawn_by(self) -> str:
+        return inspect.getsource(self.draw) + str(self.arguments)
+
+    def make(self, out: Path) -> str:
+        from marsyard.simulation import Simulation
+
+        made: list[Any] = []
+        begin = Simulation.__init__
+
+        def remember(sim: Any, *args: Any, **options: Any) -> None:
+            begin(sim, *args, **options)
+            made.append(sim)
+
+        argv, here, said = sys.argv, Path.cwd(), io.StringIO()
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                Simulation.__init__ = remember  # type: ignore[method-assign]
+                sys.argv = [str(self.file), *self.arguments]
+                os.chdir(folder)
+                with contextlib.redirect_stdout(said):
+                    names = runpy.run_path(str(self.file), run_name="__main__")
+            finally:
+                Simulation.__init__ = begin  # type: ignore[method-assign]
+                sys.argv = argv
+                os.chdir(here)
+            self.draw(Ran(names, made, Path(folder), said.getvalue()), out)
+        return said.getvalue()
+
+    def section(self, printed: str) -> str:
+        title = self.name.replace("_", " ").capitalize()
+        text, _, _ = self.text.partition(" Give a file name")
+        return (
+            f"\n## {title}\n\n{text}\n\n![{title}](images/gallery/{self.name}.png)\n\n"
+            f"```\npython examples/{self.name}.py\n```\n\n"
+            f"It prints\n\n```text\n{printed.rstrip()}\n```\n\n"
+            f"<details>\n<summary>examples/{self.name}.py</summary>\n\n"
+            f"```python\n{self.code}```\n\n</details>\n"
+        )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A scenario of the library, the moment that is shown [s] and how it is looked at."""
+
+    scenario: str
+    time: float
+    shot: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.scenario.replace("/", "-")
+
+    @property
+    def code(self) -> str:
+        return library.path_of("scenarios", self.scenario).read_text(encoding="utf-8")
+
+    def drawn_by(self) -> str:
+        return f"{self.time} {self.shot} {self.settings}"
+
+    def make(self, out: Path) -> str:
+        import marsyard
+
+        with tempfile.TemporaryDirectory() as folder:
+            run = Path(folder) / "run"
+            marsyard.run(self.scenario, settings=self.settings, out=run, study=False)
+            film(run, self.time, out, **self.shot)
+        return ""
+
+    def section(self, printed: str) -> str:
+        data = library.read_yaml(library.path_of("scenarios", self.scenario))
+        text = " ".join(str(data.get("description", "")).split())
+        first = re.split(r"(?<=[.!?])\s+(?=[A-Z])", text)[0]
+        sets = "".join(f" --set {key}={value}" for key, value in self.settings.items())
+        return (
+            f"\n## {self.scenario}\n\n{data['title']}. {first}\n\n"
+            f"![{self.scenario}](images/gallery/{self.name}.png)\n\n"
+            f"```\nmarsyard run {self.scenario}{sets}\n"
+            f"marsyard view runs/{self.name}\n```\n\n"
+            f"<details>\n<summary>{self.scenario}.yaml</summary>\n\n"
+            f"```yaml\n{self.code.rstrip()}\n```\n\n</details>\n"
+        )
+
+
+SHOWN: tuple[Example | Shown, ...] = (
+    Shown("rt0448/test-7", 15.0),
+    Shown("roburoc/stairs", 12.0),
+    Shown("tracked/step", 5.0),
+    Shown("walker/slope", 6.0),
+    Shown("marsokhod/peristaltic", 30.0),
+    Shown("hylos/modes", 45.0),
+    Shown("curiosity/rock", 60.0),
+    Shown("exomars/rocks-and-sand", 60.0),
+    Shown("docking/smart-olev", 200.0),
+    Example("drop_test"),
+    Example("drive_by_hand"),
+    Example("branch_a_run", branch),
+    Example("sweep_friction", file_of("slide.png"), ("slide.png",)),
+    Example("friction_problem", friction),
+    Example("drive_on_soil"),
+    Example("soil_by_place", rut),
+    Example("compare_rovers", rovers),
+    Example("own_robot"),
+    Example("own_terrain", file_of("ground/*.png")),
+    Example("own_modules"),
+    Example("follow_a_path"),
+    Example("drive_a_sequence"),
+)
+
+
+# --- stamps
+
+
+@cache
+def entries() -> dict[str, str]:
+    """Text of every robot, soil, ground and scenario of the library, by name."""
+    out: dict[str, str] = {}
+    for kind in library.KINDS:
+        for name in library.names(kind):
+            path = library.path_of(kind, name)
+            text = path.read_text(encoding="utf-8")
+            model = path.with_name("robot.xml")
+            if kind == "rovers" and model.exists():
+                text += model.read_text(encoding="utf-8")
+            out[name] = out.get(name, "") + text
+    return out
+
+
+def used(text: str) -> dict[str, str]:
+    """What a text names of the library, and what those name, by name."""
+    found: dict[str, str] = {}
+    queue = [text]
+    while queue:
+        words = set(re.findall(r"[\w/-]+", queue.pop()))
+        for name in sorted(words & entries().keys() - found.keys()):
+            found[name] = entries()[name]
+            queue.append(found[name])
+    return found
+
+
+def stamp(one: Example | Shown) -> str:
+    parts = [one.code, one.drawn_by()]
+    for name, text in sorted(used(one.code).items()):
+        parts += [name, text]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def kept() -> dict[str, dict[str, str]]:
+    return json.loads(STAMPS.read_text(encoding="utf-8")) if STAMPS.exists() else {}
+
+
+def stale() -> list[str]:
+    """Names of what must be drawn again."""
+    have = kept()
+    return [
+        one.name
+        for one in SHOWN
+        if have.get(one.name, {}).get("stamp") != stamp(one)
+        or not (PICTURES / f"{one.name}.png").exists()
+    ]
+
+
+def page() -> str:
+    """The page, from the sources and what was kept."""
+    have = kept()
+    shown = [one for one in SHOWN if one.name in have]
+    return HEAD + "".join(one.section(have[one.name]["printed"]) for one in shown)
+
+
+def main(names: list[str]) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    todo = [] if names == ["--page"] else names or stale()
+    for one in SHOWN:
+        if one.name in todo:
+            print(one.name, flush=True)
+            printed = one.make(PICTURES / f"{one.name}.png")
+            have = kept() | {one.name: {"stamp": stamp(one), "printed": printed}}
+            STAMPS.write_text(
+                json.dumps(dict(sorted(have.items())), indent=1, ensure_ascii=False) + "\n",
+                encoding="utf-8",
+            )
+    (HERE / "gallery.md").write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
