@@ -8,9 +8,21 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
+#: a wide terminal without colours
+PLAIN = {"COLUMNS": "200", "NO_COLOR": "1"}
 #: code that runs the command in a new interpreter, with the arguments behind it
 MAIN = "import sys; sys.argv[0] = 'marsyard'; from marsyard.cli import main; main()"
+
+
+def run_aside(arguments, cwd, timeout=240):
+    """`marsyard` in a process of its own, without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-c", MAIN, *map(str, arguments)],
+        cwd=cwd, env=os.environ | PLAIN, capture_output=True, text=True, timeout=timeout,
+        check=False,
+    )  # fmt: skip
 
 
 def run_here(arguments, cwd):
@@ -23,7 +35,11 @@ def run_here(arguments, cwd):
     sys.argv = ["marsyard", *map(str, arguments)]
     code = 0
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with (
+            mock.patch.dict(os.environ, PLAIN | os.environ),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
             main()
     except SystemExit as error:
         code = error.code or 0

@@ -1,8 +1,10 @@
-"""The command line as a user meets it: a process, its exit code, its words, its files."""
+"""The command line as a user meets it: a process, its exit code, its words, its files.
+
+Where the process is not what is tested, the command runs in this one: a start takes a second.
+"""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -10,16 +12,7 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from command import MAIN, run_here
-
-
-def marsyard(*arguments, cwd, timeout=240):
-    """Run the command; no terminal, so plain text."""
-    env = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", MAIN, *map(str, arguments)],
-        cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout, check=False,
-    )  # fmt: skip
+from command import run_aside, run_here
 
 
 def everything_in(folder):
@@ -50,26 +43,26 @@ def test_help_is_quick_and_loads_nothing_heavy(tmp_path):
 def test_version(tmp_path):
     import marsyard as package
 
-    done = marsyard("--version", cwd=tmp_path)
+    done = run_aside(["--version"], tmp_path)
     assert (done.returncode, done.stdout.strip()) == (0, f"marsyard {package.__version__}")
 
 
 def test_list(tmp_path):
-    done = marsyard("list", cwd=tmp_path)
+    done = run_aside(["list"], tmp_path)
     assert done.returncode == 0
     assert "rt0448/test-1 " in done.stdout
     assert "exomars_rt0448" in done.stdout
-    only = marsyard("list", "rovers", cwd=tmp_path)
+    only = run_here(["list", "rovers"], tmp_path)
     assert "exomars_rt0448" in only.stdout
     assert "rt0448/test-1" not in only.stdout
 
 
 def test_show(tmp_path):
-    done = marsyard("show", "rt0448/test-4", cwd=tmp_path)
+    done = run_here(["show", "rt0448/test-4"], tmp_path)
     assert done.returncode == 0
     assert "RT-0448" in done.stdout
     assert "friction: 0.8" in done.stdout
-    rover = marsyard("show", "exomars_rt0448", cwd=tmp_path)
+    rover = run_here(["show", "exomars_rt0448"], tmp_path)
     assert rover.returncode == 0
     assert "64.6 kg" in rover.stdout
 
@@ -80,7 +73,7 @@ def test_show(tmp_path):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    done = marsyard("run", "rt0448/test-1", "--out", "here", cwd=folder)
+    done = run_aside(["run", "rt0448/test-1", "--out", "here"], folder)
     return done, folder
 
 
@@ -116,8 +109,8 @@ def test_report_is_self_contained(finished):
 
 def test_run_again_into_the_same_folder(finished):
     done, folder = finished
-    again = marsyard("run", "rt0448/test-1", "--out", "here", "--quiet",
-                     "--set", "run.duration=0.1", cwd=folder)  # fmt: skip
+    again = run_here(["run", "rt0448/test-1", "--out", "here", "--quiet", "--set",
+                      "run.duration=0.1"], folder)  # fmt: skip
     # too short for the impact: checks are not judged, and that is no failure
     assert again.returncode == 0 and again.stdout.count("not judged") > 0
     with xr.open_dataset(folder / "here" / "results.nc", engine="h5netcdf") as data:
@@ -132,9 +125,9 @@ def test_scenario_of_a_run_folder_runs(tmp_path):
     (tmp_path / "mine.yaml").write_text(
         "robot: {name: robot.xml, position: [0, 0, 1]}\nrun: {duration: 0.2}\n"
     )
-    done = marsyard("run", "mine.yaml", "--out", "runs/a", cwd=tmp_path)
+    done = run_here(["run", "mine.yaml", "--out", "runs/a"], tmp_path)
     assert done.returncode == 0, done.stderr
-    again = marsyard("run", "runs/a/scenario.yaml", "--out", "runs/b", cwd=tmp_path)
+    again = run_here(["run", "runs/a/scenario.yaml", "--out", "runs/b"], tmp_path)
     assert again.returncode == 0, again.stderr
     with (
         xr.open_dataset(tmp_path / "runs/a/results.nc", engine="h5netcdf") as a,
@@ -188,7 +181,7 @@ def test_a_diverging_run_keeps_what_it_has(tmp_path):
         "control: [{joints: arm, torque: 'exp(1000*t)'}]\n"
         "run: {duration: 2, record_period: 0.01}\n"
     )
-    done = marsyard("run", "bad.yaml", "--out", "out", cwd=tmp_path)
+    done = run_here(["run", "bad.yaml", "--out", "out"], tmp_path)
     assert done.returncode == 1
     said = done.stdout + done.stderr
     assert "Traceback" not in said
@@ -212,7 +205,7 @@ def test_a_diverging_smooth_run_says_so(tmp_path, integrator):
         "control: [{joints: arm, torque: 'exp(1000*t)'}]\n"
         f"run: {{duration: 2, record_period: 0.01, integrator: {integrator}}}\n"
     )
-    done = marsyard("run", "bad.yaml", "--out", "out", cwd=tmp_path)
+    done = run_here(["run", "bad.yaml", "--out", "out"], tmp_path)
     assert done.returncode == 1, done.stdout
     assert re.search(r"stopped at t = 0\.\d+ s", done.stdout + done.stderr)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.yaml", "out", "robot.xml"]
@@ -289,9 +282,9 @@ def test_wrong_input_is_one_sentence(tmp_path, case):
 
 def test_wrong_input_in_a_process(tmp_path):
     assert_one_sentence(
-        marsyard("run", "rt0448/test1", cwd=tmp_path), "did you mean 'rt0448/test-1'"
+        run_aside(["run", "rt0448/test1"], tmp_path), "did you mean 'rt0448/test-1'"
     )
-    done = marsyard("run", "rt0448/test-1", "--set", "interaction.friction=-1", cwd=tmp_path)
+    done = run_here(["run", "rt0448/test-1", "--set", "interaction.friction=-1"], tmp_path)
     assert_one_sentence(done, "interaction.friction")
     assert everything_in(tmp_path) == []
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command import MAIN
+from command import run_aside
 from command import run_here as marsyard
 
 FILES = {
@@ -23,18 +20,9 @@ def names_in(folder):
     return {p.name for p in Path(folder).iterdir()}
 
 
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-
-
 def test_a_ground_of_the_library_in_a_process(tmp_path):
-    env = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
-    command = [sys.executable, "-c", MAIN, "ground", "rocks_sparse", "--size", "6m", "--spacing",
-               "5cm", "--profile", "-3,0:3,1"]  # fmt: skip
-    done = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=False
-    )
+    done = run_aside(["ground", "rocks_sparse", "--size", "6m", "--spacing", "5cm", "--profile",
+                      "-3,0:3,1"], tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "runs" / "ground-rocks_sparse"
     assert names_in(folder) == FILES

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command import MAIN
+from command import run_aside
 from command import run_here as marsyard
 
 from marsyard.ground.soil import load_soil
@@ -51,13 +48,9 @@ def wheel_file(folder, radius=True):
 
 def test_a_fit_in_a_process(tmp_path):
     wheel_file(tmp_path)
-    command = [sys.executable, "-c", MAIN, "identify", "tests.csv", "--model", "ding", "--soil",
-               "hit_lss1", "--free", "phi,K,k,n1", "--prior", "phi=31+-3deg", "--bootstrap", "5",
-               "--fix", "c=250Pa"]  # fmt: skip
-    env = {**os.environ, "COLUMNS": "160", "NO_COLOR": "1"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200, check=False
-    )
+    done = run_aside(["identify", "tests.csv", "--model", "ding", "--soil", "hit_lss1", "--free",
+                      "phi,K,k,n1", "--prior", "phi=31+-3deg", "--bootstrap", "5", "--fix",
+                      "c=250Pa"], tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "runs" / "identify-tests-ding"
     assert {p.name for p in folder.iterdir()} == FILES

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
-import time
 from pathlib import Path
 
+import desk_page
 import pytest
+from browsing import IN_A_BROWSER, open_page, until
 from fake_session import FakeSession, FakeWorlds
 
 from marsyard.operations.desk import CommandJudged, Desk, Judged
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
 #: a folder for pictures to look at
 PICTURES = os.environ.get("MARSYARD_PICTURES")
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = IN_A_BROWSER
 
 
 def judge(sequence, scenario, progress, stop) -> Judged:
@@ -40,22 +35,8 @@ def desk():
     desk.stop()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-def open_page(browser, desk, quality: float, width: int = 1280, height: int = 720):
-    page = browser.new_page(viewport={"width": width, "height": height})
-    page.set_default_timeout(60_000)
-    page.problems = []
-    page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.goto(desk.url + f"&quality={quality}")
+def open_desk(browser, desk, quality: float, width: int = 1280, height: int = 720):
+    page = open_page(browser, desk.url + f"&quality={quality}", width, height)
     until(page, lambda: text(page, "link") == "good")
     return page
 
@@ -63,16 +44,9 @@ def open_page(browser, desk, quality: float, width: int = 1280, height: int = 72
 @pytest.fixture(scope="module")
 def page(desk, browser):
     """Without the 3D scene: drawn in software it would hold up everything else."""
-    page = open_page(browser, desk, 0)
+    page = open_desk(browser, desk, 0)
     yield page
     page.close()
-
-
-def until(page, condition, seconds: float = 40.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        page.wait_for_timeout(50)
 
 
 def text(page, name: str) -> str:
@@ -249,7 +223,7 @@ def test_a_lost_link_is_seen(page, desk):
 
 
 def test_who_watches_cannot_drive_until_he_takes_the_control(page, desk, browser):
-    other = open_page(browser, desk, 0)
+    other = open_desk(browser, desk, 0)
     try:
         until(other, lambda: text(other, "control").startswith("page "))
         desk.session.calls.clear()
@@ -287,19 +261,12 @@ def test_a_lost_connection_is_red_and_found_again(page, desk):
 
 @pytest.fixture(scope="module")
 def scene_page(desk, browser):
-    until_plain(lambda: desk.pages.count <= 1)
-    page = open_page(browser, desk, 0.2, *((1280, 720) if PICTURES else (900, 560)))
+    desk_page.until(lambda: desk.pages.count <= 1)
+    page = open_desk(browser, desk, 0.2, *((1280, 720) if PICTURES else (900, 560)))
     press(page, "take")
     until(page, lambda: text(page, "control") == "you" and len(desk._viewers) == 1)
     yield page
     page.close()
-
-
-def until_plain(condition, seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 def test_a_click_on_the_terrain_is_a_goal_after_it_is_confirmed(scene_page, desk):
@@ -370,7 +337,7 @@ def test_edit_the_ground_and_drive_there(browser):
     session = FakeSession(delay=0.2)
     desk = Desk(session, port=0, token="a-token-for-the-test", worlds=worlds)
     try:
-        page = open_page(browser, desk, 0.2, *((1280, 720) if PICTURES else (900, 560)))
+        page = open_desk(browser, desk, 0.2, *((1280, 720) if PICTURES else (900, 560)))
         until(page, lambda: text(page, "control") == "you" and len(desk._viewers) == 1)
         page.locator("[data-tab=environment]").dispatch_event("click")
         assert "hard plane" in text(page, "world") and "exomars_rt0448" in text(page, "world")

@@ -6,8 +6,8 @@ import dataclasses
 import logging
 
 import pytest
+from desk_page import page, until
 from fake_session import FakeSession, FakeWorlds
-from test_desk_pages import page, until
 
 from marsyard.errors import InputError
 from marsyard.operations.desk import Desk
@@ -22,18 +22,6 @@ def shared():
     desk = Desk(session, port=0, worlds=worlds)
     yield desk, session, worlds
     desk.stop()
-
-
-@pytest.fixture
-def desk(shared):
-    yield shared[0]
-    until(lambda: shared[0].pages.count == 0)
-
-
-@pytest.fixture
-def session(shared):
-    shared[1].calls.clear()
-    return shared[1]
 
 
 def begin(one) -> None:

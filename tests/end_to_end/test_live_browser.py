@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import re
-import shutil
 import threading
 
 import numpy as np
 import pytest
+from browsing import IN_A_BROWSER, open_page, pixels, until
 
 from marsyard.operations.live import LiveRun
 from marsyard.results import build_scene, ground_meshes
 from marsyard.scenario import load_scenario
 from marsyard.simulation import Simulation
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +37,12 @@ def live():
 
 
 @pytest.fixture(scope="module")
-def page(live):
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": 640, "height": 420})
-        page.set_default_timeout(60_000)
-        page.problems = []
-        page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.goto(live.url)
-        page.get_by_role("button", name="Pause").wait_for()
-        page.get_by_text("Plot 1").wait_for()
-        yield page
-        browser.close()
+def page(browser, live):
+    page = open_page(browser, live.url, 640, 420)
+    page.get_by_role("button", name="Pause").wait_for()
+    page.get_by_text("Plot 1").wait_for()
+    yield page
+    page.close()
 
 
 def _shown_time(page) -> float:
@@ -75,28 +60,16 @@ def _press(page, button: str) -> None:
     page.get_by_role("button", name=button).dispatch_event("click")
 
 
-def _until(page, condition) -> None:
-    for _ in range(150):
-        if condition():
-            return
-        page.wait_for_timeout(200)
-    raise AssertionError("it did not happen")
-
-
 def _picture(page) -> np.ndarray:
-    from PIL import Image
-
-    area = {"x": 0, "y": 150, "width": 300, "height": 260}
-    picture = Image.open(io.BytesIO(page.screenshot(clip=area, timeout=60_000)))
-    return np.asarray(picture.convert("RGB"), dtype=float)
+    return pixels(page, 0, 150, 300, 260)
 
 
 def test_it_runs_while_somebody_watches(page, live):
     # the token went into a cookie
     assert "token" not in page.url
     before = _shown_time(page)
-    _until(page, lambda: _shown_time(page) > before)
-    _until(page, lambda: "slip ratio" in page.locator("body").inner_text())
+    until(page, lambda: _shown_time(page) > before)
+    until(page, lambda: "slip ratio" in page.locator("body").inner_text())
     text = page.locator("body").inner_text()
     for said in ("running", "speed", "camera", "Plot 1", "Wheel", "force z", "slip ratio"):
         assert said in text, said
@@ -106,14 +79,14 @@ def test_it_runs_while_somebody_watches(page, live):
 def test_pause_stops_time_and_step_is_one_control_period(page, live):
     _press(page, "Pause")
     page.get_by_role("button", name="Go on").wait_for()
-    _until(page, lambda: "paused" in page.locator("body").inner_text())
+    until(page, lambda: "paused" in page.locator("body").inner_text())
     stands = live.simulation.steps
     page.wait_for_timeout(600)
     assert live.simulation.steps == stands
-    _until(page, lambda: abs(_shown_time(page) - live.simulation.time) < 6e-4)
+    until(page, lambda: abs(_shown_time(page) - live.simulation.time) < 6e-4)
     run = live.simulation.scenario.run
     _press(page, "Step")
-    _until(page, lambda: live.simulation.steps != stands)
+    until(page, lambda: live.simulation.steps != stands)
     each = round(run.control_period / run.step)
     assert live.simulation.steps == (stands // each + 1) * each
     page.wait_for_timeout(300)
@@ -125,13 +98,13 @@ def test_a_speed_can_be_chosen_and_the_robot_moves(page, live):
     start = _picture(page)
     page.get_by_role("combobox", name="speed").click()
     page.get_by_role("option", name="max").click()
-    _until(page, lambda: live.mailbox.peek().speed == float("inf"))
+    until(page, lambda: live.mailbox.peek().speed == float("inf"))
     where = live.simulation.qpos[:2].copy()
     _press(page, "Go on")
-    _until(page, lambda: np.linalg.norm(live.simulation.qpos[:2] - where) > 0.3)
+    until(page, lambda: np.linalg.norm(live.simulation.qpos[:2] - where) > 0.3)
     live.mailbox.pause()
     page.get_by_role("button", name="Go on").wait_for()
-    _until(page, lambda: abs(_shown_time(page) - live.simulation.time) < 6e-4)
+    until(page, lambda: abs(_shown_time(page) - live.simulation.time) < 6e-4)
     page.wait_for_timeout(1500)
     changed = (np.abs(_picture(page) - start).max(axis=2) > 25).mean()
     assert changed > 0.01
@@ -139,16 +112,16 @@ def test_a_speed_can_be_chosen_and_the_robot_moves(page, live):
 
 
 @pytest.mark.soak
-def test_two_viewers_choose_for_themselves(page, live):
-    other = page.context.browser.new_page(viewport={"width": 400, "height": 300})
+def test_two_viewers_choose_for_themselves(browser, page, live):
+    other = browser.new_page(viewport={"width": 400, "height": 300})
     other.goto(live.url)
-    _until(page, lambda: live.view.viewers == 2)
+    until(page, lambda: live.view.viewers == 2)
     one, two = list(live.view._panels.values())
     wheels = live.view.wheels
     two.pick(wheels[-1])
     assert one._wheel.value == wheels[0] and two._wheel.value == wheels[-1]
     other.close()
-    _until(page, lambda: live.view.viewers == 1)
+    until(page, lambda: live.view.viewers == 1)
 
 
 @pytest.mark.soak
@@ -159,7 +132,7 @@ def test_the_finished_run_becomes_a_replay(page, live):
     data = s.dataset()
     live.show(build_scene(s.model, data, ground_meshes(s.world.surfaces, data), "Finished"))
     page.get_by_role("button", name="Play").wait_for()
-    _until(page, lambda: "Finished" in page.locator("body").inner_text())
+    until(page, lambda: "Finished" in page.locator("body").inner_text())
     assert page.get_by_role("button", name="Step").count() == 0
     assert "Plot 1" not in page.locator("body").inner_text()
     assert page.problems == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import shutil
 import socket
 import sys
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
+from browsing import IN_A_BROWSER, open_page, pixels
 from synthetic import XML, Slope, dataset, ground_data, soil_dataset
 
 from marsyard.errors import InputError
@@ -22,23 +21,9 @@ from marsyard.results import Ground, evaluate_all, save_figures, write_report
 from marsyard.results.replay import build_scene, ground_meshes, serve
 from marsyard.scenario.schema import Scenario
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
 TITLE = "A drop & a <b>drive</b>"
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+pytestmark = IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +38,7 @@ def replay():
 @pytest.fixture(scope="module")
 def page(browser, replay):
     """The replay's page, loaded, with the problems it met."""
-    page = browser.new_page(viewport={"width": 900, "height": 600})
-    page.set_default_timeout(60_000)
-    page.problems = []
-    page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page = open_page(browser, "about:blank", 900, 600)
     page.on("requestfailed", lambda request: page.problems.append(request.url))
     page.on(
         "request",
@@ -74,11 +55,7 @@ def page(browser, replay):
 
 def _pixels(page) -> np.ndarray:
     """The part of the page left of the controls, where only the scene is."""
-    from PIL import Image
-
-    area = {"x": 0, "y": 150, "width": 560, "height": 440}
-    picture = Image.open(io.BytesIO(page.screenshot(clip=area, timeout=60_000)))
-    return np.asarray(picture.convert("RGB"), dtype=float)
+    return pixels(page, 0, 150, 560, 440)
 
 
 def _settled(page) -> np.ndarray:
@@ -162,12 +139,7 @@ def test_ruts_appear_as_time_passes(browser, page):
     model, ds = mujoco.MjModel.from_xml_string(XML), soil_dataset()
     soil = Ground(ground_data(ds), terrain=Slope())
     replay = serve(build_scene(model, ds, (), TITLE, soil), port=0, block=False)
-    page = browser.new_page(viewport={"width": 900, "height": 600})
-    page.set_default_timeout(60_000)
-    problems: list[str] = []
-    page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(replay.url)
+    page = open_page(browser, replay.url, 900, 600)
     page.get_by_role("button", name="Play").wait_for()
     page.get_by_label("show forces").click()
     start, end = _set_time(page, "Home"), _set_time(page, "End")
@@ -178,7 +150,7 @@ def test_ruts_appear_as_time_passes(browser, page):
     replay._colour.value = "soil"
     plain = _settled(page)
     assert (plain[..., 2] > plain[..., 0] + 15).mean() < blue[1] - 0.002
-    assert "Soil" in page.locator("body").inner_text() and problems == []
+    assert "Soil" in page.locator("body").inner_text() and page.problems == []
     page.close()
     replay.stop()
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from test_cli import ROBOT, assert_one_sentence, everything_in, marsyard, run_here
+from command import run_aside, run_here
+from test_cli import ROBOT, assert_one_sentence, everything_in
 
 import marsyard as package
 
@@ -44,7 +45,7 @@ def written(folder, text=FALL):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = written(tmp_path_factory.mktemp("study"))
-    return marsyard("run", "fall.yaml", "--out", "out", cwd=folder), folder
+    return run_here(["run", "fall.yaml", "--out", "out"], folder), folder
 
 
 def test_a_study_finds_the_closed_form(finished):
@@ -83,7 +84,7 @@ def test_the_last_member_is_an_ordinary_run(finished):
 @pytest.mark.soak
 def test_the_number_of_processes_changes_nothing(finished):
     done, folder = finished
-    again = marsyard("run", "fall.yaml", "--out", "two", "--jobs", "2", "-q", cwd=folder)
+    again = run_aside(["run", "fall.yaml", "--out", "two", "--jobs", "2", "-q"], folder)
     assert again.returncode == 0, again.stderr
     assert again.stderr == ""
     for name in ("study.nc", "study.csv", "members/04-gravity-6-m-s/results.nc"):
