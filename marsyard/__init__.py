@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from marsyard.campaign import Sweep, open_sweep, sweep
     from marsyard.comparison import (
         Comparison,
         ModeComparison,
@@ -42,6 +43,7 @@ _HOME = {
     "Simulation": "simulation",
     "State": "simulation",
     "StudyRun": "study",
+    "Sweep": "campaign",
     "WheelComparison": "comparison",
     "compare": "comparison",
     "compare_modes": "comparison",
@@ -49,7 +51,9 @@ _HOME = {
     "energy_account": "results",
     "load_scenario": "scenario",
     "open_results": "results",
+    "open_sweep": "campaign",
     "run": "runner",
+    "sweep": "campaign",
     "to_dataframe": "results",
 }
 
@@ -63,6 +67,7 @@ __all__ = [
     "Simulation",
     "State",
     "StudyRun",
+    "Sweep",
     "WheelComparison",
     "compare",
     "compare_modes",
@@ -70,7 +75,9 @@ __all__ = [
     "energy_account",
     "load_scenario",
     "open_results",
+    "open_sweep",
     "run",
+    "sweep",
     "to_dataframe",
 ]
 

@@ -133,7 +133,7 @@ def run(
         shortened = False
     else:
         name, data = str(scenario), scenario_data(scenario)
-        overrides = {**(settings or {}), **{_full_path(k, data): v for k, v in short.items()}}
+        overrides = {**(settings or {}), **{full_path(k, data): v for k, v in short.items()}}
         planned = _duration(data)
         for key, value in overrides.items():
             apply_setting(data, key, value)
@@ -362,7 +362,7 @@ def _write(
 # --- short names
 
 
-def _full_path(key: str, data: Mapping[str, Any]) -> str:
+def full_path(key: str, data: Mapping[str, Any]) -> str:
     """'friction' → 'interaction.friction', a parameter → 'parameters.…'; dotted keys stay."""
     from marsyard.scenario import Scenario
 

@@ -18,6 +18,7 @@ from marsyard.cli.list import list_
 from marsyard.cli.movie import movie
 from marsyard.cli.run import run
 from marsyard.cli.show import show
+from marsyard.cli.sweep import sweep
 from marsyard.cli.teleop import teleop
 from marsyard.cli.validate import validate
 from marsyard.cli.view import view
@@ -38,6 +39,7 @@ app = typer.Typer(
     "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
     "  marsyard run control/goal          plan a way on sand and drive it\n\n"
     "  marsyard validate SEQUENCE --robot exomars --ground fractal_mild   go or no-go\n\n"
+    "  marsyard sweep STUDY               many runs over parameters, on all cores or a cluster\n\n"
     "  marsyard analyze energy RUN        where the energy of a run went\n\n"
     "  marsyard compare modes/sandy-slope --slopes 0:25:5   roll or walk on wheels?\n\n"
     "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
@@ -58,6 +60,7 @@ app.command("show")(show)
 app.command("run")(run)
 app.command("compare")(compare)
 app.command("validate")(validate)
+app.command("sweep")(sweep)
 app.command("view")(view)
 app.command("teleop")(teleop)
 app.command("movie")(movie)

@@ -14,7 +14,7 @@ from typing import Any
 
 from marsyard.errors import InputError
 from marsyard.results._page import quantity
-from marsyard.units import any_to_si, dimension_of, in_unit, unit_of
+from marsyard.units import UNITS, any_to_si, dimension_of, in_unit, unit_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Axis:
 def make_axis(paths: Mapping[str, Sequence[Any]], field: str, label: str = "") -> Axis:
     """The axis of some paths; `field` is where they stand, for messages."""
     path, values = next(iter((p, tuple(v)) for p, v in paths.items()))
-    name = _name(path)
+    name = name_of(path)
     words = not all(_is_number(v) for v in values)
     shown: tuple[Any, ...]
     if words:
@@ -76,7 +76,7 @@ def make_axis(paths: Mapping[str, Sequence[Any]], field: str, label: str = "") -
     )  # fmt: skip
 
 
-def _name(path: str) -> str:
+def name_of(path: str) -> str:
     """The last part of a path that is a word: 'ground.0.slope' → 'slope'."""
     parts = [p for p in path.split(".") if not p.isdigit()] or [path]
     return re.sub(r"\W+", "_", parts[-1])
@@ -113,8 +113,12 @@ def _unit(path: str, values: Sequence[Any], field: str) -> str:
 
 def field_unit(path: str) -> str:
     """The SI unit of the scenario's field at a dotted path; '' where it has none."""
+    from marsyard.ground.soil import NUMBERS
     from marsyard.scenario import Scenario
 
+    soil = re.fullmatch(r"ground\.\d+\.(?:soil|soils\.[^.]+)\.(\w+)", path)
+    if soil and soil[1] in NUMBERS:
+        return next(iter(UNITS[NUMBERS[soil[1]].dimension]))
     schema = Scenario.model_json_schema(mode="serialization")
     models = schema["$defs"]
 

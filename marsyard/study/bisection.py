@@ -33,11 +33,11 @@ def succeeded(study: Study, outcome: Outcome) -> bool:
     if study.bisect is not None:
         asked.append((study.bisect.output, study.bisect.below, study.bisect.above))
     return outcome.stopped is None and all(
-        _between(numbers[name], low, high) for name, low, high in asked
+        between(numbers[name], low, high) for name, low, high in asked
     )
 
 
-def _between(number: float | None, low: float | None, high: float | None) -> bool:
+def between(number: float | None, low: float | None, high: float | None) -> bool:
     if number is None:
         return False
     return (low is None or number >= low) and (high is None or number <= high)

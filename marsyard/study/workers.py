@@ -68,7 +68,7 @@ def work(task: Task, tell: Callable[[float], Any]) -> Outcome:
     result = simulate(
         task.name, task.scenario, task.overrides, task.folder, lambda text: None, progress
     )
-    taken = [_take(result.data, output, result.stopped) for output in task.outputs]
+    taken = [take(result.data, output, result.stopped) for output in task.outputs]
     return Outcome(
         numbers=tuple(t[0] for t in taken),
         units=tuple(t[1] for t in taken),
@@ -82,7 +82,7 @@ def work(task: Task, tell: Callable[[float], Any]) -> Outcome:
     )
 
 
-def _take(ds: xr.Dataset, output: Output, stopped: str | None) -> tuple[float | None, str, str]:
+def take(ds: xr.Dataset, output: Output, stopped: str | None) -> tuple[float | None, str, str]:
     """An output's number, unit, and why there is none; a run that stopped gives none."""
     from marsyard.results.checks import measure_in
 
@@ -123,7 +123,7 @@ def _work_at(slot: int, task: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _deaf(patient: bool) -> Iterator[None]:
+def deaf(patient: bool) -> Iterator[None]:
     """Processes that begin meanwhile do not hear ctrl-c, not even while Python starts in them."""
     if not patient or not hasattr(signal, "pthread_sigmask"):
         yield
@@ -211,7 +211,7 @@ class Workers:
         for slot in range(len(self._times)):
             self._times[slot] = 0.0
         try:
-            with _deaf(self._patient):
+            with deaf(self._patient):
                 slots: dict[Future[Any], int] = {
                     pool.submit(_work_at, k, task): k for k, task in enumerate(tasks)
                 }

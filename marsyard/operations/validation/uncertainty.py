@@ -279,7 +279,7 @@ def _written_out(scenario: Scenario) -> dict[str, Any]:
     data = scenario.model_dump(mode="json", exclude={"study"})
     robot = data["robot"]
     if robot["position"] is None or robot["attitude"] is None:
-        position, attitude = _start_of(scenario)
+        position, attitude = start_of(scenario)
         robot["position"] = robot["position"] or position
         robot["attitude"] = robot["attitude"] or attitude
     robot["settle"] = True
@@ -287,11 +287,11 @@ def _written_out(scenario: Scenario) -> dict[str, Any]:
         if item["kind"] == "terrain" and isinstance(item["terrain"], str):
             from marsyard.scenario.terrain_file import load_terrain
 
-            item["terrain"] = _in_place(*load_terrain(item["terrain"]))
+            item["terrain"] = terrain_in_place(*load_terrain(item["terrain"]))
     return data
 
 
-def _start_of(scenario: Scenario) -> tuple[list[float], list[float]]:
+def start_of(scenario: Scenario) -> tuple[list[float], list[float]]:
     """Position [m] and attitude [rad] of the base as the robot's model has them."""
     from marsyard.robot import load_robot
 
@@ -304,7 +304,7 @@ def _start_of(scenario: Scenario) -> tuple[list[float], list[float]]:
     return [float(v) for v in body.pos], [roll, pitch, yaw]
 
 
-def _in_place(spec: TerrainSpec, folder: Path | None) -> dict[str, Any]:
+def terrain_in_place(spec: TerrainSpec, folder: Path | None) -> dict[str, Any]:
     """A terrain's data, with the paths of its files whole."""
     data = spec.model_dump(mode="json")
     for part in [*data["layers"], data.get("soil_map") or {}]:

@@ -1,0 +1,18 @@
+"""Campaigns: one scenario run many times over, on all cores or on a cluster."""
+
+from marsyard.campaign.data import open_sweep
+from marsyard.campaign.running import Interrupted, Sweep, Watch, prepared, sweep
+from marsyard.campaign.study_file import StudyFile, read_study
+from marsyard.campaign.tables import output_table
+
+__all__ = [
+    "Interrupted",
+    "StudyFile",
+    "Sweep",
+    "Watch",
+    "open_sweep",
+    "output_table",
+    "prepared",
+    "read_study",
+    "sweep",
+]

@@ -1,0 +1,88 @@
+"""One member of a study: settings in, numbers out, wherever it runs.
+
+`Plan` is what all members share and travels once to each process or machine; a member is then only
+its settings. Whatever goes wrong in a member is its outcome: it diverged, it could not begin (a
+rover beyond the edge of its terrain), or its code failed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from marsyard.campaign.base import varied
+from marsyard.errors import InputError
+from marsyard.scenario.study_schema import Limit, Output
+from marsyard.study.bisection import between
+from marsyard.study.workers import Outcome, take
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all members share: the scenario's name and data, and what is taken of each run."""
+
+    name: str
+    data: Mapping[str, Any]
+    outputs: tuple[Output, ...]
+
+    def evaluate(self, settings: Mapping[str, Any]) -> Outcome:
+        """Run the member with these settings; never raises but for ctrl-c."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                outcome = self._run(settings)
+            except InputError as error:
+                outcome = failed(self, f"could not begin: {error}")
+            except Exception as error:  # one member must not stop the others
+                outcome = failed(self, f"failed with {type(error).__name__}: {error}")
+        said = tuple(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
+        return outcome if not said else _with_warnings(outcome, said)
+
+    def _run(self, settings: Mapping[str, Any]) -> Outcome:
+        from marsyard.operations.validation.members import simulate
+
+        simulation, stopped = simulate(varied(self.name, self.data, settings))
+        ds = simulation.dataset()
+        taken = [take(ds, output, stopped or None) for output in self.outputs]
+        return Outcome(
+            numbers=tuple(t[0] for t in taken),
+            units=tuple(t[1] for t in taken),
+            reasons=tuple(t[2] for t in taken),
+            stopped=stopped or None,
+            unconverged=int(ds["unconverged"].values.sum()),
+            steps=int(simulation.steps),
+            simulated=float(simulation.time),
+            wall_time=float(simulation.wall_time),
+            warnings=(),
+        )
+
+
+def failed(plan: Plan, reason: str) -> Outcome:
+    """The outcome of a member without numbers."""
+    n = len(plan.outputs)
+    units = tuple(o.unit for o in plan.outputs)
+    return Outcome((None,) * n, units, (reason,) * n, reason, 0, 0, 0.0, 0.0, ())
+
+
+def _with_warnings(outcome: Outcome, said: tuple[str, ...]) -> Outcome:
+    from dataclasses import replace
+
+    return replace(outcome, warnings=said)
+
+
+def succeeded(outputs: tuple[Output, ...], limits: tuple[Limit, ...], outcome: Outcome) -> bool:
+    """Whether a run went to its end and kept all limits."""
+    numbers = dict(zip((o.name for o in outputs), outcome.numbers, strict=True))
+    return outcome.stopped is None and all(
+        between(numbers[limit.output], limit.at_least, limit.at_most) for limit in limits
+    )
+
+
+def digest(value: Any) -> str:
+    """A short fingerprint of plain data, the same on every machine."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

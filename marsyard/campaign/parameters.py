@@ -1,0 +1,198 @@
+"""The parameters of a study: what they set in the scenario, and how their values are shown.
+
+A parameter has values (`Levels`: numbers with a unit, or words) or scatters (`Scattered`: a
+distribution, `operations.uncertain`). A design picks from either by a share between 0 and 1: of
+levels all are equally likely.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from marsyard.campaign.base import Base
+from marsyard.campaign.study_file import StudyFile, Varied
+from marsyard.errors import InputError
+from marsyard.operations.uncertain import Distribution, parse
+from marsyard.results.study_checks import variable_name
+from marsyard.runner import full_path
+from marsyard.study.axes import Axis, field_unit, label_of, make_axis, name_of
+from marsyard.units import UNITS, dimension_of
+
+#: of the data set, beside parameters and outputs
+RESERVED = (
+    "point", "replica", "completed", "reason", "unconverged", "succeeded", "success_probability",
+    "success_low", "success_high",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A value as shown, and what it sets in the scenario."""
+
+    shown: float | str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A parameter with values."""
+
+    name: str
+    axis: Axis
+
+    @property
+    def label(self) -> str:
+        return self.axis.label
+
+    @property
+    def unit(self) -> str:
+        return self.axis.unit
+
+    @property
+    def words(self) -> bool:
+        return self.axis.words
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(self.axis.paths)
+
+    def __len__(self) -> int:
+        return len(self.axis)
+
+    def level(self, index: int) -> Picked:
+        """One of the values."""
+        return Picked(self.axis.shown[index], self.axis.settings(index))
+
+    def pick(self, share: float) -> Picked:
+        """The value at a share of all."""
+        return self.level(min(int(share * len(self)), len(self) - 1))
+
+    def trials(self) -> list[Picked]:
+        """Values to try before the study begins."""
+        return [self.level(k) for k in range(min(len(self), 100))]
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """A parameter that scatters; `own` are the scenario's values of its paths."""
+
+    name: str
+    label: str
+    unit: str
+    paths: tuple[str, ...]
+    distribution: Distribution
+    own: tuple[Any, ...]
+
+    @property
+    def words(self) -> bool:
+        return any(isinstance(a, str) for a in self.distribution.arguments)
+
+    def pick(self, share: float) -> Picked:
+        """The value below which a share of all lies."""
+        drawn = self.distribution.at(share)
+        values = [self._value(drawn, own) for own in self.own]
+        shown = str(values[0]) if self.words else float(values[0]) / _factor(self.unit)
+        return Picked(shown, dict(zip(self.paths, values, strict=True)))
+
+    def _value(self, drawn: Any, own: Any) -> Any:
+        if not self.distribution.relative:
+            return drawn
+        return own * drawn if self.distribution.times else own + drawn
+
+    def trials(self) -> list[Picked]:
+        """Values to try before the study begins: the middle one, with its unit for the scenario to
+        judge."""
+        middle = self.pick(0.5)
+        if not self.distribution.units or self.distribution.relative:
+            return [middle]
+        return [Picked(middle.shown, {p: f"{middle.shown!r} {self.unit}" for p in self.paths})]
+
+
+Parameter = Levels | Scattered
+
+
+def _factor(unit: str) -> float:
+    dimension = dimension_of(unit) if unit else None
+    return UNITS[dimension][unit] if dimension else 1.0
+
+
+def paths_of(study: StudyFile, data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The whole paths that each parameter drives."""
+    found = {}
+    for name, varied in study.vary.items():
+        given = tuple(varied.together) or varied.path or (name,)
+        try:
+            found[name] = tuple(full_path(p, data) for p in given)
+        except InputError as error:
+            raise InputError(f"vary.{name}: {error}") from None
+    driven = [p for paths in found.values() for p in paths]
+    for path in driven:
+        if driven.count(path) > 1:
+            raise InputError(f"vary: '{path}' is varied twice; drop one of the two")
+    return found
+
+
+def make_parameters(study: StudyFile, base: Base, paths: Mapping[str, Any]) -> list[Parameter]:
+    """The parameters of a study in their order, with names that differ."""
+    made = [_make(name, study.vary[name], base, paths[name]) for name in study.vary]
+    taken = {variable_name(o.name) for o in study.outputs} | set(RESERVED)
+    names = [p.name for p in made]
+    for k, parameter in enumerate(made):
+        if names.count(parameter.name) == 1 and parameter.name not in taken:
+            continue
+        whole = re.sub(r"\W+", "_", parameter.paths[0])
+        if whole in taken:
+            raise InputError(f"vary.{list(study.vary)[k]}: an output is called like it; rename it")
+        label = parameter.paths[0] if parameter.label == label_of(parameter.paths[0]) else None
+        made[k] = _renamed(parameter, whole, label)
+    return made
+
+
+def _renamed(parameter: Parameter, name: str, label: str | None) -> Parameter:
+    if isinstance(parameter, Scattered):
+        return replace(parameter, name=name, label=label or parameter.label)
+    axis = replace(parameter.axis, name=name, label=label or parameter.label)
+    return Levels(name, axis)
+
+
+def _make(key: str, varied: Varied, base: Base, paths: Sequence[str]) -> Parameter:
+    field = f"vary.{key}"
+    name = name_of(paths[0]) if "." in key else re.sub(r"\W+", "_", key)
+    label = varied.label or (label_of(paths[0]) if "." in key else key.replace("_", " "))
+    if varied.distribution is not None:
+        return _scattered(name, label, field, varied.distribution, base, tuple(paths))
+    if varied.together:
+        values = dict(zip(paths, varied.together.values(), strict=True))
+    else:
+        given = varied.values if varied.range is None else varied.range.values()
+        assert given is not None
+        values = {path: given for path in paths}
+    try:
+        return Levels(name, replace(make_axis(values, field, label), name=name))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _scattered(
+    name: str, label: str, field: str, text: str, base: Base, paths: tuple[str, ...]
+) -> Scattered:
+    distribution = parse(text, field)
+    own = tuple(base.own(p) for p in paths) if distribution.relative else (None,) * len(paths)
+    for path, value in zip(paths, own, strict=True):
+        if distribution.relative and (
+            isinstance(value, bool) or not isinstance(value, int | float)
+        ):
+            word = "times" if distribution.times else "plus"
+            raise InputError(
+                f"{field}: '{word}' needs a number of the scenario at {path}, not {value!r}"
+            )
+    units = () if distribution.times else distribution.units
+    unit = units[0] if units else field_unit(paths[0])
+    for other in units:
+        if dimension_of(other) != dimension_of(unit):
+            raise InputError(f"{field}: '{unit}' and '{other}' are not units of the same quantity")
+    found = Scattered(name, label, unit, paths, distribution, own)
+    return replace(found, unit="") if found.words else found

@@ -1,0 +1,149 @@
+"""A study made ready: its members as settings, checked before the first of them runs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from marsyard.campaign.base import Base, replica_seed
+from marsyard.campaign.design import Points, make_points
+from marsyard.campaign.member import Plan
+from marsyard.campaign.parameters import Parameter, make_parameters, paths_of
+from marsyard.campaign.resume import model_digest
+from marsyard.campaign.study_file import StudyFile
+from marsyard.errors import InputError
+from marsyard.runner import Say, full_path
+from marsyard.scenario import scenario_data
+
+#: points tried until one of them can begin
+_TRIED = 5
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A study whose members can be run.
+
+    Attributes:
+        name: of the study. plan: what members share. points: of its design. seeds: paths of what is
+            drawn anew in each replica. model: fingerprint of the robot's model.
+    """
+
+    name: str
+    study: StudyFile
+    plan: Plan
+    points: Points
+    seeds: tuple[str, ...]
+    model: str
+
+    def __len__(self) -> int:
+        return len(self.points) * self.study.replicas
+
+    def place(self, index: int) -> tuple[int, int]:
+        """The point and the replica of a member."""
+        return divmod(index, self.study.replicas)
+
+    def settings(self, index: int) -> dict[str, Any]:
+        """What a member sets in the scenario."""
+        point, replica = self.place(index)
+        settings = self.points.settings(point)
+        shared = self.study.replica_seeds == "shared"
+        for path in self.seeds:
+            settings[path] = replica_seed(self.study.seed, None if shared else point, replica, path)
+        return settings
+
+    def words(self, index: int) -> str:
+        """'friction = 0.4, slope = 5°, replica 2'."""
+        point, replica = self.place(index)
+        more = f", replica {replica}" if self.study.replicas > 1 else ""
+        return self.points.words(point) + more
+
+
+def prepare(study: StudyFile, name: str, folder: Path, say: Say) -> Prepared:
+    """Check a study and make its members; `folder` is where its paths count from."""
+    scenario, data = _scenario(study.scenario, folder)
+    base, parameters = make_base(study, name, scenario, data)
+    points = make_points(study.design, parameters, study.seed)
+    _try_values(study, name, base, parameters, points)
+    seeds: tuple[str, ...] = ()
+    if study.replicas > 1:
+        varied = [p for parameter in parameters for p in parameter.paths]
+        seeds = base.seeds(varied)
+        if not seeds:
+            raise InputError(
+                f"{name}: replicas = {study.replicas}: nothing in '{study.scenario}' has a seed, "
+                "so that all replicas would be the same; leave it out"
+            )
+    plan = Plan(scenario, base.data, study.outputs)
+    ready = Prepared(name, study, plan, points, seeds, "")
+    return Prepared(name, study, plan, points, seeds, _try_members(ready, say))
+
+
+def make_base(
+    study: StudyFile, name: str, scenario: str, data: Mapping[str, Any]
+) -> tuple[Base, list[Parameter]]:
+    """The opened scenario of a study, and its parameters."""
+    try:
+        fixed = {full_path(path, data): value for path, value in study.set.items()}
+        paths = paths_of(study, data)
+        base = Base(scenario, data, fixed, [p for found in paths.values() for p in found])
+        return base, make_parameters(study, base, paths)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _scenario(given: str, folder: Path) -> tuple[str, dict[str, Any]]:
+    """The scenario of a study and its data; a file beside the study goes before others."""
+    from marsyard import library
+
+    beside = folder / given
+    if given not in library.names("scenarios") and beside.exists():
+        return given, scenario_data(beside)
+    return given, scenario_data(given)
+
+
+def _try_values(
+    study: StudyFile, name: str, base: Base, parameters: list[Parameter], points: Points
+) -> None:
+    """Refuse a value that the scenario cannot take at all, before anything is run."""
+    if study.design.kind == "list":
+        tries = [points.settings(k) for k in range(min(len(points), 100))]
+    else:
+        tries = [dict(value.settings) for p in parameters for value in p.trials()]
+    for settings in tries:
+        try:
+            base.check(settings, name)
+        except InputError as error:
+            text = str(error).removeprefix(f"{name}: ")
+            raise InputError(f"{name}: {text}") from None
+
+
+def _try_members(ready: Prepared, say: Say) -> str:
+    """Build the first member that can begin: kernels compile, and outputs are found wrong, before
+    any process starts. The fingerprint of its model."""
+    from marsyard.campaign.base import varied
+    from marsyard.simulation import Simulation
+    from marsyard.study.workers import take
+
+    first: InputError | None = None
+    for index in range(min(len(ready), _TRIED)):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                scenario = varied(ready.plan.name, ready.plan.data, ready.settings(index))
+                simulation = Simulation(scenario, say=say)
+                simulation.warm_up()
+                ds = simulation.dataset()
+        except InputError as error:
+            first = first or error
+            continue
+        for output in ready.study.outputs:
+            try:
+                take(ds, output, None)
+            except InputError as error:
+                text = str(error).removeprefix("study.")
+                raise InputError(f"{ready.name}: {text}") from None
+        return model_digest(simulation)
+    raise InputError(f"{ready.name}: no run can begin: {first}")

@@ -1,0 +1,325 @@
+"""Running a study: members wherever they run, each on the disk as soon as it is done.
+
+A folder of a sweep holds
+
+    finished.log     a line per finished run, see `journal`; --resume goes on from it
+    study.yaml       the study as it was read
+    sweep.nc         all results, labelled (`data`); sweep.csv: a row per run
+    figures/*.png, report.html
+
+The journal is there from the beginning, the rest when all runs are done.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from marsyard.campaign.data import FILE_NAME, ZARR, dataset, save_data, write_table
+from marsyard.campaign.executors import Executor, Finished, make_executor, run_members
+from marsyard.campaign.journal import Journal, read_header
+from marsyard.campaign.member import digest
+from marsyard.campaign.prepared import Prepared, prepare
+from marsyard.campaign.resume import header_of, other_versions, what_changed
+from marsyard.campaign.study_file import StudyFile, read_study, study_of
+from marsyard.errors import InputError
+from marsyard.run_folder import is_full
+from marsyard.runner import Say
+from marsyard.study.workers import Outcome
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+JOURNAL = "finished.log"
+
+
+@dataclass
+class Watch:
+    """How far a study is, for whoever watches: told after every few runs.
+
+    total: members. kept: those that an earlier call had finished. done: those of this one.
+    failed: indices of members that did not go to their end, and why. where: what runs them.
+    """
+
+    total: int
+    kept: int = 0
+    done: int = 0
+    failed: dict[int, str] = field(default_factory=dict)
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A finished study: `data` is its data set, `outcomes` the runs by number of the member."""
+
+    ready: Prepared
+    data: xr.Dataset
+    outcomes: Mapping[int, Outcome]
+    folder: Path | None
+    info: Mapping[str, Any]
+
+    @property
+    def study(self) -> StudyFile:
+        """The study as it was read."""
+        return self.ready.study
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """Members that did not go to their end, and why."""
+        return {k: o.stopped for k, o in sorted(self.outcomes.items()) if o.stopped}
+
+    @property
+    def file(self) -> Path | None:
+        """The data set on disk."""
+        if self.folder is None:
+            return None
+        zarr = self.folder / ZARR
+        return zarr if zarr.exists() else self.folder / FILE_NAME
+
+    @property
+    def report(self) -> Path | None:
+        """The report's page."""
+        return None if self.folder is None else self.folder / "report.html"
+
+
+class Interrupted(Exception):
+    """A study was stopped on the way: how many of its members are finished, and where."""
+
+    def __init__(self, finished: int, total: int, folder: Path | None) -> None:
+        super().__init__(f"{finished} of {total} runs are finished")
+        self.finished, self.total, self.folder = finished, total, folder
+
+
+def sweep(
+    study: str | Path | Mapping[str, Any],
+    *,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    scheduler: str = "",
+    resume: bool = False,
+    overwrite: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    zarr: bool = False,
+    say: Say | None = None,
+    watch: Callable[[Watch], Any] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Sweep:
+    """Run a study, a YAML file or the same as a mapping (`marsyard.campaign.study_file`).
+
+        found = marsyard.sweep("study.yaml", out="runs/friction")
+        found.data.distance.mean("point")
+
+    It runs on all cores, in `jobs` processes, or on the Dask cluster of a `scheduler`. With `out`
+    results are kept in a folder, finished runs as soon as they are done; with `resume` those that
+    are there are not run again, with `overwrite` they are dropped. `settings` are laid on the
+    study's own `set`. Results are NetCDF, or with `zarr` that. `watch` hears how far it is; `stop`
+    may end it (`Interrupted`).
+    """
+    say = say or (lambda text: None)
+    ready = prepared(study, settings, say)
+    folder = None if out is None else Path(out)
+    journal = None if folder is None else _journal(ready, folder, resume, overwrite, say)
+    try:
+        outcomes = {} if journal is None else finished_members(ready, journal.records)
+        campaign = _Campaign(ready, journal, outcomes, watch or (lambda w: None))
+        info = campaign.run(jobs or cores(), scheduler, stop or (lambda: False))
+        found = Sweep(ready, dataset(ready, outcomes), outcomes, folder, info)
+        if folder is not None:
+            say("drawing figures and writing the report …")
+            write_folder(found, folder, zarr)
+        return found
+    finally:
+        if journal is not None:
+            journal.close()
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def prepared(
+    study: str | Path | Mapping[str, Any],
+    settings: Mapping[str, Any] | None = None,
+    say: Say | None = None,
+) -> Prepared:
+    """A study checked and made ready, with `settings` laid on its own `set`."""
+    if isinstance(study, Mapping):
+        read, folder, name = study_of(study), Path(), "study"
+    else:
+        (read, folder), name = read_study(study), Path(study).name
+    if settings:
+        read = read.model_copy(update={"set": {**read.set, **settings}})
+    return prepare(read, name, folder, say or (lambda text: None))
+
+
+# --- the journal
+
+
+def _journal(ready: Prepared, folder: Path, resume: bool, overwrite: bool, say: Say) -> Journal:
+    """The journal of a folder: that of an earlier call with `resume`, else a new one."""
+    path = folder / JOURNAL
+    header = header_of(ready.study, ready.plan.data, ready.model)
+    if path.exists() and resume:
+        return _resumed(path, header, say)
+    if path.exists() and not overwrite:
+        raise InputError(
+            f"--out: '{folder}' holds a sweep; go on with it by --resume, replace it by "
+            "--overwrite, or give another folder"
+        )
+    if folder.exists() and not path.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"--out: '{folder}' holds other files; give a new folder")
+    try:
+        journal = Journal.create(path, header)
+        _write_study(ready.study, folder)
+    except OSError as error:
+        why = "no space is left" if is_full(error) else error.strerror
+        raise InputError(f"--out: '{folder}' cannot be written ({why})") from None
+    return journal
+
+
+def _resumed(path: Path, header: dict[str, Any], say: Say) -> Journal:
+    old = read_header(path)
+    if old is None:
+        raise InputError(f"--resume: the head of '{path}' is damaged; begin anew by --overwrite")
+    changed = what_changed(old, header)
+    if changed:
+        raise InputError(
+            f"--resume: the runs in '{path.parent}' are of another study: {changed}; change it "
+            "back, give another --out, or begin anew by --overwrite"
+        )
+    versions = other_versions(old, header)
+    if versions:
+        say(f"warning: finished runs were made by other versions: {versions}")
+    journal = Journal.open(path)
+    if journal.damaged:
+        say(f"warning: {journal.damaged} damaged lines in {path} are left out, and run again")
+    return journal
+
+
+def finished_members(ready: Prepared, records: list[dict[str, Any]]) -> dict[int, Outcome]:
+    """The outcomes in a journal by member, of those members that the study has."""
+    outcomes: dict[int, Outcome] = {}
+    for record in records:
+        point, replica = record["point"], record["replica"]
+        if point >= len(ready.points) or replica >= ready.study.replicas:
+            continue
+        index = point * ready.study.replicas + replica
+        if record["settings"] == digest(ready.settings(index)):
+            plain: dict[str, Any] = record["outcome"]
+            lists = {k: tuple(v) for k, v in plain.items() if isinstance(v, list)}
+            outcomes[index] = Outcome(**{**plain, **lists})
+    return outcomes
+
+
+def _record(ready: Prepared, index: int, outcome: Outcome) -> dict[str, Any]:
+    point, replica = ready.place(index)
+    settings = digest(ready.settings(index))
+    return {"point": point, "replica": replica, "settings": settings, "outcome": asdict(outcome)}
+
+
+# --- running
+
+
+class _Campaign:
+    """Runs what is left of a study, and keeps count."""
+
+    def __init__(
+        self,
+        ready: Prepared,
+        journal: Journal | None,
+        outcomes: dict[int, Outcome],
+        watch: Callable[[Watch], Any],
+    ) -> None:
+        self._ready, self._journal, self._outcomes, self._tell = ready, journal, outcomes, watch
+        self._watch = Watch(len(ready), len(outcomes))
+        self._watch.failed = {k: o.stopped for k, o in outcomes.items() if o.stopped}
+
+    def run(self, jobs: int, scheduler: str, stop: Callable[[], bool]) -> dict[str, Any]:
+        """Run all members that are not finished; how it went."""
+        if jobs < 1:
+            raise InputError(f"jobs = {jobs}: must be at least 1")
+        began, started = time.perf_counter(), time.strftime("%Y-%m-%d %H:%M:%S")
+        left = self._watch.total - self._watch.kept
+        if left:
+            executor = make_executor(self._ready.plan, jobs, scheduler, left)
+            self._run(executor, stop)
+        return {
+            "started": started, "elapsed": time.perf_counter() - began, "ran": self._watch.done,
+            "kept": self._watch.kept, "where": self._watch.where,
+            "simulated": sum(o.simulated for o in self._outcomes.values()),
+            "wall_time": sum(o.wall_time for o in self._outcomes.values()),
+        }  # fmt: skip
+
+    def _run(self, executor: Executor, stop: Callable[[], bool]) -> None:
+        self._watch.where = executor.words
+        self._tell(self._watch)
+        try:
+            if not run_members(executor, self._members(), self._done, stop):
+                folder = None if self._journal is None else self._journal.path.parent
+                raise Interrupted(len(self._outcomes), self._watch.total, folder)
+        finally:
+            executor.close()
+
+    def _members(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        for index in range(self._watch.total):
+            if index not in self._outcomes:
+                yield index, self._ready.settings(index)
+
+    def _done(self, finished: list[Finished]) -> None:
+        if self._journal is not None:
+            records = [_record(self._ready, k, o) for k, o in finished]
+            try:
+                self._journal.append(records)
+            except OSError as error:
+                raise self._lost(error) from None
+        for k, outcome in finished:
+            self._outcomes[k] = outcome
+            if outcome.stopped:
+                self._watch.failed[k] = outcome.stopped
+        self._watch.done += len(finished)
+        self._tell(self._watch)
+
+    def _lost(self, error: OSError) -> InputError:
+        assert self._journal is not None
+        why = "no space is left" if is_full(error) else str(error.strerror)
+        return InputError(
+            f"--out: '{self._journal.path}' cannot be written ({why}); {len(self._outcomes)} of "
+            f"{self._watch.total} runs are kept, go on with --resume"
+        )
+
+
+# --- writing
+
+
+def _write_study(study: StudyFile, folder: Path) -> None:
+    import yaml
+
+    from marsyard.results._files import replacing
+
+    data = study.model_dump(mode="json", exclude_defaults=True)
+    with replacing(folder / "study.yaml") as part:
+        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+        part.write_text(text, encoding="utf-8")
+
+
+def write_folder(found: Sweep, folder: Path, zarr: bool = False) -> None:
+    """Data set, table, figures and report of a finished study."""
+
+    try:
+        _write_study(found.study, folder)
+        save_data(found.data, folder, zarr)
+        write_table(folder / "sweep.csv", found.ready, found.outcomes)
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise InputError(
+            f"--out: no space is left for '{folder}'; all runs are kept in its {JOURNAL}, make "
+            "room and go on with --resume"
+        ) from None

@@ -1,0 +1,187 @@
+"""The study file of `marsyard sweep`: a scenario, what is varied in it, how, and what is asked.
+
+    scenario: eldorado2/rough
+    set: {run.duration: 20 s}
+    design: {kind: sobol, n: 256}
+    vary:
+      interaction.friction: uniform(0.3, 0.8)
+      slope: {path: ground.0.slope, values: [0 deg, 5 deg, 10 deg]}
+    outputs:
+      - {name: distance, of: position_base.x, unit: m}
+    success: [{output: distance, at_least: 2}]
+    replicas: 2
+    seed: 1
+
+Paths are those of `--set`; a short name stands for a path where it is unambiguous (friction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from marsyard import library
+from marsyard.errors import InputError, suggest
+from marsyard.file_mistakes import sentence
+from marsyard.scenario.part import Part
+from marsyard.scenario.study_schema import Limit, Output, Range, Value
+
+Kind = Literal["grid", "list", "latin_hypercube", "sobol", "monte_carlo", "saltelli"]
+#: designs that draw points, and so take distributions and a number of points
+DRAWN = ("latin_hypercube", "sobol", "monte_carlo", "saltelli")
+#: designs whose first points stay the same when there are more of them
+GROWING = ("sobol", "monte_carlo")
+
+
+def _design(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+def _varied(value: Any) -> Any:
+    """The short forms: a distribution, a list of values, or start, stop and count."""
+    if isinstance(value, str):
+        return {"distribution": value}
+    if isinstance(value, list | tuple):
+        return {"values": value}
+    if isinstance(value, Mapping) and {"start", "stop"} & set(value):
+        return {"range": value}
+    return value
+
+
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+class Design(Part):
+    """How the points of a study are chosen."""
+
+    kind: Kind = Field(
+        description="grid: every combination of the values; list: the first values together, then "
+        "the second; latin_hypercube, sobol (a low-discrepancy sequence) and monte_carlo draw "
+        "points from the distributions; saltelli: the sample that Sobol indices need"
+    )
+    n: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
+        None,
+        description="how many points are drawn; for saltelli the base sample, a power of 2: "
+        "n (d + 2) points are run of d parameters",
+    )
+    second_order: bool = Field(
+        False, description="for saltelli: indices of pairs too, with n (2 d + 2) points"
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Design:
+        if self.kind in DRAWN and self.n is None:
+            raise ValueError(f"{self.kind} needs 'n', the number of points")
+        if self.kind not in DRAWN and self.n is not None:
+            raise ValueError(f"a {self.kind} has as many points as its values make; drop 'n'")
+        if self.kind == "saltelli" and self.n and self.n & (self.n - 1):
+            raise ValueError(f"n = {self.n}: saltelli needs a power of 2, e.g. 256")
+        if self.second_order and self.kind != "saltelli":
+            raise ValueError(f"second_order belongs to saltelli, not to {self.kind}")
+        return self
+
+
+class Varied(Part):
+    """A parameter of a study: one path of the scenario or several, and its values."""
+
+    path: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+        (), description="of the scenario, or a list of paths that all take the same value; "
+        "default: the name of the parameter"
+    )  # fmt: skip
+    values: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(
+        None, description="numbers, texts with a unit ('5 deg') or words"
+    )
+    range: Range | None = Field(None, description="instead of values: start, stop and count")
+    distribution: str | None = Field(
+        None, description="instead of values, for designs that draw: uniform(0.3, 0.8), …"
+    )
+    together: dict[str, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
+        {}, description="instead of path and values: several paths, each with its own values"
+    )
+    label: str = Field("", description="what it is called in figures")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Varied:
+        forms = ("values", "range", "distribution", "together")
+        given = [f for f in forms if getattr(self, f)]
+        if len(given) != 1:
+            had = f", not {' and '.join(given)}" if given else ""
+            raise ValueError(f"give one of {', '.join(forms)}{had}")
+        if self.together and self.path:
+            raise ValueError("'together' names its paths itself; drop 'path'")
+        lengths = {p: len(v) for p, v in self.together.items()}
+        if len(set(lengths.values())) > 1:
+            said = ", ".join(f"{p} {n}" for p, n in lengths.items())
+            raise ValueError(f"paths driven together need as many values each: {said}")
+        return self
+
+
+class StudyFile(Part):
+    """A study: what `marsyard sweep` runs."""
+
+    title: str = Field("", description="one line")
+    description: str = Field("", description="what it is for")
+    scenario: str = Field(description="a scenario of the library, or its file")
+    set: dict[str, Any] = Field({}, description="values changed in every run, as with --set")
+    design: Annotated[Design, BeforeValidator(_design)] = Field(
+        Design(kind="grid"), description="how points are chosen; a word alone is its kind"
+    )
+    vary: Annotated[dict[str, Annotated[Varied, BeforeValidator(_varied)]], Field(min_length=1)] = (
+        Field(
+            description="parameters by path or name: a distribution, a list of values, start, stop "
+            "and count, or a mapping"
+        )
+    )
+    outputs: Annotated[tuple[Output, ...], Field(min_length=1)] = Field(
+        description="numbers taken from each run"
+    )
+    success: tuple[Limit, ...] = Field(
+        (), description="a run has succeeded when all are kept: probabilities and maps are made"
+    )
+    replicas: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        1, description="runs at each point, each with seeds of its own for what is random"
+    )
+    replica_seeds: Literal["own", "shared"] = Field(
+        "own", description="own: every run draws its own ground; shared: all points see the same"
+    )
+    seed: Annotated[int, Field(ge=0)] = Field(0, description="of all that is drawn")
+
+    @model_validator(mode="after")
+    def _names(self) -> StudyFile:
+        names = [o.name for o in self.outputs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"outputs: two are called '{name}'; names must differ")
+        for k, limit in enumerate(self.success):
+            if limit.output not in names:
+                raise ValueError(
+                    f"success.{k}.output: no output is called '{limit.output}'; "
+                    f"{suggest(limit.output, names)}"
+                )
+        for name, varied in self.vary.items():
+            if varied.distribution and self.design.kind not in DRAWN:
+                raise ValueError(
+                    f"vary.{name}: a {self.design.kind} takes values (a list, or start, stop and "
+                    "count); a distribution needs a design that draws, e.g. latin_hypercube"
+                )
+        return self
+
+
+def read_study(path: str | Path) -> tuple[StudyFile, Path]:
+    """The study of a file, and the folder from which its paths count."""
+    file = Path(path)
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder; give the study's YAML file")
+    return study_of(library.read_yaml(file), file.name), file.parent
+
+
+def study_of(data: Mapping[str, Any], name: str = "study") -> StudyFile:
+    """The study that `data` describes, or an InputError that says what is wrong with it."""
+    try:
+        return StudyFile.model_validate(data)
+    except ValidationError as error:
+        raise InputError(f"{name}: {sentence(error, StudyFile)}") from None

@@ -1,0 +1,248 @@
+"""`marsyard sweep STUDY.yaml`: a scenario over parameters, on all cores or on a cluster."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from marsyard.campaign import Sweep, Watch
+
+
+def sweep(
+    study: Path = typer.Argument(help="YAML file of the study (docs/how-to/sweep.md)."),
+    out: Path = typer.Option(
+        None, "--out", "-o", help="Folder for the results [default: runs/sweep-STUDY]."
+    ),
+    jobs: int = typer.Option(
+        None, "--jobs", "-j", min=1, metavar="N", help="Processes [default: one per core]."
+    ),
+    scheduler: str = typer.Option(
+        "", "--scheduler", metavar="ADDRESS",
+        help="Run on a Dask cluster: the address of its scheduler, e.g. tcp://10.0.0.5:8786, or "
+        "the file that it wrote (*.json).",
+    ),
+    resume: bool = typer.Option(
+        False, "--resume", help="Go on where an earlier call ended; begin if there was none."
+    ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", help="Drop what an earlier call left in the folder."
+    ),
+    set_: list[str] = typer.Option(
+        [], "--set", "-s", metavar="PATH=VALUE",
+        help="Change a value of the scenario in every run, e.g. --set run.duration='5 s'. May be "
+        "given several times.",
+    ),
+    dry: bool = typer.Option(
+        False, "--dry-run", help="Check the study and list its first points; run nothing."
+    ),
+    zarr: bool = typer.Option(False, "--zarr", help="Write sweep.zarr instead of sweep.nc."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
+) -> None:  # fmt: skip
+    """Run a scenario over a design of parameters: grid, list, Latin hypercube, Sobol, Monte-Carlo.
+
+    A study file says which scenario, what is varied and what is taken of each run:
+
+      scenario: rt0448/test-1
+      design: {kind: sobol, n: 64}
+      vary: {interaction.friction: "uniform(0.3, 0.8)", gravity: [1.62, 3.69, 9.81]}
+      outputs: [{name: height, of: position_base.z}]
+
+    Every finished run is on the disk at once: stop it at any time, and --resume goes on without
+    doing anything twice. A run that fails is recorded with its reason and stops nothing. Results
+    are one labelled data set, sweep.nc, the same bit for bit on any number of workers.
+
+    Exit code 0; 1 if no run went to its end, 2 for wrong input, 130 if stopped by ctrl-c.
+
+    Examples:
+
+      marsyard sweep examples/sweep/friction.yaml
+
+      marsyard sweep study.yaml --dry-run
+
+      marsyard sweep study.yaml --scheduler tcp://10.0.0.5:8786 --resume
+    """
+    from rich.console import Console
+
+    from marsyard.campaign import Interrupted
+    from marsyard.campaign import sweep as run_sweep
+    from marsyard.scenario import parse_setting
+
+    settings = dict(parse_setting(text) for text in set_)
+    if dry:
+        _show(study, settings)
+        return
+    folder = out or Path("runs") / f"sweep-{study.stem}"
+    try:
+        with _Screen(Console(stderr=True), quiet) as screen:
+            found = run_sweep(
+                study, out=folder, jobs=jobs, scheduler=scheduler, resume=resume,
+                overwrite=overwrite, settings=settings, say=screen.say, watch=screen.watch,
+                stop=screen.stopped, zarr=zarr,
+            )  # fmt: skip
+    except Interrupted as stopped:
+        again = " ".join(["marsyard sweep", *_again(study, out, scheduler, set_), "--resume"])
+        print(f"stopped: {stopped}; go on with: {again}", file=sys.stderr)
+        sys.exit(130)
+    _print(found)
+    if len(found.failures) == len(found.outcomes):
+        sys.exit(1)
+
+
+def _again(study: Path, out: Path | None, scheduler: str, set_: list[str]) -> list[str]:
+    """The arguments of this call."""
+    import shlex
+
+    words = [str(study)]
+    words += ["--out", str(out)] if out else []
+    words += ["--scheduler", scheduler] if scheduler else []
+    words += [w for text in set_ for w in ("--set", text)]
+    return [shlex.quote(w) for w in words]
+
+
+def _show(study: Path, settings: dict[str, Any]) -> None:
+    """The members of a study, without running them."""
+    from marsyard.campaign import prepared
+
+    ready = prepared(study, settings)
+    points, replicas = len(ready.points), ready.study.replicas
+    many = f"{points} points" + (f" × {replicas} replicas = {len(ready)} runs" if replicas > 1
+                                 else "")  # fmt: skip
+    typer.echo(f"{ready.study.design.kind}: {many} of {ready.study.scenario}")
+    for point in range(min(points, 20)):
+        typer.echo(f"  {point}: {ready.points.words(point)}")
+    if points > 20:
+        typer.echo(f"  … and {points - 20} more")
+
+
+def _print(found: Sweep) -> None:
+    from rich.console import Console
+
+    from marsyard.campaign import output_table
+
+    console = Console(width=max(Console().width, 100))
+    console.print(output_table(found.data))
+    info = found.info
+
+    def say(text: str, **style: Any) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True, **style)
+
+    if found.failures:
+        say(f"{len(found.failures)} of {len(found.outcomes)} runs failed:", style="bold red")
+        for reason, members in _grouped(found.failures)[:8]:
+            say(f"  {len(members)} × {reason}; e.g. {found.ready.words(members[0])}")
+    if info["ran"]:
+        kept = f", {info['kept']} were finished before" if info["kept"] else ""
+        say(
+            f"{info['ran']} runs in {info['elapsed']:.1f} s "
+            f"({info['ran'] / info['elapsed']:.3g} a second) on {info['where']}{kept}"
+        )
+    else:
+        say(f"all {info['kept']} runs were finished before")
+    say(f"results: {found.file}")
+    say(f"report: {found.report}")
+
+
+def _grouped(failures: dict[int, str]) -> list[tuple[str, list[int]]]:
+    """Failures by reason, numbers in it left out; the most frequent first."""
+    groups: dict[str, list[int]] = {}
+    for index, reason in failures.items():
+        groups.setdefault(re.sub(r"[-+]?\d[\d.,e+-]*", "…", reason), []).append(index)
+    named = [(failures[m[0]] if len(m) == 1 else text, m) for text, m in groups.items()]
+    return sorted(named, key=lambda g: -len(g[1]))
+
+
+class _Screen:
+    """Progress with rate and time left, and a table of failures as they come, on stderr.
+
+    Ctrl-c asks for the end; a second one does not wait for it.
+    """
+
+    def __init__(self, console: Any, quiet: bool) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._console, self._quiet = console, quiet
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(),
+            TextColumn("{task.completed:g} of {task.total:g}, {task.fields[rate]}"),
+            TextColumn("left"), TimeRemainingColumn(), console=console,
+        )  # fmt: skip
+        self._task: Any = None
+        self._live: Any = None
+        self._began = self._told = 0.0
+        self._asked = False
+        self._before: Any = None
+
+    def say(self, text: str) -> None:
+        if not self._quiet or text.startswith("warning"):
+            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def stopped(self) -> bool:
+        return self._asked
+
+    def watch(self, watch: Watch) -> None:
+        from time import perf_counter
+
+        now = perf_counter()
+        self._began = self._began or now
+        rate = watch.done / (now - self._began) if now - self._began > 1.0 else 0.0
+        if self._live is None:
+            self._line(watch, rate, now)
+            return
+        if self._task is None:
+            self._task = self._progress.add_task("", total=watch.total, rate="")
+        self._progress.update(
+            self._task, completed=watch.kept + watch.done, description=watch.where,
+            rate=f"{rate:.3g} runs/s" if rate else "–",
+        )  # fmt: skip
+        if now - self._told > 0.2 or watch.kept + watch.done == watch.total:
+            self._told = now
+            self._live.update(self._drawn(watch))
+
+    def _line(self, watch: Watch, rate: float, now: float) -> None:
+        """Where there is no terminal: a line now and then."""
+        done = watch.kept + watch.done
+        if self._quiet or (now - self._told < 15.0 and done != watch.total):
+            return
+        self._told = now
+        left = f", {(watch.total - done) / rate:.0f} s left" if rate else ""
+        failed = f", {len(watch.failed)} failed" if watch.failed else ""
+        self.say(f"{done} of {watch.total} runs on {watch.where}, {rate:.3g} runs/s{left}{failed}")
+
+    def _drawn(self, watch: Watch) -> Any:
+        from rich.console import Group
+        from rich.table import Table
+
+        if not watch.failed:
+            return self._progress
+        table = Table("failed", "why", title=f"{len(watch.failed)} failed", title_justify="left")
+        for reason, members in _grouped(watch.failed)[:6]:
+            table.add_row(str(len(members)), reason)
+        return Group(table, self._progress)
+
+    def _interrupt(self, *_: Any) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+
+    def __enter__(self) -> _Screen:
+        import signal
+
+        from rich.live import Live
+
+        self._before = signal.signal(signal.SIGINT, self._interrupt)
+        if self._console.is_terminal and not self._quiet:
+            self._live = Live(self._progress, console=self._console, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
+        signal.signal(signal.SIGINT, self._before)
+        if self._live is not None:
+            self._live.stop()
