@@ -3,13 +3,14 @@
 from marsyard.campaign.data import open_sweep
 from marsyard.campaign.running import Interrupted, Sweep, Watch, prepared, sweep
 from marsyard.campaign.study_file import StudyFile, read_study
-from marsyard.campaign.tables import output_table
+from marsyard.campaign.tables import grouped, output_table
 
 __all__ = [
     "Interrupted",
     "StudyFile",
     "Sweep",
     "Watch",
+    "grouped",
     "open_sweep",
     "output_table",
     "prepared",

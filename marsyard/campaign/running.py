@@ -13,6 +13,7 @@ The journal is there from the beginning, the rest when all runs are done.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -25,6 +26,7 @@ from marsyard.campaign.journal import Journal, read_header
 from marsyard.campaign.member import digest
 from marsyard.campaign.prepared import Prepared, prepare
 from marsyard.campaign.resume import header_of, other_versions, what_changed
+from marsyard.campaign.sensitivity import indices
 from marsyard.campaign.study_file import StudyFile, read_study, study_of
 from marsyard.errors import InputError
 from marsyard.run_folder import is_full
@@ -127,7 +129,7 @@ def sweep(
         outcomes = {} if journal is None else finished_members(ready, journal.records)
         campaign = _Campaign(ready, journal, outcomes, watch or (lambda w: None))
         info = campaign.run(jobs or cores(), scheduler, stop or (lambda: False))
-        found = Sweep(ready, dataset(ready, outcomes), outcomes, folder, info)
+        found = Sweep(ready, results(ready, outcomes), outcomes, folder, info)
         if folder is not None:
             say("drawing figures and writing the report …")
             write_folder(found, folder, zarr)
@@ -135,6 +137,13 @@ def sweep(
     finally:
         if journal is not None:
             journal.close()
+
+
+def results(ready: Prepared, outcomes: Mapping[int, Outcome]) -> xr.Dataset:
+    """The data set of a study, with what it says about which parameter matters."""
+    ds = dataset(ready, outcomes)
+    found = indices(ds, ready.study.design, ready.study.seed)
+    return ds.assign_coords(found.coords).assign(found.data_vars)
 
 
 def cores() -> int:
@@ -311,11 +320,16 @@ def _write_study(study: StudyFile, folder: Path) -> None:
 
 def write_folder(found: Sweep, folder: Path, zarr: bool = False) -> None:
     """Data set, table, figures and report of a finished study."""
+    from marsyard.campaign.figures import save_figures
+    from marsyard.campaign.report import write_report
 
     try:
         _write_study(found.study, folder)
         save_data(found.data, folder, zarr)
         write_table(folder / "sweep.csv", found.ready, found.outcomes)
+        shutil.rmtree(folder / "figures", ignore_errors=True)
+        figures = save_figures(found.data, found.study, folder / "figures")
+        write_report(found, folder, figures)
     except OSError as error:
         if not is_full(error):
             raise

@@ -1,7 +1,9 @@
-"""What a study gave, in numbers: each output over all its runs."""
+"""What a study gave, in numbers: each output over all its runs, and failures by reason."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,6 +59,15 @@ def success_of(ds: xr.Dataset) -> Chance | None:
     if "succeeded" not in ds or not ds["succeeded"].size:
         return None
     return chance(int(ds["succeeded"].sum()), int(ds["succeeded"].size))
+
+
+def grouped(failures: Mapping[int, str]) -> list[tuple[str, list[int]]]:
+    """Failures by reason, numbers in it left out; the most frequent first."""
+    groups: dict[str, list[int]] = {}
+    for index, reason in failures.items():
+        groups.setdefault(re.sub(r"[-+]?\d[\d.,e+-]*", "…", reason), []).append(index)
+    named = [(failures[m[0]] if len(m) == 1 else text, m) for text, m in groups.items()]
+    return sorted(named, key=lambda g: -len(g[1]))
 
 
 def output_table(ds: xr.Dataset) -> Table:

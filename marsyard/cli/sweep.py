@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,7 +121,7 @@ def _show(study: Path, settings: dict[str, Any]) -> None:
 def _print(found: Sweep) -> None:
     from rich.console import Console
 
-    from marsyard.campaign import output_table
+    from marsyard.campaign import grouped, output_table
 
     console = Console(width=max(Console().width, 100))
     console.print(output_table(found.data))
@@ -133,7 +132,7 @@ def _print(found: Sweep) -> None:
 
     if found.failures:
         say(f"{len(found.failures)} of {len(found.outcomes)} runs failed:", style="bold red")
-        for reason, members in _grouped(found.failures)[:8]:
+        for reason, members in grouped(found.failures)[:8]:
             say(f"  {len(members)} × {reason}; e.g. {found.ready.words(members[0])}")
     if info["ran"]:
         kept = f", {info['kept']} were finished before" if info["kept"] else ""
@@ -145,15 +144,6 @@ def _print(found: Sweep) -> None:
         say(f"all {info['kept']} runs were finished before")
     say(f"results: {found.file}")
     say(f"report: {found.report}")
-
-
-def _grouped(failures: dict[int, str]) -> list[tuple[str, list[int]]]:
-    """Failures by reason, numbers in it left out; the most frequent first."""
-    groups: dict[str, list[int]] = {}
-    for index, reason in failures.items():
-        groups.setdefault(re.sub(r"[-+]?\d[\d.,e+-]*", "…", reason), []).append(index)
-    named = [(failures[m[0]] if len(m) == 1 else text, m) for text, m in groups.items()]
-    return sorted(named, key=lambda g: -len(g[1]))
 
 
 class _Screen:
@@ -217,10 +207,12 @@ class _Screen:
         from rich.console import Group
         from rich.table import Table
 
+        from marsyard.campaign import grouped
+
         if not watch.failed:
             return self._progress
         table = Table("failed", "why", title=f"{len(watch.failed)} failed", title_justify="left")
-        for reason, members in _grouped(watch.failed)[:6]:
+        for reason, members in grouped(watch.failed)[:6]:
             table.add_row(str(len(members)), reason)
         return Group(table, self._progress)
 

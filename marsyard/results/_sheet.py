@@ -85,6 +85,12 @@ def _fitting(handles: list[Any], labels: list[str]) -> tuple[list[Any], list[str
 
 
 def plain(ax: Axes) -> None:
+    """A light frame, and the label of the ordinate where those of other panels are."""
+    frame(ax)
+    ax.yaxis.set_label_coords(-0.085, 0.5)
+
+
+def frame(ax: Axes) -> None:
     """A light frame: thin rules behind the data, no box."""
     ax.grid(True, color="#e4e4e4", linewidth=0.7)
     ax.set_axisbelow(True)
@@ -93,7 +99,6 @@ def plain(ax: Axes) -> None:
     for side in ("left", "bottom"):
         ax.spines[side].set_color("#8a8a8a")
     ax.tick_params(labelsize=FONT - 1, color="#8a8a8a")
-    ax.yaxis.set_label_coords(-0.085, 0.5)
 
 
 def unit_text(units: str) -> str:
