@@ -33,6 +33,7 @@ from marsyard.simulation.gait import add_gait
 from marsyard.simulation.organs import is_cone
 
 if TYPE_CHECKING:
+    from marsyard.simulation.arrays import Records
     from marsyard.simulation.simulation import Simulation
 
 
@@ -230,9 +231,8 @@ _SLIDE = mujoco.mjtJoint.mjJNT_SLIDE
 REST = 1e-4
 
 
-def _headings(s: Simulation) -> np.ndarray:
-    """Level unit vectors along the wheels' headings, shape [time, wheel, 3]."""
-    axis = s.records.wheel_axis
+def _headings(axis: np.ndarray) -> np.ndarray:
+    """Level unit vectors along the headings of wheels with these axles, shape [time, wheel, 3]."""
     heading = np.stack([axis[..., 1], -axis[..., 0], np.zeros(axis.shape[:-1])], axis=-1)
     size = np.linalg.norm(heading, axis=-1, keepdims=True)
     return heading / np.where(size > 0, size, 1.0)
@@ -250,15 +250,15 @@ def _left(quaternion: np.ndarray) -> np.ndarray:
     return np.stack([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)], axis=-1)
 
 
-def _add_slip(s: Simulation, ds: Columns, add: Any) -> None:
-    r = s.records
+def slips(s: Simulation, r: Records) -> tuple[np.ndarray, np.ndarray]:
+    """Slip ratio and slip angle [rad] of the wheels in some records, shape [time, wheel]."""
     # along the wheel's heading, tilted as the robot is: a wheel that climbs does not slip by it
     axis, v = r.wheel_axis, r.wheel_velocity
     ahead = _rotate(r.base_quaternion)[:, None, :]
     forward = ahead - np.sum(ahead * axis, axis=-1, keepdims=True) * axis
     size = np.linalg.norm(forward, axis=-1, keepdims=True)
     # a wheel steered by about 90° has no such direction: take its level heading
-    level = _headings(s)
+    level = _headings(axis)
     forward = np.where(size > 0.3, forward / np.where(size > 0, size, 1.0), level)
     forward *= np.where(np.sum(forward * level, axis=-1, keepdims=True) < 0, -1.0, 1.0)
     across = np.sum(v * axis, axis=-1)
@@ -268,7 +268,12 @@ def _add_slip(s: Simulation, ds: Columns, add: Any) -> None:
     moving = fastest > REST
     slip = np.where(moving, (rim - along) / np.where(moving, fastest, 1.0), 0.0)
     speed = np.hypot(along, across)
-    angle = np.where(speed > REST, np.arctan2(across, np.abs(along)), 0.0)
+    return slip, np.where(speed > REST, np.arctan2(across, np.abs(along)), 0.0)
+
+
+def _add_slip(s: Simulation, ds: Columns, add: Any) -> None:
+    r = s.records
+    slip, angle = slips(s, r)
     add("wheel_position", ("wheel", "axis"), r.wheel_centre, "m", "position of the wheel's centre")
     add("slip_ratio", ("wheel",), slip, "1", "slip ratio")
     add("slip_angle", ("wheel",), angle, "rad", "slip angle")
@@ -393,7 +398,7 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     sums, total = r.soil_sums[:, wheels], r.soil_total[:, wheels]
     force = sums[..., soil_loop.S_FX : soil_loop.S_FZ + 1] / interval[..., None]
     moment = sums[..., soil_loop.S_MX : soil_loop.S_MZ + 1] / interval[..., None]
-    heading = _headings(s)
+    heading = _headings(s.records.wheel_axis)
     left = np.stack([-heading[..., 1], heading[..., 0], np.zeros(heading.shape[:-1])], axis=-1)
 
     def add(name: str, values: np.ndarray, units: str, text: str) -> None:

@@ -89,6 +89,10 @@ class Canvas:
         """Draw a mesh as the model holds it now."""
         mujoco.mjr_uploadMesh(self.model, self._renderer, mesh)
 
+    def upload_height_field(self, field: int) -> None:
+        """Draw a field of heights as the model holds it now."""
+        mujoco.mjr_uploadHField(self.model, self._renderer, field)
+
     def upload_texture(self, texture: int) -> None:
         """Draw a texture as the model holds it now."""
         mujoco.mjr_uploadTexture(self.model, self._renderer, texture)

@@ -1,0 +1,137 @@
+"""A rover under orders of an agent: actions into wheels, records into what the agent sees.
+
+Action: speed v, curvature κ of the base's way and crab angle γ to the left of the nose give the
+twist (v cos γ, v sin γ, v κ), from which `control.steering` makes rates of all wheels and angles of
+those that are steered. Steering joints turn to their angles at no more than `STEERING_RATE`; the
+scenario's motors bound the wheels' torques. All is held for one step of the environment.
+
+What is seen comes from the records of that step: slip as in the results, averaged over wheels and
+step; electrical power of the motors (`control.motor`), whose energy is the trapezoidal rule over
+the records; how deep the wheels' lowest points lie under the undisturbed ground; and heights of the
+undisturbed ground around the rover, as a map from before the drive shows them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from marsyard.control.steering import Twist, WheelLayout
+from marsyard.results.dataset import attitude
+from marsyard.simulation import Simulation
+from marsyard.simulation.arrays import Records
+from marsyard.simulation.commands import motors_of
+from marsyard.simulation.recorder import slips
+
+STEERING_RATE = 0.3  # [rad/s]
+#: where heights are seen, in the rover's level frame: ahead and to the left [m]
+AHEAD = (-1.5, 0.0, 1.5, 3.0, 4.5)
+LEFT = (-2.0, 0.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is known at the end of a step.
+
+    Attributes:
+        x, y, z: of the base [m]; roll, pitch, yaw [rad], R = Rz(yaw) Ry(pitch) Rx(roll).
+        forward, left: speed of the base in its level frame [m/s]; turn: yaw rate [rad/s].
+        slip: mean of all wheels over the step; slip_max: that of the wheel that slips most.
+        sinkage: mean of the wheels [m].
+        energy: electrical, of all motors with a model, during the step [J].
+        heights: of the ground at AHEAD × LEFT against that under the base [m].
+    """
+
+    x: float
+    y: float
+    z: float
+    roll: float
+    pitch: float
+    yaw: float
+    forward: float
+    left: float
+    turn: float
+    slip: float
+    slip_max: float
+    sinkage: float
+    energy: float
+    heights: np.ndarray
+
+
+class Rover:
+    """The rover of a simulation, driven step by step."""
+
+    def __init__(self, simulation: Simulation, layout: WheelLayout | None = None) -> None:
+        s = self.simulation = simulation
+        self.layout = layout or WheelLayout.of(s.world.robot, grousers=True)
+        names = [name for name in self.layout.steering_joint if name]
+        self._steered = np.array([bool(name) for name in self.layout.steering_joint])
+        self._steering = [int(s.model.jnt_qposadr[s.model.joint(n).id]) for n in names]
+        self._motors = motors_of(s.scenario, s.world)
+        at = [s.world.joints.index(name) for name in self._motors]
+        self._motor_column = np.array(at, dtype=np.int64)
+        self._motor_dof = s._model.joint_dof[self._motor_column]
+        grid = np.meshgrid(AHEAD, LEFT, indexing="ij")
+        self._ahead, self._left = grid[0].ravel(), grid[1].ravel()
+
+    def step(self, twist: Twist, steps: int) -> None:
+        """Drive with a twist for a number of physics steps."""
+        s, layout = self.simulation, self.layout
+        now = np.zeros(len(layout.wheels))
+        now[self._steered] = s.qpos[self._steering]
+        command = layout.command(twist, now)
+        most = STEERING_RATE
+        rate = np.clip((command.angle - now) / (steps * s.scenario.run.step), -most, most)
+        for w, (drive, steering) in enumerate(
+            zip(layout.drive_joint, layout.steering_joint, strict=True)
+        ):
+            s.speed[drive] = float(command.rate[w])
+            if steering:
+                s.speed[steering] = float(rate[w])
+        s.step(steps)
+
+    def read(self, since: float) -> Reading:
+        """What is known now, with means and energy of the records from `since` [s] on."""
+        s = self.simulation
+        q, v = s.qpos, s.qvel
+        roll, pitch, yaw = (float(a) for a in attitude(q[None, 3:7])[0])
+        c, n = math.cos(yaw), math.sin(yaw)
+        records = s.records
+        first = int(np.searchsorted(records.time, since - 1e-9))
+        part = Records(*(a[first:] for a in records))
+        slip = slips(s, part)[0].mean(axis=0)
+        return Reading(
+            x=float(q[0]), y=float(q[1]), z=float(q[2]), roll=roll, pitch=pitch, yaw=yaw,
+            forward=float(c * v[0] + n * v[1]), left=float(c * v[1] - n * v[0]),
+            turn=float(v[5]), slip=float(slip.mean()), slip_max=float(slip[np.abs(slip).argmax()]),
+            sinkage=self._sinkage(part), energy=self._energy(part), heights=self._heights(yaw),
+        )  # fmt: skip
+
+    def _energy(self, part: Records) -> float:
+        if not self._motors or len(part.time) < 2:
+            return 0.0
+        torque, rate = part.torque[:, self._motor_column], part.velocities[:, self._motor_dof]
+        power = np.zeros(len(part.time))
+        for k, motor in enumerate(self._motors.values()):
+            power += motor.drive(torque[:, k], rate[:, k]).power
+        return float(np.sum(np.diff(part.time) * (power[1:] + power[:-1]) / 2))
+
+    def _sinkage(self, part: Records) -> float:
+        s = self.simulation
+        assert s.world.soil is not None
+        centre = part.wheel_centre[-1]
+        ground = s.world.soil.grid.terrain.height(centre[:, 0], centre[:, 1])
+        depth = ground - (centre[:, 2] - s._carrying_radius)
+        return float(np.maximum(depth, 0.0).mean())
+
+    def _heights(self, yaw: float) -> np.ndarray:
+        s = self.simulation
+        assert s.world.soil is not None
+        c, n = math.cos(yaw), math.sin(yaw)
+        x = s.qpos[0] + np.append(c * self._ahead - n * self._left, 0.0)
+        y = s.qpos[1] + np.append(n * self._ahead + c * self._left, 0.0)
+        heights = s.world.soil.grid.terrain.height(x, y)
+        return heights[:-1] - heights[-1]
+
