@@ -9,6 +9,9 @@ EARLY := $(wildcard $(addprefix tests/unit/test_, gait_generators.py import_*.py
   traction_*.py uncertain.py verdict.py desk_*.py gate.py) $(addprefix tests/verification/test_, \
   kinetostatics_*.py traction_*.py) $(addprefix tests/end_to_end/test_, cli_kinetostatics.py \
   cli_ground.py cli_mobility.py desk_pages.py ground_browser.py site.py stance_browser.py))
+# workers of the tests: one more than the two cores there are at least, since tests that wait for
+# pages, links and processes leave their core to others
+WORKERS ?= 3
 
 .PHONY: demo test lint soak bench docs clean browser graphics map-kernels early
 
@@ -18,15 +21,15 @@ demo: $(STAMP)            ## run the first ExoMars test and say where its report
 # the engine's kernels compile on one core while the rest is got ready on the other
 test: $(STAMP)            ## all tests (lint, types, unit, verification, validation, browser)
 	@$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()" & engine=$$!; \
-	  $(MAKE) --no-print-directory browser graphics lint map-kernels early; rest=$$?; \
+	  $(MAKE) --no-print-directory -j2 --output-sync lint early; rest=$$?; \
 	  wait $$engine && exit $$rest
-	$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder \
+	$(BIN)/python -m pytest -m "not soak" -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  $(addprefix --ignore=,$(EARLY))
 
 map-kernels: $(STAMP)
 	@$(BIN)/python -c "from marsyard.analysis.traction_map import compile_map_kernels; compile_map_kernels()"
 
-early: $(STAMP) map-kernels
+early: $(STAMP) map-kernels browser graphics
 	$(BIN)/python -m pytest -q -m "not soak" $(EARLY)
 
 lint: $(STAMP)            ## style and types
@@ -57,7 +60,7 @@ browser:
 	  || echo "chromium could not be installed: the browser tests will be skipped"
 
 # movies are drawn by EGL with Mesa's software; without it their tests fail and say what to install
-graphics:
+graphics: browser
 	@ldconfig -p 2>/dev/null | grep -q libEGL_mesa \
 	  || { apt-get update -qq && apt-get install -y -qq libegl1 libgl1-mesa-dri; } >/dev/null 2>&1 \
 	  || echo "libegl1 and libgl1-mesa-dri could not be installed: movies may not be drawn"

@@ -12,6 +12,8 @@ from unittest import mock
 
 #: a wide terminal without colours
 PLAIN = {"COLUMNS": "200", "NO_COLOR": "1"}
+#: a report with one figure, for runs whose report is not looked at: drawing takes a second
+ONE_FIGURE = "report.figures=[{title: Height, panels: [[position_base.z]]}]"
 #: code that runs the command in a new interpreter, with the arguments behind it
 MAIN = "import sys; sys.argv[0] = 'marsyard'; from marsyard.cli import main; main()"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from command import run_aside, run_here
+from command import ONE_FIGURE, run_aside, run_here
 
 
 def everything_in(folder):
@@ -110,7 +110,7 @@ def test_report_is_self_contained(finished):
 def test_run_again_into_the_same_folder(finished):
     done, folder = finished
     again = run_here(["run", "rt0448/test-1", "--out", "here", "--quiet", "--set",
-                      "run.duration=0.1"], folder)  # fmt: skip
+                      "run.duration=0.1", "--set", ONE_FIGURE], folder)  # fmt: skip
     # too short for the impact: checks are not judged, and that is no failure
     assert again.returncode == 0 and again.stdout.count("not judged") > 0
     with xr.open_dataset(folder / "here" / "results.nc", engine="h5netcdf") as data:
@@ -181,7 +181,7 @@ def test_a_diverging_run_keeps_what_it_has(tmp_path):
         "control: [{joints: arm, torque: 'exp(1000*t)'}]\n"
         "run: {duration: 2, record_period: 0.01}\n"
     )
-    done = run_here(["run", "bad.yaml", "--out", "out"], tmp_path)
+    done = run_here(["run", "bad.yaml", "--out", "out", "-s", ONE_FIGURE], tmp_path)
     assert done.returncode == 1
     said = done.stdout + done.stderr
     assert "Traceback" not in said
@@ -205,7 +205,7 @@ def test_a_diverging_smooth_run_says_so(tmp_path, integrator):
         "control: [{joints: arm, torque: 'exp(1000*t)'}]\n"
         f"run: {{duration: 2, record_period: 0.01, integrator: {integrator}}}\n"
     )
-    done = run_here(["run", "bad.yaml", "--out", "out"], tmp_path)
+    done = run_here(["run", "bad.yaml", "--out", "out", "-s", ONE_FIGURE], tmp_path)
     assert done.returncode == 1, done.stdout
     assert re.search(r"stopped at t = 0\.\d+ s", done.stdout + done.stderr)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.yaml", "out", "robot.xml"]

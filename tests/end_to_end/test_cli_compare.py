@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from test_cli import ROBOT, assert_one_sentence, everything_in, run_here
+from command import run_here
+from test_cli import ROBOT, assert_one_sentence, everything_in
 
 import marsyard as package
 from marsyard.comparison.runs import _Task

@@ -51,9 +51,10 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
         assert urllib.request.urlopen(url, timeout=20).status == 200
         process.send_signal(signal.SIGINT)
         # the run did not reach its end
-        assert process.wait(timeout=20) == 1
+        assert process.wait(timeout=60) == 1
     finally:
         process.kill()
+        process.wait()
     ds = open_results(tmp_path / "run")
     assert 0 < end < 20 and float(ds.time[-1]) == pytest.approx(end, abs=1e-3)
     assert (tmp_path / "run" / "report.html").exists()

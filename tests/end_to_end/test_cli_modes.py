@@ -8,7 +8,8 @@ import math
 
 import pytest
 import xarray as xr
-from test_cli import assert_one_sentence, run_here
+from command import ONE_FIGURE, run_here
+from test_cli import assert_one_sentence
 
 import marsyard
 
@@ -59,9 +60,8 @@ def test_a_hard_slope_is_climbed_up_to_its_friction_at_the_cost_of_lifting(compa
 
 def test_the_energy_of_a_kept_run(compared):
     folder, _ = compared
-    shown = "report.figures=[{title: Way, panels: [[position_base.x]]}]"
     command = ["compare", "slope.yaml", "-m", "rolling", "--slopes", "10", "--keep", "-q"]
-    assert run_here([*command, "-o", "kept", "-s", shown, "--json"], folder).returncode == 0
+    assert run_here([*command, "-o", "kept", "-s", ONE_FIGURE, "--json"], folder).returncode == 0
     run = folder / "kept" / "modes" / "rolling" / "10"
     assert "Power and energy" in (run / "report.html").read_text()
     done = run_here(["analyze", "energy", run, "--start", "2s"], folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import av
 import numpy as np
 import pytest
-from command import run_here
+from command import ONE_FIGURE, run_here
 from PIL import Image
 
 from marsyard.results.movie import graphics
@@ -14,9 +14,8 @@ from marsyard.results.movie import graphics
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("movie")
-    done = run_here(
-        ["run", "rt0448/test-1", "-q", "-s", "run.duration=1 s", "-o", "run"], folder
-    )  # fmt: skip
+    done = run_here(["run", "rt0448/test-1", "-q", "-s", "run.duration=1 s", "-s", ONE_FIGURE,
+                     "-o", "run"], folder)  # fmt: skip
     assert (folder / "run" / "results.nc").exists(), done.stderr
     return folder / "run"
 

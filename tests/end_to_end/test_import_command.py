@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import robot_files as files
 import xarray as xr
-from command import MAIN, run_here
+from command import MAIN, ONE_FIGURE, run_here
 
 FLAT = """
 robot: {name: my_rover/robot.yaml, settle: true}
@@ -63,7 +63,7 @@ def test_it_can_be_shown(imported):
 def test_it_drives_on_hard_ground(imported):
     folder = imported[1]
     (folder / "flat.yaml").write_text(FLAT)
-    done = run_here(["run", "flat.yaml", "-q", "--out", "hard"], folder)
+    done = run_here(["run", "flat.yaml", "-q", "--out", "hard", "-s", ONE_FIGURE], folder)
     assert done.returncode == 0, done.stderr
     with xr.open_dataset(folder / "hard" / "results.nc", engine="h5netcdf") as data:
         way = data.position_base[-1].values - data.position_base[0].values
@@ -88,7 +88,7 @@ def test_tracks_drive_and_legs_stand(tmp_path, make, name, speed, height):
         f"robot: {{name: {name}, settle: true}}\ncontrol: [{law}]\n"
         "run: {duration: 1, step: 1 ms}\n"
     )
-    done = run_here(["run", "flat.yaml", "-q", "--out", "out"], tmp_path)
+    done = run_here(["run", "flat.yaml", "-q", "--out", "out", "-s", ONE_FIGURE], tmp_path)
     assert done.returncode == 0, done.stderr
     with xr.open_dataset(tmp_path / "out" / "results.nc", engine="h5netcdf") as data:
         way = data.position_base[-1].values - data.position_base[0].values
@@ -121,8 +121,8 @@ def test_a_dog_walks_from_its_stance(tmp_path):
 def test_it_drives_on_soil_and_with_a_wheel_model(imported, scenario):
     folder = imported[1]
     done = run_here(["run", scenario, "-q", "--no-study", "--out", "soft",
-                     "--set", "robot.name=my_rover/robot.yaml", "--set", "run.duration='0.2 s'"],
-                    folder)  # fmt: skip
+                     "--set", "robot.name=my_rover/robot.yaml", "--set", "run.duration='0.2 s'",
+                     "--set", ONE_FIGURE], folder)  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
     with xr.open_dataset(folder / "soft" / "results.nc", engine="h5netcdf") as data:
         assert data.sizes["wheel"] == 4
