@@ -159,7 +159,7 @@ def _save_zarr(ds: xr.Dataset, target: Path) -> None:
         texts = {n: v.astype(str) for n, v in ds.variables.items() if v.dtype == object}
         ds.assign({n: v for n, v in texts.items() if n in ds.data_vars}).assign_coords(
             {n: v for n, v in texts.items() if n in ds.coords}
-        ).to_zarr(part, mode="w", consolidated=False)
+        ).to_zarr(part, mode="w", consolidated=False, zarr_format=2)
         shutil.rmtree(target, ignore_errors=True)
         part.rename(target)
     except ImportError:
