@@ -25,6 +25,7 @@ def header_of(study: StudyFile, data: Mapping[str, Any], model: str) -> dict[str
 
     given = study.model_dump(mode="json")
     asked = {key: value for key, value in given.items() if key not in _FREE}
+    asked["order"] = list(study.vary)
     return {
         "format": FORMAT, "study": asked, "base": _plain(data), "model": model,
         "versions": versions(),

@@ -12,6 +12,7 @@ The journal is there from the beginning, the rest when all runs are done.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -122,21 +123,31 @@ def sweep(
     may end it (`Interrupted`).
     """
     say = say or (lambda text: None)
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs = {jobs}: must be at least 1")
     ready = prepared(study, settings, say)
     folder = None if out is None else Path(out)
-    journal = None if folder is None else _journal(ready, folder, resume, overwrite, say)
-    try:
+    with contextlib.ExitStack() as open_things:
+        journal = _earlier(ready, folder, resume, overwrite, say)
+        if journal is not None:
+            open_things.callback(journal.close)
         outcomes = {} if journal is None else finished_members(ready, journal.records)
+        executor = None
+        if len(outcomes) < len(ready):
+            left = len(ready) - len(outcomes)
+            executor = make_executor(ready.plan, jobs or cores(), scheduler, left)
+            open_things.callback(executor.close)
+        # a folder is made when all that is asked for is there
+        if folder is not None and journal is None:
+            journal = _new(ready, folder)
+            open_things.callback(journal.close)
         campaign = _Campaign(ready, journal, outcomes, watch or (lambda w: None))
-        info = campaign.run(jobs or cores(), scheduler, stop or (lambda: False))
+        info = campaign.run(executor, stop or (lambda: False))
         found = Sweep(ready, results(ready, outcomes), outcomes, folder, info)
         if folder is not None:
             say("drawing figures and writing the report …")
             write_folder(found, folder, zarr)
         return found
-    finally:
-        if journal is not None:
-            journal.close()
 
 
 def results(ready: Prepared, outcomes: Mapping[int, Outcome]) -> xr.Dataset:
@@ -171,21 +182,40 @@ def prepared(
 # --- the journal
 
 
-def _journal(ready: Prepared, folder: Path, resume: bool, overwrite: bool, say: Say) -> Journal:
-    """The journal of a folder: that of an earlier call with `resume`, else a new one."""
+def _earlier(
+    ready: Prepared, folder: Path | None, resume: bool, overwrite: bool, say: Say
+) -> Journal | None:
+    """The journal of an earlier call to go on with, None for a new one; refuses a folder that
+    cannot be used."""
+    if folder is None:
+        return None
     path = folder / JOURNAL
-    header = header_of(ready.study, ready.plan.data, ready.model)
     if path.exists() and resume:
-        return _resumed(path, header, say)
+        return _resumed(path, _header(ready), say)
     if path.exists() and not overwrite:
         raise InputError(
             f"--out: '{folder}' holds a sweep; go on with it by --resume, replace it by "
             "--overwrite, or give another folder"
         )
-    if folder.exists() and not path.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out: '{folder}' is a file; give a folder")
+    if folder.exists() and not path.exists() and any(folder.iterdir()):
         raise InputError(f"--out: '{folder}' holds other files; give a new folder")
+    return None
+
+
+def _header(ready: Prepared) -> dict[str, Any]:
+    return header_of(ready.study, ready.plan.data, ready.model)
+
+
+def _new(ready: Prepared, folder: Path) -> Journal:
+    """A new journal; what an earlier study left in the folder goes."""
     try:
-        journal = Journal.create(path, header)
+        journal = Journal.create(folder / JOURNAL, _header(ready))
+        for name in (FILE_NAME, "sweep.csv", "report.html"):
+            (folder / name).unlink(missing_ok=True)
+        for name in (ZARR, "figures"):
+            shutil.rmtree(folder / name, ignore_errors=True)
         _write_study(ready.study, folder)
     except OSError as error:
         why = "no space is left" if is_full(error) else error.strerror
@@ -250,31 +280,21 @@ class _Campaign:
         self._watch = Watch(len(ready), len(outcomes))
         self._watch.failed = {k: o.stopped for k, o in outcomes.items() if o.stopped}
 
-    def run(self, jobs: int, scheduler: str, stop: Callable[[], bool]) -> dict[str, Any]:
+    def run(self, executor: Executor | None, stop: Callable[[], bool]) -> dict[str, Any]:
         """Run all members that are not finished; how it went."""
-        if jobs < 1:
-            raise InputError(f"jobs = {jobs}: must be at least 1")
         began, started = time.perf_counter(), time.strftime("%Y-%m-%d %H:%M:%S")
-        left = self._watch.total - self._watch.kept
-        if left:
-            executor = make_executor(self._ready.plan, jobs, scheduler, left)
-            self._run(executor, stop)
+        if executor is not None:
+            self._watch.where = executor.words
+            self._tell(self._watch)
+            if not run_members(executor, self._members(), self._done, stop):
+                folder = None if self._journal is None else self._journal.path.parent
+                raise Interrupted(len(self._outcomes), self._watch.total, folder)
         return {
             "started": started, "elapsed": time.perf_counter() - began, "ran": self._watch.done,
             "kept": self._watch.kept, "where": self._watch.where,
             "simulated": sum(o.simulated for o in self._outcomes.values()),
             "wall_time": sum(o.wall_time for o in self._outcomes.values()),
         }  # fmt: skip
-
-    def _run(self, executor: Executor, stop: Callable[[], bool]) -> None:
-        self._watch.where = executor.words
-        self._tell(self._watch)
-        try:
-            if not run_members(executor, self._members(), self._done, stop):
-                folder = None if self._journal is None else self._journal.path.parent
-                raise Interrupted(len(self._outcomes), self._watch.total, folder)
-        finally:
-            executor.close()
 
     def _members(self) -> Iterator[tuple[int, dict[str, Any]]]:
         for index in range(self._watch.total):
