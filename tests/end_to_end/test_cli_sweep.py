@@ -105,24 +105,31 @@ def test_wrong_input_is_one_sentence(study, tmp_path):
 
 
 def test_a_dask_cluster_that_loses_a_worker(tmp_path, whole):
+    """Scheduler and workers as Dask's documentation starts them, without anybody who would start a
+    worker again."""
     distributed = pytest.importorskip("distributed")
+    dask = [sys.executable, "-m", "distributed.cli.dask_worker"]
+    how = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"]
     killed = []
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
-        scheduler_kwargs={"allowed_failures": 5},
-    ) as cluster:  # fmt: skip
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+        workers = [subprocess.Popen([*dask, address, *how], **quiet) for _ in range(2)]
+        try:
+            with distributed.Client(address) as client:
+                client.wait_for_workers(2, timeout=240)
 
-        def watch(now):
-            if now.done >= 5 and not killed:
-                nanny = next(iter(cluster.workers.values()))
-                killed.append(nanny.pid)
-                os.kill(nanny.pid, signal.SIGKILL)
+            def watch(now):
+                if now.done >= 5 and not killed:
+                    killed.append(now.where)
+                    workers[0].kill()
 
-        found = marsyard.sweep(
-            STUDY, scheduler=cluster.scheduler_address, watch=watch, out=tmp_path / "out"
-        )
-    assert killed and found.info["ran"] == 32 and "2 workers" in found.info["where"]
+            found = marsyard.sweep(STUDY, scheduler=address, watch=watch, out=tmp_path / "out")
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+    assert killed == [f"2 workers with 2 threads of {address}"] and found.info["ran"] == 32
     xr.testing.assert_identical(found.data, whole)
-    assert Counter(r["point"] for r in read_records(tmp_path / "out/finished.log")) == Counter(
-        range(32)
-    )
+    done = Counter(r["point"] for r in read_records(tmp_path / "out/finished.log"))
+    assert done == Counter(range(32))

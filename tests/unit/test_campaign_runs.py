@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from deadly import DeadlyPlan
 
 import marsyard
 from marsyard.campaign import Interrupted, open_sweep
-from marsyard.campaign.executors import Here, Processes, run_members
+from marsyard.campaign.executors import Processes, run_members
 from marsyard.campaign.journal import Journal, read_records
 from marsyard.campaign.member import Plan
 from marsyard.errors import InputError
@@ -45,6 +44,12 @@ def counted(monkeypatch):
     return seen
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Folders without figures, which take a second each."""
+    monkeypatch.setattr("marsyard.campaign.figures.save_figures", lambda *_: [])
+
+
 def test_numbers_are_those_of_single_runs(tmp_path):
     found = marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s")
     ds = found.data
@@ -65,7 +70,7 @@ def test_numbers_are_those_of_single_runs(tmp_path):
     assert "Spearman" in (tmp_path / "s/report.html").read_text()
 
 
-def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted):
+def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted, undrawn):
     whole = marsyard.sweep(STUDY, jobs=1)
     assert len(counted) == 6
     counted.clear()
@@ -159,7 +164,7 @@ def test_wrong_studies_run_nothing(tmp_path, change, sentence):
     assert not (tmp_path / "s").exists() and "\n" not in str(caught.value)
 
 
-def test_a_full_disk_keeps_what_is_finished(tmp_path, monkeypatch):
+def test_a_full_disk_keeps_what_is_finished(tmp_path, monkeypatch, undrawn):
     append = Journal.append
 
     def full(self, records):
@@ -170,38 +175,24 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path, monkeypatch):
     monkeypatch.setattr(Journal, "append", full)
     with pytest.raises(InputError, match=r"\(no space is left\); 2 of 6 runs are kept, go on"):
         marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s")
-    monkeypatch.undo()
+    monkeypatch.setattr(Journal, "append", append)
     assert marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s", resume=True).info["ran"] == 4
 
 
 # --- processes
 
 
-def run_all(executor, members):
+def test_a_process_that_dies_is_replaced(tmp_path):
+    plan = DeadlyPlan(tmp_path)
+    members = [(k, {"number": k}) for k in range(5)]
+    members[1][1]["die"], members[2][1]["die"] = "once", "always"
     outcomes = {}
+    executor = Processes(plan, 1)
     try:
         assert run_members(executor, members, outcomes.update)
     finally:
         executor.close()
-    return outcomes
-
-
-def test_a_process_that_dies_is_replaced(tmp_path):
-    plan = DeadlyPlan(tmp_path)
-    members = [(k, {"number": k}) for k in range(8)]
-    members[2][1]["die"], members[5][1]["die"] = "once", "always"
-    outcomes = run_all(Processes(plan, 2), members)
-    assert sorted(outcomes) == list(range(8))
-    good = [k for k in range(8) if outcomes[k].stopped is None]
-    assert good == [0, 1, 2, 3, 4, 6, 7] and outcomes[2].numbers == (2.0,)
-    assert outcomes[5].stopped == "lost its process 2 times (ended by SIGKILL)"
-    begun = [len(list(Path(tmp_path).glob(f"{k}-*"))) for k in range(8)]
-    assert begun == [1, 1, 2, 1, 1, 2, 1, 1]
-
-
-def test_processes_give_the_same_bits():
-    ready = marsyard.campaign.prepared(STUDY)
-    members = [(k, ready.settings(k)) for k in range(len(ready))]
-    here = run_all(Here(ready.plan), members)
-    aside = run_all(Processes(ready.plan, 2), members[::-1])
-    assert {k: o.numbers for k, o in here.items()} == {k: o.numbers for k, o in aside.items()}
+    assert sorted(outcomes) == list(range(5)) and outcomes[1].numbers == (1.0,)
+    assert [k for k in range(5) if outcomes[k].stopped is not None] == [2]
+    assert outcomes[2].stopped == "lost its process 2 times (ended by SIGKILL)"
+    assert [len(list(tmp_path.glob(f"{k}-*"))) for k in range(5)] == [1, 2, 2, 1, 1]
