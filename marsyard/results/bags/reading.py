@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -11,6 +12,14 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.results.export.tables import needed
+
+#: how an MCAP file begins and ends
+_MAGIC = b"\x89MCAP0\r\n"
+#: what readers raise over bytes that are not what they should be
+_BROKEN = (
+    ValueError, EOFError, KeyError, IndexError, AssertionError, NotImplementedError, OSError,
+    RuntimeError, struct.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
     path = Path(path)
     if not path.is_file():
         raise InputError(f"'{path}' does not exist; give an MCAP file")
+    _check_ends(path)
     chosen = None if wanted is None else list(wanted)
     try:
         with path.open("rb") as stream:
@@ -76,33 +86,31 @@ def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
             return _read(reader, path, chosen)
     except InputError:
         raise
-    except (
-        McapError,
-        ValueError,
-        EOFError,
-        KeyError,
-        AssertionError,
-        NotImplementedError,
-    ) as error:
+    except _BROKEN as error:
         raise InputError(_broken(path, error)) from None
     except Exception as error:
-        # decompressors have errors of their own
-        if type(error).__module__.partition(".")[0] in ("zstandard", "lz4", "struct"):
+        # the file's own errors, and those of what unpacks it
+        if isinstance(error, McapError) or type(error).__module__ == "zstandard":
             raise InputError(_broken(path, error)) from None
         raise
 
 
-def _broken(path: Path, error: Exception) -> str:
-    """One sentence about a file that cannot be read."""
-    magic = b"\x89MCAP0\r\n"
-    data = path.read_bytes()[-len(magic) :]
+def _check_ends(path: Path) -> None:
+    """One sentence about what is no MCAP file, or not a whole one."""
+    content = path.stat().st_size
     with path.open("rb") as stream:
-        start = stream.read(len(magic))
-    if start != magic:
-        return f"'{path}' is not an MCAP file: it does not begin like one"
-    if data != magic:
-        return f"'{path}' is cut off: it has no end; `mcap recover` saves what is there"
-    return f"'{path}' cannot be read as MCAP with ROS 2 messages ({' '.join(str(error).split())})"
+        start = stream.read(len(_MAGIC))
+        stream.seek(max(0, content - len(_MAGIC)))
+        end = stream.read()
+    if start != _MAGIC:
+        raise InputError(f"'{path}' is not an MCAP file: it does not begin like one")
+    if end != _MAGIC or content < 2 * len(_MAGIC):
+        raise InputError(f"'{path}' is cut off: it has no end; `mcap recover` saves what is there")
+
+
+def _broken(path: Path, error: Exception) -> str:
+    said = " ".join(str(error).split()) or type(error).__name__
+    return f"'{path}' cannot be read as MCAP with ROS 2 messages ({said})"
 
 
 def _read(reader: Any, path: Path, chosen: list[str] | None) -> Bag:

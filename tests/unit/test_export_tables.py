@@ -1,0 +1,92 @@
+"""Tables and classic NetCDF of a run, read by pandas, pyarrow, csv and scipy."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from scipy.io import netcdf_file
+from synthetic import dataset
+
+import marsyard
+from marsyard.errors import InputError
+from marsyard.results import save, series
+from marsyard.results.export import export
+
+
+@pytest.fixture(scope="module")
+def ds():
+    return dataset(period=0.1, duration=2.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, ds):
+    run = tmp_path_factory.mktemp("run")
+    save(ds, run)
+    written = export(run, ["csv", "parquet", "netcdf"])
+    assert all(path.parent == run / "export" and path.stat().st_size for path in written)
+    return run
+
+
+def test_one_line_opens_a_run_in_pandas(folder, ds):
+    frame = marsyard.to_dataframe(folder)
+    assert frame.index.name == "time" and len(frame) == ds.sizes["time"]
+    for name in ("position_base.z", "wheel_rate.FL", "impulse_normal.FL.plane"):
+        np.testing.assert_array_equal(frame[name], series(ds, name))
+    assert frame.attrs["units"]["position_base.z"] == "m"
+    # every curve of every variable over time is there, once
+    count = sum(int(v.size / ds.sizes["time"]) for v in ds.data_vars.values() if "time" in v.dims)
+    assert frame.shape[1] == count == len(set(frame.columns))
+
+
+def test_parquet_keeps_every_bit_the_units_and_the_attributes(folder, ds):
+    path = folder / "export" / "results.parquet"
+    frame = pd.read_parquet(path)
+    pd.testing.assert_frame_equal(frame, marsyard.to_dataframe(ds), check_exact=True)
+    assert (
+        frame.attrs["units"][f"motor_torque.{ds.joint.values[0]}"]
+        == ds["motor_torque"].attrs["units"]
+    )
+    field = pq.read_schema(path).field("position_base.x")
+    assert field.metadata[b"unit"] == b"m" and b"position" in field.metadata[b"long_name"]
+    assert json.loads(pq.read_schema(path).metadata[b"title"]) == ds.attrs["title"]
+
+
+def test_csv_keeps_every_bit_and_has_the_unit_in_its_head(folder, ds):
+    frame = pd.read_csv(folder / "export" / "results.csv", index_col="time [s]")
+    expected = marsyard.to_dataframe(ds)
+    np.testing.assert_array_equal(frame.to_numpy(), expected.to_numpy())
+    np.testing.assert_array_equal(frame.index, expected.index)
+    assert frame.columns[0] == "position_base.x [m]"
+    with (folder / "export" / "constants.csv").open(encoding="utf-8") as stream:
+        head = next(csv.reader(stream))
+    assert head == ["name", "labels", "value", "unit", "long_name"]
+
+
+def test_classic_netcdf_is_read_by_scipy(folder, ds):
+    with netcdf_file(folder / "export" / "results_classic.nc", mmap=False) as file:
+        assert file.version_byte == 2 and file.Conventions == b"CF-1.11"
+        np.testing.assert_array_equal(file.variables["position_base"][:], ds["position_base"])
+        assert file.variables["motor_torque"].units == b"N m"
+        labels = [b"".join(row).decode().strip() for row in file.variables["wheel"][:]]
+        assert labels == [str(w) for w in ds["wheel"].values]
+
+
+def test_mistakes_are_one_sentence(folder, tmp_path):
+    with pytest.raises(InputError, match="format 'parket'; did you mean 'parquet'"):
+        export(folder, ["parket"])
+    with pytest.raises(InputError, match="does not exist"):
+        export(tmp_path / "nowhere", ["csv"])
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="is a file; give a folder"):
+        export(folder, ["csv"], tmp_path / "taken")
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch, folder):
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(InputError, match=r"needs the package pandas: pip install 'marsyard\[data"):
+        marsyard.to_dataframe(folder)
