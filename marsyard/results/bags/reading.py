@@ -82,7 +82,7 @@ def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
     chosen = None if wanted is None else list(wanted)
     try:
         with path.open("rb") as stream:
-            reader = make_reader(stream, decoder_factories=[decoding.DecoderFactory()])
+            reader = make_reader(stream, True, [decoding.DecoderFactory()])
             return _read(reader, path, chosen)
     except InputError:
         raise
