@@ -58,7 +58,6 @@ class Bag:
     messages: dict[str, list[tuple[float, Any]]]
     topics: dict[str, str]
     about: dict[str, str] = field(default_factory=dict)
-    model: bytes | None = None
 
     def all(self, topic: str, kind: str) -> list[tuple[float, Any]]:
         """The messages of a topic, which must be of a kind; none where it is missing."""
@@ -134,10 +133,6 @@ def _read(reader: Any, path: Path, chosen: list[str] | None) -> Bag:
     for record in reader.iter_metadata():
         if record.name == "marsyard":
             bag.about = dict(record.metadata)
-    if bag.about:
-        for attachment in reader.iter_attachments():
-            if attachment.name == "model.mjb":
-                bag.model = attachment.data
     return bag
 
 

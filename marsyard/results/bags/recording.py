@@ -66,20 +66,19 @@ class Recording:
 
     def _robot(self, given: str | Robot | None) -> tuple[mujoco.MjModel, dict[str, Any], int]:
         about = self.bag.about
-        if given is None and self.bag.model is not None and "wheels" in about:
-            try:
-                model = mujoco.MjModel.from_binary_path("m.mjb", {"m.mjb": self.bag.model})
-                return model, json.loads(about["wheels"]), base_of(model, about.get("base"))
-            except (ValueError, KeyError):
-                given = about.get("robot")  # written by another version of MuJoCo
-        if given is None:
+        own = given is None and "robot" in about
+        said = about["robot"] if own else given
+        if said is None:
             raise InputError(
                 f"{self.bag.path.name}: say which robot it is of, --robot NAME (see `marsyard "
                 "list rovers`), or a robot's file"
             )
-        robot = load_robot(given) if isinstance(given, str) else given
+        robot = load_robot(said) if isinstance(said, str) else said
         model = robot.spec().compile()
         wheels = {name: _sizes(wheel) for name, wheel in robot.wheels.items()}
+        if own and "wheels" in about:
+            # a scenario may have changed their sizes
+            wheels = {n: {**wheels[n], **w} for n, w in json.loads(about["wheels"]).items()}
         return model, wheels, base_of(model, robot.base)
 
     # --- motion

@@ -19,13 +19,12 @@ reference pose. It does not turn with the wheel, as a force sensor in the hub wo
     /robot_description     String: URDF
 
 Stamps and log times are simulated time from 0. On soil only the moment about the axle is recorded;
-the other two are NaN. The file also holds the scenario, the model and the URDF as attachments, so
-that marsyard can show it again (`marsyard view FILE.mcap`).
+the other two are NaN. Scenario and URDF are attachments, and a metadata record says which robot it
+was, so that marsyard can show the file again (`marsyard view FILE.mcap`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -205,16 +204,14 @@ def _about(source: BagSource) -> dict[str, str]:
     return {
         **texts,
         "record_period": repr(float(ds.attrs.get("record_period", 0.0))),
-        "robot": robot.name,
+        "robot": source.scenario.robot.name,
         "base": body_name(source.model, source.base),
         "wheels": json.dumps(wheels),
     }
 
 
 def _attachments(source: BagSource) -> Iterator[tuple[str, str, bytes]]:
-    for name, media in (("scenario.yaml", "application/yaml"), ("model.mjb", "application/mujoco")):
-        with contextlib.suppress(FileNotFoundError):
-            yield name, media, (source.folder / name).read_bytes()
+    yield "scenario.yaml", "application/yaml", (source.folder / "scenario.yaml").read_bytes()
     yield "robot.urdf", "application/xml", _urdf(source).encode()
 
 
