@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         compare_wheel,
     )
     from marsyard.errors import InputError
-    from marsyard.results import energy_account, open_results, to_dataframe
+    from marsyard.results import energy_account, open_results, show, to_dataframe
     from marsyard.runner import Run, run
     from marsyard.scenario import Scenario, load_scenario
     from marsyard.simulation import Diverged, Simulation, State
@@ -54,6 +54,7 @@ _HOME = {
     "open_sweep": "campaign",
     "run": "runner",
     "sweep": "campaign",
+    "show": "results",
     "to_dataframe": "results",
 }
 
@@ -78,6 +79,7 @@ __all__ = [
     "open_sweep",
     "run",
     "sweep",
+    "show",
     "to_dataframe",
 ]
 

@@ -29,12 +29,13 @@ from marsyard.errors import InputError, suggest
 from marsyard.run_folder import write_or_keep, written_whole
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
     from marsyard.modules.ports import Control, Interaction, PostProcessing
     from marsyard.operations import Sequence
     from marsyard.operations.live import LiveRun
-    from marsyard.results import Answer, CheckResult, Ground
+    from marsyard.results import Answer, CheckResult, Ground, Page3D
     from marsyard.scenario import Scenario
 
 Say = Callable[[str], Any]
@@ -64,6 +65,39 @@ class Run:
     def report(self) -> Path | None:
         """The report's page."""
         return None if self.folder is None else self.folder / "report.html"
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """All curves as a pandas data frame, units in its `attrs`."""
+        from marsyard.results import to_dataframe
+
+        return to_dataframe(self.data)
+
+    def show(self, height: int = 500) -> Page3D:
+        """The run in 3D, for a notebook (see `marsyard.show`)."""
+        from marsyard.results import show
+
+        return show(self, height)
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it: how it went, and its checks."""
+        from marsyard.cards import card, table
+
+        ds = self.data
+        way = ds["position_base"].isel(time=[0, -1]).diff("time").sel(axis=["x", "y"])
+        rows = [
+            ("simulated", f"{float(ds['time'][-1]):g} s, {ds.sizes['time']} records"),
+            ("way of the base", f"{float((way**2).sum()) ** 0.5:.3g} m from start to end"),
+            ("curves", f"{len(ds.data_vars)} variables in .data, .to_dataframe(), .show() for 3D"),
+        ]
+        rows += [("stopped", self.stopped)] if self.stopped else []
+        rows += [("warning", text) for text in self.warnings]
+        rows += [("report", str(self.report))] if self.report else []
+        tables = [table(rows)]
+        if self.checks:
+            heads = ("check", "computed", "expected", "unit", "verdict")
+            checks = [(c.name, c.computed, c.expected, c.unit, c.verdict) for c in self.checks]
+            tables.append(table(checks, heads))
+        return card(self.scenario.title or self.name, "", *tables)
 
     @property
     def study(self) -> xr.Dataset | None:

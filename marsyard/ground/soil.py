@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from marsyard import library
+from marsyard.cards import card, table
 from marsyard.errors import InputError, suggest
 from marsyard.ground.triaxial import Triaxial, read_triaxial
 from marsyard.units import UNITS, to_si
@@ -81,6 +82,14 @@ NUMBERS: dict[str, _Kind] = {
 }
 
 
+#: SI units to show
+_UNITS = {
+    "k_c": "N/m^(n+1)", "k_phi": "N/m^(n+2)", "cohesion": "Pa", "friction_angle": "rad",
+    "shear_modulus": "m", "density": "kg/m³", "shear_modulus_lateral": "m",
+    "unloading_stiffness": "Pa/m", "repose_angle": "rad", "shear_layer": "m", "damping": "Pa·s/m",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Soil:
     """Numbers of one soil, SI. None: the source does not give it.
@@ -129,6 +138,14 @@ class Soil:
             value = getattr(self, name)
             if value is not None:
                 _check(self.name, name, value, kind)
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        given = {name: getattr(self, name) for name in NUMBERS}
+        rows = [(name, value, _UNITS.get(name, "")) for name, value in given.items() if value]
+        rows += [(name, value, "") for name, value in self.extra.items()]
+        title = f"{self.name}: {self.title}" if self.title else self.name
+        return card(title, "", table(rows, ("number", "value", "unit")))
 
     def number(self, name: str) -> float:
         """One number, or what stands in for it; an InputError where the soil has neither."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from marsyard.results.ground_section import draw_section
     from marsyard.results.ground_stress import draw_stress
     from marsyard.results.movie import Movie, Shot, write_movie, write_still
+    from marsyard.results.page_replay import Page3D, show
     from marsyard.results.plots import default_figures, draw, draw_track, save_figures
     from marsyard.results.questions import Answer, answer_all, questions_text
     from marsyard.results.replay import (
@@ -47,6 +48,7 @@ _HOME = {
     "Line": "dataset",
     "Movie": "movie",
     "MotorEnergy": "energy",
+    "Page3D": "page_replay",
     "Replay": "replay",
     "Scene": "replay",
     "Shot": "movie",
@@ -78,6 +80,7 @@ _HOME = {
     "save_ground": "ground_file",
     "serve": "replay",
     "series": "dataset",
+    "show": "page_replay",
     "soil_canvas": "soil_figures",
     "wheel_means": "soil_report",
     "timeline_rows": "timeline",
@@ -100,6 +103,7 @@ __all__ = [
     "Line",
     "Movie",
     "MotorEnergy",
+    "Page3D",
     "Replay",
     "Scene",
     "Shot",
@@ -131,6 +135,7 @@ __all__ = [
     "save_ground",
     "serve",
     "series",
+    "show",
     "soil_canvas",
     "wheel_means",
     "timeline_rows",

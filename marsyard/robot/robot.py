@@ -16,6 +16,7 @@ import mujoco
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from marsyard import library
+from marsyard.cards import card, table
 from marsyard.errors import InputError, suggest
 from marsyard.file_mistakes import sentence
 from marsyard.robot.beams import Beam
@@ -58,6 +59,28 @@ class Robot(BaseModel):
                     )
                 owners[organ.body] = name
         return self
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        wheels = [
+            (name, w.joint, w.shape, w.radius, w.width, w.lug_height)
+            for name, w in self.wheels.items()
+        ]
+        heads = ("wheel", "joint", "shape", "radius [m]", "width [m]", "lugs [m]")
+        rows = [("base", self.base or "the first body")]
+        rows += [(f"{role} joints", ", ".join(joints)) for role, joints in self.roles.items()]
+        rows += [
+            (kind, ", ".join(organs))
+            for kind, organs in (
+                ("feet", self.feet),
+                ("tracks", self.tracks),
+                ("loops", self.loops),
+            )
+            if organs
+        ]
+        tables = [table(wheels, heads)] if wheels else []
+        title = f"{self.name}: {self.title}" if self.title else self.name
+        return card(title, self.description, *tables, table(rows), sources=self.sources)
 
     def spec(self) -> mujoco.MjSpec:
         """A fresh, editable MuJoCo specification of the model, with its loops closed."""

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from marsyard.cards import card, table
 from marsyard.control.names import BUILT_IN
 from marsyard.scenario.compliant import CompliantContact
 from marsyard.scenario.drive import DCMotor, Drive
@@ -429,6 +430,21 @@ class Scenario(Part):
     run: Run
     report: Report = Report()
     study: Study | None = Field(None, description="a family of runs instead of a single one")
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        ground = ", ".join(f"{g.name} ({g.kind})" for g in self.ground) or "none"
+        rows = [
+            ("robot", self.robot.name),
+            ("ground", ground),
+            ("gravity", f"{self.gravity:g} m/s²"),
+            ("contact", self.interaction.law),
+            ("duration", f"{self.run.duration:g} s, step {self.run.step:g} s"),
+        ]
+        if self.study is not None:
+            rows.append(("study", "a family of runs"))
+        title = self.title or "A scenario"
+        return card(title, self.description, table(rows), sources=self.sources)
 
     @model_validator(mode="before")
     @classmethod

@@ -89,7 +89,7 @@ def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
         raise InputError(_broken(path, error)) from None
     except Exception as error:
         # the file's own errors, and those of what unpacks it
-        if isinstance(error, McapError) or type(error).__module__ == "zstandard":
+        if isinstance(error, McapError) or type(error).__module__.startswith("zstandard"):
             raise InputError(_broken(path, error)) from None
         raise
 

@@ -1,35 +1,15 @@
-"""The worst run in 3D inside the page: rover, ground with its ruts, a slider for the time.
-
-The page carries the shapes of the bodies, their poses at up to `FRAMES` times, a grid of the ground
-with the change of height that the run left and when, and a program of its own in WebGL 2
-(`replay.js`); nothing is loaded. Arrays are whole numbers of 16 bits,
-
-    value = offset + scale · number,      0 ≤ number ≤ 65535
-
-a resolution of 0.2 mm over 10 m. `marsyard view` shows the same run with forces and in full.
-"""
+"""The worst run in 3D inside the page, see `marsyard.results.page_replay`."""
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from marsyard.operations.validation.clearance import height_of
 from marsyard.operations.validation.zones import Zone
+from marsyard.results.page_replay import replay_block, replay_data
 
 if TYPE_CHECKING:
     from marsyard.operations.validation.worst import WorstRun
-    from marsyard.results import Scene
-
-#: most frames, and nodes of the ground along its longer side
-FRAMES, NODES = 300, 180
-#: ground shown beyond the track [m]
-_AROUND = 2.0
 
 
 def replay_section(worst: WorstRun | None, zones: Sequence[Zone] = (), start: float = 0.0) -> str:
@@ -40,127 +20,6 @@ def replay_section(worst: WorstRun | None, zones: Sequence[Zone] = (), start: fl
         "<p>With forces and all numbers: <code>marsyard view worst</code> in this folder; with "
         "figures and a report of its own: <code>marsyard run worst/scenario.yaml</code>.</p>"
     )
-    # a page must not be ended by what it carries
-    text = json.dumps(replay_data(worst, zones, start)).replace("</", "<\\/")
-    script = Path(__file__).with_name("replay.js").read_text(encoding="utf-8")
-    speeds = "".join(f'<option value="{s}">{s}×</option>' for s in (1, 2, 5, 10, 20))
-    return (
-        '<div id="replay"><canvas style="width:100%;height:26rem;border-radius:.4rem;'
-        'touch-action:none;cursor:grab"></canvas>'
-        '<div style="display:flex;gap:.7rem;align-items:center"><button>play</button>'
-        f'<select aria-label="speed">{speeds}</select>'
-        '<input type="range" min="0" step="0.05" aria-label="time" style="flex:1">'
-        '<output style="min-width:15rem"></output></div>'
-        '<p class="soft">Drag to turn, wheel to zoom. Lines on the ground are 1 m apart.</p></div>'
-        f'<script type="application/json" id="replay-data">{text}</script>'
-        f"<script>{script}</script>{links}"
-    )
-
-
-def replay_data(worst: WorstRun, zones: Sequence[Zone], start: float = 0.0) -> dict[str, Any]:
-    """All that the program in the page needs."""
-    from marsyard.results import build_scene
-
-    scene = build_scene(worst.model, worst.data)
-    keep = np.unique(np.linspace(0, len(scene.time) - 1, FRAMES).round().astype(int))
-    position, turn = scene.position[keep], _continuous(scene.quaternion[keep])
-    base = scene.base[keep]
-    ds = worst.data
-    began = ds.command_began.values
-    commands = [
-        (float(t), f"{k} {ds.command_kind.values[k]}: {ds.command_note.values[k]}".rstrip(": "))
-        for k, t in enumerate(began)
-        if np.isfinite(t)
-    ]
-    ground, height = _ground(worst, base)
-    return {
-        "title": scene.title,
-        "size": scene.size,
-        "start": float(np.clip(start, 0.0, scene.time[keep][-1])),
-        "time": _packed(scene.time[keep]),
-        "position": _packed(position),
-        "quaternion": _packed(turn),
-        "base": _packed(base),
-        "bodies": _bodies(scene),
-        "ground": ground,
-        "track": _packed(_on_ground(base[:, :2], height)),
-        "zones": [_packed(_on_ground(z.outline(), height)) for z in zones],
-        "commands": commands,
-    }
-
-
-def _bodies(scene: Scene) -> list[dict[str, Any]]:
-    out = []
-    for shapes in scene.shapes:
-        place = np.concatenate([s.vertices for s in shapes])
-        tints = [np.tile(np.array(s.colour) / 255, (len(s.vertices), 1)) for s in shapes]
-        first = np.cumsum([0, *(len(s.vertices) for s in shapes)])
-        faces = [s.triangles + n for s, n in zip(shapes, first, strict=False)]
-        out.append(
-            {
-                "place": _packed(place),
-                "tint": _packed(np.concatenate(tints)),
-                "triangles": _base64(np.concatenate(faces).astype("<u4")),
-            }
-        )
-    return out
-
-
-def _ground(worst: WorstRun, base: np.ndarray) -> tuple[dict[str, Any], Any]:
-    """A grid around the track: heights before the run, change and its time; and the heights."""
-    from marsyard.scenario.soil import TerrainGround
-    from marsyard.simulation.soil_world import terrain_of
-    from marsyard.simulation.world import make_surfaces
-
-    low, high = base[:, :2].min(axis=0) - _AROUND, base[:, :2].max(axis=0) + _AROUND
-    step = float(np.max(high - low)) / NODES
-    x, y = (np.arange(a, b + step, step) for a, b in zip(low, high, strict=True))
-    soft = [g for g in worst.scenario.ground if isinstance(g, TerrainGround)]
-    terrain = terrain_of(soft[0]) if soft else None
-    height = height_of(make_surfaces(worst.scenario), terrain, (low[0], high[0], low[1], high[1]))
-    z = height(*np.meshgrid(x, y))
-    z = np.where(np.isfinite(z), z, np.nanmin(np.where(np.isfinite(z), z, np.nan)))
-    change, when = np.zeros_like(z), np.zeros_like(z)
-    if worst.ground is not None:
-        change, when = _ruts(worst.ground, x, y, step)
-    return {
-        "nx": len(x), "ny": len(y), "x0": float(x[0]), "y0": float(y[0]), "step": step,
-        "height": _packed(z), "change": _packed(change), "time": _packed(when),
-    }, height  # fmt: skip
-
-
-def _ruts(ground: Any, x: np.ndarray, y: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Change of height [m] and when it happened [s], at the nodes nearest to those asked for."""
-    every = max(1, round(step / ground.spacing))
-    part = ground.window(x[0] - step, x[-1] + step, y[0] - step, y[-1] + step, every=every)
-    near = part.sel(x=x, y=y, method="nearest")
-    change = near["change"].transpose("y", "x").values
-    when = near["time"].transpose("y", "x").values
-    return np.nan_to_num(change), np.nan_to_num(when)
-
-
-def _on_ground(points: np.ndarray, height: Any) -> np.ndarray:
-    """Points x, y on the ground, a little above it [m], [n, 3]."""
-    z = height(points[:, 0], points[:, 1])
-    return np.column_stack([points, np.where(np.isfinite(z), z, 0.0) + 0.015])
-
-
-def _continuous(quaternion: np.ndarray) -> np.ndarray:
-    """Quaternions [frame, body, 4] that do not jump between q and −q."""
-    out = quaternion.copy()
-    for k in range(1, len(out)):
-        flip = np.sum(out[k] * out[k - 1], axis=-1) < 0
-        out[k, flip] *= -1
-    return out
-
-
-def _packed(values: np.ndarray) -> dict[str, Any]:
-    flat = np.asarray(values, dtype=float).ravel()
-    low, high = float(flat.min()), float(flat.max())
-    scale = (high - low) / 65535 or 1.0
-    whole = np.round((flat - low) / scale).astype("<u2")
-    return {"offset": low, "scale": scale, "data": _base64(whole)}
-
-
-def _base64(values: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
+    outlines = [zone.outline() for zone in zones]
+    data = replay_data(worst.model, worst.data, worst.scenario, worst.ground, outlines, start)
+    return replay_block(data) + links

@@ -1,0 +1,36 @@
+"""Objects as notebooks show them: a title, a sentence, a table. Plain HTML, nothing is loaded."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+_STYLE = "border-collapse:collapse;margin:.3em 0"
+_CELL = "text-align:left;padding:.1em .8em .1em 0;vertical-align:top"
+
+
+def card(title: str, text: str = "", *tables: str, sources: Iterable[str] = ()) -> str:
+    """A title, a text, tables (see `table`) and sources."""
+    parts = [f"<b>{html.escape(title)}</b>"]
+    if text.strip():
+        parts.append(f"<div style='max-width:50em'>{html.escape(text.strip())}</div>")
+    parts += tables
+    listed = "".join(f"<li>{html.escape(s)}</li>" for s in sources)
+    if listed:
+        parts.append(f"<small>Sources<ul>{listed}</ul></small>")
+    return f"<div>{''.join(parts)}</div>"
+
+
+def table(rows: Iterable[Sequence[object]], heads: Sequence[str] = ()) -> str:
+    """A table of texts and numbers; numbers with four digits."""
+    top = "".join(f"<th style='{_CELL}'>{html.escape(h)}</th>" for h in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='{_CELL}'>{_text(c)}</td>" for c in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table style='{_STYLE}'>{f'<tr>{top}</tr>' if top else ''}{body}</table>"
+
+
+def _text(value: object) -> str:
+    said = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return html.escape(said)
