@@ -6,13 +6,12 @@
 
 docs/images/gallery/stamps.json keeps for each picture what the example printed and a stamp: a hash
 of the example or scenario, of how its picture is drawn, and of the files of the library that they
-name. Where the stamp of today differs the picture is stale, and a test says so without a run.
+name (`stamps`). Where today's stamp differs the picture is stale: a test says so without a run.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import inspect
 import io
 import json
@@ -23,9 +22,10 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
+
+from stamps import stamp
 
 from marsyard import library
 
@@ -304,38 +304,8 @@ SHOWN: tuple[Example | Shown, ...] = (
 # --- stamps
 
 
-@cache
-def entries() -> dict[str, str]:
-    """Text of every robot, soil, ground and scenario of the library, by name."""
-    out: dict[str, str] = {}
-    for kind in library.KINDS:
-        for name in library.names(kind):
-            path = library.path_of(kind, name)
-            text = path.read_text(encoding="utf-8")
-            model = path.with_name("robot.xml")
-            if kind == "rovers" and model.exists():
-                text += model.read_text(encoding="utf-8")
-            out[name] = out.get(name, "") + text
-    return out
-
-
-def used(text: str) -> dict[str, str]:
-    """What a text names of the library, and what those name, by name."""
-    found: dict[str, str] = {}
-    queue = [text]
-    while queue:
-        words = set(re.findall(r"[\w/-]+", queue.pop()))
-        for name in sorted(words & entries().keys() - found.keys()):
-            found[name] = entries()[name]
-            queue.append(found[name])
-    return found
-
-
-def stamp(one: Example | Shown) -> str:
-    parts = [one.code, one.drawn_by()]
-    for name, text in sorted(used(one.code).items()):
-        parts += [name, text]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+def stamp_of(one: Example | Shown) -> str:
+    return stamp(one.code, one.drawn_by())
 
 
 def kept() -> dict[str, dict[str, str]]:
@@ -348,7 +318,7 @@ def stale() -> list[str]:
     return [
         one.name
         for one in SHOWN
-        if have.get(one.name, {}).get("stamp") != stamp(one)
+        if have.get(one.name, {}).get("stamp") != stamp_of(one)
         or not (PICTURES / f"{one.name}.png").exists()
     ]
 
@@ -367,7 +337,7 @@ def main(names: list[str]) -> None:
         if one.name in todo:
             print(one.name, flush=True)
             printed = one.make(PICTURES / f"{one.name}.png")
-            have = kept() | {one.name: {"stamp": stamp(one), "printed": printed}}
+            have = kept() | {one.name: {"stamp": stamp_of(one), "printed": printed}}
             STAMPS.write_text(
                 json.dumps(dict(sorted(have.items())), indent=1, ensure_ascii=False) + "\n",
                 encoding="utf-8",

@@ -1,0 +1,126 @@
+"""Write docs/benchmarks.md and the costs in docs/choosing.md from `marsyard bench --json`.
+
+    marsyard bench --json > bench.json
+    python docs/make_benchmarks.py bench.json     takes its rows in, with this machine and date
+    python docs/make_benchmarks.py                the pages again from what is kept
+
+Rows of benchmarks that are not in the file stay as they were, each with the machine it ran on.
+What is kept lies in docs/benchmarks.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+DATA = HERE / "benchmarks.json"
+PAGE = HERE / "benchmarks.md"
+CHOOSING = HERE / "choosing.md"
+PACKAGES = ("marsyard", "mujoco", "numba", "numpy")
+HEAD = """# Benchmarks
+
+What `marsyard bench` measured, with the machine it ran on. Ratios are measured in one run, the two
+sides alternately; times are those of one core. Run it on yours: `marsyard bench`, or one of them,
+`marsyard bench laws`. *Bar* is what the benchmark must reach. This page is made by
+`marsyard bench --json > bench.json` and `python docs/make_benchmarks.py bench.json`.
+"""
+
+
+def processor() -> str:
+    """The processor's name."""
+    info = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*:\s*(.*)", info.read_text()) if info.exists() else None
+    return found[1].strip() if found else platform.processor() or platform.machine()
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers depend on, without the machine's name."""
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "versions": ", ".join(f"{p} {version(p)}" for p in PACKAGES),
+        "date": time.strftime("%Y-%m-%d"),
+    }  # fmt: skip
+
+
+def kept() -> list[dict[str, Any]]:
+    """Rows with the number of their machine, and the machines, as stored."""
+    return json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else []
+
+
+def take_in(file: Path) -> None:
+    """Put the rows of a file in place of those of the same names."""
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    new = {row["name"] for row in rows}
+    runs = [
+        run | {"rows": [row for row in run["rows"] if row["name"] not in new]} for run in kept()
+    ]
+    for row in rows:
+        row["value"] = float(f"{row['value']:.4g}")
+    runs = [run for run in runs if run["rows"]] + [{"machine": machine(), "rows": rows}]
+    DATA.write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = ["| benchmark | value | unit | bar | ok | |", "| --- | --- | --- | --- | --- | --- |"]
+    for row in rows:
+        ok = {True: "yes", False: "**no**", None: ""}[row["ok"]]
+        bar = "" if row["bar"] is None else str(row["bar"])
+        note = str(row["note"]).replace("|", "∣")
+        lines.append(
+            f"| {row['name']} | {row['value']:.3g} | {row['unit']} | {bar} | {ok} | {note} |"
+        )
+    return "\n".join(lines)
+
+
+def page() -> str:
+    parts = [HEAD]
+    for run in kept():
+        on = run["machine"]
+        parts.append(f"## {on['processor']}, {on['cores']} cores, {on['date']}\n")
+        parts.append(f"{on['system']}; {on['versions']}.\n\n{table(run['rows'])}\n")
+    return "\n".join(parts)
+
+
+def costs() -> str:
+    """Cost of the laws, cheapest first, for the page that helps to choose."""
+    for run in kept():
+        rows = [row for row in run["rows"] if row["name"].startswith("laws/")]
+        if rows:
+            on = run["machine"]
+            lines = ["| law | a step of 1 ms takes | |", "| --- | --- | --- |"]
+            for row in sorted(rows, key=lambda row: row["value"]):
+                law = row["name"].removeprefix("laws/")
+                lines.append(f"| `{law}` | {row['value']:.0f} µs | {row['note']} |")
+            said = f"One core of a {on['processor']}, {on['date']}, `marsyard bench laws`."
+            return "\n".join([*lines, "", said])
+    return ""
+
+
+def choosing() -> str:
+    """docs/choosing.md with the costs that were measured last."""
+    text = CHOOSING.read_text(encoding="utf-8")
+    pattern = re.compile(r"(<!-- costs -->\n).*?(<!-- end -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise SystemExit(f"no place for the costs in {CHOOSING.name}")
+    return pattern.sub(lambda m: f"{m[1]}\n{costs()}\n\n{m[2]}", text)
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        take_in(Path(sys.argv[1]))
+    PAGE.write_text(page(), encoding="utf-8")
+    CHOOSING.write_text(choosing(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
