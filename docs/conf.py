@@ -29,6 +29,7 @@ root_doc = "docs/index"
 include_patterns = ["docs/**.md", "CHANGELOG.md", "CONTRIBUTING.md"]
 exclude_patterns = [".*", "build", "runs", "marsyard", "tests", "benchmarks", "examples"]
 nitpicky = True
+highlight_language = "text"
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

@@ -101,7 +101,8 @@ def costs() -> str:
             for row in sorted(rows, key=lambda row: row["value"]):
                 law = row["name"].removeprefix("laws/")
                 lines.append(f"| `{law}` | {row['value']:.0f} µs | {row['note']} |")
-            said = f"One core of a {on['processor']}, {on['date']}, `marsyard bench laws`."
+            where = f"one core ({on['processor']}) on {on['date']}"
+            said = f"Measured on {where} by `marsyard bench laws`."
             return "\n".join([*lines, "", said])
     return ""
 

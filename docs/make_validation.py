@@ -226,7 +226,7 @@ def summary(data: dict[str, Any]) -> str:
                     f"| {title} | `{law}` | {quantity} [{unit}] | {len(mine)} | "
                     f"{off.mean():+.2f} | {rms:.2f} | {worst:+.2f} | {100 * rms / span:.0f} % |"
                 )
-    return "\n".join(lines).replace("-0.00", "0.00")
+    return re.sub(r"\| -(?=\d)", "| −", "\n".join(lines))
 
 
 def every_row(data: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from pydantic import BaseModel
+from sphinx import addnodes
 from sphinx.util.docutils import switch_source_input
 
 CALL = re.compile(r"^\.\. api:: ([\w.]+)", re.MULTILINE)
@@ -123,13 +124,19 @@ def signature(
     return (short, back) if text else None
 
 
+def not_ours(app: Any, doctree: nodes.document) -> None:
+    """Words of signatures that are the standard library's stay plain text."""
+    for node in list(doctree.findall(addnodes.pending_xref)):
+        if node.get("reftype") == "class" and node.get("reftarget") in NOT_OURS:
+            node.replace_self(node.children)
+
+
 def resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     """A type or name that is ours but defined elsewhere; what is not ours stays plain text."""
     if node.get("refdomain") != "py":
         return None
     target = node["reftarget"]
-    short = "" if target in NOT_OURS else target.rpartition(".")[2]
-    found = SHORT.get(target) or SHORT.get(short, set())
+    found = SHORT.get(target) or SHORT.get(target.rpartition(".")[2], set())
     if len(found) == 1:
         domain = env.get_domain("py")
         full = next(iter(found))
@@ -144,5 +151,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", collect)
     app.connect("autodoc-process-docstring", plain)
     app.connect("autodoc-process-signature", signature)
+    app.connect("doctree-read", not_ours)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True}

@@ -33,7 +33,8 @@ def mathml(node: Element, as_block: bool) -> str:
     for pattern, better in REWRITES:
         tex = pattern.sub(better, tex)
     try:
-        return tex2mathml(tex, as_block=as_block)
+        # the bar above a letter as a sign that every font has in its place
+        return tex2mathml(tex, as_block=as_block).replace("\u02c9", "\u00af")
     except (MathError, IndexError) as error:
         log.warning("equation not understood: %s (%s)", node.astext(), error, location=node)
         return f"<code>{escape(tex)}</code>"

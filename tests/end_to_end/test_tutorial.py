@@ -41,10 +41,10 @@ def follow(blocks: list[tuple[str, str]], folder: Path) -> list[str]:
         for line in text.splitlines() if kind == "" else ():
             if not line.startswith("marsyard ") or line.startswith(NOT_HERE):
                 continue
-            code, out, err = run_here(shlex.split(line)[1:], folder)
+            done = run_here(shlex.split(line)[1:], folder)
             expected = 1 if any(part in line for part in FAILS) else 0
-            assert code == expected, f"{line}\n{out}{err}"
-            said.append(out)
+            assert done.returncode == expected, f"{line}\n{done.stdout}{done.stderr}"
+            said.append(done.stdout)
     return said
 
 
