@@ -86,7 +86,7 @@ def last_scene(ran: Ran, out: Path, **shot: Any) -> None:
     if float(sim.dataset().time[-1]) < sim.time - 1e-9:
         sim.record_now()
     data = sim.dataset()
-    data.attrs["scenario"] = sim.scenario.title
+    data.attrs["scenario"] = f"examples/{Path(ran.names['__file__']).name}"
     save(data, folder / "results.nc")
     ground = ground_of(sim)
     if ground is not None:
@@ -125,7 +125,7 @@ def branch(ran: Ran, out: Path) -> None:
 
 def rovers(ran: Ran, out: Path) -> None:
     rows = re.findall(r"^(\w+) +(\w+) +slip.*slope +([\d.]+)°", ran.printed, re.MULTILINE)
-    figure, ax = axes("largest slope on dry sand and on a Mars simulant", "largest slope [°]", "")
+    figure, ax = axes("largest slope that is climbed", "largest slope [°]", "")
     ax.barh([f"{rover}, {soil}" for rover, soil, _ in rows], [float(a) for *_, a in rows])
     ax.invert_yaxis()
     finish(figure, out)
@@ -224,7 +224,7 @@ class Example:
         text, _, _ = self.text.partition(" Give a file name")
         return (
             f"\n## {title}\n\n{text}\n\n![{title}](images/gallery/{self.name}.png)\n\n"
-            f"```\npython examples/{self.name}.py\n```\n\n"
+            f"```\n{' '.join(['python', f'examples/{self.name}.py', *self.arguments])}\n```\n\n"
             f"It prints\n\n```text\n{printed.rstrip()}\n```\n\n"
             f"<details>\n<summary>examples/{self.name}.py</summary>\n\n"
             f"```python\n{self.code}```\n\n</details>\n"

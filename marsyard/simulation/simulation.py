@@ -71,17 +71,17 @@ class Diverged(RuntimeError):
 class Simulation:
     """A world that can be run through or stepped by hand.
 
-    sim = Simulation(load_scenario("rt0448/test-1"))
-    sim.run()                  # to the end of the scenario
-    sim.step(100)              # or by hand
-    sim.qpos, sim.qvel         # live views of the state (mujoco's layout)
-    sim.torque["RLWheel_y"] = 0.1   # [N·m] by hand, on top of the scenario's laws
-    sim.speed["RLWheel_y"] = 0.2    # [rad/s] held from now on
-    later = sim.state()        # save, restore, hash
+        sim = Simulation(load_scenario("rt0448/test-1"))
+        sim.run()                  # to the end of the scenario
+        sim.step(100)              # or by hand
+        sim.qpos, sim.qvel         # live views of the state (mujoco's layout)
+        sim.torque["RLWheel_y"] = 0.1   # [N·m] by hand, on top of the scenario's laws
+        sim.speed["RLWheel_y"] = 0.2    # [rad/s] held from now on
+        later = sim.state()        # save, restore, hash
 
     Controller and law of the ground may be functions of one's own, see `marsyard.modules.ports`:
 
-    Simulation(scenario, control=my_control, interaction=my_ground)
+        Simulation(scenario, control=my_control, interaction=my_ground)
     """
 
     def __init__(
