@@ -78,6 +78,7 @@ CHAPTERS = (
     ("interaction.wheel.exit", "Exit"),
     ("control: a law of torque", "TorqueLaw"),
     ("control: a law of speed", "SpeedLaw"),
+    ("control: an FMU", "FmuLaw"),
     ("motors.NAME", "DCMotor"),
     ("drive", "Drive"),
     ("drive.commands: a path", "PathCommand"),

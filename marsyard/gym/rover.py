@@ -23,7 +23,7 @@ from marsyard.results.dataset import attitude
 from marsyard.simulation import Simulation
 from marsyard.simulation.arrays import Records
 from marsyard.simulation.commands import motors_of
-from marsyard.simulation.recorder import slips
+from marsyard.simulation.recorder import wheel_slip
 
 STEERING_RATE = 0.3  # [rad/s]
 #: where heights are seen, in the rover's level frame: ahead and to the left [m]
@@ -101,7 +101,7 @@ class Rover:
         records = s.records
         first = int(np.searchsorted(records.time, since - 1e-9))
         part = Records(*(a[first:] for a in records))
-        slip = slips(s, part)[0].mean(axis=0)
+        slip = wheel_slip(s, part)[0].mean(axis=0)
         return Reading(
             x=float(q[0]), y=float(q[1]), z=float(q[2]), roll=roll, pitch=pitch, yaw=yaw,
             forward=float(c * v[0] + n * v[1]), left=float(c * v[1] - n * v[0]),

@@ -13,6 +13,7 @@ from marsyard.errors import InputError
 from marsyard.modules.ports import BaseState, JointCommands, JointStates, OrganWrenches
 from marsyard.results.dataset import attitude
 from marsyard.scenario import Scenario
+from marsyard.scenario.fmu import FmuLaw
 from marsyard.simulation import build_world
 from marsyard.simulation.commands import build_commands
 
@@ -26,6 +27,8 @@ class ScenarioControl:
                 raise InputError(
                     f"{key}: works inside the engine; use Simulation, or give a control"
                 )
+        if any(isinstance(law, FmuLaw) for law in scenario.control):
+            raise InputError("control: an FMU works inside the engine; use Simulation")
         world = build_world(scenario)
         self._names = world.joints
         self._table = build_commands(scenario, world)

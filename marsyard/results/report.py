@@ -25,6 +25,7 @@ from marsyard.results.questions import Answer, questions_section
 from marsyard.results.soil_report import soil_section
 from marsyard.results.timeline import timeline_section
 from marsyard.scenario.drive import command_kind
+from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.schema import Part, Scenario, SpeedLaw
 
 if TYPE_CHECKING:
@@ -451,7 +452,10 @@ def _what(command: Any) -> str:
 
 
 def _motor(law: Any) -> str:
-    """A law of torque or speed in words."""
+    """A law of torque or speed, or an FMU, in words."""
+    if isinstance(law, FmuLaw):
+        given = "; ".join(f"{name} → {command}" for name, command in law.outputs.items())
+        return f"{Path(law.file).name}: {given or 'commands nothing'}"
     end = "to the end" if law.end is None else f"to {quantity(law.end, 's')}"
     when = f"from {quantity(law.start, 's')} {end}"
     if isinstance(law, SpeedLaw):

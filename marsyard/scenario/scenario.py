@@ -93,13 +93,17 @@ def _load(path: Path, seen: list[Path]) -> dict[str, Any]:
 
 
 def _resolve_files(data: dict[str, Any], folder: Path) -> None:
-    # paths of meshes, maps and robots count from the scenario's own folder
+    # paths of meshes, maps, FMUs and robots count from the scenario's own folder
     ground = data.get("ground")
     for item in ground if isinstance(ground, list) else []:
         if isinstance(item, dict) and isinstance(item.get("file"), str):
             item["file"] = str((folder / item["file"]).absolute())
         if isinstance(item, dict) and item.get("kind") == "terrain":
             _resolve_terrain(item, folder)
+    control = data.get("control")
+    for law in control if isinstance(control, list) else []:
+        if isinstance(law, dict) and isinstance(law.get("file"), str):
+            law["file"] = str((folder / law["file"]).absolute())
     robot = data.get("robot")
     if isinstance(robot, dict) and isinstance(robot.get("name"), str):
         path = folder / robot["name"]

@@ -18,6 +18,7 @@ from marsyard.cards import card, table
 from marsyard.control.names import BUILT_IN
 from marsyard.scenario.compliant import CompliantContact
 from marsyard.scenario.drive import DCMotor, Drive
+from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
 from marsyard.scenario.part import Part, Point, Slope
 from marsyard.scenario.polygonal import PolygonalContact
@@ -306,11 +307,15 @@ class SpeedLaw(Part):
 
 def _control_kind(value: Any) -> str:
     has = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
+    if "kind" in has:
+        return "fmu"
     return "speed" if "speed" in has else "torque"
 
 
 Control = Annotated[
-    Annotated[TorqueLaw, Tag("torque")] | Annotated[SpeedLaw, Tag("speed")],
+    Annotated[TorqueLaw, Tag("torque")]
+    | Annotated[SpeedLaw, Tag("speed")]
+    | Annotated[FmuLaw, Tag("fmu")],
     Discriminator(_control_kind),
 ]
 
@@ -475,6 +480,10 @@ class Scenario(Part):
                     f"interaction.surfaces: no ground surface is called '{name}'; "
                     f"there is {', '.join(str(n) for n in names) or 'none'}"
                 )
+        for k, law in enumerate(self.control):
+            if isinstance(law, FmuLaw) and law.period is not None:
+                period = self.run.control_period
+                whole_ratio(f"control.{k}.period", law.period, "run.control_period", period)
         if self.drive is not None:
             period = self.run.control_period
             whole_ratio("drive.period", self.drive.period, "run.control_period", period)

@@ -1,6 +1,7 @@
 """What acts on the joints: the scenario's laws of torque and speed, motors, and commands by hand.
 
 Each law becomes one row per joint of a table that the loop goes through once per control period.
+What an FMU commands is such a row, too: a constant that is changed whenever the FMU is stepped.
 After them comes one row per joint for a speed held by hand, asleep until it is set; a row later in
 the table replaces an earlier speed law of the same joint.
 
@@ -23,7 +24,8 @@ import numpy as np
 from marsyard.control.expression import CONST, STACK, compile_expression
 from marsyard.control.names import STATE_NAMES
 from marsyard.errors import InputError, suggest
-from marsyard.scenario.schema import Run, Scenario, SpeedLaw, whole_ratio
+from marsyard.scenario.fmu import FmuLaw
+from marsyard.scenario.schema import Run, Scenario, SpeedLaw, TorqueLaw, whole_ratio
 from marsyard.simulation import arrays
 
 if TYPE_CHECKING:
@@ -50,43 +52,58 @@ class _Row(NamedTuple):
     limit: float
 
 
+class _Rows:
+    """The table while it is written."""
+
+    def __init__(self) -> None:
+        self.ops: list[np.ndarray] = []
+        self.arguments: list[np.ndarray] = []
+        self.rows: list[_Row] = []
+        self.at = 0
+
+    def program(self, op: np.ndarray, argument: np.ndarray) -> int:
+        """Add a program; where it begins."""
+        self.ops.append(op)
+        self.arguments.append(argument)
+        self.at += len(op)
+        return self.at - len(op)
+
+    def constants(self, count: int) -> int:
+        """Add programs of one number each, 0 at first; where the first is."""
+        return self.program(np.full(count, CONST, np.int64), np.zeros(count))
+
+
+class Setpoint(NamedTuple):
+    """A number in the table of laws that is set from outside: on which joint of which law."""
+
+    law: int  # number in control
+    key: str  # of an FMU, its output
+    joint: str
+    argument: int  # index in Commands.argument
+
+
+def setpoints(scenario: Scenario, world: World) -> list[Setpoint]:
+    """Where what FMUs command stands in the table, and where programs of other laws begin."""
+    out: list[Setpoint] = []
+    _write_laws(_Rows(), scenario, world, out)
+    return out
+
+
 def build_commands(scenario: Scenario, world: World, own: bool = False) -> arrays.Commands:
     """The table of all laws, with the rows for speeds by hand at its end; before them, for a
     controller of the user's `own`, one row per joint for a torque."""
-    index = {name: i for i, name in enumerate(world.joints)}
-    h = scenario.run.step
-    ops: list[np.ndarray] = []
-    arguments: list[np.ndarray] = []
-    rows: list[_Row] = []
-    at = 0
-    for k, law in enumerate(scenario.control):
-        speed = isinstance(law, SpeedLaw)
-        field = f"control.{k}.{'speed' if speed else 'torque'}"
-        text = law.speed if isinstance(law, SpeedLaw) else law.torque
-        program = compile_expression(text, index, field, scenario.parameters)
-        gain, limit = 0.0, np.inf
-        if isinstance(law, SpeedLaw):
-            gain, limit = law.gain, law.limit or np.inf
-        end = FOREVER if law.end is None else _first_step(law.end, h)
-        members = world.robot.joints_of(law.joints, list(world.joints), f"control.{k}.joints")
-        last, start = at + len(program.op), _first_step(law.start, h)
-        rows += [_Row(at, last, index[name], start, end, gain, limit) for name in members]
-        ops.append(program.op)
-        arguments.append(program.argument)
-        at = last
-    n = len(index)
+    table = _Rows()
+    _write_laws(table, scenario, world, [])
+    n, rows = len(world.joints), table.rows
     if own:
+        at = table.constants(n)
         rows += [_Row(at + j, at + j + 1, j, 0, FOREVER, 0.0, np.inf) for j in range(n)]
-        ops.append(np.full(n, CONST, np.int64))
-        arguments.append(np.zeros(n))
-        at += n
+    at = table.constants(n)
     rows += [_Row(at + j, at + j + 1, j, FOREVER, FOREVER, _GAIN, np.inf) for j in range(n)]
-    ops.append(np.full(n, CONST, np.int64))
-    arguments.append(np.zeros(n))
     whole = [np.array([row[c] for row in rows], np.int64) for c in range(5)]
     most, brake, stall, droop, back = _motor_limits(scenario, world)
     return arrays.Commands(
-        op=np.concatenate(ops), argument=np.concatenate(arguments),
+        op=np.concatenate(table.ops), argument=np.concatenate(table.arguments),
         first=whole[0], last=whole[1], joint=whole[2], start=whole[3], end=whole[4],
         gain=np.array([r.gain for r in rows]), limit=np.array([r.limit for r in rows]),
         stack=np.zeros(STACK), state=np.zeros(len(STATE_NAMES)),
@@ -99,6 +116,52 @@ def build_commands(scenario: Scenario, world: World, own: bool = False) -> array
         motor_most=most, motor_brake=brake, motor_stall=stall, motor_droop=droop, motor_back=back,
         motor_line=np.zeros(n),
     )  # fmt: skip
+
+
+def _write_laws(table: _Rows, scenario: Scenario, world: World, places: list[Setpoint]) -> None:
+    """One row for each joint of each law; `places` gets where their programs begin."""
+    for k, law in enumerate(scenario.control):
+        if isinstance(law, FmuLaw):
+            _write_fmu(table, k, law, world, places)
+        else:
+            _write_law(table, k, law, scenario, world, places)
+
+
+def _write_law(
+    table: _Rows, k: int, law: TorqueLaw | SpeedLaw, scenario: Scenario, world: World,
+    places: list[Setpoint],
+) -> None:  # fmt: skip
+    index = {name: i for i, name in enumerate(world.joints)}
+    h = scenario.run.step
+    speed = isinstance(law, SpeedLaw)
+    field = f"control.{k}.{'speed' if speed else 'torque'}"
+    text = law.speed if isinstance(law, SpeedLaw) else law.torque
+    program = compile_expression(text, index, field, scenario.parameters)
+    gain, limit = 0.0, np.inf
+    if isinstance(law, SpeedLaw):
+        gain, limit = law.gain, law.limit or np.inf
+    end = FOREVER if law.end is None else _first_step(law.end, h)
+    members = world.robot.joints_of(law.joints, list(world.joints), f"control.{k}.joints")
+    first, start = table.program(program.op, program.argument), _first_step(law.start, h)
+    table.rows += [_Row(first, table.at, index[name], start, end, gain, limit) for name in members]
+    places += [Setpoint(k, "", name, first) for name in members]
+
+
+def _write_fmu(table: _Rows, k: int, law: FmuLaw, world: World, places: list[Setpoint]) -> None:
+    for key, command in law.outputs.items():
+        kind, _, group = command.partition(".")
+        field = f"control.{k}.outputs.{key}"
+        if bool(group) == (law.each is not None):
+            need = f"{kind} alone, of the joint it is for" if law.each else f"{kind}.JOINT"
+            raise InputError(f"{field}: '{command}' is given; {need} is needed")
+        of = group or law.each or ()
+        members = world.robot.joints_of(of, list(world.joints), field)
+        gain, limit = (law.gain, law.limit or np.inf) if kind == "speed" else (0.0, np.inf)
+        at = table.constants(len(members))
+        for i, name in enumerate(members):
+            joint = world.joints.index(name)
+            table.rows.append(_Row(at + i, at + i + 1, joint, 0, FOREVER, gain, limit))
+            places.append(Setpoint(k, key, name, at + i))
 
 
 def motors_of(scenario: Scenario, world: World) -> dict[str, Motor]:

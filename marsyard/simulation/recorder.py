@@ -16,7 +16,7 @@ as `energy_motors` is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import mujoco
 import numpy as np
@@ -33,7 +33,7 @@ from marsyard.simulation.gait import add_gait
 from marsyard.simulation.organs import is_cone
 
 if TYPE_CHECKING:
-    from marsyard.simulation.arrays import Records
+    from marsyard.simulation.fmu_laws import FmuLaws
     from marsyard.simulation.simulation import Simulation
 
 
@@ -125,6 +125,8 @@ def columns(simulation: Simulation) -> Columns:
         _add_drive(s, ds)
     if s.gait is not None and s.gait.log:
         add_gait(s, ds)
+    if s.fmus is not None:
+        _add_fmus(s, s.fmus, ds)
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
@@ -231,8 +233,27 @@ _SLIDE = mujoco.mjtJoint.mjJNT_SLIDE
 REST = 1e-4
 
 
+class WheelMotion(Protocol):
+    """What is needed of records to tell slip and sinkage of the wheels; the first index is time."""
+
+    @property
+    def base_quaternion(self) -> np.ndarray: ...
+
+    @property
+    def velocities(self) -> np.ndarray: ...
+
+    @property
+    def wheel_centre(self) -> np.ndarray: ...
+
+    @property
+    def wheel_axis(self) -> np.ndarray: ...
+
+    @property
+    def wheel_velocity(self) -> np.ndarray: ...
+
+
 def _headings(axis: np.ndarray) -> np.ndarray:
-    """Level unit vectors along the headings of wheels with these axles, shape [time, wheel, 3]."""
+    """Level unit vectors along the wheels' headings, shape [time, wheel, 3]."""
     heading = np.stack([axis[..., 1], -axis[..., 0], np.zeros(axis.shape[:-1])], axis=-1)
     size = np.linalg.norm(heading, axis=-1, keepdims=True)
     return heading / np.where(size > 0, size, 1.0)
@@ -250,8 +271,16 @@ def _left(quaternion: np.ndarray) -> np.ndarray:
     return np.stack([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)], axis=-1)
 
 
-def slips(s: Simulation, r: Records) -> tuple[np.ndarray, np.ndarray]:
-    """Slip ratio and slip angle [rad] of the wheels in some records, shape [time, wheel]."""
+def _add_slip(s: Simulation, ds: Columns, add: Any) -> None:
+    slip, angle = wheel_slip(s, s.records)
+    centre = s.records.wheel_centre
+    add("wheel_position", ("wheel", "axis"), centre, "m", "position of the wheel's centre")
+    add("slip_ratio", ("wheel",), slip, "1", "slip ratio")
+    add("slip_angle", ("wheel",), angle, "rad", "slip angle")
+
+
+def wheel_slip(s: Simulation, r: WheelMotion) -> tuple[np.ndarray, np.ndarray]:
+    """Slip ratio and slip angle [rad] of the wheels, shape [time, wheel]."""
     # along the wheel's heading, tilted as the robot is: a wheel that climbs does not slip by it
     axis, v = r.wheel_axis, r.wheel_velocity
     ahead = _rotate(r.base_quaternion)[:, None, :]
@@ -269,14 +298,6 @@ def slips(s: Simulation, r: Records) -> tuple[np.ndarray, np.ndarray]:
     slip = np.where(moving, (rim - along) / np.where(moving, fastest, 1.0), 0.0)
     speed = np.hypot(along, across)
     return slip, np.where(speed > REST, np.arctan2(across, np.abs(along)), 0.0)
-
-
-def _add_slip(s: Simulation, ds: Columns, add: Any) -> None:
-    r = s.records
-    slip, angle = slips(s, r)
-    add("wheel_position", ("wheel", "axis"), r.wheel_centre, "m", "position of the wheel's centre")
-    add("slip_ratio", ("wheel",), slip, "1", "slip ratio")
-    add("slip_angle", ("wheel",), angle, "rad", "slip angle")
 
 
 def _add_sizes(s: Simulation, ds: Columns) -> None:
@@ -398,7 +419,7 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     sums, total = r.soil_sums[:, wheels], r.soil_total[:, wheels]
     force = sums[..., soil_loop.S_FX : soil_loop.S_FZ + 1] / interval[..., None]
     moment = sums[..., soil_loop.S_MX : soil_loop.S_MZ + 1] / interval[..., None]
-    heading = _headings(s.records.wheel_axis)
+    heading = _headings(r.wheel_axis)
     left = np.stack([-heading[..., 1], heading[..., 0], np.zeros(heading.shape[:-1])], axis=-1)
 
     def add(name: str, values: np.ndarray, units: str, text: str) -> None:
@@ -409,9 +430,9 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     add("wheel_load", force[..., 2], "N", "force of the soil upwards")
     torque = -np.einsum("twk,twk->tw", moment, r.wheel_axis)
     add("driving_torque", torque, "N·m", "torque the soil takes from the wheel")
-    normal = _surface_normals(s)
+    normal = _surface_normals(s, r)
     text = "depth below the undisturbed surface, across it"
-    add("sinkage", _sinkage(s, total, normal), "m", text)
+    add("sinkage", _sinkage(s, r, total, normal), "m", text)
     for name, way, text in (
         ("ground_slope_along", heading, "slope of the ground along the heading, up positive"),
         ("ground_slope_across", left, "slope of the ground to the left, up positive"),
@@ -522,6 +543,19 @@ def _add_drive(s: Simulation, ds: Columns) -> None:
         ds.assign_coords(horizontal=["x", "y"], path_command=("path_point", np.concatenate(number)))
 
 
+def _add_fmus(s: Simulation, fmus: FmuLaws, ds: Columns) -> None:
+    """What FMUs of the scenario gave, as it stood at the time of each record."""
+    if not fmus.log:
+        return
+    began = np.array([time for time, _ in fmus.log])
+    # a record at the begin of a period still belongs to the one before
+    at = np.clip(np.searchsorted(began, s.records.time - 1e-9) - 1, 0, None)
+    values = np.array([row for _, row in fmus.log])[at]
+    ds.assign_coords(fmu=list(fmus.names), fmu_unit=("fmu", list(fmus.units)))
+    about = {"units": "see fmu_unit", "long_name": "outputs of the scenario's FMUs"}
+    ds["fmu_output"] = (("time", "fmu"), values, about)
+
+
 def _add_setpoints(s: Simulation, ds: Columns) -> None:
     """What wheels, steering and posed joints were told, period by period."""
     drive = s.drive
@@ -569,10 +603,16 @@ def _add_timeline(s: Simulation, ds: Columns) -> None:
         ds[name] = ("drive_command", values, {"units": units, "long_name": long_name})
 
 
-def _surface_normals(s: Simulation) -> np.ndarray:
+def wheel_sinkage(s: Simulation, r: WheelMotion, total: np.ndarray) -> np.ndarray:
+    """Depth of the wheels below the undisturbed surface [m], shape [time, wheel]; `total` of the
+    soil's law, by wheel."""
+    return _sinkage(s, r, total, _surface_normals(s, r))
+
+
+def _surface_normals(s: Simulation, r: WheelMotion) -> np.ndarray:
     """Normals of the undisturbed ground under the wheels' centres, [time, wheel, 3]; its slope is
     taken over the wheel's diameter."""
-    r, soil = s.records, s.world.soil
+    soil = s.world.soil
     assert soil is not None
     height = soil.grid.terrain.height
     out = np.empty(r.wheel_centre.shape)
@@ -585,13 +625,13 @@ def _surface_normals(s: Simulation) -> np.ndarray:
     return out
 
 
-def _sinkage(s: Simulation, total: np.ndarray, normal: np.ndarray) -> np.ndarray:
+def _sinkage(s: Simulation, r: WheelMotion, total: np.ndarray, normal: np.ndarray) -> np.ndarray:
     """Depth of the wheels below the undisturbed surface, across it; 0 without contact [m].
 
     The wheel's deepest point is the one farthest against the surface's normal n; of a cone it lies
     on the rim of one of its ends.
     """
-    r, soil = s.records, s.world.soil
+    soil = s.world.soil
     assert soil is not None
     height = soil.grid.terrain.height
     out = np.zeros(r.wheel_axis.shape[:-1])

@@ -17,6 +17,7 @@ from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, wo
 from marsyard.interaction.polygonal.pairs import MOST_TOUCHING
 from marsyard.robot import Wheel
 from marsyard.robot.closing import close_loops, close_rates
+from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, loop, moreau_jean
 from marsyard.simulation.beam import build_beams
@@ -58,9 +59,12 @@ if TYPE_CHECKING:
 
     from marsyard.interaction.polygonal import Pressed
     from marsyard.modules.ports import Control, Interaction
+    from marsyard.simulation.fmu_laws import FmuLaws
 
 #: elements that start deeper than this in the ground are worth a warning [m]
 DEEP = 0.01
+#: control periods between two records that do not come
+_NEVER = 2**40
 _METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
 
 
@@ -127,6 +131,7 @@ class Simulation:
         self._start()
         self.drive = Drive(self) if scenario.drive is not None else None
         self.gait = GaitRun(self) if scenario.gait is not None else None
+        self.fmus = _fmu_laws(self)
 
     # --- what a user reads and sets
 
@@ -241,6 +246,10 @@ class Simulation:
                 if self.control.due == 0:
                     self._update(self.control)
                 ahead = min(ahead, self.control.due or self._scheme.steps_per_control)
+            if self.fmus is not None:
+                if self.fmus.due == 0:
+                    self._update(self.fmus)
+                ahead = min(ahead, self.fmus.ahead)
             status = self._advance_on_tiles(ahead)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
@@ -257,8 +266,8 @@ class Simulation:
         if error is not None:
             raise error
 
-    def _update(self, pilot: Drive | GaitRun | OwnControl) -> None:
-        """Have drive, gait or a controller decide; one that cannot go on ends the run, what it
+    def _update(self, pilot: Drive | GaitRun | OwnControl | FmuLaws) -> None:
+        """Have drive, gait, a controller or FMUs decide; one that cannot go on ends the run, what it
         recorded is kept."""
         try:
             pilot.update()
@@ -339,7 +348,8 @@ class Simulation:
         soil = self._soil.state() if self._soil else {}
         drive = self.drive.state() if self.drive else {}
         gait = self.gait.state() if self.gait else {}
-        boxes = [box.state() for box in (self.control, self.interaction) if box is not None]
+        own = (self.control, self.interaction, self.fmus)
+        boxes = [box.state() for box in own if box is not None]
         return State(
             {**arrays, **soil, **drive, **gait, **{k: v for b in boxes for k, v in b.items()}}
         )
@@ -356,6 +366,8 @@ class Simulation:
         boxes = [box for box in (self.control, self.interaction) if box is not None]
         for box in boxes:
             state.must_fit(box.state())
+        if self.fmus is not None:
+            state.must_fit(self.fmus.fixed_state())
         if self._soil is not None:
             if "soil_tile" not in state.arrays:
                 raise InputError("restore: 'soil_tile' of the saved state does not fit this world")
@@ -368,10 +380,19 @@ class Simulation:
             self.gait.restore(state.arrays)
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
         self._counters[1] -= np.count_nonzero(later)
-        for box in boxes:
+        for box in [*boxes, *([self.fmus] if self.fmus is not None else [])]:
             box.restore(state.arrays)
         self.data.time = self.time
         self.stopped = None
+
+    def close(self) -> None:
+        """Free the scenario's FMUs at once; nothing else needs it."""
+        if self.fmus is not None:
+            self.fmus.close()
+
+    def stop_recording(self) -> None:
+        """Write no records from now on: for a simulation that is stepped without end."""
+        self._scheme = self._scheme._replace(controls_per_record=_NEVER)
 
     def warm_up(self) -> None:
         """Compile or load the loop, without moving anything."""
@@ -711,6 +732,15 @@ def _replaced(
             )
         change["ground"] = ()
     return scenario.model_copy(update=change)
+
+
+def _fmu_laws(simulation: Simulation) -> FmuLaws | None:
+    """The scenario's FMUs, where it has some."""
+    if not any(isinstance(law, FmuLaw) for law in simulation.scenario.control):
+        return None
+    from marsyard.simulation.fmu_laws import FmuLaws
+
+    return FmuLaws(simulation)
 
 
 def _kind(wheel: Wheel, shape: str | None) -> int:

@@ -1,0 +1,192 @@
+"""Writing an FMU: a rover and its ground for other tools.
+
+The file holds
+
+    modelDescription.xml        variables with units, what the FMU can do
+    binaries/PLATFORM/…         pythonfmu's library for Linux and Windows, which loads Python
+    resources/scenario.yaml     the scenario, and beside it the robot and all files it names
+    resources/interface.json    what the variables stand for
+    resources/pythonfmu/…       its Python part
+
+pythonfmu (FMI 2.0) was chosen over pythonfmu3 (FMI 3.0), since far more tools read 2.0, and nothing
+of 3.0 (arrays, clocks, early return) is needed for a rover that steps by whole control periods. The
+same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+import uuid
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from marsyard.errors import InputError
+from marsyard.fmi.contents import pack_scenario
+from marsyard.fmi.description import model_description
+from marsyard.fmi.interface import Interface, Variable, parameter, structured, with_inputs
+from marsyard.fmi.paths import value_at
+from marsyard.scenario import Scenario
+
+_MODULE = "marsyard_rover"
+#: the library looks for a class that is derived from one called Fmi2Slave
+_SLAVE = '''"""A rover of marsyard as an FMU; see https://fmi-standard.org and docs/how-to/fmi.md."""
+
+import ctypes
+
+try:
+    from marsyard.fmi.slave import RoverSlave as Fmi2Slave
+except ImportError as error:
+    raise ImportError(
+        "this FMU needs marsyard in the Python that loads it: pip install 'marsyard[fmi]'"
+    ) from error
+
+
+# pythonfmu's library runs this file for each instance, and then gives back a reference to its names
+# that it never took; without one more of them Python would crash
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(globals()))
+
+
+class Rover(Fmi2Slave):
+    """The rover."""
+'''
+#: of all files inside, so that the same input gives the same bytes
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def export_fmu(
+    scenario: Scenario,
+    out: str | Path,
+    *,
+    inputs: str = "speed",
+    parameters: Mapping[str, str] | None = None,
+    name: str = "",
+) -> Path:
+    """Write a scenario as an FMU for co-simulation, FMI 2.0, and return its path.
+
+    `inputs`: speed, torque or none (`fmi.interface`). `parameters`: names in the FMU by path in the
+    scenario, e.g. {"interaction.friction": "friction"}; an empty name stands for the path.
+    `name`: of the model; default: the file's.
+    """
+    library = _pythonfmu()
+    out = Path(out)
+    if out.suffix != ".fmu":
+        raise InputError(f"--out: '{out}' must end in .fmu")
+    if out.is_dir() or not out.parent.is_dir():
+        what = "is a folder" if out.is_dir() else f"'{out.parent}' is no folder"
+        raise InputError(f"--out: '{out}': {what}; give a file in a folder that exists")
+    with tempfile.TemporaryDirectory(prefix="marsyard-export-") as temporary:
+        folder = Path(temporary) / "resources"
+        folder.mkdir()
+        interface = _prepare(scenario, folder, inputs, parameters or {}, name or out.stem)
+        files = {f"resources/{p.relative_to(folder).as_posix()}": p.read_bytes()
+                 for p in sorted(folder.rglob("*")) if p.is_file()}  # fmt: skip
+    files |= _program(library)
+    identifier = re.sub(r"\W", "_", interface.model, flags=re.ASCII)
+    identifier = identifier if identifier[:1].isalpha() else f"rover_{identifier}"
+    digest = hashlib.sha256(b"".join(k.encode() + v for k, v in sorted(files.items()))).hexdigest()
+    guid = str(uuid.UUID(digest[:32]))
+    files["modelDescription.xml"] = model_description(interface, identifier, guid)
+    files |= _binaries(library, identifier)
+    _write(out, files)
+    return out
+
+
+def _pythonfmu() -> Path:
+    """Where the package lies that has the libraries."""
+    try:
+        import pythonfmu
+    except ImportError:
+        raise InputError(
+            "--fmu: an FMU is made with the package pythonfmu: pip install 'marsyard[fmi]'"
+        ) from None
+    return Path(pythonfmu.__file__).parent
+
+
+def _prepare(
+    scenario: Scenario, folder: Path, inputs: str, parameters: Mapping[str, str], name: str
+) -> Interface:
+    """Fill the folder of resources, and find out what the FMU shows."""
+    import marsyard
+    from marsyard.fmi.slave import INTERFACE, packed_scenario
+    from marsyard.simulation import Simulation
+    from marsyard.simulation.readings import Readings
+
+    shown = [
+        parameter(called or path, path, value_at(scenario, path, "--parameter"))
+        for path, called in parameters.items()
+    ]
+    # checks the whole scenario, and knows joints, start angles and readings
+    simulation = Simulation(scenario)
+    world = simulation.world
+    at = simulation.qpos[simulation._model.joint_qpos]
+    angles = {joint: float(angle) for joint, angle in zip(world.joints, at, strict=True)}
+    changed, commands = with_inputs(scenario, world.robot, world.joints, inputs, angles)
+    readings = [
+        Variable(structured(r.name), "output", "Real", r.unit, r.text, None, None, r.name)
+        for r in Readings(simulation).all
+    ]
+    simulation.close()
+    _must_differ([*commands, *shown, *readings])
+    interface = Interface(
+        model=name, text=scenario.title or f"{world.robot.title or world.robot.name}",
+        version=marsyard.__version__, period=float(scenario.run.control_period or 0.0),
+        duration=scenario.run.duration, variables=(*commands, *shown, *readings),
+    )  # fmt: skip
+    pack_scenario(changed, folder)
+    # what was packed can be read, without the files it came from
+    packed_scenario(folder, {})
+    text = json.dumps(interface.as_dict(), indent=1, ensure_ascii=False)
+    (folder / INTERFACE).write_text(text, encoding="utf-8")
+    return interface
+
+
+def _must_differ(variables: list[Variable]) -> None:
+    seen: set[str] = set()
+    for v in variables:
+        if v.name in seen:
+            raise InputError(f"--parameter {v.source}: '{v.name}' is the name of another variable")
+        seen.add(v.name)
+
+
+def _program(library: Path) -> dict[str, bytes]:
+    """The Python part: what the library loads, and pythonfmu itself."""
+    files = {f"resources/pythonfmu/{p.name}": p.read_bytes() for p in sorted(library.glob("*.py"))}
+    files[f"resources/{_MODULE}.py"] = _SLAVE.encode()
+    files["resources/slavemodule.txt"] = _MODULE.encode()
+    return files
+
+
+def _binaries(library: Path, identifier: str) -> dict[str, bytes]:
+    """The libraries of all platforms that pythonfmu has."""
+    folder = library / "resources" / "binaries"
+    found = {
+        f"binaries/{p.parent.name}/{identifier}{p.suffix}": p.read_bytes()
+        for p in sorted(folder.rglob("*")) if p.suffix in (".so", ".dll", ".dylib")
+    }  # fmt: skip
+    if not found:
+        raise InputError("--fmu: pythonfmu came without its libraries; install it from its wheel")
+    return found
+
+
+def _write(out: Path, files: Mapping[str, bytes]) -> None:
+    """The zip file, all of it or nothing."""
+    handle, temporary = tempfile.mkstemp(dir=out.parent, prefix=f".{out.stem}-", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+            for name in sorted(files):
+                info: Any = zipfile.ZipInfo(name, _DATE)
+                info.compress_type = zipfile.ZIP_DEFLATED
+                info.external_attr = 0o644 << 16
+                archive.writestr(info, files[name])
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, out)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)

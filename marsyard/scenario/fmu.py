@@ -1,0 +1,68 @@
+"""An FMU as a controller or a motor of a scenario: which file, what it gets, what it commands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from marsyard.scenario.part import Part
+from marsyard.units import Number, Time
+
+#: what an output of an FMU may command
+COMMANDS = ("torque", "speed")
+
+
+class FmuLaw(Part):
+    """A functional mock-up unit (FMI 2.0 or 3.0, co-simulation) that commands joints. It is stepped
+    once per `period`: its inputs are taken at the begin, its outputs hold to the end."""
+
+    kind: Literal["fmu"]
+    file: str = Field(description="the .fmu file; a path counts from the scenario's folder")
+    name: str | None = Field(
+        None, description="by which other FMUs and results know it; default: the file's"
+    )
+    each: str | tuple[str, ...] | None = Field(
+        None,
+        description="one instance for each joint of a role or a list; `angle`, `rate`, `torque` "
+        "and `speed` are then those of its joint; default: one instance",
+    )
+    inputs: dict[str, str | float] = Field(
+        {},
+        description="by name in the FMU: a number, an expression as of a torque law, a reading "
+        "such as wheel.FL.slip, or NAME.OUTPUT of an FMU before this one",
+    )
+    outputs: dict[str, str] = Field(
+        {},
+        description="by name in the FMU: torque.JOINT [N·m] or speed.JOINT [rad/s], where JOINT "
+        "may be a role; with `each` just torque or speed",
+    )
+    parameters: dict[str, bool | int | float | str] = Field(
+        {}, description="start values of the FMU's parameters, by name"
+    )
+    period: Annotated[Time, Field(gt=0)] | None = Field(
+        None, description="a whole multiple of run.control_period [s]; default: that period"
+    )
+    gain: Annotated[Number, Field(gt=0)] = Field(
+        1e5, description="of the motor that holds a commanded speed [N·m·s/rad]; default: ideal"
+    )
+    limit: Annotated[Number, Field(gt=0)] | None = Field(
+        None, description="largest torque that holds it [N·m]; default: none"
+    )
+
+    @field_validator("outputs")
+    @classmethod
+    def _are_commands(cls, outputs: dict[str, str]) -> dict[str, str]:
+        for name, command in outputs.items():
+            if command.partition(".")[0] not in COMMANDS:
+                raise ValueError(
+                    f"'{name}' commands '{command}'; torque.JOINT or speed.JOINT is needed"
+                )
+        return outputs
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Roles and joints it acts on."""
+        each = (self.each,) if isinstance(self.each, str) else tuple(self.each or ())
+        named = (command.partition(".")[2] for command in self.outputs.values())
+        return tuple(dict.fromkeys([*each, *(group for group in named if group)]))
