@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import typer
 
@@ -86,6 +87,7 @@ def _version(
 
 def main() -> None:
     """Entry point: input errors end with one sentence and exit code 2."""
+    warnings.formatwarning = _warning
     try:
         app()
     except InputError as error:
@@ -102,3 +104,8 @@ def main() -> None:
         where = f" for '{error.filename}'" if error.filename else ""
         print(f"error: no space is left on the disk{where}", file=sys.stderr)
         sys.exit(2)
+
+
+def _warning(message: Warning | str, *_: object) -> str:
+    """A warning as a line, without the place in the code."""
+    return f"warning: {message}\n"

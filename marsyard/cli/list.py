@@ -1,4 +1,4 @@
-"""`marsyard list`: what is in the library."""
+"""`marsyard list`: what is in the library, and what plug-ins bring."""
 
 from __future__ import annotations
 
@@ -6,21 +6,46 @@ import typer
 
 
 def list_(
-    kind: str = typer.Argument("all", help="scenarios, rovers, soils, grounds, or all of them."),
+    kind: str = typer.Argument(
+        "all",
+        help="scenarios, rovers, soils, grounds; of plug-ins: laws, controllers, generators; or "
+        "all of them.",
+    ),
 ) -> None:
-    """What is there, one line each.
+    """What is there, one line each; what plug-ins bring with their package in brackets.
 
     Examples:  marsyard list   |   marsyard list rovers
     """
-    from marsyard import library
+    from marsyard import library, plugins
     from marsyard.errors import InputError, suggest
 
-    if kind != "all" and kind not in library.KINDS:
-        raise InputError(f"list: unknown kind '{kind}'; {suggest(kind, [*library.KINDS, 'all'])}")
-    for one in library.KINDS if kind == "all" else (kind,):
-        names = library.names(one)
-        typer.echo(f"{one} ({len(names)})")
-        width = max((len(n) for n in names), default=0)
-        for name in names:
-            title = library.read_yaml(library.path_of(one, name)).get("title", "")
-            typer.echo(f"  {name:<{width}}  {title}")
+    known = (*library.KINDS, *plugins.CALLED)
+    if kind != "all" and kind not in known:
+        raise InputError(f"list: unknown kind '{kind}'; {suggest(kind, [*known, 'all'])}")
+    for one in known if kind == "all" else (kind,):
+        rows = _entries(one) if one in library.KINDS else plugins.listed(one)
+        if not rows and kind == "all":
+            continue
+        typer.echo(f"{one} ({len(rows)})")
+        width = max((len(name) for name, _, _ in rows), default=0)
+        for name, title, origin in rows:
+            typer.echo(f"  {name:<{width}}  {title}{f'  [{origin}]' if origin else ''}")
+
+
+def _entries(kind: str) -> list[tuple[str, str, str]]:
+    """Name, title and origin of everything of a kind in the library."""
+    from marsyard import library, plugins
+    from marsyard.errors import InputError
+
+    rows = []
+    for name in library.names(kind):
+        origin = library.origin_of(kind, name)
+        try:
+            title = str(library.read_yaml(library.path_of(kind, name)).get("title", ""))
+        except InputError as error:
+            if not origin:
+                raise
+            plugins.leave_out(f"{kind[:-1]} '{name}' of {origin} cannot be read: {error}")
+            continue
+        rows.append((name, title, origin))
+    return rows

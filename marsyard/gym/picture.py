@@ -16,6 +16,7 @@ from marsyard.simulation import Simulation
 HALF = 5.0  # half the side of the square [m]
 POINTS = 251  # of heights along a side
 _SAND = (0.76, 0.5, 0.34, 1.0)
+_SKY, _HORIZON = (0.62, 0.53, 0.46), (0.86, 0.76, 0.66)
 
 
 class Camera:
@@ -36,9 +37,15 @@ class Camera:
             name="soil", type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname="soil", rgba=_SAND
         )
         spec.worldbody.add_light(pos=[-3, 4, 6], dir=[0.4, -0.5, -0.75], castshadow=True)
-        spec.visual.headlight.ambient = [0.35, 0.33, 0.32]
-        spec.visual.headlight.diffuse = [0.25, 0.25, 0.25]
+        spec.visual.headlight.ambient = [0.45, 0.43, 0.42]
+        spec.visual.headlight.diffuse = [0.35, 0.35, 0.35]
+        spec.add_texture(
+            type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+            rgb1=_SKY, rgb2=_HORIZON, width=256, height=256,
+        )  # fmt: skip
         self.model = spec.compile()
+        # mujoco takes a geom at its body's origin to stay there
+        self.model.geom_sameframe[self.model.geom("soil").id] = 0
         self._data = mujoco.MjData(self.model)
         self._canvas = Canvas(self.model, check_size(size))
         self._scene = mujoco.MjvScene(self.model, 1000)
@@ -49,10 +56,10 @@ class Camera:
     def picture(self, simulation: Simulation) -> np.ndarray:
         """The rover on its ground as they are now, shape [height, width, 3]."""
         x, y = simulation.qpos[:2]
-        self._data.qpos[: len(simulation.qpos)] = simulation.qpos
-        mujoco.mj_kinematics(self.model, self._data)
+        self._data.qpos[:] = simulation.qpos
         self._lay_ground(simulation, float(x), float(y))
-        mujoco.mj_forward(self.model, self._data)
+        mujoco.mj_kinematics(self.model, self._data)
+        mujoco.mj_camlight(self.model, self._data)
         self._view.lookat[:] = simulation.qpos[:3]
         self._view.azimuth = 30.0
         mujoco.mjv_updateScene(

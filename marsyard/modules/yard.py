@@ -38,6 +38,7 @@ from marsyard.modules.ports import (
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import Diverged
 from marsyard.simulation.boxes import answer_of, blamed
+from marsyard.simulation.plugged import own_control, own_interaction, without_plugins
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,7 +70,11 @@ class Yard:
         interaction: Interaction | None = None,
         control: Control | None = None,
     ) -> None:
-        self.scenario = scenario
+        if control is None and scenario.controller is not None:
+            control = own_control(scenario)
+        if interaction is None and scenario.interaction.plugin is not None:
+            interaction = own_interaction(scenario)
+        self.scenario = scenario = without_plugins(scenario)
         self.steps = 0
         self.stopped: str | None = None
         soil = any(g.kind == "terrain" for g in scenario.ground)

@@ -1,7 +1,8 @@
 """The shape of a scenario: what may stand in a scenario file, with units, defaults and ranges.
 
 A scenario is one YAML file of the same shape as these models: `robot`, `ground`, `gravity`,
-`interaction`, `parameters`, `control`, `motors`, `drive`, `gait`, `run`, `report`, `study`. Numbers
+`interaction`, `parameters`, `control`, `motors`, `drive`, `gait`, `controller`, `run`, `report`,
+`study`. Numbers
 are SI; texts may carry a unit ("10 deg", "5 cm"), converted once on reading. Unknown keys are
 errors.
 """
@@ -21,6 +22,7 @@ from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
 from marsyard.scenario.part import Part, Point, Slope
+from marsyard.scenario.plugin import PluginUse
 from marsyard.scenario.polygonal import PolygonalContact
 from marsyard.scenario.report_schema import Check, Figure, Report
 from marsyard.scenario.rocks import RocksGround
@@ -233,6 +235,11 @@ class Interaction(Part):
     wheel: WheelLaw | None = Field(
         None, description="a wheel model for all wheels on ground of kind terrain"
     )
+    plugin: PluginUse | None = Field(
+        None,
+        description="a law that a plug-in brings, in place of the ground; robot.settle still "
+        "places the robot on the scenario's ground",
+    )
 
 
 # --- control
@@ -430,6 +437,9 @@ class Scenario(Part):
     drive: Drive | None = Field(None, description="a path, goal or motor commands to carry out")
     gait: Gait | None = Field(
         None, description="rolling, peristaltic and walking modes, one or several in turn"
+    )
+    controller: PluginUse | None = Field(
+        None, description="a controller that a plug-in brings, in place of control, drive and gait"
     )
     tethers: tuple[Tether, ...] = Field((), description="springs between robot and world")
     run: Run

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_serializer, field_validator, model_validator
 
 from marsyard.scenario.part import Part, Point, Slope
+from marsyard.scenario.plugin import PluginLayer
 from marsyard.units import Angle, Length, Number
 
 Point2 = tuple[Length, Length]
@@ -323,7 +324,7 @@ class MeshLayer(Part):
 
 Layer = Annotated[
     PlaneLayer | StepLayer | BumpLayer | SineLayer | FractalLayer | CraterLayer | CratersLayer
-    | RocksLayer | ArrayLayer | FileLayer | MeshLayer,
+    | RocksLayer | ArrayLayer | FileLayer | MeshLayer | PluginLayer,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

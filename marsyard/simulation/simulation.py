@@ -38,6 +38,7 @@ from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.organs import build_parts, is_cone, organ_bodies
+from marsyard.simulation.plugged import own_control, own_interaction, without_plugins
 from marsyard.simulation.polygonal import SUM_COLUMNS, evaluate_polygonal, polygonal_aside
 from marsyard.simulation.polygonal_world import build_polygonal
 from marsyard.simulation.settle import element_gap, place_on_ground, smallest_gap
@@ -101,8 +102,13 @@ class Simulation:
 
         A `control` of one's own replaces control, drive and gait of the scenario, an `interaction`
         its ground (`marsyard.modules.ports`); robot.settle still places the robot on that ground.
+        Those that the scenario takes from plug-ins do the same, unless one is given here.
         """
-        self._as_given = scenario
+        if control is None and scenario.controller is not None:
+            control = own_control(scenario)
+        if interaction is None and scenario.interaction.plugin is not None:
+            interaction = own_interaction(scenario)
+        self._as_given = without_plugins(scenario)
         self.scenario = scenario = _replaced(scenario, control, interaction)
         self.world = world or build_world(scenario)
         self.model = self.world.model

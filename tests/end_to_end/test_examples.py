@@ -11,7 +11,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 #: examples that take longest
-LONG = ("drive_a_sequence", "follow_a_path", "own_modules", "own_terrain")
+LONG = ("drive_a_sequence", "follow_a_path", "learn_to_climb_out", "own_modules", "own_terrain")
 RUNS = [
     pytest.param(path, marks=pytest.mark.soak) if path.stem in LONG else path for path in EXAMPLES
 ]

@@ -102,9 +102,9 @@ def build_terrain(
 
 
 def layer_key(spec: TerrainSpec, index: int) -> tuple[Any, ...] | None:
-    """All that decides what a layer is; None for one that holds an array."""
+    """All that decides what a layer is; None for one that holds an array or is a plug-in's."""
     part = spec.layers[index]
-    if part.kind == "array":
+    if part.kind in ("array", "plugin"):
         return None
     drawn = "seed" in type(part).model_fields and getattr(part, "seed", None) is None
     return part, (spec.seed, index) if drawn else None
@@ -186,6 +186,12 @@ def _mesh(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
     return mesh(part, folder)
 
 
+def _plugin(part: Any, random: np.random.Generator, folder: Path | None) -> Layer:
+    from marsyard.ground.terrain.plugin import plugin_layer
+
+    return plugin_layer(part, random)
+
+
 _BUILDERS: dict[str, Builder] = {
     "plane": _closed(closed_forms.plane),
     "step": _closed(closed_forms.step),
@@ -198,4 +204,5 @@ _BUILDERS: dict[str, Builder] = {
     "array": _array,
     "file": _file,
     "mesh": _mesh,
+    "plugin": _plugin,
 }

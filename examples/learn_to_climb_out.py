@@ -1,0 +1,132 @@
+"""Teach a rover to climb out of a hollow of sand, by policy search with CMA-ES on two cores.
+
+The policy is as small as the insight: three numbers are seen (1, and cos and sin of the bearing of
+outwards), three are commanded (speed, curvature, crab angle), each the tanh of a weighted sum. The
+nine weights start at 0, where the rover stands still. CMA-ES, the evolution strategy of the package
+`cma`, finds better ones from the rewards alone. Straight up the wall the rover digs itself in; what
+is learnt is to leave on a slanting course.
+
+    python examples/learn_to_climb_out.py            # about 4 minutes on two cores
+    python examples/learn_to_climb_out.py --quick    # a minute, less is learnt
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import cma
+import gymnasium
+import numpy as np
+
+import marsyard.gym  # noqa: F401  (registers the environments)
+
+TRAIN, TEST = 0, 1  # seeds of worlds
+WORKERS = 2
+
+
+def act(weights: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """The policy: what to do on what is seen."""
+    features = np.array([1.0, seen[1], seen[2]])
+    return np.tanh(weights.reshape(3, 3) @ features).astype(np.float32)
+
+
+def episode(env: gymnasium.Env, weights: np.ndarray, world: int) -> tuple[float, bool]:
+    """Sum of rewards, and whether the rover came out."""
+    seen, _ = env.reset(seed=0, options={"world": world})
+    total, ended = 0.0, False
+    while not ended:
+        seen, reward, terminated, truncated, info = env.step(act(weights, seen))
+        total += float(reward)
+        ended = terminated or truncated
+    return total, bool(info["success"])
+
+
+class Field:
+    """Environments on some worlds, one for each thread: the physics runs without Python's lock."""
+
+    def __init__(self, worlds: int, seed: int) -> None:
+        self.worlds = worlds
+        self._envs = [
+            gymnasium.make("marsyard/ClimbOut-v0", worlds=worlds, world_seed=seed)
+            for _ in range(WORKERS)
+        ]
+        self._pool = ThreadPoolExecutor(WORKERS)
+
+    def scores(self, candidates: list[np.ndarray]) -> np.ndarray:
+        """Mean sum of rewards and share of successes of each candidate, shape [n, 2]."""
+
+        def one(k: int) -> list[tuple[float, bool]]:
+            # every environment takes each WORKERS-th job, so that results do not hang on the clock
+            return [
+                episode(self._envs[k], candidates[job // self.worlds], job % self.worlds)
+                for job in range(k, len(candidates) * self.worlds, WORKERS)
+            ]
+
+        out = np.zeros((len(candidates) * self.worlds, 2))
+        for k, done in enumerate(self._pool.map(one, range(WORKERS))):
+            out[k::WORKERS] = done
+        return out.reshape(len(candidates), self.worlds, 2).mean(axis=1)
+
+
+def learn(
+    generations: int, population: int, worlds: int, seed: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weights found, and of each generation the mean and the best score and successes."""
+    field = Field(worlds, TRAIN)
+    options = {"popsize": population, "seed": seed, "verbose": -9}
+    search = cma.CMAEvolutionStrategy(np.zeros(9), 1.0, options)
+    history = []
+    began = time.perf_counter()
+    for generation in range(generations):
+        candidates = search.ask()
+        scores = field.scores(candidates)
+        search.tell(candidates, list(-scores[:, 0]))
+        history.append((scores[:, 0].mean(), scores[:, 0].max(), scores[:, 1].mean()))
+        print(
+            f"generation {generation + 1:2d}: reward {history[-1][0]:6.2f} in the mean, "
+            f"{history[-1][1]:6.2f} at best, {100 * history[-1][2]:3.0f} % come out "
+            f"({time.perf_counter() - began:.0f} s)",
+            flush=True,
+        )
+    return search.result.xfavorite, np.array(history)
+
+
+def draw(history: np.ndarray, file: Path) -> None:
+    """The curve of learning."""
+    import matplotlib.pyplot as plt
+
+    generation = np.arange(1, len(history) + 1)
+    figure, axes = plt.subplots(2, 1, figsize=(6, 5), sharex=True, layout="constrained")
+    axes[0].plot(generation, history[:, 0], label="mean of the generation")
+    axes[0].plot(generation, history[:, 1], label="best")
+    axes[0].set_ylabel("sum of rewards")
+    axes[0].legend(frameon=False)
+    axes[1].plot(generation, 100 * history[:, 2], color="tab:green")
+    axes[1].set(xlabel="generation", ylabel="episodes that come out [%]", ylim=(-5, 105))
+    for axis in axes:
+        axis.grid(alpha=0.3)
+    figure.savefig(file, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer generations, one world")
+    parser.add_argument("--out", type=Path, default=Path("learning.png"), help="picture")
+    given = parser.parse_args()
+    size = (3, 8, 1) if given.quick else (15, 12, 2)
+    weights, history = learn(*size)
+    tests = 1 if given.quick else 4
+    before, after = Field(tests, TEST).scores([np.zeros(9), weights])
+    print(f"on worlds never seen: reward {before[0]:.2f} untrained, {after[0]:.2f} trained; "
+          f"{100 * after[1]:.0f} % come out")  # fmt: skip
+    draw(history, given.out)
+    print(f"picture: {given.out}")
+    if not after[0] > before[0] + (0.3 if given.quick else 5.0):
+        raise SystemExit("nothing was learnt")
+
+
+if __name__ == "__main__":
+    main()

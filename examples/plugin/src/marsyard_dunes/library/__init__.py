@@ -1,0 +1,1 @@
+"""Data in the shape of marsyard's own library: rovers, soils, grounds, scenarios."""

@@ -1,0 +1,113 @@
+"""The plug-in of examples/plugin, installed and used; broken plug-ins, which break nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "plugin"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """A folder into which the plug-in is installed, without network."""
+    pytest.importorskip("setuptools", minversion="70.1")
+    base = tmp_path_factory.mktemp("plugin")
+    shutil.copytree(FOLDER, base / "source")
+    target = base / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
+         "--no-index", "--no-compile", "--disable-pip-version-check", "--target", str(target),
+         str(base / "source")],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def _python(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    where = {**os.environ, "PYTHONPATH": str(site)}
+    return subprocess.run(
+        [sys.executable, *arguments], env=where, cwd=cwd,
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+def test_its_own_tests_pass_where_it_is_installed(site, tmp_path):
+    shutil.copy(FOLDER / "tests" / "test_plugin.py", tmp_path)
+    done = _python(site, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_plugin.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 passed" in done.stdout
+
+
+def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
+    done = _python(site, tmp_path, "-m", "marsyard", "list")
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    origin = "[marsyard-dunes 0.1.0]"
+    ours = [line for line in lines if line.endswith(origin)]
+    for name in ("dunes/crossing", "dunes/elastic-bed", "four_wheeler", "dune_sand", "dune_field",
+                 "elastic_bed", "hold_heading", "dunes"):  # fmt: skip
+        assert any(line.split()[0] == name for line in ours), name
+    assert len(ours) == 8
+
+
+def _metadata(site: Path, name: str, entries: str) -> None:
+    """A distribution that says it has these entry points."""
+    folder = site / f"{name}-1.0.dist-info"
+    folder.mkdir(parents=True)
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+    (folder / "METADATA").write_text(text, encoding="utf-8")
+    (folder / "entry_points.txt").write_text(entries, encoding="utf-8")
+
+
+def test_broken_plugins_are_named_and_break_nothing(tmp_path):
+    site = tmp_path / "site"
+    _metadata(site, "broken-one", "[marsyard.laws]\nbad = no_such_module:law\n"
+              "[marsyard.controllers]\nnumber = broken_two:NUMBER\ngood = broken_two:make\n"
+              "[marsyard.library]\nnone = no_such_package\n")  # fmt: skip
+    _metadata(site, "broken-two", "[marsyard.controllers]\ngood = broken_two:other\n"
+              "[marsyard.library]\nmine = taken\n")  # fmt: skip
+    (site / "broken_two.py").write_text(
+        'NUMBER = 3\ndef make(scenario):\n    "Good."\ndef other(scenario):\n    "Late."\n'
+    )
+    soils = site / "taken" / "soils"
+    soils.mkdir(parents=True)
+    (site / "taken" / "__init__.py").write_text("")
+    (soils / "clay.yaml").write_text("title: not this one\n")
+    done = _python(site, tmp_path, "-m", "marsyard", "list")
+    assert done.returncode == 0, done.stderr
+    assert "not this one" not in done.stdout and "clay" in done.stdout
+    assert "Good." in done.stdout and "Late." not in done.stdout
+    said = done.stderr.splitlines()
+    for part in (
+        "plug-in 'bad' of broken-one 1.0 cannot be loaded (ModuleNotFoundError",
+        "plug-in 'number' of broken-one 1.0 is a int, not a function",
+        "plug-in 'good' of broken-two 1.0 is left out: broken-one 1.0 brings one of that name",
+        "the library 'none' of broken-one 1.0 is left out",
+        "soil 'clay' of broken-two 1.0 is left out: marsyard has one of that name",
+    ):
+        assert sum(part in line for line in said) == 1, (part, done.stderr)
+    assert all(line.startswith("warning: ") for line in said) and len(said) == 5, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        ("controller={name: nothing}", "controller: no plug-in brings a controller 'nothing'"),
+        ("interaction.plugin={name: nothing}", "interaction.plugin: no plug-in brings a law"),
+    ],
+)
+def test_a_plugin_that_is_not_there_is_an_input_error(setting, text, capsys):
+    from marsyard import InputError, load_scenario
+    from marsyard.scenario.scenario import parse_setting
+    from marsyard.simulation import Simulation
+
+    scenario = load_scenario("rt0448/test-1", dict([parse_setting(setting)]))
+    with pytest.raises(InputError, match=text):
+        Simulation(scenario)
