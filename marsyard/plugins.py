@@ -1,12 +1,10 @@
 """What other packages bring: found through their entry points, named with the package they are of.
 
-| group                | the entry point is                             | used in a scenario as             |
-| -------------------- | ---------------------------------------------- | --------------------------------- |
-| marsyard.library     | a package whose folder holds rovers, soils,    | any name of the library           |
-|                      | grounds, scenarios as `marsyard/library` does  |                                   |
-| marsyard.laws        | f(scenario, **options) -> Interaction          | interaction.plugin                |
-| marsyard.controllers | f(scenario, **options) -> Control              | controller                        |
-| marsyard.grounds     | f(random, **options) -> heights(x, y) [m]      | a layer of kind plugin            |
+    marsyard.library       a package whose folder holds rovers, soils, grounds, scenarios as
+                           `marsyard/library` does; they are used by their names
+    marsyard.laws          f(scenario, **options) -> Interaction;   interaction.plugin
+    marsyard.controllers   f(scenario, **options) -> Control;       controller
+    marsyard.grounds       f(random, **options) -> heights(x, y) [m];   a layer of kind plugin
 
 `Interaction` and `Control` are the ports of `marsyard.modules.ports`. A function is asked once for
 every simulation, so that what it gives may have a memory.

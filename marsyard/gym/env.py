@@ -22,7 +22,10 @@
 | 10 | mean depth of the wheels under the undisturbed ground | m | 0 to 0.5 |
 | 11 | electrical power of the motors, mean over the step | 100 W | 0 to 20 |
 | 12 to 14 | the last action (0 for crab where there is none) | 1 | −1 to 1 |
-| 15 to 29 | heights of the undisturbed ground against that under the rover, at −1.5, 0, 1.5, 3, 4.5 m ahead, for each at −2, 0, 2 m to the left | m | −5 to 5 |
+| 15 to 29 | heights of the undisturbed ground around, see below | m | −5 to 5 |
+
+Heights count from the ground under the rover. They are seen at −1.5, 0, 1.5, 3 and 4.5 m ahead, in
+this order, and at each of them −2, 0 and 2 m to the left.
 
 An episode ends (`terminated`) at success, when the rover tips over (roll or pitch beyond 45°), or
 when the physics stops, which `info["stopped"]` tells in a sentence. Time limits truncate
@@ -144,7 +147,9 @@ class RoverEnv(gymnasium.Env):
         simulation = self.world.begin()
         self._layout = self._layout or WheelLayout.of(simulation.world.robot, grousers=True)
         self._rover = Rover(simulation, self._layout)
-        self._steps = whole_ratio("environment step", STEP, "run.step", simulation.scenario.run.step)
+        self._steps = whole_ratio(
+            "environment step", STEP, "run.step", simulation.scenario.run.step
+        )
         self._action = np.zeros(3)
         self._energy = 0.0
         self._stopped: str | None = None

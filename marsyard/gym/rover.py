@@ -134,4 +134,3 @@ class Rover:
         y = s.qpos[1] + np.append(n * self._ahead + c * self._left, 0.0)
         heights = s.world.soil.grid.terrain.height(x, y)
         return heights[:-1] - heights[-1]
-

@@ -7,7 +7,7 @@ that draws from a fixed number of worlds therefore builds each of them once.
 What is drawn (`Drawn`), each value from the generator of the world alone:
 
     terrain    seed of the generated ground
-    start      x, y uniform in ±spread [m] about the scenario's place, heading uniform in ±turn [rad]
+    start      x, y uniform in ±spread [m] about the scenario's place, heading in ±turn [rad]
     soil       every strength number (cohesion, tan of the friction angle, k_c, k_φ) times its own
                factor, uniform in [1 − s, 1 + s]
 """
@@ -169,9 +169,7 @@ def _scatter(
         if soil.has(number):
             value = soil.number(number)
             angle = number == "friction_angle"
-            numbers[number] = (
-                math.atan(factor * math.tan(value)) if angle else factor * value
-            )
+            numbers[number] = math.atan(factor * math.tan(value)) if angle else factor * value
             factors[f"soil_{number}_factor"] = factor
     data["ground"][0]["soil"] = numbers
     return factors

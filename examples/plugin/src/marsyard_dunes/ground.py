@@ -16,7 +16,9 @@ def dunes(random, height=0.15, wavelength=2.5, winding=0.3):
     phases = random.uniform(0, 2 * np.pi, 3)
 
     def heights(x, y):
-        shift = sum(winding * np.sin(2 * np.pi * y / a + p) for a, p in zip(lengths, phases))
+        shift = sum(
+            winding * np.sin(2 * np.pi * y / a + p) for a, p in zip(lengths, phases, strict=True)
+        )
         wave = (1 + np.cos(2 * np.pi * (x - shift) / wavelength)) / 2
         return height * wave**1.5
 
