@@ -110,8 +110,9 @@ def test_steering_keeps_its_rate():
 @pytest.mark.parametrize("by", ["truth", "visual_odometry", "wheel_odometry"])
 def test_saved_and_resumed_bit_for_bit(tmp_path, by):
     sense = {"by": by, "noise": 0.02, "heading_noise": 0.01, "scale_error": 0.01, "seed": 3}
-    commands = [{"path": PATH[:3], "speed": 0.1}, {"rate": -0.2, "duration": 0.75}]
-    made = scenario(commands, 30, drive={"sense": sense})
+    made = scenario(
+        [{"path": PATH, "speed": 0.1}, {"rate": -0.2, "duration": 0.75}], 30, drive={"sense": sense}
+    )
     whole = Simulation(made)
     whole.step(1501)  # in the middle of a period
     whole.state().save(tmp_path / "state.npz")
