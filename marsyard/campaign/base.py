@@ -15,7 +15,6 @@ leaves out, that is written out first:
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from typing import Any
 
 from marsyard.errors import InputError, suggest
 from marsyard.scenario import Scenario, apply_setting, validate
+from marsyard.study.members import plain_copy
 
 _SOIL = re.compile(r"ground\.(\d+)\.(soil|soils\.[^.]+)\.([^.]+)")
 
@@ -88,7 +88,7 @@ class Base:
     def _open(self, path: str) -> None:
         parts = path.split(".")
         if parts[0] == "ground" and "ground" not in self.data:
-            self.data["ground"] = copy.deepcopy(self._full["ground"])
+            self.data["ground"] = plain_copy(self._full["ground"])
         if parts[:2] in (["robot", "position"], ["robot", "attitude"]) and len(parts) == 3:
             self._open_start(parts[1])
         if len(parts) > 3 and parts[0] == "ground" and parts[1].isdigit():
@@ -152,14 +152,14 @@ class Base:
             if not isinstance(at, dict):
                 return
             if at.get(part) is None and isinstance(_at(full, [part]), list):
-                at[part] = copy.deepcopy(full[part])
+                at[part] = plain_copy(full[part])
                 return
             at, full = at.get(part), _at(full, [part]) or {}
 
 
 def varied(name: str, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
     """The scenario that `data` describes, with values set at some paths."""
-    changed: dict[str, Any] = copy.deepcopy(dict(data))
+    changed: dict[str, Any] = plain_copy(data)
     for path, value in settings.items():
         apply_setting(changed, path, value, "vary")
     return validate(changed, name)

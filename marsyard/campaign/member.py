@@ -44,9 +44,10 @@ class Plan:
 
     def _run(self, settings: Mapping[str, Any]) -> Outcome:
         from marsyard.operations.validation.members import simulate
+        from marsyard.simulation.recorder import columns
 
         simulation, stopped = simulate(varied(self.name, self.data, settings))
-        ds = simulation.dataset()
+        ds = columns(simulation).dataset({"unconverged", *self._variables()})
         taken = [take(ds, output, stopped or None) for output in self.outputs]
         return Outcome(
             numbers=tuple(t[0] for t in taken),
@@ -59,6 +60,10 @@ class Plan:
             wall_time=float(simulation.wall_time),
             warnings=(),
         )
+
+    def _variables(self) -> set[str]:
+        """The variables that outputs are taken of; impacts are found from several."""
+        return {o.of.split(".")[0] if "impact" not in o.take else "impact" for o in self.outputs}
 
 
 def failed(plan: Plan, reason: str) -> Outcome:

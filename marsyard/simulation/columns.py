@@ -6,7 +6,7 @@ each. Here variables are only collected, and compared once, when the data set is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import xarray as xr
@@ -36,6 +36,12 @@ class Columns:
     def __contains__(self, name: str) -> bool:
         return name in self.variables
 
-    def dataset(self) -> xr.Dataset:
-        """All of it as a data set."""
-        return xr.Dataset(self.variables, self.coords, self.attrs)
+    def dataset(self, only: Collection[str] | None = None) -> xr.Dataset:
+        """All of it as a data set; or some variables alone, with the coordinates they need, which
+        is quicker. What is not among the variables may follow from any: then it is all of it."""
+        if only is None or not set(only) <= set(self.variables):
+            return xr.Dataset(self.variables, self.coords, self.attrs)
+        kept = {name: self.variables[name] for name in only}
+        dims = {dim for variable in kept.values() for dim in variable.dims}
+        coords = {name: c for name, c in self.coords.items() if set(c.dims) <= dims}
+        return xr.Dataset(kept, coords, self.attrs)

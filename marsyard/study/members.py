@@ -99,18 +99,19 @@ class Family:
         if self.also is not None:
             settings = {**settings, **self.also.settings(curve)}
             label += f", {self.also.say(self.also.shown[curve])}"
-        data: dict[str, Any] = _copy(self._given)
+        data: dict[str, Any] = plain_copy(self._given)
         for path, setting in settings.items():
             head = path.split(".")[0]
             if head not in data and self._full.get(head) is not None:
-                data[head] = _copy(self._full[head])
+                data[head] = plain_copy(self._full[head])
             apply_setting(data, path, setting, "study:")
         scenario = validate(data, f"{self._name}, study at {label}")
         self._count += 1
         return Member(self._count - 1, value, curve, refined, label, scenario, settings)
 
 
-def _copy(data: Any) -> Any:
+def plain_copy(data: Any) -> Any:
+    """A copy of mappings and lists; quicker than `copy.deepcopy`."""
     if isinstance(data, dict):
-        return {k: _copy(v) for k, v in data.items()}
-    return [_copy(v) for v in data] if isinstance(data, list) else data
+        return {k: plain_copy(v) for k, v in data.items()}
+    return [plain_copy(v) for v in data] if isinstance(data, list) else data
