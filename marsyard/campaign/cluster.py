@@ -39,6 +39,7 @@ class Cluster:
         self._study = f"marsyard-{digest([plan.name, os.getpid(), time.time_ns()])}"
         self._shared = self._client.submit(_hand_over, plan, key=f"{self._study}-plan")
         self._slots = (0.0, 1)
+        self._count = 0
 
     @property
     def slots(self) -> int:
@@ -73,7 +74,8 @@ class Cluster:
             raise InputError(f"--scheduler: a worker does not answer ({error})") from None
 
     def submit(self, key: int, settings: Mapping[str, Any]) -> None:
-        name = f"{self._study}-{key}"
+        self._count += 1
+        name = f"{self._study}-{self._count}"
         future = self._client.submit(_evaluate, self._shared, dict(settings), key=name)
         self._keys[name], self._futures[name] = key, future
         future.add_done_callback(self._done.put)

@@ -44,6 +44,7 @@ def save_figures(ds: xr.Dataset, study: StudyFile, folder: Path) -> list[FigureF
     saved = []
     for index, (title, caption, canvas) in enumerate(draw_all(ds, study), 1):
         path = folder / f"{index:02d}-{slug(title)}.png"
+        canvas.suptitle(title, x=0.01, ha="left", fontsize=FONT + 3, fontweight="bold")
         saved.append(FigureFile(title, caption, save_png(canvas, path, 130)))
     return saved
 
@@ -168,7 +169,7 @@ def _output_map(ds: xr.Dataset, output: str, x: str, y: str) -> tuple[str, str, 
         array, more = array.mean("replica"), " Mean over the replicas."
     values = array.transpose(y, x).values
     canvas, ax, drawn = _map(ds, values, x, y, "viridis")
-    canvas.colorbar(drawn, ax=ax, label=label(ds, output))
+    _bar(canvas, ax, drawn, label(ds, output))
     title = str(ds[output].attrs["long_name"])
     return title[:1].upper() + title[1:], f"Cells without colour: the run failed.{more}", canvas
 
@@ -189,6 +190,13 @@ def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str, colours: str, **lim
         _write(ax, *borders, values, drawn)
     _name_axes(ax, ds, x, y)
     return canvas, ax, drawn
+
+
+def _bar(canvas: Canvas, ax: Axes, drawn: Any, text: str) -> None:
+    bar = canvas.colorbar(drawn, ax=ax)
+    bar.set_label(text, fontsize=FONT)
+    bar.ax.tick_params(labelsize=FONT - 1)
+    bar.outline.set_visible(False)
 
 
 def _name_axes(ax: Axes, ds: xr.Dataset, x: str, y: str) -> None:
@@ -268,7 +276,7 @@ def _success_map(ds: xr.Dataset, found: SuccessMap) -> tuple[str, str, Canvas]:
     drawn = ax.pcolormesh(
         found.x.borders, found.y.borders, np.ma.masked_invalid(p), cmap="RdYlGn", vmin=0, vmax=1
     )
-    canvas.colorbar(drawn, ax=ax, label="probability of success")
+    _bar(canvas, ax, drawn, "probability of success")
     if p.size <= _WRITTEN:
         _write(ax, found.x.borders, found.y.borders, p, drawn)
     _name_axes(ax, ds, found.x.name, found.y.name)

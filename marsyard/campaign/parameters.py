@@ -191,6 +191,8 @@ def _scattered(
             )
     units = () if distribution.times else distribution.units
     unit = units[0] if units else field_unit(paths[0])
+    if not units and unit == "rad":
+        unit = "deg"
     for other in units:
         if dimension_of(other) != dimension_of(unit):
             raise InputError(f"{field}: '{unit}' and '{other}' are not units of the same quantity")

@@ -141,7 +141,7 @@ def sweep(
         if folder is not None and journal is None:
             journal = _new(ready, folder)
             open_things.callback(journal.close)
-        campaign = _Campaign(ready, journal, outcomes, watch or (lambda w: None))
+        campaign = Campaign(ready, journal, outcomes, watch or (lambda w: None))
         info = campaign.run(executor, stop or (lambda: False))
         found = Sweep(ready, results(ready, outcomes), outcomes, folder, info)
         if folder is not None:
@@ -266,7 +266,7 @@ def _record(ready: Prepared, index: int, outcome: Outcome) -> dict[str, Any]:
 # --- running
 
 
-class _Campaign:
+class Campaign:
     """Runs what is left of a study, and keeps count."""
 
     def __init__(

@@ -1,0 +1,124 @@
+"""Campaigns: what a second core brings, and what a study costs beside its runs.
+
+Two processes against one: members of about 0.1 s, workers warm, the two in turn and the median of
+the ratios, so that a machine that slows down under both does not count. Overhead: the processor
+time of a study of many short runs, journal and progress included, less that of the same
+runs in a bare loop. Dask: two workers of a cluster on this machine against one of it.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from marsyard.campaign import Watch, prepared
+from marsyard.campaign.executors import Executor, Here, Processes, run_members
+from marsyard.campaign.journal import Journal
+from marsyard.campaign.prepared import Prepared
+from marsyard.campaign.running import Campaign
+
+RATIO_BAR, OVERHEAD_BAR, DASK_BAR = 1.9, 1.0, 1.7
+SHORT = 300
+
+
+def run() -> list[dict[str, Any]]:
+    """Ratios of rates, and overhead per run."""
+    rows = [_two_processes(), _overhead()]
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        return rows
+    return [*rows, _dask()]
+
+
+def _study(duration: float, n: int) -> Prepared:
+    """A rover that lands, from other heights and with other speeds."""
+    return prepared(
+        {
+            "scenario": "rt0448/test-1",
+            "set": {"run.duration": duration},
+            "design": {"kind": "monte_carlo", "n": n},
+            "vary": {"robot.velocity.0": "uniform(0, 0.1)", "gravity": "uniform(3, 4)"},
+            "outputs": [{"name": "way", "of": "position_base.x", "take": "range"}],
+        }
+    )
+
+
+def _rate(executor: Executor, ready: Prepared, count: int) -> float:
+    """Runs a second."""
+    began = time.perf_counter()
+    run_members(executor, ((k, ready.settings(k)) for k in range(count)), lambda done: None)
+    return count / (time.perf_counter() - began)
+
+
+def _two_processes(count: int = 40, rounds: int = 5) -> dict[str, Any]:
+    ready = _study(2.0, count)
+    one, two = Processes(ready.plan, 1), Processes(ready.plan, 2)
+    try:
+        for executor in (one, two):
+            _rate(executor, ready, 6)  # kernels are loaded
+        pairs = [(_rate(one, ready, count), _rate(two, ready, count)) for _ in range(rounds)]
+    finally:
+        one.close()
+        two.close()
+    ratio = statistics.median(b / a for a, b in pairs)
+    return {
+        "name": "two processes against one", "value": ratio, "unit": "×",
+        "bar": f"≥ {RATIO_BAR:g}", "ok": ratio >= RATIO_BAR,
+        "note": f"{statistics.median(b for _, b in pairs):.1f} runs/s on two; "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}",
+    }  # fmt: skip
+
+
+def _overhead() -> dict[str, Any]:
+    """Processor time of a study beside its runs, per run."""
+    ready = _study(0.01, SHORT)
+    members = [ready.settings(k) for k in range(SHORT)]
+    for settings in members[:20]:
+        ready.plan.evaluate(settings)
+    began = time.process_time()
+    for settings in members:
+        ready.plan.evaluate(settings)
+    bare = time.process_time() - began
+    heard: list[Watch] = []
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal.create(Path(folder) / "log", {})
+        began = time.process_time()
+        Campaign(ready, journal, {}, heard.append).run(Here(ready.plan), lambda: False)
+        study = time.process_time() - began
+        journal.close()
+    value = 1e3 * (study - bare) / SHORT
+    return {
+        "name": "overhead of a study per run", "value": value, "unit": "ms",
+        "bar": f"≤ {OVERHEAD_BAR:g}", "ok": value <= OVERHEAD_BAR,
+        "note": f"beside {1e3 * bare / SHORT:.1f} ms that a run of 20 steps takes by itself, most "
+        "of it to build the model; each is on the disk when the next begins",
+    }  # fmt: skip
+
+
+def _dask(count: int = 40) -> dict[str, Any]:
+    from distributed import LocalCluster
+
+    from marsyard.campaign.cluster import Cluster
+
+    ready = _study(2.0, count)
+    rates = []
+    for workers in (1, 2):
+        how = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+        with LocalCluster(processes=True, **how) as local:
+            executor = Cluster(ready.plan, local.scheduler_address)
+            try:
+                _rate(executor, ready, 6 * workers)
+                rates.append(_rate(executor, ready, count))
+            finally:
+                executor.close()
+    ratio = rates[1] / rates[0]
+    return {
+        "name": "two Dask workers against one", "value": ratio, "unit": "×",
+        "bar": f"≥ {DASK_BAR:g}", "ok": ratio >= DASK_BAR,
+        "note": f"{rates[1]:.1f} runs/s on two workers of a cluster on this machine",
+    }  # fmt: skip
