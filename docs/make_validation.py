@@ -156,6 +156,26 @@ def run_curves(name: str) -> list[Row]:
     return [r | {"computed": float(f"{c:.6g}")} for r, c in zip(rows, computed, strict=True)]
 
 
+# --- problems of contact
+
+PROBLEMS = wt.FOLDER.parent / "friction-contact"
+
+
+def run_problems(name: str) -> list[Row]:
+    """The friction-contact problems of Siconos' authors: what our solver leaves."""
+    from marsyard.interaction.nonsmooth import solve_friction_contact
+
+    rows = []
+    for file in sorted(PROBLEMS.glob("*.npz")):
+        problem = np.load(file)
+        found = solve_friction_contact(problem["W"], problem["q"], problem["mu"])
+        rows.append({
+            "problem": file.stem, "contacts": int(problem["mu"].size), "method": found.method,
+            "residual": float(f"{found.residual:.2g}"), "converged": bool(found.converged),
+        })  # fmt: skip
+    return rows
+
+
 # --- what is kept
 
 
@@ -164,6 +184,7 @@ def parts() -> dict[str, tuple[str, Callable[[str], list[Row]]]]:
     out: dict[str, tuple[str, Callable[[str], list[Row]]]] = {}
     for name in scenarios():
         out[name] = (entries()[name], run_checks)
+    out["problems"] = ("friction-contact", run_problems)
     for which, (_, bench) in SETS.items():
         for law in LAWS:
             text = "soil/wheel" if law == "scm" else law
@@ -252,6 +273,18 @@ def every_row(data: dict[str, Any]) -> str:
     return re.sub(r"\| -(?=\d)", "| −", "\n".join(out))
 
 
+def all_problems(data: dict[str, Any]) -> str:
+    lines = ["| problem | contacts | residual | converged to 1e-10 | method |",
+             "| --- | --- | --- | --- | --- |"]  # fmt: skip
+    for row in data.get("problems", {}).get("rows", []):
+        ok = "converged" if row["converged"] else "**not converged**"
+        lines.append(
+            f"| {row['problem']} | {row['contacts']} | {row['residual']:.1e} | {ok} | "
+            f"{row['method']} |"
+        )
+    return "\n".join([*lines, ""])
+
+
 def all_checks(data: dict[str, Any]) -> str:
     lines = []
     for name in [n for n in scenarios() if n in data]:
@@ -280,6 +313,13 @@ published numbers; the wheel models have the exit rule that Ishigami et al. fitt
 """
 
 
+SOLVER = """## The contact solver on published problems
+
+Friction-contact problems dumped by the authors of Siconos, solved alone
+([what the residual is](physics/friction-contact.md#residual)).
+"""
+
+
 def page() -> str:
     data = kept()
     done = [n for n in scenarios() if n in data]
@@ -290,8 +330,10 @@ def page() -> str:
         f"{len(checks)} published or exact numbers in {len(done)} scenarios, {good} of them within "
         f"what their source allows; {count} measured values of wheels in soil.\n"
     )
-    numbers = "## Published and exact numbers\n"
-    whole = [HEAD, said, CURVES, summary(data), "", every_row(data), numbers, all_checks(data)]
+    whole = [
+        HEAD, said, CURVES, summary(data), "", every_row(data), SOLVER, all_problems(data),
+        "## Published and exact numbers\n", all_checks(data),
+    ]  # fmt: skip
     return "\n".join(whole).rstrip() + "\n"
 
 

@@ -128,7 +128,7 @@ def not_ours(app: Any, doctree: nodes.document) -> None:
     """Words of signatures that are the standard library's stay plain text."""
     for node in list(doctree.findall(addnodes.pending_xref)):
         if node.get("reftype") == "class" and node.get("reftarget") in NOT_OURS:
-            node.replace_self(node.children)
+            node.replace_self(nodes.Text(node["reftarget"].rpartition(".")[2]))
 
 
 def resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
