@@ -168,7 +168,20 @@ def file_of(pattern: str) -> Callable[[Ran, Path], None]:
     return draw
 
 
+def any_picture(ran: Ran, out: Path) -> None:
+    """What the example itself draws, or the end of its last simulation, or nothing."""
+    if next(ran.folder.rglob("*.png"), None):
+        file_of("**/*.png")(ran, out)
+    elif ran.simulations:
+        last_scene(ran, out)
+
+
 # --- what is shown
+
+
+def picture_of(name: str, title: str) -> str:
+    there = (PICTURES / f"{name}.png").exists()
+    return f"![{title}](images/gallery/{name}.png)\n\n" if there else ""
 
 
 @dataclass(frozen=True)
@@ -223,7 +236,7 @@ class Example:
         title = self.name.replace("_", " ").capitalize()
         text, _, _ = self.text.partition(" Give a file name")
         return (
-            f"\n## {title}\n\n{text}\n\n![{title}](images/gallery/{self.name}.png)\n\n"
+            f"\n## {title}\n\n{text}\n\n{picture_of(self.name, title)}"
             f"```\n{' '.join(['python', f'examples/{self.name}.py', *self.arguments])}\n```\n\n"
             f"It prints\n\n```text\n{printed.rstrip()}\n```\n\n"
             f"<details>\n<summary>examples/{self.name}.py</summary>\n\n"
@@ -267,7 +280,7 @@ class Shown:
         sets = "".join(f" --set {key}={value}" for key, value in self.settings.items())
         return (
             f"\n## {self.scenario}\n\n{data['title']}. {first}\n\n"
-            f"![{self.scenario}](images/gallery/{self.name}.png)\n\n"
+            f"{picture_of(self.name, self.scenario)}"
             f"```\nmarsyard run {self.scenario}{sets}\n"
             f"marsyard view runs/{self.name}\n```\n\n"
             f"<details>\n<summary>{self.scenario}.yaml</summary>\n\n"
@@ -298,6 +311,13 @@ SHOWN: tuple[Example | Shown, ...] = (
 )
 
 
+def shown() -> tuple[Example | Shown, ...]:
+    """All of it: what is listed above, and every other script of examples/."""
+    listed = {one.name for one in SHOWN}
+    others = [path.stem for path in sorted(EXAMPLES.glob("*.py")) if path.stem not in listed]
+    return (*SHOWN, *(Example(name, any_picture) for name in others))
+
+
 # --- stamps
 
 
@@ -314,29 +334,36 @@ def stale() -> list[str]:
     have = kept()
     return [
         one.name
-        for one in SHOWN
-        if have.get(one.name, {}).get("stamp") != stamp_of(one)
-        or not (PICTURES / f"{one.name}.png").exists()
+        for one in shown()
+        if have.get(one.name, {}).get("stamp") != stamp_of(one) or needs_picture(one)
     ]
+
+
+def needs_picture(one: Example | Shown) -> bool:
+    """Whether a picture is missing; examples that are not listed may have none."""
+    there = (PICTURES / f"{one.name}.png").exists()
+    return not there and getattr(one, "draw", None) is not any_picture
 
 
 def page() -> str:
     """The page, from the sources and what was kept."""
     have = kept()
-    shown = [one for one in SHOWN if one.name in have]
-    return HEAD + "".join(one.section(have[one.name]["printed"]) for one in shown)
+    done = [one for one in shown() if one.name in have]
+    return HEAD + "".join(one.section(have[one.name]["printed"]) for one in done)
 
 
 def main(names: list[str]) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     todo = [] if names == ["--page"] else names or stale()
-    for one in SHOWN:
+    known = {one.name for one in shown()}
+    for one in shown():
         if one.name in todo:
             print(one.name, flush=True)
             printed = one.make(PICTURES / f"{one.name}.png")
             have = kept() | {one.name: {"stamp": stamp_of(one), "printed": printed}}
+            have = {name: have[name] for name in sorted(have) if name in known}
             STAMPS.write_text(
-                json.dumps(dict(sorted(have.items())), indent=1, ensure_ascii=False) + "\n",
+                json.dumps(have, indent=1, ensure_ascii=False) + "\n",
                 encoding="utf-8",
             )
     (HERE / "gallery.md").write_text(page(), encoding="utf-8")

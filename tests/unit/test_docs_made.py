@@ -37,16 +37,17 @@ def text_of(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-def test_every_example_is_in_the_gallery(script):
-    shown = {one.name for one in script("make_gallery").SHOWN}
-    assert {p.stem for p in (ROOT / "examples").glob("*.py")} <= shown
+def test_every_example_is_in_the_gallery():
+    text = text_of("gallery.md")
+    for path in (ROOT / "examples").glob("*.py"):
+        assert f"python examples/{path.name}" in text, "run python docs/make_gallery.py"
 
 
 def test_gallery_is_up_to_date(script):
     gallery = script("make_gallery")
     assert gallery.stale() == [], "run python docs/make_gallery.py"
     assert text_of("gallery.md") == gallery.page(), "run python docs/make_gallery.py --page"
-    left = {p.stem for p in gallery.PICTURES.glob("*.png")} - {one.name for one in gallery.SHOWN}
+    left = {p.stem for p in gallery.PICTURES.glob("*.png")} - {one.name for one in gallery.shown()}
     assert not left, "pictures of nothing"
 
 
