@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from marsyard.errors import suggest
 
 _KINDS = {
-    "plane", "sphere", "box", "mesh", "terrain", "torque", "speed",
+    "plane", "sphere", "box", "mesh", "terrain", "torque", "speed", "fmu",
     "step", "bump", "sine", "fractal", "crater", "craters", "rocks", "array", "file",
     "circle", "polygon", "band", "path", "goal", "motors", "walking", "peristaltic", "rolling",
     "arc", "turn", "crab", "wait", "posture",
@@ -51,7 +51,9 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         valid = _fields_at(model, location[:-1])
         parent = ".".join(location[:-1]) or "the file"
         if tag and location[-1] in valid:
-            return f"{where}: does not belong to a {tag}{' mode' if tag in _MODES else ''}"
+            whose = "an FMU" if tag == "fmu" else f"a {tag}{' mode' if tag in _MODES else ''}"
+            return f"{where}: does not belong to {whose}"
+        valid = _fields_at(model, location[:-1], tag)
         return f"{where}: unknown key '{location[-1]}' in {parent}; {suggest(location[-1], valid)}"
     if kind == "missing" and location[-1].isdigit():
         return f"{'.'.join(location[:-1])}: has too few values"
@@ -117,8 +119,8 @@ def _quoted(text: str) -> list[str]:
     return [t.strip(" '\"") for t in text.replace(" or ", ", ").split(",") if t.strip(" '\"")]
 
 
-def _fields_at(model: Any, location: list[str]) -> list[str]:
-    """Names of the keys allowed at a place of the scenario."""
+def _fields_at(model: Any, location: list[str], tag: str = "") -> list[str]:
+    """Names of the keys allowed at a place of the scenario; of one kind alone, if `tag` says so."""
     from dataclasses import fields, is_dataclass
     from typing import get_args
 
@@ -139,7 +141,14 @@ def _fields_at(model: Any, location: list[str]) -> list[str]:
     for kind in (model, *get_args(model)):
         if is_dataclass(kind):
             return [f.name for f in fields(kind)]
-    return sorted({f for m in _models_in(model) for f in m.model_fields}) if get_args(model) else []
+    if not get_args(model):
+        return []
+    models = _models_in(model)
+    kinds = [m for m in models if "kind" in m.model_fields]
+    if tag and kinds:
+        of_kind = [m for m in kinds if tag in get_args(m.model_fields["kind"].annotation)]
+        models = of_kind or [m for m in models if m not in kinds]
+    return sorted({f for m in models for f in m.model_fields})
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -293,6 +293,7 @@ def simulate(
         for text in remarks:
             say(f"warning: {text}")
     data = simulation.dataset()
+    simulation.close()
     data.attrs["scenario"] = name
 
     from marsyard.results import answer_all, evaluate_all, ground_of

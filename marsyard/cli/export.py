@@ -1,4 +1,4 @@
-"""`marsyard export RUN`: a run in the formats of other tools."""
+"""`marsyard export RUN`: a run in the formats of other tools; a rover as URDF or FMU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 
 def export(
     run: str = typer.Argument(
-        help="A run folder, e.g. runs/rt0448-test-1; for --urdf also a robot, e.g. exomars."
+        help="A run folder, e.g. runs/rt0448-test-1; for --urdf also a robot, e.g. exomars; for "
+        "--fmu a robot or a scenario."
     ),
     mcap: bool = typer.Option(
         False, "--mcap", help="ROS 2 messages, for Foxglove and ros2 bag: run.mcap."
@@ -22,14 +23,37 @@ def export(
     netcdf: bool = typer.Option(
         False, "--netcdf", help="NetCDF 3, units as UDUNITS spells them: results_classic.nc."
     ),
-    out: Path = typer.Option(
-        None, "--out", "-o", help="Folder for the files [default: RUN/export, or ROBOT-urdf]."
+    fmu: bool = typer.Option(
+        False, "--fmu", help="Rover and ground for co-simulation, FMI 2.0: NAME.fmu."
     ),
-) -> None:
-    """Write a run in the formats of other tools, or a robot as URDF.
+    inputs: str = typer.Option(
+        "speed", "--inputs", metavar="speed|torque|none",
+        help="Of --fmu: speed (and steering angles) or torque of the joints, or the scenario's own "
+        "control.",
+    ),
+    parameter: list[str] = typer.Option(
+        [], "--parameter", metavar="PATH[=NAME]",
+        help="Of --fmu: a value of the scenario to set from outside, e.g. "
+        "interaction.friction=friction. May be given several times.",
+    ),
+    ground: str = typer.Option(
+        "", "--ground", metavar="GROUND[:SOIL]",
+        help="Of --fmu with a robot: plane (hard), or a ground of the library [default: plane].",
+    ),
+    soil: str = typer.Option("", "--soil", help="Of --fmu with a robot: a soil for that ground."),
+    set_: list[str] = typer.Option(
+        [], "--set", "-s", metavar="PATH=VALUE", help="Of --fmu: change a value of the scenario."
+    ),
+    out: Path = typer.Option(
+        None, "--out", "-o",
+        help="Folder for the files [default: RUN/export, or ROBOT-urdf]; of --fmu the file.",
+    ),
+) -> None:  # fmt: skip
+    """Write a run in the formats of other tools, or a rover as URDF or FMU.
 
     Examples:  marsyard export runs/exomars-rough --mcap --urdf   |   marsyard export
-    runs/rt0448-test-1 --parquet   |   marsyard export sojourner --urdf
+    runs/rt0448-test-1 --parquet   |   marsyard export sojourner --urdf   |   marsyard export
+    exomars --ground flat --soil dry_sand --fmu
     """
     from marsyard.errors import InputError
     from marsyard.results.export import export as write
@@ -37,8 +61,15 @@ def export(
 
     asked = {"mcap": mcap, "urdf": urdf, "csv": csv, "parquet": parquet, "netcdf": netcdf}
     formats = [name for name, wanted in asked.items() if wanted]
+    if fmu:
+        from marsyard.cli.export_fmu import write_fmu
+
+        if formats:
+            raise InputError(f"--fmu: is of a rover, not of a run; leave out --{formats[0]}")
+        print(write_fmu(run, out, inputs, parameter, ground, soil, set_))
+        return
     if not formats:
-        options = ", ".join(f"--{name}" for name in asked)
+        options = ", ".join(f"--{name}" for name in [*asked, "fmu"])
         raise InputError(f"export: say what to write, at least one of {options}")
     if formats == ["urdf"] and not _is_run(run):
         written = export_robot(run, out)

@@ -26,6 +26,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -137,22 +138,25 @@ class FmuFile:
         try:
             with zipfile.ZipFile(self.path) as archive:
                 broken = archive.testzip()
-                names = archive.namelist()
+                has = "modelDescription.xml" in archive.namelist()
+                text = archive.read("modelDescription.xml") if has and broken is None else b""
         except (zipfile.BadZipFile, OSError, EOFError):
             raise self.error("is not an FMU, which is a zip file, or is not complete") from None
         if broken is not None:
             raise self.error(f"is damaged: '{broken}' cannot be unpacked")
-        if "modelDescription.xml" not in names:
+        if not has:
             raise self.error("is not an FMU: it holds no modelDescription.xml")
         try:
+            if ElementTree.fromstring(text).get("fmiVersion") == "1.0":
+                raise self.error("is an FMU of FMI 1.0; export it for FMI 2.0 or 3.0")
             return fmpy.read_model_description(str(self.path), validate=False)
+        except InputError:
+            raise
         except Exception as error:
             said = f"its modelDescription.xml cannot be read ({_one_line(error)})"
             raise self.error(said) from None
 
     def _check(self, fmpy: Any) -> None:
-        if self.version == "1.0":
-            raise self.error("is an FMU of FMI 1.0; export it for FMI 2.0 or 3.0")
         if self.description.coSimulation is None:
             raise self.error("is for model exchange only; export it for co-simulation")
         have = [p for p in fmpy.supported_platforms(str(self.path)) if p != "c-code"]

@@ -45,7 +45,7 @@ def model_description(interface: Interface, identifier: str, guid: str) -> bytes
         description=interface.text, generationTool=f"marsyard {interface.version}",
         variableNamingConvention="structured",
     )  # fmt: skip
-    ET.SubElement(root, "CoSimulation", modelIdentifier=identifier, **_ABILITIES)
+    ET.SubElement(root, "CoSimulation", {"modelIdentifier": identifier, **_ABILITIES})
     units = sorted({v.unit for v in interface.variables if _unit(v)})
     if units:
         definitions = ET.SubElement(root, "UnitDefinitions")

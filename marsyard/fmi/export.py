@@ -36,7 +36,7 @@ from marsyard.scenario import Scenario
 
 _MODULE = "marsyard_rover"
 #: the library looks for a class that is derived from one called Fmi2Slave
-_SLAVE = '''"""A rover of marsyard as an FMU; see https://fmi-standard.org and docs/how-to/fmi.md."""
+_SLAVE = '''"""A rover of marsyard as an FMU; see docs/how-to/fmi.md."""
 
 import ctypes
 

@@ -1,8 +1,8 @@
 """FMUs of a scenario's `control`, as controllers or motors: stepped once per period, in Python.
 
-At the begin t of a period an FMU gets its inputs as they are at t and is stepped to t + period; what
-it then gives is commanded until that time. FMUs are stepped in the order of `control`, so that a
-motor gets at t what the controller before it gave for the same period. A master that steps the
+At the begin t of a period an FMU gets its inputs as they are at t and is stepped to t + period;
+what it then gives is commanded until that time. FMUs are stepped in the order of `control`, so that
+a motor gets at t what the controller before it gave for the same period. A master that steps the
 controller first and then the rover does the same (`marsyard.fmi`), and gets the same motion.
 """
 

@@ -273,8 +273,8 @@ class Simulation:
             raise error
 
     def _update(self, pilot: Drive | GaitRun | OwnControl | FmuLaws) -> None:
-        """Have drive, gait, a controller or FMUs decide; one that cannot go on ends the run, what it
-        recorded is kept."""
+        """Have drive, gait, a controller or FMUs decide; one that cannot go on ends the run, what
+        it recorded is kept."""
         try:
             pilot.update()
         except InputError as error:
@@ -386,8 +386,10 @@ class Simulation:
             self.gait.restore(state.arrays)
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
         self._counters[1] -= np.count_nonzero(later)
-        for box in [*boxes, *([self.fmus] if self.fmus is not None else [])]:
+        for box in boxes:
             box.restore(state.arrays)
+        if self.fmus is not None:
+            self.fmus.restore(state.arrays)
         self.data.time = self.time
         self.stopped = None
 
@@ -529,7 +531,7 @@ class Simulation:
             by_surface("friction"), by_surface("restitution"), by_surface("restitution_tangential")
         )
         run = scenario.run
-        self._scheme = arrays.Scheme(
+        self._scheme: arrays.Scheme = arrays.Scheme(
             h=run.step, theta=run.theta, activation=run.activation,
             margin=contact_margin(scenario) if law.law in ("nonsmooth", "mujoco") else -np.inf,
             projection=run.projection, projection_tolerance=1e-10,
