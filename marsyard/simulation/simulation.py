@@ -89,6 +89,8 @@ class Simulation:
         Simulation(scenario, control=my_control, interaction=my_ground)
     """
 
+    _scheme: arrays.Scheme
+
     def __init__(
         self,
         scenario: Scenario,
@@ -531,7 +533,7 @@ class Simulation:
             by_surface("friction"), by_surface("restitution"), by_surface("restitution_tangential")
         )
         run = scenario.run
-        self._scheme: arrays.Scheme = arrays.Scheme(
+        self._scheme = arrays.Scheme(
             h=run.step, theta=run.theta, activation=run.activation,
             margin=contact_margin(scenario) if law.law in ("nonsmooth", "mujoco") else -np.inf,
             projection=run.projection, projection_tolerance=1e-10,

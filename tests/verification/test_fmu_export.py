@@ -256,7 +256,8 @@ def test_closed_loop_of_two_fmus_is_the_loop_inside_a_scenario(torque_fmu, tmp_p
     controller = example_fmu("speed_controller", tmp_path)
     gains = {"gain": 2.0, "integral_gain": 5.0, "torque_max": 1.0}
     law = {"kind": "fmu", "file": str(controller), "each": "drives", "parameters": gains,
-           "inputs": {"wanted": "base.z", "rate": "rate"}, "outputs": {"torque": "torque"}}  # fmt: skip
+           "inputs": {"wanted": "base.z", "rate": "rate"},
+           "outputs": {"torque": "torque"}}  # fmt: skip
     inside = Simulation(validate({**BASE, "control": [law]}))
     rover = Master(torque_fmu)
     pilots = {joint: Master(controller, **gains) for joint in DRIVES}
