@@ -57,7 +57,8 @@ class Plugin:
             ) from error
         if not callable(made):
             raise InputError(
-                f"plug-in '{self.name}' of {self.origin} is a {type(made).__name__}, not a function"
+                f"plug-in '{self.name}' of {self.origin} is of type {type(made).__name__}, "
+                "not a function"
             )
         return made
 
@@ -124,8 +125,8 @@ def make(kind: str, name: str, options: Mapping[str, Any], first: Any, field: st
         ) from error
     if not callable(made):
         raise InputError(
-            f"{field}: {one} '{name}' of {known[name].origin} made a {type(made).__name__}, "
-            "which cannot be called"
+            f"{field}: {one} '{name}' of {known[name].origin} made something of type "
+            f"{type(made).__name__}, which cannot be called"
         )
     return made
 

@@ -59,7 +59,7 @@ def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
 
 def _metadata(site: Path, name: str, entries: str) -> None:
     """A distribution that says it has these entry points."""
-    folder = site / f"{name}-1.0.dist-info"
+    folder = site / f"{name.replace('-', '_')}-1.0.dist-info"
     folder.mkdir(parents=True)
     text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
     (folder / "METADATA").write_text(text, encoding="utf-8")
@@ -87,7 +87,7 @@ def test_broken_plugins_are_named_and_break_nothing(tmp_path):
     said = done.stderr.splitlines()
     for part in (
         "plug-in 'bad' of broken-one 1.0 cannot be loaded (ModuleNotFoundError",
-        "plug-in 'number' of broken-one 1.0 is a int, not a function",
+        "plug-in 'number' of broken-one 1.0 is of type int, not a function",
         "plug-in 'good' of broken-two 1.0 is left out: broken-one 1.0 brings one of that name",
         "the library 'none' of broken-one 1.0 is left out",
         "soil 'clay' of broken-two 1.0 is left out: marsyard has one of that name",
@@ -103,7 +103,7 @@ def test_broken_plugins_are_named_and_break_nothing(tmp_path):
         ("interaction.plugin={name: nothing}", "interaction.plugin: no plug-in brings a law"),
     ],
 )
-def test_a_plugin_that_is_not_there_is_an_input_error(setting, text, capsys):
+def test_a_plugin_that_is_not_there_is_an_input_error(setting, text):
     from marsyard import InputError, load_scenario
     from marsyard.scenario.scenario import parse_setting
     from marsyard.simulation import Simulation
