@@ -237,7 +237,11 @@ class Boxes:
     def named(self) -> dict[str, str]:
         """Which modules are the user's own, for the report."""
         own = {"control": self.control, "interaction": self.interaction}
-        return {k: getattr(f, "__name__", type(f).__name__) for k, f in own.items() if f}
+        return {
+            k: f"{getattr(f, '__name__', type(f).__name__)}(), not the scenario's"
+            for k, f in own.items()
+            if f
+        }
 
 
 def simulate(
@@ -255,6 +259,7 @@ def simulate(
     """One run from start to end, its files written into `folder`, which will take the place of
     `out`; `shortened` says that it ends earlier than the scenario's checks expect."""
     from marsyard.simulation import Diverged, Simulation
+    from marsyard.simulation.plugged import plugin_names
 
     boxes = boxes or Boxes()
     with warnings.catch_warnings(record=True) as caught:
@@ -311,7 +316,7 @@ def simulate(
         "versions": versions(),
         "stopped": stopped,
         "warnings": heard,
-        "modules": boxes.named(),
+        "modules": {**plugin_names(scenario), **boxes.named()},
     }
     post: dict[str, Any] = {}
     if boxes.post:

@@ -51,7 +51,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.gym.rover import AHEAD, LEFT, Reading, Rover
 from marsyard.gym.worlds import Randomise, World, Worlds
 from marsyard.scenario.schema import whole_ratio
-from marsyard.simulation import Diverged
+from marsyard.simulation import Diverged, Simulation
 
 STEP = 1.0  # [s]
 TOP_SPEED = 0.1  # [m/s]
@@ -103,7 +103,7 @@ class RoverEnv(gymnasium.Env):
             raise InputError(f"worlds = {worlds}: must be at least 1, or None")
         chosen = _randomise(self.randomise, randomise)
         self._worlds = Worlds(
-            scenario or self.scenario, settings, chosen, self.draw, keep=worlds or 0
+            scenario or self.scenario, settings, chosen, self.draw, keep=worlds or 1
         )
         self.worlds, self.world_seed = worlds, world_seed
         self.render_mode, self._size = render_mode, size
@@ -203,7 +203,7 @@ class RoverEnv(gymnasium.Env):
             self._camera = None
 
     @property
-    def simulation(self):
+    def simulation(self) -> Simulation:
         """The simulation of the episode (`marsyard.Simulation`)."""
         if self.world is None:
             raise InputError("simulation: call reset first")

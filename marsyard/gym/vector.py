@@ -17,6 +17,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import concatenate, iterate
 
+from marsyard.errors import InputError
+
 
 class ThreadVectorEnv(SyncVectorEnv):
     """As gymnasium's SyncVectorEnv with autoreset in the next step, the steps side by side.
@@ -30,8 +32,9 @@ class ThreadVectorEnv(SyncVectorEnv):
         self, env_fns: Sequence[Callable[[], gymnasium.Env]], threads: int | None = None
     ) -> None:
         super().__init__(env_fns, autoreset_mode=AutoresetMode.NEXT_STEP)
-        count = threads or len(os.sched_getaffinity(0)) if _AFFINITY else os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(max(1, min(count, self.num_envs)))
+        if threads is not None and threads < 1:
+            raise InputError(f"threads = {threads}: must be at least 1")
+        self._pool = ThreadPoolExecutor(min(threads or _cores(), self.num_envs))
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Step all environments; one that has ended begins anew instead."""
@@ -64,4 +67,8 @@ class ThreadVectorEnv(SyncVectorEnv):
         self._pool.shutdown()
 
 
-_AFFINITY = hasattr(os, "sched_getaffinity")
+def _cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -85,7 +84,7 @@ class Worlds:
         settings: by dotted path, on top of it.
         randomise: what is drawn.
         goal: draws what belongs to a task (a goal) from the world's generator.
-        keep: how many built worlds stay in memory.
+        keep: how many built worlds stay in memory, at least 1.
     """
 
     def __init__(
@@ -129,9 +128,7 @@ class Worlds:
         data = copy.deepcopy(self._data)
         drawn = self._draw(data, random)
         drawn |= self._goal(random)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            simulation = Simulation(self._scenario(data))
+        simulation = Simulation(self._scenario(data))
         simulation.warm_up()
         return World(simulation, simulation.state(), drawn)
 

@@ -288,7 +288,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         named = [(k, number(v)) for k, v in scenario.parameters.items()]
         blocks.append(("Parameters (SI)", named))
     if info.get("modules"):
-        modules = [(k, f"{name}(), not the scenario's") for k, name in info["modules"].items()]
+        modules = list(info["modules"].items())
         blocks.append(("Own modules", modules))
     if info.get("overrides"):
         changes = info["overrides"]

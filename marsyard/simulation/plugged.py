@@ -31,3 +31,16 @@ def without_plugins(scenario: Scenario) -> Scenario:
         return scenario
     law = scenario.interaction.model_copy(update={"plugin": None})
     return scenario.model_copy(update={"controller": None, "interaction": law})
+
+
+def plugin_names(scenario: Scenario) -> dict[str, str]:
+    """What a scenario takes from plug-ins, with their packages, for the report."""
+    uses = {
+        "control": ("controllers", scenario.controller),
+        "interaction": ("laws", scenario.interaction.plugin),
+    }
+    return {
+        box: f"plug-in {use.name} of {plugins.found(kind)[use.name].origin}"
+        for box, (kind, use) in uses.items()
+        if use is not None
+    }
