@@ -65,6 +65,7 @@ class Entry:
         given: when [s]. expires: latest begin, by the operator's clock [s].
         tries: how often it was sent, sent_at: the last time [s]. history: states and when they were
             known here [s]. times: when they were entered, by the rover's clock [s].
+        answer_by: when an answer to the last try should have come [s].
     """
 
     id: int
@@ -83,6 +84,7 @@ class Entry:
     changed: int = 0
     tries: int = 0
     sent_at: float = -math.inf
+    answer_by: float = -math.inf
     times: dict[str, float] = field(default_factory=dict)
 
     def set(self, state: str, now: float, reason: str = "") -> None:
@@ -282,7 +284,7 @@ class Operator:
             out.append(self._frame(self._message(entry, now)))
             again.sent(now, self.clock.round_trip or 0.0)
             entry.tries += 1
-            entry.sent_at = now
+            entry.sent_at, entry.answer_by = now, again.due
             if entry.kind == "stop":
                 again.due = now + self.settings.stop_repeat
             if entry.state == "queued":
@@ -318,14 +320,12 @@ class Operator:
                     self._pending.remove(entry)
                 continue
             given_up = entry.again is None or entry.tries >= self.settings.tries
-            if (now > entry.expires or given_up) and now >= self._answer_due(entry):
-                entry.set("lost", now, f"not answered after {entry.tries} tries")
+            if (now > entry.expires or given_up) and now >= entry.answer_by:
+                entry.set(
+                    "lost", now, f"not answered after {_counted(entry.tries, 'try', 'tries')}"
+                )
                 self._pending.remove(entry)
                 self._lost.append(entry)
-
-    @staticmethod
-    def _answer_due(entry: Entry) -> float:
-        return entry.expires if entry.again is None else entry.again.due
 
     # from the rover ---------------------------------------------------------------------------
 
@@ -443,7 +443,8 @@ class Operator:
         for stop in (e for e in self._pending if e.kind == "stop"):
             since = f"for {now - stop.given:.1f} s"
             words.append(
-                f"Emergency stop {stop.id} not acknowledged {since}, sent {stop.tries} times."
+                f"Emergency stop {stop.id} not acknowledged {since}, sent "
+                f"{_counted(stop.tries, 'time', 'times')}."
             )
         state = self.link_state(now)
         if state == "none":
@@ -461,5 +462,10 @@ class Operator:
             words.append(f"The rover stopped by itself since the link was silent; {rule}.")
         lost = [e.id for e in self._lost if e.state == "lost"]
         if lost:
-            words.append(f"{len(lost)} orders were never answered, the last is {lost[-1]}.")
+            said = _counted(len(lost), "order was", "orders were")
+            words.append(f"{said} never answered, the last is {lost[-1]}.")
         return words
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

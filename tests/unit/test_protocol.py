@@ -474,3 +474,18 @@ def test_branches_go_on_alike(up, down, steps, more, seed):
                 frames.append((k.save(), r.current, o.mode))
         ends.append((frames, o.view(now), r.mode, [e.history for e in o.entries.values()]))
     assert ends[0] == ends[1]
+
+
+def test_an_order_in_whose_place_another_came_is_lost_only_when_an_answer_is_due():
+    """Orders of a stick over minutes of delay: each takes the place of the one before."""
+    link = preset("mars_near", seed=1)
+    w = World(link, watchdog=None)
+    ids = [drive(w, lifetime=link.round_trip / 2 + 2.0, replace=True)]
+    w.tick()
+    ids.append(drive(w, lifetime=link.round_trip / 2 + 2.0, replace=True))
+    w.tick(4 * (int(link.round_trip) - 10))
+    assert [state(w, id) for id in ids] == ["sent", "sent"]
+    assert w.operator.view(w.now).words == []
+    w.tick(120)
+    assert [state(w, id) for id in ids] == ["aborted", "done"]
+    assert "replaced by" in w.operator.entries[ids[0]].reason
