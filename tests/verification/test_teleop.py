@@ -332,6 +332,7 @@ def test_a_killed_rover_leaves_what_was_recorded(tmp_path):
     true = [json.loads(line) for line in (folder / "truth.jsonl").read_text().splitlines()]
     assert true[-1]["time"] >= json.loads(heard[-1])["time"]
     assert (folder / "session.nc").exists() and (folder / "report.html").exists()
+    assert not list(folder.glob(".truth-*"))
     assert json.loads((folder / "orders.jsonl").read_text().splitlines()[0])["id"] == 1
 
 

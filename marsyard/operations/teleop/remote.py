@@ -19,6 +19,7 @@ import math
 import multiprocessing
 import os
 import select
+import shutil
 import tempfile
 import time as clock
 from collections import deque
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("marsyard.teleop")
 #: how long a rover is given to come to rest before it is saved [s]
 BRAKING = 10.0
-#: how long a process is given to save and end [s]
-PATIENCE = 60.0
+#: how long a process is given to hear that it has to end, and then to save its run [s]
+PATIENCE, SAVING = 60.0, 600.0
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,8 @@ class ProcessRemote:
                     self.reason = "ready"
                 elif kind == "failed":
                     self.state, self.reason = "gone", rest[0]
+                elif kind == "saving":
+                    self.reason = "saving"
                 elif kind == "ended":
                     self.reason, self.folder = rest
                     self.state = "ended"
@@ -280,21 +283,36 @@ class ProcessRemote:
         """Brake, save, end."""
         if self.state in ("starting", "running"):
             self._tell(("close",))
-            end = clock.monotonic() + PATIENCE
-            while self.state in ("starting", "running") and clock.monotonic() < end:
-                self._hear(0.1)
+            self._wait_for_end()
         self._process.join(5.0)
         if self._process.is_alive():
-            self._process.kill()
-            self._process.join(5.0)
+            self._kill()
         self._pipe.close()
+        if self.folder is None and self.truth.folder is not None:
+            _LOG.warning("the rover's run is not saved; its log is truth.jsonl")
         return self.folder
+
+    def _wait_for_end(self) -> None:
+        """Until it has saved its run: on a busy machine that may take minutes."""
+        asked = clock.monotonic()
+        while self.state in ("starting", "running"):
+            self._hear(0.1)
+            patience = SAVING if self.reason == "saving" else PATIENCE
+            if clock.monotonic() - asked > patience:
+                return
+
+    def _kill(self) -> None:
+        """End it as it is, and take away what it had half written."""
+        self._process.kill()
+        self._process.join(5.0)
+        if self.truth.folder is not None:
+            for half in self.truth.folder.glob(".truth-*"):
+                shutil.rmtree(half, ignore_errors=True)
 
     def abandon(self) -> None:
         """End it at once; nothing is saved."""
         self.state, self.reason = "ended", "abandoned"
-        self._process.kill()
-        self._process.join(5.0)
+        self._kill()
         self._pipe.close()
 
 
@@ -312,6 +330,8 @@ def _run(pipe: Connection, truth: Truth) -> None:
         log = _Log(truth.folder)
         reason = _keep_pace(pipe, world, log, epoch)
         log.close()
+        with contextlib.suppress(OSError):
+            pipe.send(("saving",))
         folder = save_truth(world, truth)
         with contextlib.suppress(OSError):
             pipe.send(("ended", reason, folder))

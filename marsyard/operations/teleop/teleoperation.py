@@ -185,6 +185,10 @@ class Teleoperation:
         self._delays: deque[float] = deque(maxlen=9)
         self._beliefs_known = 0
         self._learn_next = self._rebase_next = 0.0
+        self._replay = (
+            0.0,
+            0.0,
+        )  # the one under way: when it began by the wall clock, and how long
         self._live: dict[int, Entry] = {}  # orders that may still matter
         self._taken = 0  # the last id among them
         self._trouble = {"tick": "", "think": ""}
@@ -367,10 +371,13 @@ class Teleoperation:
                 arrivals = self._arrivals(fresh[-1].time if fresh else self.predictor.anchor)
                 until = self.now + self.uplink()
             began = clock.monotonic()
+            if fresh:
+                self._replay = (began, until - self.predictor.anchor)
             for told, by_then in news:
                 learn = not hurry or (began >= self._learn_next and told is news[-1][0])
                 self._rebase(told, by_then, learn)
             self._go_on(arrivals, until)
+            self._replay = (0.0, 0.0)
             if fresh:
                 spent = clock.monotonic() - began
                 self._rebase_next = clock.monotonic() + spent
@@ -513,7 +520,7 @@ class Teleoperation:
             actions = actions_of(sequence)
             for action in actions:
                 encode_check(action)
-            waiting = sum(e.kind == "order" and e.state in OPEN for e in self._recent())
+            waiting = sum(_may_wait(e) for e in self._recent())
             if len(actions) + waiting > self.settings.queue:
                 raise InputError(
                     f"sequence: {len(actions)} commands and {waiting} that wait are more than the "
@@ -591,16 +598,25 @@ class Teleoperation:
         if not self.predict or p is None:
             return out
         behind = self.behind(now)
+        if state == "gone":
+            return out
         if self.predictor.world.stopped:
             out.append(f"The prediction ended: {self.predictor.world.stopped}.")
         elif behind > BEHIND:
-            out.append(f"The prediction is {behind:.1f} s behind: this machine is too slow for it.")
+            out.append(f"The prediction is {behind:.1f} s behind: {self._why_behind()}.")
         older = 0.0 if told is None else told.time - p.anchor
         if older > OLD_BASE:
             out.append(
                 f"The prediction is made from telemetry {older:.0f} s older than the newest."
             )
         return out
+
+    def _why_behind(self) -> str:
+        """Whether a long replay takes its time, or the machine cannot keep pace."""
+        began, seconds = self._replay
+        if clock.monotonic() - began < seconds:
+            return f"{seconds:.0f} s are driven anew from newer telemetry"
+        return "this machine is too slow for it"
 
     def behind(self, now: float) -> float:
         """How much earlier than a command given now arrives the time of the prediction is [s]."""
@@ -720,6 +736,11 @@ def _words(entry: Entry) -> str:
     if entry.kind == "order" and entry.action is not None:
         return words_of(entry.action)
     return {"stop": "emergency stop", "flush": "flush", "resume": "resume"}[entry.kind]
+
+
+def _may_wait(entry: Entry) -> bool:
+    """Whether an order may wait at the rover; what another one took the place of does not."""
+    return entry.kind == "order" and entry.state in OPEN and entry.again is not None
 
 
 def _is_over(entry: Entry) -> bool:
