@@ -269,6 +269,8 @@ class Pages:
         try:
             async for data in connection:
                 await self._take(page, data)
+                if page.refused >= MOST_REFUSED:
+                    break  # it is closed; what it sent meanwhile is not read
         except ConnectionClosed as closed:
             sent = closed.sent.code if closed.sent is not None else None
             if sent == 1009:

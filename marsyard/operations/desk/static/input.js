@@ -83,12 +83,16 @@ export class Input {
       this.read();
     };
     this.stick.addEventListener("pointerdown", (event) => {
+      if (this.drag) return; // a second finger
+      this.pointer = event.pointerId;
       this.stick.setPointerCapture(event.pointerId);
       place(event);
     });
-    this.stick.addEventListener("pointermove", (event) => this.drag && place(event));
+    const holds = (event) => this.drag && event.pointerId === this.pointer;
+    this.stick.addEventListener("pointermove", (event) => holds(event) && place(event));
     for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
-      this.stick.addEventListener(end, () => {
+      this.stick.addEventListener(end, (event) => {
+        if (!holds(event)) return;
         this.drag = null;
         this.read();
       });
@@ -99,8 +103,10 @@ export class Input {
     for (const pad of navigator.getGamepads?.() ?? []) {
       if (!pad?.connected) continue;
       const pressed = Boolean(pad.buttons[STOP_BUTTON]?.pressed);
-      if (pressed && !this.buttons) this.halt("gamepad");
+      const begins = pressed && !this.buttons;
+      // noted first: to halt is to read the gamepad again
       this.buttons = pressed;
+      if (begins) this.halt("gamepad");
       const [x, y] = [pad.axes[0] ?? 0, pad.axes[1] ?? 0];
       if (Math.hypot(x, y) > DEAD) return [clamp(-y), clamp(-x)];
     }

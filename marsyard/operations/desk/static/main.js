@@ -191,7 +191,10 @@ function clockText(time) {
 
 function showWords(s) {
   const lines = s.words.map((text) => [text, s.link === "late" && /^Link late/.test(text)]);
-  if (s.remote === "gone") lines.unshift([`The far side is gone: ${s.remote_reason}`, false]);
+  const told = s.words.some((text) => text.includes(s.remote_reason));
+  if (s.remote === "gone" && !told) {
+    lines.unshift([`The far side is gone: ${s.remote_reason}`, false]);
+  }
   if (s.remote === "ended") lines.unshift([`The run has ended. ${s.remote_reason}`, true]);
   if (s.remote === "starting") lines.unshift(["The far side is starting …", true]);
   if (s.paused) lines.unshift(["Paused: time stands still.", true]);
