@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from marsyard.errors import InputError
 from marsyard.results._gate import LOOPBACK, Gate, new_token
 from marsyard.results._viser_events import mend
+from marsyard.results._viser_filter import heed_only
 
 if TYPE_CHECKING:
     import viser
@@ -50,6 +51,8 @@ def start_server(
     if server.get_port() != inner_port:
         server.stop()
         raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
+    # everybody who gets in may use the controls, but not share them with the internet
+    heed_only(server, lambda viewer: True)
     url = address(host, port)
     if not gated:
         return server, url

@@ -5,8 +5,9 @@
 
 Both lie behind one gate (`results._gate`), with a token where other machines can reach it.
 
-One page at a time has the control: it steers, sets goals, sends sequences. Any page may watch, take
-the control over, and stop the rover. The stick counts as released when the page that holds it says
+One page at a time has the control: it steers, sets goals, sends sequences, and edits the ground:
+controls and clicks of other pages' scenes are not heeded. Any page may watch, take the control
+over, and stop the rover. The stick counts as released when the page that holds it says
 nothing for `SILENCE`, leaves, or loses the control; the session does the same on its own.
 """
 
@@ -34,6 +35,7 @@ from marsyard.operations.desk.scene import DeskScene
 from marsyard.operations.sequence import Sequence, sequence_text
 from marsyard.results._gate import LOOPBACK, Gate, new_token
 from marsyard.results._server import address, check_token, free_port, start_server, wait_for
+from marsyard.results._viser_filter import heed_only
 
 if TYPE_CHECKING:
     from marsyard.operations.teleop.session import Preview, Session, Shown
@@ -111,6 +113,7 @@ class Desk:
             self.server.stop()
             raise
         self.url = address(host, port) + (f"/?token={token}" if token else "/")
+        heed_only(self.server, self._has_control)
         self.server.on_client_connect(self._viewer_came)
         self.server.on_client_disconnect(self._viewer_left)
         self.server.scene.on_click()(self._clicked)
@@ -423,15 +426,20 @@ class Desk:
         while len(self._scene_ports) > 1000:
             self._scene_ports.pop(next(iter(self._scene_ports)))
 
-    def _page_of(self, client: Any) -> str:
+    def _page_of(self, client_id: int) -> str:
         """The id of the page whose scene a viewer of viser is; empty if that is not known."""
         with contextlib.suppress(AttributeError, KeyError, TypeError, IndexError):
             live = self.server._websock_server._live_connections
-            return self._scene_ports[live[client.client_id].remote_address[1]]
+            return self._scene_ports[live[client_id].remote_address[1]]
         return ""
 
+    def _has_control(self, client_id: int) -> bool:
+        """Whether a viewer is the scene of the page in control."""
+        holder = self._holder
+        return holder is not None and self._page_of(client_id) == holder.id
+
     def _viewer_came(self, client: Any) -> None:
-        page = self._page_of(client)
+        page = self._page_of(client.client_id)
         if page:
             self._viewers[page] = client
             with self._stage:
@@ -464,7 +472,7 @@ class Desk:
 
     def _clicked(self, event: Any) -> None:
         holder, aim = self._holder, self._aim
-        if holder is None or not aim.at or self._page_of(event.client) != holder.id:
+        if holder is None or not aim.at or not self._has_control(event.client.client_id):
             return
         place = self.scene.ground.hit(event.ray_origin, event.ray_direction)
         if place is None:
