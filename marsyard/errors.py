@@ -15,6 +15,12 @@ class InputError(ValueError):
     """Something in the input cannot be used; the message says what and what is allowed."""
 
 
+def check_path(path: object, field: str) -> None:
+    """Refuse a path that no file or folder can have."""
+    if "\0" in str(path):
+        raise InputError(f"{field}: {str(path)!r} holds a NUL character; no file can be called so")
+
+
 def suggest(name: str, valid: Iterable[str], count: int = 3) -> str:
     """The end of an error sentence that offers the valid names nearest to `name`."""
     names = [str(v) for v in valid]

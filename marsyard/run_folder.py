@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, check_path
 
 #: what a run, a study or a comparison writes, and what is filmed of it
 OWN = (
@@ -89,6 +89,7 @@ def default_folder(name: str) -> Path:
 
 def _staging_folder(target: Path, made: list[Path]) -> Path:
     """An empty folder beside the target. Missing folders above it are made and noted in `made`."""
+    check_path(target, "--out")
     try:
         if target.exists():
             if not target.is_dir():

@@ -37,6 +37,10 @@ def edit(
     from marsyard.operations.editor import Environment, serve_editor
     from marsyard.operations.editor.writing import check_target
 
+    if out is not None:
+        begun = Path(scenario, "scenario.yaml") if Path(scenario).is_dir() else Path(scenario)
+        same = bool(scenario) and out.absolute() == begun.absolute()
+        check_target(out, overwrite=same)
     environment = Environment.open(scenario) if scenario else Environment.new()
     if ground:
         _begin_with(environment, ground)
@@ -44,11 +48,6 @@ def edit(
         environment.choose_robot(rover)
     if soil:
         environment.choose_soil(soil)
-    if out is not None:
-        same = (
-            environment.saved_as is not None and out.absolute() == environment.saved_as.absolute()
-        )
-        check_target(out, overwrite=same)
     serve_editor(environment, host=host, port=port, token=token, file=out or "")
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from marsyard import plugins
-from marsyard.errors import InputError, suggest
+from marsyard.errors import InputError, check_path, suggest
 
 FOLDER = Path(__file__).parent
 KINDS = ("scenarios", "rovers", "soils", "grounds")
@@ -70,6 +70,7 @@ def _files(folder: Path, kind: str) -> dict[str, Path]:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping; errors name the file and the line."""
+    check_path(path, "file")
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -11,13 +11,14 @@ import copy
 import errno
 import math
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from marsyard import library
-from marsyard.errors import InputError
+from marsyard.errors import InputError, check_path
 
 WIDTH = 150  # of a line
 SHORT = 90  # of a mapping that is not in a list
@@ -61,14 +62,13 @@ def write(text: str, path: Path) -> None:
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:
-        reason = error.strerror or "unknown reason"
-        if error.errno == errno.EEXIST or error.errno == errno.ENOTDIR:
-            reason = "a part of the path is a file"
-        raise InputError(f"save: '{path}' cannot be written ({reason})") from None
+        raise _unwritable(path, error) from None
 
 
 def check_target(path: Path, overwrite: bool) -> Path:
-    """The path to write to; refuses the library, folders and files that are already there."""
+    """The path to write to; refuses the library, folders, files that are already there, and places
+    where no file can be made."""
+    check_path(path, "save")
     if path.suffix not in (".yaml", ".yml"):
         raise InputError(f"save: '{path}' must end with .yaml")
     try:
@@ -78,9 +78,26 @@ def check_target(path: Path, overwrite: bool) -> Path:
             raise InputError(f"save: '{path}' is a folder; give a file")
         if path.exists() and not overwrite:
             raise InputError(f"save: '{path}' is there already; choose another name or overwrite")
+        _try(path)
     except OSError as error:
-        raise InputError(f"save: '{path}' cannot be used ({error.strerror})") from None
+        raise _unwritable(path, error) from None
     return path
+
+
+def _try(path: Path) -> None:
+    """Make a file for a moment in the folder of a path, or in the one it would be made in."""
+    folder = path.absolute().parent
+    while not folder.exists():
+        folder = folder.parent
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    reason = error.strerror or "unknown reason"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        reason = "a part of the path is a file"
+    return InputError(f"save: '{path}' cannot be written ({reason})")
 
 
 def _relative(data: dict[str, Any], folder: Path) -> None:

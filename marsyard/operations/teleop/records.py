@@ -30,7 +30,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, check_path
 
 if TYPE_CHECKING:
     from marsyard.operations.teleop.vehicle import Vehicle
@@ -50,6 +50,7 @@ _BESIDE_BEGIN = ("validation-", "earlier-")
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder that a session cannot have."""
+    check_path(folder, "--out")
     try:
         if not folder.exists():
             return
