@@ -21,7 +21,11 @@ from marsyard.operations.validation.data import dataset
 from marsyard.operations.validation.judgement import judge_runs
 from marsyard.operations.validation.limits import Limit, limits_of
 from marsyard.operations.validation.members import BINS, Outcome, Plan
-from marsyard.operations.validation.quantities import line_distance, smoothed_slip
+from marsyard.operations.validation.quantities import (
+    line_distance,
+    smoothed_slip,
+    without_set_down,
+)
 from marsyard.operations.validation.uncertainty import Scatter
 from marsyard.operations.validation.winding import Winding, temperature_rise
 from marsyard.operations.validation.zones import Zone, footprints
@@ -191,6 +195,18 @@ def test_slip_of_a_steady_wheel():
     assert found[-1] == pytest.approx([0.2, 0.0])
     # one that stands has none
     assert smoothed_slip(time, rim * 0.01, along * 0.0).max() == 0.0
+
+
+def test_what_the_set_down_left_between_wheels_counts_as_their_mean_until_they_rolled():
+    # two wheels that push against each other, of which one never rolls its diameter
+    torque = np.array([[9.0, -8.0], [9.0, -8.0], [6.0, -2.0], [3.0, 1.0], [3.0, 1.0]])
+    angle = np.array([[0.5, 0.0], [0.5, 0.0], [1.9, -1.0], [2.5, -1.9], [2.4, -1.0]])
+    found = without_set_down(torque, angle)
+    assert found[:3] == pytest.approx(np.array([[0.5, 0.5], [0.5, 0.5], [2.0, 2.0]]))
+    # one that has rolled stays so, backwards or not; what the rover needs as a whole is kept
+    assert found[3:] == pytest.approx(np.array([[3.0, 2.0], [3.0, 2.0]]))
+    stalled = np.full((3, 2), 7.0)
+    assert without_set_down(stalled, np.zeros((3, 2))) == pytest.approx(stalled)
 
 
 def test_distance_from_a_line():

@@ -15,7 +15,17 @@
 | keep_out | distance of the footprint from the zone [m] (`zones`) |
 
 Slip is smoothed as the conditions of sequences are (`simulation.drive_watch`), so that starts and
-stops do not count. The path of a command is what it followed in the nominal run (given, planned, or
+stops do not count.
+
+On soil the set-down before the run leaves stresses between the wheels: it is done with the wheels
+held, the frame gives, and the soil under each wheel is sheared one way or the other. They are in
+balance with each other, stay while the rover stands, and are several times the torque of driving.
+A rover that came to its place by its own wheels has none. They fade as a wheel rolls off the soil
+that was sheared. So the torque of a wheel, and the current of its motor, count once it has rolled
+by its diameter, |Δφ| ≥ 2; until then the mean over all wheels, with signs, stands for it: what the
+rover needs as a whole. Energy is not changed.
+
+The path of a command is what it followed in the nominal run (given, planned, or
 laid out from where the rover stood then); of one that follows none, where the rover was meanwhile
 in the nominal run. A record belongs to the command that began last.
 """
@@ -40,6 +50,8 @@ if TYPE_CHECKING:
 
 #: between poses at which the clearance is measured [s]
 _SELDOM = 0.2
+#: angle by which a wheel has rolled its diameter [rad]
+_ROLLED_OFF = 2.0
 
 Lines = Mapping[int, np.ndarray]
 
@@ -60,6 +72,8 @@ def quantities(
             out[limit.name] = _temperature(simulation, ds, winding)
         elif limit.name == "torque":
             out[limit.name] = _torque(simulation, ds)
+        elif limit.name == "current":
+            out[limit.name] = np.abs(_currents(simulation, ds)).max(axis=1)
         elif limit.name == "deviation":
             out[limit.name] = _deviation(ds, lines)
         else:
@@ -84,7 +98,6 @@ def _energy(ds: xr.Dataset) -> np.ndarray:
 _PLAIN = {
     "tilt": tilt,
     "sinkage": lambda ds: ds.sinkage.values.max(axis=1),
-    "current": lambda ds: np.abs(ds.motor_current.values).max(axis=1),
     "energy": _energy,
     "time": lambda ds: ds.time.values.astype(float),
 }
@@ -92,14 +105,39 @@ _PLAIN = {
 
 def _torque(simulation: Simulation, ds: xr.Dataset) -> np.ndarray:
     joints = [w.joint for w in simulation.world.robot.wheels.values()]
-    return np.abs(ds.motor_torque.sel(joint=joints).values).max(axis=1)
+    torque = ds.motor_torque.sel(joint=joints).values
+    if simulation.world.soil is not None:
+        torque = without_set_down(torque, ds.wheel_angle.values)
+    return np.abs(torque).max(axis=1)
+
+
+def _currents(simulation: Simulation, ds: xr.Dataset) -> np.ndarray:
+    """Of the motors [A], [time, motor]."""
+    current = ds.motor_current.values
+    joints = [w.joint for w in simulation.world.robot.wheels.values()]
+    motors = [str(name) for name in ds.motor.values]
+    driven = [k for k, joint in enumerate(joints) if joint in motors]
+    if simulation.world.soil is None or not driven:
+        return current
+    current = current.copy()
+    columns = [motors.index(joints[k]) for k in driven]
+    angle = ds.wheel_angle.values[:, driven]
+    current[:, columns] = without_set_down(current[:, columns], angle)
+    return current
+
+
+def without_set_down(values: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Values of wheels without what the set-down left between them, by their angles [rad]; both
+    [time, wheel]."""
+    rolled = np.maximum.accumulate(np.abs(angle - angle[0]), axis=0) >= _ROLLED_OFF
+    return np.where(rolled, values, values.mean(axis=1, keepdims=True))
 
 
 def _temperature(simulation: Simulation, ds: xr.Dataset, winding: Winding) -> np.ndarray:
     motors = wheel_motors(simulation)
     resistance = np.array([motors[str(name)].resistance for name in ds.motor.values])
     return temperature_rise(
-        ds.time.values, ds.motor_current.values, resistance, winding
+        ds.time.values, _currents(simulation, ds), resistance, winding
     ).max(axis=1)  # fmt: skip
 
 
