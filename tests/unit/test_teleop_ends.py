@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 from marsyard.operations.teleop import remote as of
 from marsyard.operations.teleop.remote import ProcessRemote
+from marsyard.operations.teleop.teleoperation import Teleoperation
 
 
 class Process:
@@ -63,3 +64,28 @@ def test_a_rover_that_does_not_end_is_killed_and_that_is_told(tmp_path, monkeypa
     assert silent.close() is None and silent._process.killed
     assert "not saved" in caplog.text
     assert [p.name for p in tmp_path.iterdir()] == ["truth.jsonl"]
+
+
+def told(**fields) -> list[str]:
+    """What a session says of its own side."""
+    session = SimpleNamespace(
+        remote=SimpleNamespace(behind=0.0), _lines=SimpleNamespace(trouble=""),
+        _trouble={"tick": "", "think": ""}, _prediction=SimpleNamespace(anchor=100.0),
+        _last=SimpleNamespace(time=101.0), predict=True, behind=lambda now: 30.0,
+        predictor=SimpleNamespace(world=SimpleNamespace(stopped="")), _replay=(0.0, 0.0),
+    )  # fmt: skip
+    vars(session).update(fields)
+    session._why_behind = lambda: Teleoperation._why_behind(session)
+    return Teleoperation._troubles(session, 0.0, fields.get("state", "running"), "killed")
+
+
+def test_why_a_prediction_is_behind():
+    assert told() == ["The prediction is 30.0 s behind: this machine is too slow for it."]
+    replay = (time.monotonic() - 20.0, 374.0)
+    assert "374 s are driven anew from newer telemetry" in told(_replay=replay)[0]
+    # one that takes longer than what it drives is not the reason
+    assert "too slow" in told(_replay=(time.monotonic() - 400.0, 374.0))[0]
+    slow = told(remote=SimpleNamespace(behind=12.0), behind=lambda now: 0.0)
+    assert slow == ["The rover's simulation is 12 s behind: this machine is too slow."]
+    # of a rover that is gone nothing else needs to be said
+    assert told(state="gone") == ["The rover's simulation is gone: killed."]

@@ -588,6 +588,9 @@ class Teleoperation:
     def _troubles(self, now: float, state: str, reason: str) -> list[str]:
         """What is wrong on this side of the link, in sentences."""
         out = [f"The rover's simulation is gone: {reason}."] if state == "gone" else []
+        late = getattr(self.remote, "behind", 0.0)
+        if state == "running" and late > BEHIND:
+            out.append(f"The rover's simulation is {late:.0f} s behind: this machine is too slow.")
         if self._lines.trouble:
             out.append(self._lines.trouble)
         if self._trouble["tick"]:
