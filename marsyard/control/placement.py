@@ -37,7 +37,6 @@ from typing import NamedTuple, Protocol
 
 import mujoco
 import numpy as np
-from scipy.optimize import nnls
 
 from marsyard.control.rover_kinematics import RoverKinematics
 from marsyard.errors import InputError
@@ -513,6 +512,9 @@ def quadratic(H, g, G, h) -> tuple[np.ndarray, np.ndarray]:
     With H = L Lᵀ and t = Lᵀy + L⁻¹g this is the point t nearest to the origin with
     G L⁻ᵀ t ≥ h + G H⁻¹ g, found as non-negative least squares.
     """
+    # a sixth of what the engine takes to import, and few runs place a rover
+    from scipy.optimize import nnls
+
     L = np.linalg.cholesky(H)
     centre = -np.linalg.solve(H, g)
     A = np.linalg.solve(L, G.T).T

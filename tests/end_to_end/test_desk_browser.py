@@ -294,16 +294,20 @@ def test_a_click_on_the_terrain_is_a_goal_after_it_is_confirmed(scene_page, desk
     until(page, lambda: desk._aim.at == "")
 
 
-def click_terrain(page, happened) -> None:
-    """Click into the scene, again if it was busy."""
+def click_scene(page, happened, across: float, down: float) -> None:
+    """Click into the scene at parts of its width and height, again if it was busy."""
     box = page.locator("#scene").bounding_box()
     for _ in range(20):
-        page.mouse.click(box["x"] + 0.65 * box["width"], box["y"] + 0.7 * box["height"])
+        page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
         for _ in range(40):
             if happened():
                 return
             page.wait_for_timeout(50)
     raise AssertionError("no click was heard")
+
+
+def click_terrain(page, happened) -> None:
+    click_scene(page, happened, 0.65, 0.7)
 
 
 def test_a_click_is_a_goal_of_a_sequence_too(scene_page, desk):
@@ -353,7 +357,8 @@ def test_edit_the_ground_and_drive_there(browser):
         scene.get_by_role("option", name="rock").click(force=True)
         editor = desk.editing.editor
         until(page, lambda: editor.panel.tool.value == "rock")
-        click_scene(page, lambda: len(editor.environment.items) > 1)
+        # on the ground at the left, where no panel is
+        click_scene(page, lambda: len(editor.environment.items) > 1, 0.4, 0.75)
         picture(page, "editing")
         assert not [c for c in session.calls if c[0] in ("steer", "stop")]
         worlds.go.clear()
@@ -371,15 +376,3 @@ def test_edit_the_ground_and_drive_there(browser):
         page.close()
     finally:
         desk.stop()
-
-
-def click_scene(page, happened) -> None:
-    """Click on the ground at the left, where no panel is, again if it was busy."""
-    box = page.locator("#scene").bounding_box()
-    for _ in range(20):
-        page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 0.75 * box["height"])
-        for _ in range(40):
-            if happened():
-                return
-            page.wait_for_timeout(50)
-    raise AssertionError("no click was heard")
