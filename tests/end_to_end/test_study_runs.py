@@ -23,7 +23,7 @@ parameters: {growth: 0}
 control: [{joints: arm, torque: "exp(growth*t) - 1"}]
 gravity: 1
 run: {duration: 0.5, record_period: 0.01}
-report: {figures: [{title: Height, panels: [[position_base.z]]}]}
+report: {figures: [{title: Speed, panels: [[velocity_base.z]]}]}
 study:
   vary: gravity
   values: [2, 3, 5.5, 6]
