@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 from marsyard.campaign.member import Plan, failed
 from marsyard.errors import InputError
-from marsyard.study.workers import Outcome, deaf
+from marsyard.study.workers import Outcome, Stopped, deaf
 
 Settings = Mapping[str, Any]
 Finished = tuple[int, Outcome]
@@ -51,14 +51,21 @@ class Executor(Protocol):
     def close(self) -> None: ...
 
 
-def make_executor(plan: Plan, jobs: int, scheduler: str = "", most: int = 1) -> Executor:
-    """The executor for `most` members: a cluster where a scheduler is named, else processes."""
+def make_executor(
+    plan: Plan,
+    jobs: int,
+    scheduler: str = "",
+    most: int = 1,
+    stop: Callable[[], bool] = lambda: False,
+) -> Executor:
+    """The executor for `most` members: a cluster where a scheduler is named, else processes; in
+    this process a single one, whose member ends early once `stop` gives true."""
     if scheduler:
         from marsyard.campaign.cluster import Cluster
 
         return Cluster(plan, scheduler)
     jobs = min(jobs, most)
-    return Here(plan) if jobs <= 1 else Processes(plan, jobs)
+    return Here(plan, stop) if jobs <= 1 else Processes(plan, jobs)
 
 
 def run_members(
@@ -66,8 +73,10 @@ def run_members(
     members: Iterable[tuple[int, Settings]],
     done: Callable[[list[Finished]], Any],
     stop: Callable[[], bool] = lambda: False,
+    idle: Callable[[], Any] = lambda: None,
 ) -> bool:
-    """Run members, telling `done` of each; false if `stop` ended it before all were.
+    """Run members, telling `done` of each; false if `stop` ended it before all were. `idle` is
+    called a few times a second while nothing finishes.
 
     New members are begun before `done` is told of finished ones, so that nobody waits while they
     are written to the disk.
@@ -90,6 +99,8 @@ def run_members(
             return True
         finished = executor.ready(0.2)
         under_way -= len(finished)
+        if not finished:
+            idle()
 
 
 class Here:
@@ -98,8 +109,8 @@ class Here:
     slots = 1
     words = "1 process"
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, stop: Callable[[], bool] = lambda: False) -> None:
+        self._plan, self._stop = plan, stop
         self._queue: deque[tuple[int, Settings]] = deque()
 
     def submit(self, key: int, settings: Settings) -> None:
@@ -109,7 +120,14 @@ class Here:
         if not self._queue:
             return []
         key, settings = self._queue.popleft()
-        return [(key, self._plan.evaluate(settings))]
+        try:
+            return [(key, self._plan.evaluate(settings, self._tell))]
+        except Stopped:
+            return []
+
+    def _tell(self, time: float) -> None:
+        if self._stop():
+            raise Stopped
 
     def close(self) -> None:
         self._queue.clear()

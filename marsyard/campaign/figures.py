@@ -174,20 +174,21 @@ def _output_map(ds: xr.Dataset, output: str, x: str, y: str) -> tuple[str, str, 
     return title[:1].upper() + title[1:], f"Cells without colour: the run failed.{more}", canvas
 
 
-def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str, colours: str, **limits: float) -> Any:
+def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str, colours: str) -> Any:
     """A map over two parameters of a grid."""
     canvas, panels = _sheet(1, 1, 6.4, 4.4)
     ax = panels[0, 0]
     ax.grid(False)
-    borders = []
+    borders: dict[str, np.ndarray] = {}
     for name, dim in ((x, 1), (y, 0)):
         at = places(ds[name].values)
         order = np.argsort(at)
         values = np.take(values, order, axis=dim)
-        borders.append(edges(at[order]))
-    drawn = ax.pcolormesh(*borders, np.ma.masked_invalid(values), cmap=colours, **limits)
+        borders[name] = edges(at[order])
+    shown = np.ma.masked_invalid(values)
+    drawn = ax.pcolormesh(borders[x], borders[y], shown, cmap=colours)
     if values.size <= _WRITTEN:
-        _write(ax, *borders, values, drawn)
+        _write(ax, borders[x], borders[y], values, drawn)
     _name_axes(ax, ds, x, y)
     return canvas, ax, drawn
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from marsyard.campaign.base import varied
 from marsyard.errors import InputError
 from marsyard.scenario.study_schema import Limit, Output
 from marsyard.study.bisection import between
-from marsyard.study.workers import Outcome, take
+from marsyard.study.workers import Outcome, Stopped, take
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,19 @@ class Plan:
     data: Mapping[str, Any]
     outputs: tuple[Output, ...]
 
-    def evaluate(self, settings: Mapping[str, Any]) -> Outcome:
-        """Run the member with these settings; never raises but for ctrl-c."""
+    def evaluate(
+        self, settings: Mapping[str, Any], tell: Callable[[float], Any] | None = None
+    ) -> Outcome:
+        """Run the member with these settings; what goes wrong is its outcome.
+
+        `tell` hears the simulated time [s] now and then, and may raise `Stopped` to end the run.
+        """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
-                outcome = self._run(settings)
+                outcome = self._run(settings, tell)
+            except Stopped:
+                raise
             except InputError as error:
                 outcome = failed(self, f"could not begin: {error}")
             except Exception as error:  # one member must not stop the others
@@ -42,11 +49,11 @@ class Plan:
         said = tuple(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
         return outcome if not said else _with_warnings(outcome, said)
 
-    def _run(self, settings: Mapping[str, Any]) -> Outcome:
+    def _run(self, settings: Mapping[str, Any], tell: Callable[[float], Any] | None) -> Outcome:
         from marsyard.operations.validation.members import simulate
         from marsyard.simulation.recorder import columns
 
-        simulation, stopped = simulate(varied(self.name, self.data, settings))
+        simulation, stopped = simulate(varied(self.name, self.data, settings), tell)
         ds = columns(simulation).dataset({"unconverged", *self._variables()})
         taken = [take(ds, output, stopped or None) for output in self.outputs]
         return Outcome(

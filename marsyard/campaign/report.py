@@ -114,6 +114,7 @@ def _outputs(ds: xr.Dataset) -> str:
 
 
 def _sensitivity(ds: xr.Dataset) -> str:
+    keys: tuple[str, ...]
     if "sobol_first" in ds:
         head = ["output", "parameter", "first order", "±", "total", "±"]
         keys = ("sobol_first", "sobol_first_conf", "sobol_total", "sobol_total_conf")

@@ -125,6 +125,7 @@ def sweep(
     say = say or (lambda text: None)
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs = {jobs}: must be at least 1")
+    stop = stop or (lambda: False)
     ready = prepared(study, settings, say)
     folder = None if out is None else Path(out)
     with contextlib.ExitStack() as open_things:
@@ -135,14 +136,14 @@ def sweep(
         executor = None
         if len(outcomes) < len(ready):
             left = len(ready) - len(outcomes)
-            executor = make_executor(ready.plan, jobs or cores(), scheduler, left)
+            executor = make_executor(ready.plan, jobs or cores(), scheduler, left, stop)
             open_things.callback(executor.close)
         # a folder is made when all that is asked for is there
         if folder is not None and journal is None:
             journal = _new(ready, folder)
             open_things.callback(journal.close)
         campaign = Campaign(ready, journal, outcomes, watch or (lambda w: None))
-        info = campaign.run(executor, stop or (lambda: False))
+        info = campaign.run(executor, stop)
         found = Sweep(ready, results(ready, outcomes), outcomes, folder, info)
         if folder is not None:
             say("drawing figures and writing the report …")
@@ -278,6 +279,7 @@ class Campaign:
     ) -> None:
         self._ready, self._journal, self._outcomes, self._tell = ready, journal, outcomes, watch
         self._watch = Watch(len(ready), len(outcomes))
+        self._asked = 0.0
         self._watch.failed = {k: o.stopped for k, o in outcomes.items() if o.stopped}
 
     def run(self, executor: Executor | None, stop: Callable[[], bool]) -> dict[str, Any]:
@@ -286,7 +288,9 @@ class Campaign:
         if executor is not None:
             self._watch.where = executor.words
             self._tell(self._watch)
-            if not run_members(executor, self._members(), self._done, stop):
+            if not run_members(
+                executor, self._members(), self._done, stop, lambda: self._idle(executor)
+            ):
                 folder = None if self._journal is None else self._journal.path.parent
                 raise Interrupted(len(self._outcomes), self._watch.total, folder)
         return {
@@ -295,6 +299,13 @@ class Campaign:
             "simulated": sum(o.simulated for o in self._outcomes.values()),
             "wall_time": sum(o.wall_time for o in self._outcomes.values()),
         }  # fmt: skip
+
+    def _idle(self, executor: Executor) -> None:
+        """Workers may come and go while all wait."""
+        if time.monotonic() - self._asked > 2.0:
+            self._asked = time.monotonic()
+            self._watch.where = executor.words
+            self._tell(self._watch)
 
     def _members(self) -> Iterator[tuple[int, dict[str, Any]]]:
         for index in range(self._watch.total):

@@ -51,7 +51,7 @@ def sobol_indices(
     many blocks they are from. NaN where too few are left, or where nothing varies."""
     blocks = numbers.reshape(-1, 2 * d + 2 if second_order else d + 2)
     good = blocks[np.isfinite(blocks).all(axis=1)]
-    shapes = {"S1": (d,), "S1_conf": (d,), "ST": (d,), "ST_conf": (d,)}
+    shapes: dict[str, tuple[int, ...]] = {"S1": (d,), "S1_conf": (d,), "ST": (d,), "ST_conf": (d,)}
     if second_order:
         shapes |= {"S2": (d, d), "S2_conf": (d, d)}
     if len(good) < FEWEST or np.ptp(good) == 0:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from marsyard.campaign.maps import success_map
 from marsyard.campaign.prepared import make_base
 from marsyard.campaign.resume import what_changed
 from marsyard.campaign.sensitivity import sobol_indices
-from marsyard.campaign.study_file import study_of
+from marsyard.campaign.study_file import Design, StudyFile, Varied, study_of
 from marsyard.errors import InputError
 from marsyard.scenario import scenario_data
 
@@ -328,3 +330,10 @@ def test_a_map_of_success_counts_every_run():
     assert found.good[1, 1:-1].tolist() == [int(good[m].sum()) for m in inside]
     words = success_map(ds, "word")
     assert words.x.words == ("a", "b") and words.runs.tolist() == [300, 300]
+
+
+def test_the_how_to_names_every_key():
+    text = (Path(__file__).parents[2] / "docs/how-to/sweep.md").read_text()
+    for model in (StudyFile, Design, Varied):
+        for key in model.model_fields:
+            assert re.search(rf"\b{key}\b", text), key

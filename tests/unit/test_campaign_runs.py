@@ -36,9 +36,9 @@ def counted(monkeypatch):
     seen = []
     evaluate = Plan.evaluate
 
-    def counting(self, settings):
+    def counting(self, settings, tell=None):
         seen.append(dict(settings))
-        return evaluate(self, settings)
+        return evaluate(self, settings, tell)
 
     monkeypatch.setattr(Plan, "evaluate", counting)
     return seen
@@ -75,7 +75,7 @@ def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted,
     assert len(counted) == 6
     counted.clear()
     with pytest.raises(Interrupted, match="2 of 6 runs are finished"):
-        marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s", stop=lambda: len(counted) >= 2)
+        marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s", stop=lambda: len(counted) >= 3)
     # a run that was being written when the power went
     log = tmp_path / "s/finished.log"
     with log.open("ab") as file:
@@ -85,7 +85,8 @@ def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted,
     heard = []
     again = marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s", resume=True, say=heard.append)
     assert any("1 damaged" in text for text in heard)
-    assert len(counted) == 6 and again.info["ran"] == 4 and again.info["kept"] == 2
+    # the third was under way when it was stopped
+    assert len(counted) == 3 + 4 and again.info["ran"] == 4 and again.info["kept"] == 2
     assert len({tuple(s.values()) for s in counted}) == 6
     xr.testing.assert_identical(again.data, whole.data)
     assert len(read_records(log)) == 6
