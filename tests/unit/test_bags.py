@@ -13,7 +13,7 @@ from marsyard.analysis import read_wheel_data
 from marsyard.errors import InputError
 from marsyard.results import open_results, save, save_ground
 from marsyard.results.bags import Topics, bag_scene, read_bag
-from marsyard.results.export import write_bag
+from marsyard.results.export import Source, write_bag
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.messages import MESSAGES, schema_name, schema_text
 from marsyard.results.ground_file import ground_of
@@ -40,7 +40,7 @@ def soil(tmp_path_factory):
     folder = tmp_path_factory.mktemp("soil")
     settings = {"run.duration": 0.6, "run.record_period": 0.05, "ground.0.spacing": 0.03}
     _run(folder, "exomars/rough", settings)
-    return folder, write_bag(folder, folder)[0]
+    return folder, write_bag(Source(folder), folder)[0]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def drop(tmp_path_factory):
     """A rover that falls onto hard ground, and its file."""
     folder = tmp_path_factory.mktemp("drop")
     _run(folder, "rt0448/test-1", {"run.duration": 1.5, "run.record_period": 0.01})
-    return folder, write_bag(folder, folder)[0]
+    return folder, write_bag(Source(folder), folder)[0]
 
 
 def _by_topic(path):
@@ -334,5 +334,5 @@ def test_nothing_half_written_is_left(drop, tmp_path, monkeypatch):
 
     monkeypatch.setattr(bag, "_attachments", fail)
     with pytest.raises(RuntimeError, match="stopped"):
-        write_bag(drop[0], tmp_path)
+        write_bag(Source(drop[0]), tmp_path)
     assert list(tmp_path.iterdir()) == []

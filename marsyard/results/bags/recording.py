@@ -146,12 +146,7 @@ class Recording:
     def _from_transforms(self) -> list[tuple[float, ...]]:
         """Poses of the base that /tf gives straight from the world."""
         names = (ROOT, body_name(self.model, self.base))
-        rows: list[tuple[float, ...]] = [
-            (stamp(t) or time, *_xyz(t.transform.translation), *_wxyz(t.transform.rotation))
-            for time, message in self.bag.all(self.topics.tf, "tf2_msgs/TFMessage")
-            for t in message.transforms
-            if t.child_frame_id in names and t.header.frame_id in WORLDS
-        ]
+        rows = self._transforms(names)
         if not rows:
             raise InputError(
                 f"{self.bag.path.name}: where the robot is, is not said: neither odometry on "
@@ -159,6 +154,26 @@ class Recording:
                 f"--topic odom=TOPIC names another; {suggest(self.topics.odom, self.bag.topics)}"
             )
         return rows
+
+    def _transforms(self, names: tuple[str, ...]) -> list[tuple[float, ...]]:
+        """Times [s], places [m] and quaternions of frames in the world, as /tf gives them."""
+        return [
+            (stamp(t) or time, *_xyz(t.transform.translation), *_wxyz(t.transform.rotation))
+            for time, message in self.bag.all(self.topics.tf, "tf2_msgs/TFMessage")
+            for t in message.transforms
+            if t.child_frame_id in names and t.header.frame_id in WORLDS
+        ]
+
+    def _place_others(self, time: np.ndarray, tree: int) -> None:
+        """Bodies that float beside the robot, where /tf tells of them."""
+        for body in range(1, self.model.nbody):
+            if body == tree or not floats(self.model, body):
+                continue
+            table = np.array(self._transforms((body_name(self.model, body),)), dtype=float)
+            if len(table):
+                q, _ = self._first(body)
+                table[:, 4:8] = _continuous(table[:, 4:8])
+                self.q[:, q : q + 7] = _interpolated(time, table[:, 0], table[:, 1:8])
 
     def _motion(
         self, time: np.ndarray, joints: Mapping[str, Any], poses: tuple[np.ndarray, ...]
@@ -174,6 +189,7 @@ class Recording:
             q, v = self._first(tree)
             self.q[:, q : q + 7] = np.concatenate([place, turn], axis=1)
             self.v[:, v : v + 6] = np.concatenate([velocity, spin], axis=1)
+        self._place_others(time, tree)
         names = [model.joint(j).name for j in range(model.njnt)
                  if int(model.jnt_type[j]) in (2, 3)]  # fmt: skip
         missing = [n for n in names if n not in joints]

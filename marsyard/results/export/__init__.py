@@ -14,6 +14,7 @@ from marsyard._lazy import lazy_names
 
 _HOME = {
     "FORMATS": "exporting",
+    "Source": "source",
     "export": "exporting",
     "export_robot": "exporting",
     "to_dataframe": "tables",
@@ -24,6 +25,7 @@ _HOME = {
 
 __all__ = [
     "FORMATS",
+    "Source",
     "export",
     "export_robot",
     "to_dataframe",

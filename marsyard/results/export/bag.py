@@ -27,28 +27,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 import xarray as xr
 
 from marsyard.results._files import replacing
-from marsyard.results.dataset import open_results, record_intervals
+from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.imu import rotate, rotate_back, specific_force
 from marsyard.results.export.messages import FLOAT32, schema_name, schema_text
+from marsyard.results.export.source import Source
 from marsyard.results.export.tables import needed
 from marsyard.results.export.terrain import Cloud, clouds
-from marsyard.results.export.urdf import ROOT, WORLD, base_of, body_name, floats, urdf_of
+from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, urdf_of
 from marsyard.results.plots import followed_paths
-from marsyard.results.replay import read_model, run_folder
-from marsyard.robot import Robot, load_robot
-from marsyard.robot.poses import Pose
-from marsyard.scenario import Scenario, load_scenario
 
 FILE_NAME = "run.mcap"
 #: name of the metadata record that tells marsyard's own files
@@ -59,95 +53,19 @@ LATCHED = ("/tf_static", "/robot_description", "/terrain", "/path")
 Message = tuple[float, str, str, tuple[Any, ...]]  # time [s], topic, type, fields
 
 
-def write_bag(run: str | Path, folder: Path) -> list[Path]:
-    """Write `run.mcap` of a run's folder into a folder."""
+def write_bag(source: Source, folder: Path) -> list[Path]:
+    """Write `run.mcap` of a run into a folder."""
     needed("mcap", "ros")
     path = Path(folder) / FILE_NAME
-    source = BagSource.of(run)
     with replacing(path) as part, part.open("wb") as stream:
         _write(stream, source)
     return [path]
 
 
-@dataclass(frozen=True)
-class BagSource:
-    """What a file is made from: a run's folder, read."""
-
-    folder: Path
-    ds: xr.Dataset
-    scenario: Scenario
-    robot: Robot
-    model: mujoco.MjModel
-
-    @classmethod
-    def of(cls, run: str | Path) -> BagSource:
-        """Read a run's folder; records with coordinates that are not finite are left out."""
-        ds, folder = open_results(run), run_folder(run)
-        scenario = load_scenario(folder / "scenario.yaml")
-        robot = load_robot(scenario.robot.name, folder)
-        good = np.isfinite(ds["coordinates"].values).all(axis=1)
-        return cls(folder, ds.isel(time=good), scenario, robot, read_model(folder))
-
-    @property
-    def time(self) -> np.ndarray:
-        """Of the records [s]."""
-        return self.ds["time"].values.astype(float)
-
-    @property
-    def base(self) -> int:
-        """Number of the base body."""
-        return base_of(self.model, self.robot.base)
-
-    @cached_property
-    def poses(self) -> tuple[np.ndarray, np.ndarray]:
-        """Places [m] and quaternions of all bodies in the world, [time, body, 3] and [.., 4]."""
-        data = mujoco.MjData(self.model)
-        q = self.ds["coordinates"].values
-        place = np.empty((len(q), self.model.nbody, 3))
-        turn = np.empty((len(q), self.model.nbody, 4))
-        for k, row in enumerate(q):
-            data.qpos[:] = row
-            mujoco.mj_kinematics(self.model, data)
-            place[k], turn[k] = data.xpos, data.xquat
-        return place, turn
-
-    def values(self, name: str, *dims: str) -> np.ndarray:
-        """A variable over the records."""
-        return self.ds[name].transpose("time", *dims).values
-
-    @property
-    def wheels(self) -> list[str]:
-        """Names of the wheels."""
-        return [str(w) for w in self.ds["wheel"].values] if "wheel" in self.ds.coords else []
-
-    def carrier(self, wheel: str) -> int:
-        """Number of the body that carries a wheel."""
-        return int(self.model.body_parentid[self.model.body(self.robot.wheels[wheel].body).id])
-
-    @cached_property
-    def hubs(self) -> dict[str, Pose]:
-        """The hub frames of the wheels in the frames of what carries them."""
-        data = mujoco.MjData(self.model)
-        mujoco.mj_kinematics(self.model, data)
-        ahead = data.xmat[self.base].reshape(3, 3)[:, 0]
-        out = {}
-        for wheel in self.wheels:
-            role = self.robot.wheels[wheel]
-            left = data.xaxis[self.model.joint(role.joint).id]
-            x = ahead - (ahead @ left) * left
-            x = x / np.linalg.norm(x)
-            centre = data.xpos[self.model.body(role.body).id]
-            hub = Pose(centre, np.stack([x, left, np.cross(x, left)], axis=1))
-            up = self.carrier(wheel)
-            carrier = Pose(data.xpos[up].copy(), data.xmat[up].reshape(3, 3))
-            out[wheel] = carrier.inverse().then(hub)
-        return out
-
-
 # --- the file
 
 
-def _write(stream: Any, source: BagSource) -> None:
+def _write(stream: Any, source: Source) -> None:
     from mcap.writer import CompressionType, Writer
 
     writer = Writer(stream, compression=CompressionType.ZSTD)
@@ -186,7 +104,7 @@ def _quality(latched: bool) -> str:
     )
 
 
-def _about(source: BagSource) -> dict[str, str]:
+def _about(source: Source) -> dict[str, str]:
     """What the messages do not say, for marsyard's own reader."""
     ds, robot = source.ds, source.robot
     sizes = {
@@ -210,12 +128,12 @@ def _about(source: BagSource) -> dict[str, str]:
     }
 
 
-def _attachments(source: BagSource) -> Iterator[tuple[str, str, bytes]]:
+def _attachments(source: Source) -> Iterator[tuple[str, str, bytes]]:
     yield "scenario.yaml", "application/yaml", (source.folder / "scenario.yaml").read_bytes()
     yield "robot.urdf", "application/xml", _urdf(source).encode()
 
 
-def _urdf(source: BagSource) -> str:
+def _urdf(source: Source) -> str:
     return urdf_of(source.model, source.robot.base, source.robot.name).text
 
 
@@ -226,7 +144,7 @@ def _nanoseconds(time: float) -> int:
 # --- the messages
 
 
-def _messages(source: BagSource) -> Iterator[Message]:
+def _messages(source: Source) -> Iterator[Message]:
     start = float(source.time[0])
     yield start, "/robot_description", "std_msgs/String", (_urdf(source),)
     yield start, "/tf_static", "tf2_msgs/TFMessage", (_fixed_frames(source, start),)
@@ -256,7 +174,7 @@ def _transform(
     return _header(time, parent), child, (tuple(place.tolist()), _xyzw(turn))
 
 
-def _fixed_frames(source: BagSource, time: float) -> list[tuple[Any, ...]]:
+def _fixed_frames(source: Source, time: float) -> list[tuple[Any, ...]]:
     """Frames that do not move against their parents."""
     model, none = source.model, (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
     out = [_transform(time, "map", "odom", *none)]
@@ -283,7 +201,7 @@ def hub_frame(wheel: str) -> str:
     return f"wheel_{wheel}_hub"
 
 
-def _parent(source: BagSource, body: int) -> str:
+def _parent(source: Source, body: int) -> str:
     """Frame in which a body's pose is given: odom for what floats."""
     model = source.model
     if floats(model, body):
@@ -292,7 +210,7 @@ def _parent(source: BagSource, body: int) -> str:
     return body_name(model, up) if up else WORLD
 
 
-def _moving_frames(source: BagSource) -> Iterator[Message]:
+def _moving_frames(source: Source) -> Iterator[Message]:
     place, turn = source.poses
     model = source.model
     moving = [b for b in range(1, model.nbody) if model.body_jntnum[b]]
@@ -324,7 +242,7 @@ def _relative(
     return rotate_back(a, q - p), np.concatenate([scalar, vector], axis=1)
 
 
-def _joint_states(source: BagSource) -> Iterator[Message]:
+def _joint_states(source: Source) -> Iterator[Message]:
     names = [str(j) for j in source.ds["joint"].values]
     if not names:
         return
@@ -335,7 +253,7 @@ def _joint_states(source: BagSource) -> Iterator[Message]:
         yield time, "/joint_states", "sensor_msgs/JointState", message
 
 
-def _base_motion(source: BagSource) -> Iterator[Message]:
+def _base_motion(source: Source) -> Iterator[Message]:
     """Odometry and inertial measurements."""
     ds = source.ds
     place, turn = source.values("position_base", "axis"), source.values("quaternion_base", "quat")
@@ -353,7 +271,7 @@ def _base_motion(source: BagSource) -> Iterator[Message]:
         yield time, "/imu/data", "sensor_msgs/Imu", (_header(time, ROOT), *reading)
 
 
-def _wheel(source: BagSource, wheel: str) -> Iterator[Message]:
+def _wheel(source: Source, wheel: str) -> Iterator[Message]:
     ds, topic = source.ds.sel(wheel=wheel), f"/wheel/{wheel}"
     force, moment = _wrench(source, wheel, ds)
     frame = hub_frame(wheel)
@@ -372,7 +290,7 @@ def _wheel(source: BagSource, wheel: str) -> Iterator[Message]:
                 yield float(time), f"{topic}/{command}_command", "std_msgs/Float64", (value,)
 
 
-def _wrench(source: BagSource, wheel: str, ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+def _wrench(source: Source, wheel: str, ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     """Force [N] and moment about the wheel's centre [N·m] of the ground, in the hub frame."""
     place, turn = source.poses
     carrier = source.carrier(wheel)
@@ -395,7 +313,7 @@ def _wrench(source: BagSource, wheel: str, ds: xr.Dataset) -> tuple[np.ndarray, 
     return hub(force), moment
 
 
-def _soil_force(source: BagSource, ds: xr.Dataset, axle: np.ndarray) -> np.ndarray:
+def _soil_force(source: Source, ds: xr.Dataset, axle: np.ndarray) -> np.ndarray:
     """What the soil contributes to a wheel's force, in the world [N], from its components."""
     heading = np.stack([axle[:, 1], -axle[:, 0], np.zeros(len(axle))], axis=1)
     heading /= np.maximum(np.linalg.norm(heading, axis=1, keepdims=True), 1e-12)

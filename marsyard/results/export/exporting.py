@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from marsyard.errors import InputError, suggest
-from marsyard.results.dataset import open_results
-from marsyard.results.export.bag import BagSource, write_bag
+from marsyard.results.export.bag import write_bag
 from marsyard.results.export.netcdf import write_netcdf
+from marsyard.results.export.source import Source
 from marsyard.results.export.tables import write_csv, write_parquet
 from marsyard.results.export.urdf import write_urdf
-from marsyard.results.replay import run_folder
 
 
-def _tables(write: Callable[..., list[Path]]) -> Callable[[Path, Path], list[Path]]:
-    return lambda run, folder: write(open_results(run), folder)
-
-
-def _robot(run: Path, folder: Path) -> list[Path]:
-    source = BagSource.of(run)
+def _robot(source: Source, folder: Path) -> list[Path]:
     return write_urdf(source.model, source.robot.base, folder, source.robot.name)
 
 
-#: what writes each format: of a run's folder, into a folder; the files it wrote
-FORMATS: dict[str, Callable[[Path, Path], list[Path]]] = {
-    "csv": _tables(write_csv),
-    "parquet": _tables(write_parquet),
-    "netcdf": _tables(write_netcdf),
+#: what writes each format: of a run, into a folder; the files it wrote
+FORMATS: dict[str, Callable[[Source, Path], list[Path]]] = {
+    "csv": lambda source, folder: write_csv(source.data, folder),
+    "parquet": lambda source, folder: write_parquet(source.data, folder),
+    "netcdf": lambda source, folder: write_netcdf(source.data, folder),
     "mcap": write_bag,
     "urdf": _robot,
 }
@@ -43,11 +36,11 @@ def export(run: str | Path, formats: Iterable[str], out: str | Path | None = Non
     for name in asked:
         if name not in FORMATS:
             raise InputError(f"format '{name}'; {suggest(name, list(FORMATS))}")
-    open_results(run).close()
-    folder = target_folder(out, run_folder(run) / "export")
+    source = Source(run)
+    folder = target_folder(out, source.folder / "export")
     written: list[Path] = []
     for name in asked:
-        written += FORMATS[name](Path(run), folder)
+        written += FORMATS[name](source, folder)
     return written
 
 
@@ -60,7 +53,7 @@ def export_robot(robot: str, out: str | Path | None = None) -> list[Path]:
     return write_urdf(found.spec().compile(), found.base, folder, found.name)
 
 
-def target_folder(out: Any, default: Path) -> Path:
+def target_folder(out: str | Path | None, default: Path) -> Path:
     """The folder to write to, made where it is missing; refuses a file."""
     folder = Path(out) if out is not None else default
     try:
