@@ -57,6 +57,14 @@ def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
     assert len(ours) == 8
 
 
+def test_run_keeps_where_the_law_came_from(site, tmp_path):
+    done = _python(site, tmp_path, "-m", "marsyard", "run", "dunes/elastic-bed", "-o", "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "plug-in elastic_bed of marsyard-dunes 0.1.0" in page
+    assert "plug-in hold_heading of marsyard-dunes 0.1.0" in page
+
+
 def _metadata(site: Path, name: str, entries: str) -> None:
     """A distribution that says it has these entry points."""
     folder = site / f"{name.replace('-', '_')}-1.0.dist-info"
