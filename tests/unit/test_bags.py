@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import mujoco
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from marsyard.analysis import read_wheel_data
 from marsyard.errors import InputError
 from marsyard.results import open_results, save, save_ground
 from marsyard.results.bags import Topics, bag_scene, read_bag
+from marsyard.results.bags.scene import ground_mesh
 from marsyard.results.export import Source, write_bag
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.messages import MESSAGES, schema_name, schema_text
@@ -51,6 +54,7 @@ def drop(tmp_path_factory):
     return folder, write_bag(Source(folder), folder)[0]
 
 
+@functools.cache
 def _by_topic(path):
     found: dict[str, list] = {}
     with path.open("rb") as stream:
@@ -231,7 +235,24 @@ def test_a_recording_is_shown_on_its_ground(soil):
     scene = bag_scene(soil[1])
     ds = open_results(soil[0])
     np.testing.assert_allclose(scene.base, ds["position_base"], atol=1e-12)
-    assert len(scene.ground[0].triangles) > 1000
+    ground = scene.ground[0]
+    assert len(ground.triangles) > 1000
+    # its triangles cover the rectangle around the track, once
+    edge = ground.vertices[ground.triangles][..., :2]
+    u, v = edge[:, 1] - edge[:, 0], edge[:, 2] - edge[:, 0]
+    area = 0.5 * np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]).sum()
+    low, high = ground.vertices.min(axis=0), ground.vertices.max(axis=0)
+    assert area == pytest.approx(np.prod((high - low)[:2]), rel=1e-3)
+
+
+def test_large_clouds_are_thinned_for_the_view():
+    x, y = np.meshgrid(np.arange(400) * 0.05, np.arange(300) * 0.05)
+    points = np.column_stack([x.ravel(), y.ravel(), np.sin(x).ravel()])
+    mesh = ground_mesh(points)[0]
+    assert 5_000 < len(mesh.vertices) < 30_000
+    assert np.abs(mesh.vertices[:, 2] - np.sin(mesh.vertices[:, 0])).max() == 0
+    assert ground_mesh(points[:2]) == [] == ground_mesh(None)
+    assert ground_mesh(points[:50]) == []  # on one line
 
 
 @pytest.fixture()

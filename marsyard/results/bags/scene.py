@@ -12,6 +12,8 @@ from marsyard.results.bags.recording import Recording
 from marsyard.results.replay import Scene, build_scene
 from marsyard.robot import Robot
 
+#: most points of the ground that is drawn
+_MOST = 20_000
 #: triangles with an edge this many times the usual one are gaps between points
 _GAP = 5.0
 
@@ -31,6 +33,7 @@ def ground_mesh(points: np.ndarray | None) -> list[GroundMesh]:
 
     if points is None or len(points) < 3:
         return []
+    points = _thinned(points)
     try:
         triangles = Delaunay(points[:, :2] - points[0, :2]).simplices
     except QhullError:
@@ -39,3 +42,14 @@ def ground_mesh(points: np.ndarray | None) -> list[GroundMesh]:
     edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
     triangles = triangles[edges < _GAP * np.median(edges)]
     return [GroundMesh(points, triangles, SAND[0], "terrain")]
+
+
+def _thinned(points: np.ndarray) -> np.ndarray:
+    """At most about `_MOST` points, one in each square of a grid."""
+    if len(points) <= _MOST:
+        return points
+    low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+    side = max(float(np.sqrt(np.prod(high - low) / _MOST)), float(np.max(high - low)) / _MOST)
+    cell = np.floor((points[:, :2] - low) / side).astype(np.int64)
+    _, first = np.unique(cell, axis=0, return_index=True)
+    return points[np.sort(first)]
