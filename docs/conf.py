@@ -41,6 +41,7 @@ today_fmt = "%Y-%m-%d"
 myst_enable_extensions = ["dollarmath", "html_image", "strikethrough"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = True
+myst_update_mathjax = False
 
 html_theme = "furo"
 html_title = "marsyard"
