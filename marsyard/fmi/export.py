@@ -38,7 +38,9 @@ _MODULE = "marsyard_rover"
 #: the library looks for a class that is derived from one called Fmi2Slave
 _SLAVE = '''"""A rover of marsyard as an FMU; see docs/how-to/fmi.md."""
 
+import atexit
 import ctypes
+import gc
 
 try:
     from marsyard.fmi.slave import RoverSlave as Fmi2Slave
@@ -51,6 +53,8 @@ except ImportError as error:
 # pythonfmu's library runs this file for each instance, and then gives back a reference to its names
 # that it never took; without one more of them Python would crash
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(globals()))
+# a program that is not Python ends Python when its libraries are gone already: collect nothing then
+atexit.register(gc.freeze)
 
 
 class Rover(Fmi2Slave):
