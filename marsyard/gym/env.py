@@ -81,7 +81,7 @@ class RoverEnv(gymnasium.Env):
     `reset(options={"world": 3})` takes the world of that number.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}
     scenario: ClassVar[str]
     crab: ClassVar[bool] = False
     randomise: ClassVar[Randomise] = Randomise()
@@ -162,9 +162,7 @@ class RoverEnv(gymnasium.Env):
             raise InputError("step: call reset first")
         given = np.asarray(action, dtype=float)
         if given.shape != self.action_space.shape or not np.all(np.isfinite(given)):
-            raise InputError(
-                f"action: {given}; {self.action_space.shape[0]} finite numbers are needed"
-            )
+            raise InputError(f"action: {given}; {3 if self.crab else 2} finite numbers are needed")
         self._action[: len(given)] = np.clip(given, -1.0, 1.0)
         speed, bend, crab = self._action
         course, v = CRAB * crab, TOP_SPEED * speed

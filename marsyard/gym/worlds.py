@@ -158,6 +158,8 @@ def _scatter(
     """Scatter the strength of the ground's own soil; returns the factors."""
     ground: Any = scenario.ground[0]
     name = ground.soil or getattr(ground.terrain, "soil", None)
+    if name is None:
+        raise InputError("randomise.soil: the ground names no soil of its own to scatter")
     soil = load_soil(name)
     numbers: dict[str, Any] = dict(name) if isinstance(name, dict) else {"name": name}
     factors = {}
