@@ -57,6 +57,7 @@ def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
     assert len(ours) == 8
 
 
+@pytest.mark.soak
 def test_run_keeps_where_the_law_came_from(site, tmp_path):
     done = _python(site, tmp_path, "-m", "marsyard", "run", "dunes/elastic-bed", "-o", "out")
     assert done.returncode == 0, done.stdout + done.stderr
