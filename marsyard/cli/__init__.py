@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
 import typer
 
@@ -106,6 +107,6 @@ def main() -> None:
         sys.exit(2)
 
 
-def _warning(message: Warning | str, *_: object) -> str:
+def _warning(message: Warning | str, *_: Any, **__: Any) -> str:
     """A warning as a line, without the place in the code."""
     return f"warning: {message}\n"
