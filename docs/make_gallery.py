@@ -179,9 +179,10 @@ def any_picture(ran: Ran, out: Path) -> None:
 # --- what is shown
 
 
-def picture_of(name: str, title: str) -> str:
-    there = (PICTURES / f"{name}.png").exists()
-    return f"![{title}](images/gallery/{name}.png)\n\n" if there else ""
+def picture_of(name: str, title: str, instead: str = "") -> str:
+    file = instead or f"gallery/{name}.png"
+    there = (HERE / "images" / file).exists()
+    return f"![{title}](images/{file})\n\n" if there else ""
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,8 @@ class Example:
     name: str
     draw: Callable[[Ran, Path], None] = last_scene
     arguments: tuple[str, ...] = ()
+    #: a picture that another script made, for an example that takes minutes and is not run here
+    instead: str = ""
 
     @property
     def file(self) -> Path:
@@ -205,9 +208,11 @@ class Example:
         return " ".join((re.search(r'^"""(.*?)"""', self.code, re.DOTALL) or [""] * 2)[1].split())
 
     def drawn_by(self) -> str:
-        return inspect.getsource(self.draw) + str(self.arguments)
+        return self.instead or inspect.getsource(self.draw) + str(self.arguments)
 
     def make(self, out: Path) -> str:
+        if self.instead:
+            return ""
         from marsyard.simulation import Simulation
 
         made: list[Any] = []
@@ -234,11 +239,12 @@ class Example:
 
     def section(self, printed: str) -> str:
         title = self.name.replace("_", " ").capitalize()
-        text, _, _ = self.text.partition(" Give a file name")
+        text = re.split(r" Give a file name| +python examples", self.text)[0]
+        prints = f"It prints\n\n```text\n{printed.rstrip()}\n```\n\n" if printed else ""
         return (
-            f"\n## {title}\n\n{text}\n\n{picture_of(self.name, title)}"
+            f"\n## {title}\n\n{text}\n\n{picture_of(self.name, title, self.instead)}"
             f"```\n{' '.join(['python', f'examples/{self.name}.py', *self.arguments])}\n```\n\n"
-            f"It prints\n\n```text\n{printed.rstrip()}\n```\n\n"
+            f"{prints}"
             f"<details>\n<summary>examples/{self.name}.py</summary>\n\n"
             f"```python\n{self.code}```\n\n</details>\n"
         )
@@ -308,6 +314,7 @@ SHOWN: tuple[Example | Shown, ...] = (
     Example("own_modules"),
     Example("follow_a_path"),
     Example("drive_a_sequence"),
+    Example("learn_to_climb_out", instead="learning-hollow.png"),
 )
 
 
@@ -342,7 +349,9 @@ def stale() -> list[str]:
 def needs_picture(one: Example | Shown) -> bool:
     """Whether a picture is missing; examples that are not listed may have none."""
     there = (PICTURES / f"{one.name}.png").exists()
-    return not there and getattr(one, "draw", None) is not any_picture
+    if isinstance(one, Example) and (one.instead or one.draw is any_picture):
+        return False
+    return not there
 
 
 def page() -> str:
