@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 
@@ -56,16 +57,23 @@ def wait_for(log, count, process):
         time.sleep(0.01)
 
 
+def interrupt_at(log, count):
+    """Ctrl-c to this process, once so many runs are in the journal."""
+    while not log.exists() or len(read_records(log)) < count:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def test_stopped_killed_and_resumed(study, tmp_path, whole):
     folder = tmp_path / "out"
     log = folder / "finished.log"
     # ctrl-c: a polite end that says how to go on
-    first = start(["sweep", study, "--out", folder, "-j", 1], tmp_path)
-    wait_for(log, 3, first)
-    os.killpg(first.pid, signal.SIGINT)
-    _, errors = first.communicate(timeout=240)
-    assert first.returncode == 130 and "Traceback" not in errors
-    assert f"go on with: marsyard sweep {study} --out {folder} --resume" in errors
+    interrupt = threading.Thread(target=interrupt_at, args=(log, 3))
+    interrupt.start()
+    first = run_here(["sweep", study, "--out", folder, "-j", 1], tmp_path)
+    interrupt.join()
+    assert first.returncode == 130 and "Traceback" not in first.stderr
+    assert f"go on with: marsyard sweep {study} --out {folder} --resume" in first.stderr
     kept = len(read_records(log))
     # the power goes: every process of the group at once
     second = start(["sweep", study, "--out", folder, "-j", 2, "--resume"], tmp_path)
