@@ -511,10 +511,10 @@ def test_processes_that_begin_meanwhile_are_deaf_to_ctrl_c():
     import subprocess
     import sys
 
-    from marsyard.study.workers import _deaf
+    from marsyard.study.workers import deaf
 
     asks = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    with _deaf(patient=True):
+    with deaf(patient=True):
         said = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True)
     assert said.stdout.strip() == "True"
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
