@@ -46,6 +46,7 @@ def sweep(
 
     A study file says which scenario, what is varied and what is taken of each run:
 
+    \b
       scenario: rt0448/test-1
       design: {kind: sobol, n: 64}
       vary: {interaction.friction: "uniform(0.3, 0.8)", gravity: [1.62, 3.69, 9.81]}
@@ -59,7 +60,7 @@ def sweep(
 
     Examples:
 
-      marsyard sweep examples/sweep/friction.yaml
+      marsyard sweep examples/sweep/climb.yaml
 
       marsyard sweep study.yaml --dry-run
 
