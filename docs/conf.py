@@ -26,8 +26,8 @@ extensions = [
 ]  # fmt: skip
 
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "CHANGELOG.md", "CONTRIBUTING.md"]
-exclude_patterns = [".*", "build", "runs", "marsyard", "tests", "benchmarks", "examples"]
+include_patterns = ["docs/**.md", "examples/**.md", "[CR]*.md"]
+exclude_patterns = [".*", "build", "runs", "marsyard", "tests", "benchmarks"]
 nitpicky = True
 highlight_language = "text"
 default_role = "code"

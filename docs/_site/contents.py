@@ -50,7 +50,9 @@ def children(page: Path) -> str:
 
 
 def add_tables(app: Any, name: str, content: list[str]) -> None:
-    if name == INDEX:
+    if name == "README" or name.startswith("examples/"):
+        content[0] = "---\norphan: true\n---\n\n" + content[0]  # reached by links alone
+    elif name == INDEX:
         content[0] += tables(content[0])
     else:
         content[0] += children(Path(app.srcdir, f"{name}.md"))
