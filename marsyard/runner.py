@@ -287,6 +287,7 @@ def simulate(
         if live is None:
             simulation.run(told)
         else:
+            say("running; ctrl-c ends the run and keeps what was recorded")
             stopped = live.run(simulation, told, name)
             shortened = shortened or stopped is not None
     except Diverged as error:

@@ -27,8 +27,8 @@ SOIL = "mars_sand_zhou2023"
 HARD = "plane"
 #: a drive needs a command until the sequence takes its place
 _NOTHING = [{"wait": 0}]
-#: residual of contact on hard ground: 1e-10 takes two to three times as long, since six stiff
-#: wheels share loads in many ways, and moves the end of a drive of 1 m by about a millimetre
+#: residual of contact on hard ground: 1e-10 takes 1.7 to 3 times as long, since six stiff
+#: wheels share loads in many ways; ends of drives of 1 m differ by 1 to 10 mm between the two
 _TOLERANCE = 1e-6
 #: longest run [s]; it ends with its last command
 _LONGEST = 1800.0
