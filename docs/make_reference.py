@@ -36,6 +36,8 @@ CHAPTERS = (
     ("robot.springs.NAME", "Spring"),
     ("robot.wheel", "WheelChange"),
     ("robot.wheel.grousers", "GrouserChange"),
+    ("robot.design", "RobotDesign"),
+    ("robot.design.pivots.NAME", "PivotShift"),
     ("ground: plane", "PlaneGround"),
     ("ground: sphere", "SphereGround"),
     ("ground: box", "BoxGround"),

@@ -68,9 +68,9 @@ def read_points(
 
 def other_wheel(data: WheelData, scenario: Scenario) -> list[str]:
     """Notes about what differs by more than 2 % between the measured wheel and the scenario's."""
-    from marsyard.robot import load_robot
+    from marsyard.simulation.world import robot_of
 
-    wheels = load_robot(scenario.robot.name).wheels
+    wheels = robot_of(scenario).wheels
     if not wheels:
         return []
     first, change = next(iter(wheels.values())), scenario.robot.wheel

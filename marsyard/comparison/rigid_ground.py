@@ -93,10 +93,10 @@ def _plan_goals(data: dict[str, Any], index: int) -> dict[str, Any]:
 
 def _on_tips(data: dict[str, Any]) -> dict[str, Any]:
     """Smooth wheels as large as those with grousers."""
-    from marsyard.robot import load_robot
+    from marsyard.simulation.world import robot_of
 
     scenario = _plain(data)
-    robot = load_robot(scenario.robot.name)
+    robot = robot_of(scenario)
     tips = {round(_tip(w, scenario), 9) for w in robot.wheels.values()}
     rims = {round(scenario.robot.wheel.radius or w.radius, 9) for w in robot.wheels.values()}
     if tips == rims or len(tips) != 1:
@@ -142,9 +142,9 @@ def _rigid(data: dict[str, Any], index: int, files: Path | None) -> tuple[dict[s
 
 def _cell(scenario: Scenario) -> float:
     """Half the radius of the smallest wheel [m]; 2 cm for a robot without wheels."""
-    from marsyard.robot import load_robot
+    from marsyard.simulation.world import robot_of
 
-    wheels = load_robot(scenario.robot.name).wheels.values()
+    wheels = robot_of(scenario).wheels.values()
     return min((_tip(w, scenario) / 2 for w in wheels), default=0.02)
 
 
@@ -169,9 +169,9 @@ def _plane(terrain: Any) -> tuple[float, float, float] | None:
 
 def _reach(scenario: Scenario) -> tuple[float, float, float, float]:
     """A square about the start as far as the wheels can roll."""
-    from marsyard.robot import load_robot
+    from marsyard.simulation.world import robot_of
 
-    robot = load_robot(scenario.robot.name)
+    robot = robot_of(scenario)
     if scenario.drive is not None:
         return _drive_bounds(scenario, robot)
     speed = _rim_speed(scenario, robot)

@@ -2,6 +2,8 @@
 
 from marsyard.robot.beams import Beam
 from marsyard.robot.closing import close_loops
+from marsyard.robot.design import designed
+from marsyard.robot.design_folder import write_designed
 from marsyard.robot.loops import BallLoop, GearLoop, HingeLoop, Loop, WeldLoop
 from marsyard.robot.organs import Foot, Grousers, Roller, Track, Wheel
 from marsyard.robot.robot import Robot, load_robot
@@ -20,5 +22,7 @@ __all__ = [
     "WeldLoop",
     "Wheel",
     "close_loops",
+    "designed",
     "load_robot",
+    "write_designed",
 ]

@@ -25,6 +25,7 @@ from marsyard.scenario.part import Part, Point, Slope
 from marsyard.scenario.plugin import PluginUse
 from marsyard.scenario.polygonal import PolygonalContact
 from marsyard.scenario.report_schema import Check, Figure, Report
+from marsyard.scenario.robot_design import RobotDesign
 from marsyard.scenario.rocks import RocksGround
 from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
 from marsyard.scenario.study_schema import Study
@@ -107,6 +108,9 @@ class Robot(Part):
     )
     wheel: WheelChange = Field(
         WheelChange(), description="replaces some numbers of all wheels, as for a test rig"
+    )
+    design: RobotDesign = Field(
+        RobotDesign(), description="sizes and masses of the rover that replace the model's own"
     )
     geoms: dict[str, tuple[Length, ...]] = Field(
         {}, description="sizes of named geoms that replace the model's (MuJoCo's half sizes) [m]"

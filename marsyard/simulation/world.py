@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -21,7 +22,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
 from marsyard.ground.rocks import rock_mesh
 from marsyard.ground.terrain import Terrain
-from marsyard.robot import Robot, Wheel, load_robot
+from marsyard.robot import Robot, Wheel, designed, load_robot
 from marsyard.scenario.schema import Ground, Scenario
 from marsyard.scenario.soil import TerrainGround
 from marsyard.simulation.soil_world import SoilWorld, build_soil, terrain_of
@@ -133,7 +134,7 @@ def quaternion(attitude: tuple[float, float, float]) -> tuple[float, float, floa
 
 def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     """Load the robot, add the ground, set gravity and springs, compile."""
-    robot = _with_changes(robot or load_robot(scenario.robot.name), scenario)
+    robot = _with_changes(robot, scenario) if robot else robot_of(scenario)
     surfaces = make_surfaces(scenario)
     spec = robot.spec()
     _check_roles(spec, robot)
@@ -244,9 +245,15 @@ def _check_sprockets(model: mujoco.MjModel, robot: Robot) -> None:
             )
 
 
+def robot_of(scenario: Scenario, folder: Path | None = None) -> Robot:
+    """The robot of a scenario, with all that it changes; see `load_robot` for `folder`."""
+    return _with_changes(load_robot(scenario.robot.name, folder), scenario)
+
+
 def _with_changes(robot: Robot, scenario: Scenario) -> Robot:
-    """The robot with the wheel numbers that the scenario changes."""
+    """The robot with the design and the wheel numbers that the scenario changes."""
     given = scenario.robot.wheel.model_dump(exclude_none=True)
+    robot = designed(robot, scenario.robot.design)
     if not given:
         return robot
     if given.get("grousers") == "none":

@@ -293,9 +293,9 @@ def _written_out(scenario: Scenario) -> dict[str, Any]:
 
 def start_of(scenario: Scenario) -> tuple[list[float], list[float]]:
     """Position [m] and attitude [rad] of the base as the robot's model has them."""
-    from marsyard.robot import load_robot
+    from marsyard.simulation.world import robot_of
 
-    robot = load_robot(scenario.robot.name)
+    robot = robot_of(scenario)
     body = robot.spec().compile().body(robot.base)
     w, x, y, z = map(float, body.quat)
     roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))

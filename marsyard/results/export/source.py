@@ -12,7 +12,7 @@ import xarray as xr
 from marsyard.results.dataset import open_results
 from marsyard.results.export.urdf import base_of
 from marsyard.results.replay import read_model, run_folder
-from marsyard.robot import Robot, load_robot
+from marsyard.robot import Robot
 from marsyard.robot.poses import Pose
 from marsyard.scenario import Scenario, load_scenario
 
@@ -40,7 +40,9 @@ class Source:
     @cached_property
     def robot(self) -> Robot:
         """The robot with its roles."""
-        return load_robot(self.scenario.robot.name, self.folder)
+        from marsyard.simulation.world import robot_of
+
+        return robot_of(self.scenario, self.folder)
 
     @cached_property
     def model(self) -> mujoco.MjModel:
