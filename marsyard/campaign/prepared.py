@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -124,7 +125,7 @@ def _try_members(ready: Prepared, say: Say) -> str:
     """Build the first member that can begin: kernels compile, and outputs are found wrong, before
     any process starts. The fingerprint of its model."""
     from marsyard.campaign.base import varied
-    from marsyard.simulation import Simulation
+    from marsyard.simulation import Diverged, Simulation
     from marsyard.study.workers import take
 
     first: InputError | None = None
@@ -135,6 +136,9 @@ def _try_members(ready: Prepared, say: Say) -> str:
                 scenario = varied(ready.plan.name, ready.plan.data, ready.settings(index))
                 simulation = Simulation(scenario, say=say)
                 simulation.warm_up()
+                # a drive has records once it was asked
+                with contextlib.suppress(Diverged):
+                    simulation.step()
                 ds = simulation.dataset()
         except InputError as error:
             first = first or error
