@@ -88,7 +88,7 @@ def what_was_run(ready: Prepared) -> str:
     return f"{words}; seed {study.seed}."
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
     """A table whose first columns are texts and the others numbers."""
 
     def row(tag: str, cells: Sequence[str]) -> str:
@@ -110,7 +110,7 @@ def _outputs(ds: xr.Dataset) -> str:
     for s in summaries(ds):
         numbers = (s.mean, s.deviation, s.low, *s.at_shares, s.high)
         rows.append([s.name, s.unit, str(s.count), *(number(v, 4) for v in numbers)])
-    return _table(head, rows, 2)
+    return html_table(head, rows, 2)
 
 
 def _sensitivity(ds: xr.Dataset) -> str:
@@ -141,7 +141,7 @@ def _sensitivity(ds: xr.Dataset) -> str:
         for o in ds["output"].values
         for p in ds["parameter"].values
     ]  # fmt: skip
-    return _table(head, rows, 2) + f'<p class="soft">{escape(note)}</p>'
+    return html_table(head, rows, 2) + f'<p class="soft">{escape(note)}</p>'
 
 
 def _block(ds: xr.Dataset) -> int:
@@ -158,9 +158,9 @@ def _failures(found: Sweep) -> str:
         [str(len(members)), reason, ready.words(members[0])]
         for reason, members in grouped(failures)
     ]
-    table = _table(["runs", "why", "for example"], groups, 3)
+    table = html_table(["runs", "why", "for example"], groups, 3)
     listed = [[str(k), ready.words(k), reason] for k, reason in list(failures.items())[:_LISTED]]
-    table += "<h3>One by one</h3>" + _table(["run", "parameters", "why"], listed, 3)
+    table += "<h3>One by one</h3>" + html_table(["run", "parameters", "why"], listed, 3)
     if len(failures) > _LISTED:
         table += f'<p class="soft">… and {len(failures) - _LISTED} more, see sweep.csv.</p>'
     return table
@@ -177,7 +177,7 @@ def _varied(ready: Prepared) -> str:
         unit = "" if parameter.words else parameter.unit
         rows.append([parameter.label, ", ".join(parameter.paths), how, unit])
     fixed = [(f"set {k}", str(v)) for k, v in ready.study.set.items()]
-    return _table(["parameter", "path", "values", "unit"], rows, 4) + (
+    return html_table(["parameter", "path", "values", "unit"], rows, 4) + (
         pairs(fixed) if fixed else ""
     )
 

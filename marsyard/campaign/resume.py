@@ -27,7 +27,7 @@ def header_of(study: StudyFile, data: Mapping[str, Any], model: str) -> dict[str
     asked = {key: value for key, value in given.items() if key not in _FREE}
     asked["order"] = list(study.vary)
     return {
-        "format": FORMAT, "study": asked, "base": _plain(data), "model": model,
+        "format": FORMAT, "study": asked, "base": plain(data), "model": model,
         "versions": versions(),
     }  # fmt: skip
 
@@ -43,10 +43,10 @@ def what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         before["replicas"] = now["replicas"]
     for key in now:
         if before.get(key) != now[key]:
-            place, a, b = _first(before.get(key), now[key], key)
+            place, a, b = first_difference(before.get(key), now[key], key)
             return f"{place} was {a}, now it is {b}"
     if old["base"] != new["base"]:
-        place, a, b = _first(old["base"], new["base"], "")
+        place, a, b = first_difference(old["base"], new["base"], "")
         return f"the scenario '{now['scenario']}' was changed: {place} was {a}, now it is {b}"
     if old["model"] != new["model"]:
         return "the robot's model was changed"
@@ -64,16 +64,16 @@ def _grew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     return same and now["kind"] in GROWING and now["n"] > before["n"]
 
 
-def _first(a: Any, b: Any, at: str) -> tuple[str, str, str]:
+def first_difference(a: Any, b: Any, at: str) -> tuple[str, str, str]:
     """The first place where two values differ, and both values there."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in [*b, *a]:
             if a.get(key) != b.get(key):
-                return _first(a.get(key), b.get(key), f"{at}.{key}" if at else str(key))
+                return first_difference(a.get(key), b.get(key), f"{at}.{key}" if at else str(key))
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         for k, (one, other) in enumerate(zip(a, b, strict=True)):
             if one != other:
-                return _first(one, other, f"{at}.{k}")
+                return first_difference(one, other, f"{at}.{k}")
     return at, _short(a), _short(b)
 
 
@@ -82,12 +82,12 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _plain(data: Any) -> Any:
+def plain(data: Any) -> Any:
     """Data as JSON would give it back."""
     if isinstance(data, Mapping):
-        return {str(k): _plain(v) for k, v in data.items()}
+        return {str(k): plain(v) for k, v in data.items()}
     if isinstance(data, list | tuple):
-        return [_plain(v) for v in data]
+        return [plain(v) for v in data]
     return data if isinstance(data, int | float | str | bool | None) else str(data)
 
 
