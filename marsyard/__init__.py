@@ -16,6 +16,7 @@ from marsyard._lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.campaign import Sweep, open_sweep, sweep
+    from marsyard.campaign.optimize import Optimized, open_optimized, optimize
     from marsyard.comparison import (
         Comparison,
         ModeComparison,
@@ -38,6 +39,7 @@ _HOME = {
     "Diverged": "simulation",
     "InputError": "errors",
     "ModeComparison": "comparison",
+    "Optimized": "campaign.optimize",
     "Run": "runner",
     "Scenario": "scenario",
     "Simulation": "simulation",
@@ -50,8 +52,10 @@ _HOME = {
     "compare_wheel": "comparison",
     "energy_account": "results",
     "load_scenario": "scenario",
+    "open_optimized": "campaign.optimize",
     "open_results": "results",
     "open_sweep": "campaign",
+    "optimize": "campaign.optimize",
     "run": "runner",
     "sweep": "campaign",
     "show": "results",
@@ -63,6 +67,7 @@ __all__ = [
     "Diverged",
     "InputError",
     "ModeComparison",
+    "Optimized",
     "Run",
     "Scenario",
     "Simulation",
@@ -75,8 +80,10 @@ __all__ = [
     "compare_wheel",
     "energy_account",
     "load_scenario",
+    "open_optimized",
     "open_results",
     "open_sweep",
+    "optimize",
     "run",
     "sweep",
     "show",

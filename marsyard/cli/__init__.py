@@ -18,6 +18,7 @@ from marsyard.cli.identify import identify
 from marsyard.cli.import_robot import import_robot
 from marsyard.cli.list import list_
 from marsyard.cli.movie import movie
+from marsyard.cli.optimize import optimize
 from marsyard.cli.run import run
 from marsyard.cli.show import show
 from marsyard.cli.sweep import sweep
@@ -42,6 +43,7 @@ app = typer.Typer(
     "  marsyard run control/goal          plan a way on sand and drive it\n\n"
     "  marsyard validate SEQUENCE --robot exomars --ground fractal_mild   go or no-go\n\n"
     "  marsyard sweep STUDY               many runs over parameters, on all cores or a cluster\n\n"
+    "  marsyard optimize STUDY            the best wheels, track, mass or gains: Pareto front\n\n"
     "  marsyard analyze energy RUN        where the energy of a run went\n\n"
     "  marsyard compare modes/sandy-slope --slopes 0:25:5   roll or walk on wheels?\n\n"
     "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
@@ -63,6 +65,7 @@ app.command("run")(run)
 app.command("compare")(compare)
 app.command("validate")(validate)
 app.command("sweep")(sweep)
+app.command("optimize")(optimize)
 app.command("view")(view)
 app.command("teleop")(teleop)
 app.command("movie")(movie)

@@ -1,0 +1,18 @@
+"""Optimisation: the best rovers and controllers for several objectives, with limits."""
+
+from marsyard.campaign.optimize.data import open_optimized
+from marsyard.campaign.optimize.pareto import hypervolume, ranks
+from marsyard.campaign.optimize.running import Candidate, Optimized, optimize, prepared
+from marsyard.campaign.optimize.study_file import OptimizeFile, read_optimize
+
+__all__ = [
+    "Candidate",
+    "OptimizeFile",
+    "Optimized",
+    "hypervolume",
+    "open_optimized",
+    "optimize",
+    "prepared",
+    "ranks",
+    "read_optimize",
+]

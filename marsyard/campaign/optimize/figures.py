@@ -1,0 +1,210 @@
+"""Figures of an optimisation, drawn without being asked.
+
+| study | figures |
+| --- | --- |
+| two and more objectives | each pair of them: all candidates and the Pareto front |
+| one objective | its value over the evaluations, and the best so far |
+| all | hypervolume over the evaluations; parallel coordinates of variables and objectives |
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marsyard.campaign.figures import BLUE, GREY, RED
+from marsyard.campaign.optimize.best import best_of
+from marsyard.campaign.optimize.data import units_of
+from marsyard.results._sheet import FONT, FigureFile, frame, save_png, slug, unit_text, wrap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+    from marsyard.campaign.optimize.running import Optimized
+
+#: pairs of objectives that are drawn
+_PAIRS = 6
+ORANGE = "#d55e00"
+
+
+def save_figures(found: Optimized, folder: Path) -> list[FigureFile]:
+    """Draw the figures as PNG files."""
+    saved = []
+    for index, (title, caption, canvas) in enumerate(draw_all(found), 1):
+        path = folder / f"{index:02d}-{slug(title)}.png"
+        saved.append(FigureFile(title, caption, save_png(canvas, path, 130)))
+    return saved
+
+
+def draw_all(found: Optimized) -> Iterator[tuple[str, str, Canvas]]:
+    """Title, caption and figure, one after the other."""
+    m = len(found.study.objectives)
+    if not (found.data["completed"].values == 1).any():
+        return
+    for a, b in list(itertools.combinations(range(m), 2))[:_PAIRS]:
+        yield _front(found, a, b)
+    if m == 1:
+        yield _single(found)
+    elif found.front:
+        yield _hypervolume(found)
+    if found.front:
+        yield _parallel(found)
+
+
+def _sheet(width: float, height: float) -> tuple[Canvas, Axes]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(canvas)
+    ax = canvas.subplots()
+    frame(ax)
+    return canvas, ax
+
+
+def _label(found: Optimized, name: str) -> str:
+    unit = unit_text(units_of(found.problem, found.candidates)[name])
+    return f"{name} [{unit}]" if unit else name
+
+
+def _goal(found: Optimized, k: int) -> str:
+    objective = found.study.objectives[k]
+    better = "less" if objective.sign > 0 else "more"
+    return wrap(f"{_label(found, objective.output)}, {better} is better", 46)
+
+
+def _blues() -> Any:
+    """Matplotlib's blues without the palest."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["Blues"](np.linspace(0.3, 1.0, 256)))
+
+
+def _front(found: Optimized, a: int, b: int) -> tuple[str, str, Canvas]:
+    from matplotlib.ticker import MaxNLocator
+
+    canvas, ax = _sheet(6.2, 4.4)
+    values = found.data["objective"].values
+    feasible = found.data["feasible"].values == 1
+    missed = ~feasible & (found.data["completed"].values == 1)
+    look: dict[str, Any] = {"linewidths": 0, "alpha": 0.7}
+    if missed.any():
+        ax.scatter(values[missed, a], values[missed, b], s=12, color=RED, label="misses a limit",
+                   marker="x", linewidths=0.9, alpha=0.6)  # fmt: skip
+    generations = found.data["generation"].values
+    dots = ax.scatter(values[feasible, a], values[feasible, b], s=16, c=generations[feasible],
+                      cmap=_blues(), vmin=0, vmax=max(1, generations.max()), **look)  # fmt: skip
+    bar = canvas.colorbar(dots, ax=ax, label="generation", shrink=0.8)
+    bar.locator = MaxNLocator(integer=True)
+    bar.update_ticks()
+    if found.front:
+        _draw_front(ax, found, a, b)
+    ax.set_xlabel(_goal(found, a), fontsize=FONT)
+    ax.set_ylabel(_goal(found, b), fontsize=FONT)
+    if found.front or missed.any():
+        ax.legend(frameon=False, fontsize=FONT - 1)
+    names = [found.study.objectives[k].output for k in (a, b)]
+    caption = (
+        "A dot is a candidate, darker ones came later; nobody is better in one objective than a "
+        "candidate of the front without being worse in another. Numbered ones are in best/."
+    )
+    return f"{names[0]} and {names[1]}", caption, canvas
+
+
+def _draw_front(ax: Axes, found: Optimized, a: int, b: int) -> None:
+    values = found.data["objective"].values
+    x, y = values[found.front, a], values[found.front, b]
+    order = np.argsort(x, kind="stable")
+    if len(found.study.objectives) == 2:
+        # what the front dominates is bounded by steps
+        style = "steps-post" if found.study.objectives[a].sign > 0 else "steps-pre"
+        ax.plot(x[order], y[order], color=ORANGE, linewidth=1, alpha=0.6, drawstyle=style)
+    ax.scatter(x, y, s=26, color=ORANGE, edgecolor="white", linewidths=0.6, zorder=3,
+               label="Pareto front")  # fmt: skip
+    for k in best_of(found):
+        ax.annotate(str(k), (values[k, a], values[k, b]), fontsize=FONT - 2, color="#444444",
+                    xytext=(4, 4), textcoords="offset points")  # fmt: skip
+
+
+def _single(found: Optimized) -> tuple[str, str, Canvas]:
+    canvas, ax = _sheet(6.2, 3.6)
+    values = found.data["objective"].values[:, 0]
+    feasible = found.data["feasible"].values == 1
+    missed = ~feasible & np.isfinite(values)
+    at = np.arange(len(values))
+    if missed.any():
+        ax.scatter(at[missed], values[missed], s=10, color=RED, marker="x", linewidths=0.9,
+                   alpha=0.6, label="misses a limit")  # fmt: skip
+    ax.scatter(at[feasible], values[feasible], s=10, color=GREY, linewidths=0, label="candidate")
+    if feasible.any():
+        sign = found.study.objectives[0].sign
+        best = sign * np.fmin.accumulate(np.where(feasible, sign * values, np.nan))
+        ax.plot(at, best, color=ORANGE, linewidth=1.4, drawstyle="steps-post", label="best so far")
+    ax.set_xlabel("evaluation", fontsize=FONT)
+    ax.set_ylabel(_goal(found, 0), fontsize=FONT)
+    ax.legend(frameon=False, fontsize=FONT - 1)
+    return "The search", "Each candidate in the order in which it was asked for.", canvas
+
+
+def _hypervolume(found: Optimized) -> tuple[str, str, Canvas]:
+    canvas, ax = _sheet(6.2, 3.2)
+    ax.plot(found.data["hypervolume"].values, color=BLUE, drawstyle="steps-post")
+    ax.set_xlabel("evaluation", fontsize=FONT)
+    ax.set_ylabel("hypervolume", fontsize=FONT)
+    ax.set_ylim(0, 1)
+    caption = (
+        "Share of the box between the best and the worst values of all feasible candidates that "
+        "the front dominates. Where it no longer grows the search has settled."
+    )
+    return "Hypervolume over evaluations", caption, canvas
+
+
+def _columns(found: Optimized) -> list[tuple[str, np.ndarray]]:
+    """Variables and objectives: what they are called, and numbers for each candidate."""
+    columns: list[tuple[str, np.ndarray]] = []
+    for variable in found.problem.variables:
+        values = found.data[variable.name].values
+        if variable.words:
+            words = sorted(set(map(str, values)))
+            values = np.array([words.index(str(v)) for v in values], dtype=float)
+        unit = unit_text(variable.unit)
+        columns.append((f"{variable.label} [{unit}]" if unit else variable.label, values))
+    for k, objective in enumerate(found.study.objectives):
+        columns.append((_label(found, objective.output), found.data["objective"].values[:, k]))
+    return columns
+
+
+def _parallel(found: Optimized) -> tuple[str, str, Canvas]:
+    """A line per candidate over variables and objectives, each from its least to its largest."""
+    columns = _columns(found)
+    canvas, ax = _sheet(max(5.0, 1.25 * len(columns) + 1.0), 4.0)
+    feasible = np.flatnonzero(found.data["feasible"].values == 1).tolist()
+    front = set(found.front)
+    table = np.full((len(columns), len(found.candidates)), 0.5)
+    for x, (_, values) in enumerate(columns):
+        low, high = float(np.min(values[feasible])), float(np.max(values[feasible]))
+        if high > low:
+            table[x] = (values - low) / (high - low)
+        ax.text(x, 1.02, f"{high:.4g}", ha="center", va="bottom", fontsize=FONT - 2)
+        ax.text(x, -0.02, f"{low:.4g}", ha="center", va="top", fontsize=FONT - 2)
+        ax.axvline(x, color="#cccccc", linewidth=0.8, zorder=0)
+    for k in feasible:
+        if k not in front:
+            ax.plot(table[:, k], color=GREY, linewidth=0.5, alpha=0.25)
+    for k in sorted(front):
+        ax.plot(table[:, k], color=ORANGE, linewidth=1.0, alpha=0.8, zorder=3)
+    ax.set_xticks(range(len(columns)), [wrap(n, 14) for n, _ in columns], fontsize=FONT - 1)
+    ax.set_yticks([])
+    ax.set_ylim(-0.1, 1.1)
+    ax.grid(False)
+    caption = (
+        "A line per feasible candidate from its variables to its objectives, each axis from the "
+        "least to the largest value; the Pareto front in colour."
+    )
+    return "Parallel coordinates", caption, canvas

@@ -1,0 +1,162 @@
+"""The report of an optimisation: the front, figures, what failed and what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from marsyard.campaign.base import varied
+from marsyard.campaign.optimize.best import best_of
+from marsyard.campaign.optimize.data import units_of
+from marsyard.campaign.report import html_table
+from marsyard.campaign.tables import grouped
+from marsyard.results._page import escape, number, pairs, quantity, tiles
+from marsyard.results._sheet import FigureFile, unit_text
+from marsyard.results.report import (
+    figures_section,
+    parameters_section,
+    section,
+    versions,
+    write_page,
+)
+
+if TYPE_CHECKING:
+    from marsyard.campaign.optimize.running import Optimized
+
+
+def write_report(
+    found: Optimized, folder: Path, figures: Sequence[FigureFile], best: Mapping[int, list[Path]]
+) -> Path:
+    """Write `report.html` of an optimisation."""
+    study = found.study
+    title = study.title or f"Optimisation {found.problem.name}"
+    sections = [
+        _head(title, found),
+        section("The best candidates", _best(found, best)),
+        section("Figures", figures_section(figures)),
+        section("Not feasible", _infeasible(found)),
+        section("What was sought", _sought(found)),
+        section("What could change", _variables(found)),
+    ]
+    for case, given in study.all_cases.items():
+        base = varied(given.scenario, found.problem.bases[case], {})
+        name = f"Base scenario: {case}" if study.cases else "Base scenario"
+        sections.append(section(name, parameters_section(base, {})))
+    sections.append(section("Speed", pairs(_speed(found))))
+    sections.append(section("Versions", pairs(versions({}))))
+    return write_page(folder, title, sections)
+
+
+def _head(title: str, found: Optimized) -> str:
+    study, info = found.study, found.info
+    parts = [f'<p class="kicker">marsyard · {escape(found.problem.name)}</p>']
+    parts.append(f"<h1>{escape(title)}</h1>")
+    texts = study.description.strip().split("\n\n") if study.description else []
+    parts += [f'<p class="text">{escape(" ".join(text.split()))}</p>' for text in texts]
+    asked = study.optimiser
+    said = (
+        f"{asked.kind}: {asked.evaluations} candidates in generations of {asked.population}, "
+        f"{found.problem.runs} run{'s' if found.problem.runs > 1 else ''} each; seed {study.seed}."
+    )
+    parts.append(f'<p class="text">{escape(said)}</p>')
+    if not found.front:
+        parts.append(
+            '<div class="alarm" role="alert">No candidate is feasible; the table below says what '
+            "stands against them.</div>"
+        )
+    bad = int((found.data["unconverged"].values > 0).sum())
+    if bad:
+        parts.append(
+            f'<div class="alarm" role="alert">{bad} candidates had steps whose contact problem '
+            "did not converge.</div>"
+        )
+    rows = [
+        ("candidates", str(len(found.candidates))),
+        ("feasible", str(int(found.data["feasible"].sum()))),
+        ("on the front", str(len(found.front))),
+        ("elapsed", quantity(info["elapsed"], "s", 3)),
+    ]
+    return f"<header>{''.join(parts)}{tiles(rows)}</header>"
+
+
+def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
+    chosen = best_of(found)
+    if not chosen:
+        return ""
+    problem = found.problem
+    units = units_of(problem, found.candidates)
+    sought = [o.output for o in found.study.objectives]
+    limited = [c.output for c in found.study.constraints if c.output not in sought]
+    limited = list(dict.fromkeys(limited))
+    mean = "mean of " if found.study.replicas > 1 else ""
+    head = ["candidate", *(_with_unit(v.label, v.unit) for v in problem.variables)]
+    head += [_with_unit(name, units[name]) for name in sought]
+    head += [_with_unit(f"{mean}{name}", units[name]) for name in limited]
+    rows = []
+    for k in chosen:
+        candidate = found.candidates[k]
+        row = [str(k), *(v.text(candidate.values[v.key]) for v in problem.variables)]
+        row += [number(value, 4) for value in candidate.score.objectives]
+        several = [candidate.score.numbers[name] for name in limited]
+        rows.append([*row, *(number(sum(n) / len(n), 4) for n in several)])
+    note = f"{len(found.front)} candidates are on the front"
+    if len(found.front) > len(chosen):
+        note += f"; {len(chosen)} of them that lie far apart are shown"
+    files = ", ".join(p.name for k in chosen[:3] for p in best.get(k, [])[:1])
+    note += f". Their scenarios are in best/ ({files}, …), ready for marsyard run."
+    return html_table(head, rows, 1) + f'<p class="soft">{escape(note)}</p>'
+
+
+def _with_unit(name: str, unit: str) -> str:
+    unit = unit_text(unit)
+    return f"{name} [{unit}]" if unit else name
+
+
+def _infeasible(found: Optimized) -> str:
+    if not found.infeasible:
+        return ""
+    rows = [
+        [str(len(members)), reason, found.problem.words(found.candidates[members[0]].values)]
+        for reason, members in grouped(found.infeasible)
+    ]
+    return html_table(["candidates", "why", "for example"], rows, 3)
+
+
+def _sought(found: Optimized) -> str:
+    several = found.study.replicas > 1
+    rows = []
+    for o in found.study.objectives:
+        over = f"{o.over} of replicas" if several else ""
+        rows.append([o.output, "minimise" if o.sign > 0 else "maximise", over])
+    for c in found.study.constraints:
+        bounds = [f"at least {c.at_least:g}"] if c.at_least is not None else []
+        bounds += [f"at most {c.at_most:g}"] if c.at_most is not None else []
+        over = f"{c.over} of replicas" if several else ""
+        rows.append([c.output, " and ".join(bounds), over])
+    return html_table(["output", "goal", "over"], rows, 3)
+
+
+def _variables(found: Optimized) -> str:
+    rows = []
+    for v in found.problem.variables:
+        how = ", ".join(map(str, v.choices)) or f"{number(v.low, 4)} to {number(v.high, 4)}"
+        how += ", whole numbers" if v.integer else ""
+        how += ", by its logarithm" if v.log else ""
+        rows.append([v.label, ", ".join(v.paths), how, unit_text(v.unit)])
+    return html_table(["variable", "path", "values", "unit"], rows, 4)
+
+
+def _speed(found: Optimized) -> list[tuple[str, str]]:
+    info = found.info
+    rows = [("runs in this call", str(info["ran"])), ("known before", str(info["kept"]))]
+    if info["ran"]:
+        rows.append(("on", str(info["where"])))
+        rows.append(("runs a second", number(info["ran"] / max(info["elapsed"], 1e-9), 3)))
+    rows += [
+        ("simulated time in this call", quantity(info["simulated"], "s")),
+        ("time of the loops in this call", quantity(info["wall_time"], "s", 4)),
+        ("elapsed in this call", quantity(info["elapsed"], "s", 4)),
+        ("started", str(info["started"])),
+    ]
+    return rows

@@ -1,0 +1,296 @@
+"""Running an optimisation: generation after generation, each run on the disk as soon as it is done.
+
+A folder holds
+
+    finished.log     a line per finished run; --resume goes on from it
+    study.yaml       the study as it was read
+    optimize.nc      all candidates, labelled (`data`); optimize.csv: a row per candidate
+    best/            the best candidates as scenarios that `marsyard run` takes
+    figures/*.png, report.html
+
+A run is known by what it sets: one that is in the journal, or that two candidates share, is not run
+again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from marsyard.campaign.executors import Executor, Finished, make_executor, run_members
+from marsyard.campaign.journal import Journal
+from marsyard.campaign.optimize.asking import Asker
+from marsyard.campaign.optimize.folder import earlier_journal, new_journal, write_study
+from marsyard.campaign.optimize.problem import Member, Problem, Values, make_problem
+from marsyard.campaign.optimize.scoring import Score, score
+from marsyard.campaign.optimize.study_file import OptimizeFile, optimize_of, read_optimize
+from marsyard.campaign.running import Interrupted, Watch, cores
+from marsyard.errors import InputError
+from marsyard.run_folder import is_full
+from marsyard.runner import Say
+from marsyard.study.workers import Outcome
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A candidate: values by key of the variable, its generation, score, and runs by case and
+    replica."""
+
+    values: Values
+    generation: int
+    score: Score
+    outcomes: Mapping[tuple[str, int], Outcome]
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """A finished optimisation: `data` is its data set, `front` the candidates nobody dominates."""
+
+    problem: Problem
+    candidates: tuple[Candidate, ...]
+    data: xr.Dataset
+    folder: Path | None
+    info: Mapping[str, Any]
+
+    @property
+    def study(self) -> OptimizeFile:
+        """The study as it was read."""
+        return self.problem.study
+
+    @property
+    def front(self) -> list[int]:
+        """Feasible candidates that none dominates, by the first objective."""
+        found = [k for k, rank in enumerate(self.data["rank"].values) if rank == 1]
+        signs = [o.sign for o in self.study.objectives]
+        return sorted(
+            found,
+            key=lambda k: [
+                s * v for s, v in zip(signs, self.candidates[k].score.objectives, strict=True)
+            ],
+        )
+
+    @property
+    def infeasible(self) -> dict[int, str]:
+        """Candidates that failed or miss a limit, and why."""
+        return {k: c.score.reason for k, c in enumerate(self.candidates) if not c.score.feasible}
+
+    @property
+    def report(self) -> Path | None:
+        """The report's page."""
+        return None if self.folder is None else self.folder / "report.html"
+
+
+def optimize(
+    study: str | Path | Mapping[str, Any],
+    *,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    scheduler: str = "",
+    resume: bool = False,
+    overwrite: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    say: Say | None = None,
+    watch: Callable[[Watch], Any] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Optimized:
+    """Optimise a rover or a controller, by a YAML file or the same as a mapping.
+
+        found = marsyard.optimize("study.yaml", out="runs/wheels")
+        found.data.objective.sel(candidate=found.front)
+
+    It runs on all cores, in `jobs` processes, or on the Dask cluster of a `scheduler`. With `out`
+    results are kept in a folder, finished runs as soon as they are done; with `resume` those that
+    are there are not run again, with `overwrite` they are dropped. `settings` are laid on the
+    study's own `set`. `watch` hears how far it is; `stop` may end it (`Interrupted`).
+    """
+    say = say or (lambda text: None)
+    problem = prepared(study, settings, say)
+    return solve(
+        problem, None if out is None else Path(out), jobs or cores(), scheduler, resume, overwrite,
+        say, watch or (lambda w: None), stop or (lambda: False),
+    )  # fmt: skip
+
+
+def prepared(
+    study: str | Path | Mapping[str, Any],
+    settings: Mapping[str, Any] | None = None,
+    say: Say | None = None,
+) -> Problem:
+    """A study checked and made ready, with `settings` laid on its own `set`."""
+    if isinstance(study, Mapping):
+        read, folder, name = optimize_of(study), Path(), "study"
+    else:
+        (read, folder), name = read_optimize(study), Path(study).name
+    return make_problem(read.with_settings(settings or {}), name, folder, say or (lambda t: None))
+
+
+def solve(
+    problem: Problem,
+    folder: Path | None,
+    jobs: int,
+    scheduler: str,
+    resume: bool,
+    overwrite: bool,
+    say: Say,
+    watch: Callable[[Watch], Any],
+    stop: Callable[[], bool],
+) -> Optimized:
+    """Run a problem that is ready; see `optimize`."""
+    from marsyard.campaign.optimize.data import dataset
+
+    if jobs < 1:
+        raise InputError(f"jobs = {jobs}: must be at least 1")
+    asker = Asker(problem.study, problem.variables)
+    earlier = None
+    if folder is not None:
+        earlier = earlier_journal(problem, folder, resume, overwrite, say)
+    campaign = _Campaign(problem, folder, earlier, watch, jobs, scheduler)
+    try:
+        candidates = campaign.run(asker, stop)
+        found = Optimized(
+            problem, tuple(candidates), dataset(problem, candidates), folder, campaign.info()
+        )
+        if folder is not None:
+            say("drawing figures and writing the report …")
+            write_folder(found, folder)
+        return found
+    finally:
+        campaign.close()
+
+
+class _Campaign:
+    """Runs candidates, keeps what is finished, and counts."""
+
+    def __init__(
+        self, problem: Problem, folder: Path | None, journal: Journal | None,
+        watch: Callable[[Watch], Any], jobs: int, scheduler: str,
+    ) -> None:  # fmt: skip
+        self._problem, self._folder, self._journal, self._tell = problem, folder, journal, watch
+        self._jobs, self._scheduler = jobs, scheduler
+        self._known: dict[str, Outcome] = {}
+        for record in [] if journal is None else journal.records:
+            plain: dict[str, Any] = record["outcome"]
+            lists = {k: tuple(v) for k, v in plain.items() if isinstance(v, list)}
+            self._known[record["key"]] = Outcome(**{**plain, **lists})
+        self._before = frozenset(self._known)
+        self._watch = Watch(problem.study.optimiser.evaluations * problem.runs, where="disk")
+        self._executor: Executor | None = None
+        self._began, self._started = time.perf_counter(), time.strftime("%Y-%m-%d %H:%M:%S")
+
+    def run(self, asker: Asker, stop: Callable[[], bool]) -> list[Candidate]:
+        """All candidates, in the order in which they were asked for."""
+        asked = self._problem.study.optimiser
+        candidates: list[Candidate] = []
+        while len(candidates) < asked.evaluations:
+            size = min(asked.population, asked.evaluations - len(candidates))
+            proposed = asker.ask(size)
+            self._evaluate(proposed, stop)
+            generation = len(candidates) // asked.population
+            made = [self._candidate(values, generation) for values in proposed]
+            asker.tell([c.score for c in made])
+            candidates += made
+        return candidates
+
+    def close(self) -> None:
+        """End what is under way."""
+        if self._executor is not None:
+            self._executor.close()
+        if self._journal is not None:
+            self._journal.close()
+
+    def _evaluate(self, proposed: list[dict[str, Any]], stop: Callable[[], bool]) -> None:
+        """Run what is not known yet of a generation."""
+        members = {m.key: m for values in proposed for m in self._problem.members(values)}
+        all_of_it = len(proposed) * self._problem.runs
+        new = [m for m in members.values() if m.key not in self._known]
+        self._watch.kept += all_of_it - len(new)
+        if not new:
+            self._tell(self._watch)
+            return
+        executor = self._begun(stop)
+        tasks: Iterator[tuple[int, Any]] = ((k, m.settings) for k, m in enumerate(new))
+        if not run_members(executor, tasks, lambda done: self._done(new, done), stop):
+            raise Interrupted(len(self._known), self._watch.total, self._folder)
+
+    def _begun(self, stop: Callable[[], bool]) -> Executor:
+        """Who runs members; a folder is made when all that is asked for is there."""
+        if self._executor is None:
+            most = self._problem.study.optimiser.population * self._problem.runs
+            self._executor = make_executor(
+                self._problem.plan, self._jobs, self._scheduler, most, stop
+            )
+            self._watch.where = self._executor.words
+            self._tell(self._watch)
+        if self._folder is not None and self._journal is None:
+            self._journal = new_journal(self._problem, self._folder)
+        return self._executor
+
+    def _done(self, members: list[Member], finished: list[Finished]) -> None:
+        if self._journal is not None:
+            records = [
+                {"key": members[k].key, "run": dict(members[k].settings), "outcome": asdict(o)}
+                for k, o in finished
+            ]
+            try:
+                self._journal.append(records)
+            except OSError as error:
+                raise self._lost(error) from None
+        for k, outcome in finished:
+            self._known[members[k].key] = outcome
+            if outcome.stopped:
+                self._watch.failed[len(self._watch.failed)] = outcome.stopped
+        self._watch.done += len(finished)
+        self._tell(self._watch)
+
+    def _lost(self, error: OSError) -> InputError:
+        assert self._journal is not None
+        why = "no space is left" if is_full(error) else str(error.strerror)
+        return InputError(
+            f"--out: '{self._journal.path}' cannot be written ({why}); {len(self._known)} runs are "
+            "kept, go on with --resume"
+        )
+
+    def _candidate(self, values: Values, generation: int) -> Candidate:
+        outcomes = {(m.case, m.replica): self._known[m.key] for m in self._problem.members(values)}
+        return Candidate(values, generation, score(self._problem.study, outcomes), outcomes)
+
+    def info(self) -> dict[str, Any]:
+        """How it went."""
+        made = [o for k, o in self._known.items() if k not in self._before]
+        return {
+            "started": self._started, "elapsed": time.perf_counter() - self._began,
+            "ran": self._watch.done, "kept": self._watch.kept, "where": self._watch.where,
+            "simulated": sum(o.simulated for o in made),
+            "wall_time": sum(o.wall_time for o in made),
+        }  # fmt: skip
+
+
+def write_folder(found: Optimized, folder: Path) -> None:
+    """Data set, table, best scenarios, figures and report of a finished study."""
+    from marsyard.campaign.optimize.best import write_best
+    from marsyard.campaign.optimize.data import save_data, write_table
+    from marsyard.campaign.optimize.figures import save_figures
+    from marsyard.campaign.optimize.report import write_report
+
+    try:
+        write_study(found.study, folder)
+        save_data(found.data, folder)
+        write_table(folder / "optimize.csv", found)
+        best = write_best(found, folder / "best")
+        shutil.rmtree(folder / "figures", ignore_errors=True)
+        figures = save_figures(found, folder / "figures")
+        write_report(found, folder, figures, best)
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise InputError(
+            f"--out: no space is left for '{folder}'; all runs are kept in its finished.log, make "
+            "room and go on with --resume"
+        ) from None

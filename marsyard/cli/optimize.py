@@ -1,0 +1,175 @@
+"""`marsyard optimize STUDY.yaml`: the best rovers or controllers, on all cores or on a cluster."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from marsyard.campaign.optimize import Optimized
+
+
+def optimize(
+    study: Path = typer.Argument(help="YAML file of the study (docs/how-to/optimize.md)."),
+    out: Path = typer.Option(
+        None, "--out", "-o", help="Folder for the results [default: runs/optimize-STUDY]."
+    ),
+    jobs: int = typer.Option(
+        None, "--jobs", "-j", min=1, metavar="N", help="Processes [default: one per core]."
+    ),
+    scheduler: str = typer.Option(
+        "", "--scheduler", metavar="ADDRESS",
+        help="Run on a Dask cluster: the address of its scheduler, e.g. tcp://10.0.0.5:8786, or "
+        "the file that it wrote (*.json).",
+    ),
+    resume: bool = typer.Option(
+        False, "--resume", help="Go on where an earlier call ended; begin if there was none."
+    ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", help="Drop what an earlier call left in the folder."
+    ),
+    set_: list[str] = typer.Option(
+        [], "--set", "-s", metavar="PATH=VALUE",
+        help="Change a value of the scenario in every run, e.g. --set run.duration='5 s'. May be "
+        "given several times.",
+    ),
+    dry: bool = typer.Option(
+        False, "--dry-run", help="Check the study and say what it would do; run nothing."
+    ),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
+) -> None:  # fmt: skip
+    """Optimise a rover (wheels, track, pivots, mass) or a controller for several objectives.
+
+    A study file says what may change, what is taken of each run, what is to be small or large, and
+    what must be kept:
+
+    \b
+      scenario: rashid/obstacle
+      vary: {robot.design.wheel_radius: [8 cm, 13 cm], robot.design.mass: [8 kg, 14 kg]}
+      outputs: [{name: energy, of: energy_motors}, {name: way, of: position_base.x}]
+      objectives: [{minimise: energy}, {maximise: way}]
+      constraints: [{output: way, at_least: 0.5}]
+      optimiser: {kind: nsga2, population: 24, evaluations: 240}
+
+    The result is the Pareto front: candidates that cannot be better in one objective without being
+    worse in another. Its scenarios are written to best/, ready for marsyard run.
+
+    Every finished run is on the disk at once: stop it at any time, and --resume goes on without
+    doing anything twice. The same file gives the same result, bit for bit, on any number of
+    workers.
+
+    Exit code 0; 1 if no candidate is feasible, 2 for wrong input, 130 if stopped by ctrl-c.
+
+    Examples:
+
+      marsyard optimize examples/optimize/slope.yaml
+
+      marsyard optimize study.yaml --dry-run
+
+      marsyard optimize study.yaml --scheduler tcp://10.0.0.5:8786 --resume
+    """
+    from rich.console import Console
+
+    from marsyard.campaign import Interrupted
+    from marsyard.campaign.optimize import optimize as run_optimize
+    from marsyard.cli._screen import Screen
+    from marsyard.cli.sweep import arguments
+    from marsyard.scenario import parse_setting
+
+    settings = dict(parse_setting(text) for text in set_)
+    if dry:
+        _show(study, settings)
+        return
+    folder = out or Path("runs") / f"optimize-{study.stem}"
+    try:
+        with Screen(Console(stderr=True), quiet) as screen:
+            found = run_optimize(
+                study, out=folder, jobs=jobs, scheduler=scheduler, resume=resume,
+                overwrite=overwrite, settings=settings, say=screen.say, watch=screen.watch,
+                stop=screen.stopped,
+            )  # fmt: skip
+    except Interrupted as stopped:
+        again = " ".join(["marsyard optimize", *arguments(study, out, scheduler, set_), "--resume"])
+        print(f"stopped: {stopped}; go on with: {again}", file=sys.stderr)
+        sys.exit(130)
+    _print(found)
+    if not found.front:
+        sys.exit(1)
+
+
+def _show(study: Path, settings: dict[str, Any]) -> None:
+    """What a study would do, without doing it."""
+    from marsyard.campaign.optimize import prepared
+
+    problem = prepared(study, settings)
+    asked = problem.study.optimiser
+    runs = asked.evaluations * problem.runs
+    typer.echo(
+        f"{asked.kind}: {asked.evaluations} candidates in generations of {asked.population}, "
+        f"{runs} runs of {', '.join(c.scenario for c in problem.study.all_cases.values())}"
+    )
+    for v in problem.variables:
+        values = ", ".join(map(str, v.choices)) or f"{v.low:g} to {v.high:g} {v.unit}".rstrip()
+        typer.echo(f"  {v.label}: {values}  ({', '.join(v.paths)})")
+    for o in problem.study.objectives:
+        typer.echo(f"  {'minimise' if o.sign > 0 else 'maximise'} {o.output}")
+
+
+def _print(found: Optimized) -> None:
+    from rich.console import Console
+
+    from marsyard.campaign import grouped
+
+    console = Console(width=max(Console().width, 100))
+
+    def say(text: str, **style: Any) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True, **style)
+
+    if found.front:
+        console.print(_table(found))
+    else:
+        say("no candidate is feasible:", style="bold red")
+    if found.infeasible:
+        many = f"{len(found.infeasible)} of {len(found.candidates)}"
+        say(f"{many} candidates are not feasible; what stands most often against them:")
+        for reason, members in grouped(found.infeasible)[:5]:
+            words = found.problem.words(found.candidates[members[0]].values)
+            say(f"  {len(members)} × {reason}; e.g. {words}")
+    info = found.info
+    if info["ran"]:
+        kept = f", {info['kept']} were known" if info["kept"] else ""
+        say(
+            f"{info['ran']} runs in {info['elapsed']:.1f} s "
+            f"({info['ran'] / info['elapsed']:.3g} a second) on {info['where']}{kept}"
+        )
+    else:
+        say(f"all {info['kept']} runs were finished before")
+    if found.folder is not None and found.front:
+        say(f"best scenarios: {found.folder / 'best'}")
+    say(f"report: {found.report}")
+
+
+def _table(found: Optimized) -> Any:
+    """The best candidates for a terminal."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from marsyard.campaign.optimize.best import best_of
+    from marsyard.campaign.optimize.data import units_of
+    from marsyard.results._page import number
+    from marsyard.results._sheet import unit_text
+
+    units = units_of(found.problem, found.candidates)
+    names = [o.output for o in found.study.objectives]
+    labels = [(v.label, v.unit) for v in found.problem.variables]
+    labels += [(name, units[name]) for name in names]
+    head = [escape(f"{a} [{unit_text(u)}]" if unit_text(u) else a) for a, u in labels]
+    table = Table("candidate", *head, title=f"Pareto front, {len(found.front)} candidates")
+    for k in best_of(found):
+        candidate = found.candidates[k]
+        cells = [v.text(candidate.values[v.key]) for v in found.problem.variables]
+        table.add_row(str(k), *cells, *(number(v, 4) for v in candidate.score.objectives))
+    return table
