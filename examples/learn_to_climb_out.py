@@ -74,8 +74,8 @@ class Field:
 def learn(
     generations: int, population: int, worlds: int, seed: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best weights found; of each generation the scores and successes of what is learnt so far (the
-    centre of the search) and of the candidates in the mean, shape [generation, 4]."""
+    """The best weights found; of each generation the scores and successes of what is learnt so far
+    (the centre of the search) and of the candidates in the mean, shape [generation, 4]."""
     field = Field(worlds, TRAIN)
     options = {"popsize": population, "seed": seed, "verbose": -9}
     search = cma.CMAEvolutionStrategy(np.zeros(9), 1.0, options)
