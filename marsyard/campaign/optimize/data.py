@@ -14,7 +14,6 @@ candidates, and each objective counts by its range among them, so that it is a s
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,16 +24,12 @@ import xarray as xr
 from marsyard.campaign.optimize.pareto import hypervolume, ranks
 from marsyard.campaign.optimize.problem import Problem
 from marsyard.errors import InputError
+from marsyard.results.study_checks import variable_name
 
 if TYPE_CHECKING:
     from marsyard.campaign.optimize.running import Candidate, Optimized
 
 FILE_NAME = "optimize.nc"
-
-
-def variable_name(name: str) -> str:
-    """A name of the data set from that of an output."""
-    return re.sub(r"\W+", "_", name).strip("_")
 
 
 def dataset(problem: Problem, candidates: Sequence[Candidate]) -> xr.Dataset:

@@ -10,6 +10,7 @@ from typing import Any
 from marsyard.campaign.optimize.study_file import OptimizeFile, VariableFile
 from marsyard.errors import InputError
 from marsyard.results._page import number
+from marsyard.results.study_checks import variable_name
 from marsyard.study.axes import field_unit, label_of, name_of
 from marsyard.units import any_to_si, dimension_of, in_unit, unit_of
 
@@ -90,7 +91,7 @@ def make_variables(
     """The variables of a study in their order, with names that differ."""
     made = [_make(key, given, paths[key]) for key, given in study.vary.items()]
     names = [v.name for v in made]
-    taken = {*RESERVED, *(re.sub(r"\W+", "_", name) for name in outputs)}
+    taken = {*RESERVED, *(variable_name(name) for name in outputs)}
     for k, variable in enumerate(made):
         if names.count(variable.name) > 1 or variable.name in taken:
             whole = re.sub(r"\W+", "_", variable.paths[0])
