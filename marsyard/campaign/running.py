@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from marsyard.campaign.data import FILE_NAME, ZARR, dataset, save_data, write_table
 from marsyard.campaign.executors import Executor, Finished, make_executor, run_members
-from marsyard.campaign.journal import Journal, read_header
+from marsyard.campaign.folder import JOURNAL, earlier_journal, new_journal, write_study
+from marsyard.campaign.journal import Journal
 from marsyard.campaign.member import digest
 from marsyard.campaign.prepared import Prepared, prepare
-from marsyard.campaign.resume import header_of, other_versions, what_changed
+from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices
 from marsyard.campaign.study_file import StudyFile, read_study, study_of
 from marsyard.errors import InputError
@@ -37,7 +38,8 @@ from marsyard.study.workers import Outcome
 if TYPE_CHECKING:
     import xarray as xr
 
-JOURNAL = "finished.log"
+#: what a finished sweep leaves in its folder
+_FILES = (FILE_NAME, ZARR, "sweep.csv", "report.html", "figures")
 
 
 @dataclass
@@ -129,7 +131,10 @@ def sweep(
     ready = prepared(study, settings, say)
     folder = None if out is None else Path(out)
     with contextlib.ExitStack() as open_things:
-        journal = _earlier(ready, folder, resume, overwrite, say)
+        journal = None
+        header = header_of(ready.study, ready.plan.data, ready.model)
+        if folder is not None:
+            journal = earlier_journal(folder, header, what_changed, resume, overwrite, say)
         if journal is not None:
             open_things.callback(journal.close)
         outcomes = {} if journal is None else finished_members(ready, journal.records)
@@ -140,7 +145,7 @@ def sweep(
             open_things.callback(executor.close)
         # a folder is made when all that is asked for is there
         if folder is not None and journal is None:
-            journal = _new(ready, folder)
+            journal = new_journal(folder, header, ready.study, _FILES)
             open_things.callback(journal.close)
         campaign = Campaign(ready, journal, outcomes, watch or (lambda w: None))
         info = campaign.run(executor, stop)
@@ -181,66 +186,6 @@ def prepared(
 
 
 # --- the journal
-
-
-def _earlier(
-    ready: Prepared, folder: Path | None, resume: bool, overwrite: bool, say: Say
-) -> Journal | None:
-    """The journal of an earlier call to go on with, None for a new one; refuses a folder that
-    cannot be used."""
-    if folder is None:
-        return None
-    path = folder / JOURNAL
-    if path.exists() and resume:
-        return _resumed(path, _header(ready), say)
-    if path.exists() and not overwrite:
-        raise InputError(
-            f"--out: '{folder}' holds a sweep; go on with it by --resume, replace it by "
-            "--overwrite, or give another folder"
-        )
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out: '{folder}' is a file; give a folder")
-    if folder.exists() and not path.exists() and any(folder.iterdir()):
-        raise InputError(f"--out: '{folder}' holds other files; give a new folder")
-    return None
-
-
-def _header(ready: Prepared) -> dict[str, Any]:
-    return header_of(ready.study, ready.plan.data, ready.model)
-
-
-def _new(ready: Prepared, folder: Path) -> Journal:
-    """A new journal; what an earlier study left in the folder goes."""
-    try:
-        journal = Journal.create(folder / JOURNAL, _header(ready))
-        for name in (FILE_NAME, "sweep.csv", "report.html"):
-            (folder / name).unlink(missing_ok=True)
-        for name in (ZARR, "figures"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-        _write_study(ready.study, folder)
-    except OSError as error:
-        why = "no space is left" if is_full(error) else error.strerror
-        raise InputError(f"--out: '{folder}' cannot be written ({why})") from None
-    return journal
-
-
-def _resumed(path: Path, header: dict[str, Any], say: Say) -> Journal:
-    old = read_header(path)
-    if old is None:
-        raise InputError(f"--resume: the head of '{path}' is damaged; begin anew by --overwrite")
-    changed = what_changed(old, header)
-    if changed:
-        raise InputError(
-            f"--resume: the runs in '{path.parent}' are of another study: {changed}; change it "
-            "back, give another --out, or begin anew by --overwrite"
-        )
-    versions = other_versions(old, header)
-    if versions:
-        say(f"warning: finished runs were made by other versions: {versions}")
-    journal = Journal.open(path)
-    if journal.damaged:
-        say(f"warning: {journal.damaged} damaged lines in {path} are left out, and run again")
-    return journal
 
 
 def finished_members(ready: Prepared, records: list[dict[str, Any]]) -> dict[int, Outcome]:
@@ -338,24 +283,13 @@ class Campaign:
 # --- writing
 
 
-def _write_study(study: StudyFile, folder: Path) -> None:
-    import yaml
-
-    from marsyard.results._files import replacing
-
-    data = study.model_dump(mode="json", exclude_defaults=True)
-    with replacing(folder / "study.yaml") as part:
-        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
-        part.write_text(text, encoding="utf-8")
-
-
 def write_folder(found: Sweep, folder: Path, zarr: bool = False) -> None:
     """Data set, table, figures and report of a finished study."""
     from marsyard.campaign.figures import save_figures
     from marsyard.campaign.report import write_report
 
     try:
-        _write_study(found.study, folder)
+        write_study(found.study, folder)
         save_data(found.data, folder, zarr)
         write_table(folder / "sweep.csv", found.ready, found.outcomes)
         shutil.rmtree(folder / "figures", ignore_errors=True)

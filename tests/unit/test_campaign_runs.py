@@ -80,7 +80,7 @@ def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted,
     log = tmp_path / "s/finished.log"
     with log.open("ab") as file:
         file.write(b'12345678 {"point":2,"repl')
-    with pytest.raises(InputError, match="holds a sweep; go on with it by --resume"):
+    with pytest.raises(InputError, match="holds a study; go on with it by --resume"):
         marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s")
     heard = []
     again = marsyard.sweep(STUDY, jobs=1, out=tmp_path / "s", resume=True, say=heard.append)

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.campaign.executors import Executor, Finished, make_executor, run_members
+from marsyard.campaign.folder import earlier_journal, new_journal, write_study
 from marsyard.campaign.journal import Journal
 from marsyard.campaign.optimize.asking import Asker
-from marsyard.campaign.optimize.folder import earlier_journal, new_journal, write_study
 from marsyard.campaign.optimize.problem import Member, Problem, Values, make_problem
+from marsyard.campaign.optimize.resume import header_of, what_changed
 from marsyard.campaign.optimize.scoring import Score, score
 from marsyard.campaign.optimize.study_file import OptimizeFile, optimize_of, read_optimize
 from marsyard.campaign.running import Interrupted, Watch, cores
@@ -36,6 +37,9 @@ from marsyard.study.workers import Outcome
 
 if TYPE_CHECKING:
     import xarray as xr
+
+#: what a finished study leaves in its folder
+_FILES = ("optimize.nc", "optimize.csv", "report.html", "best", "figures")
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ def solve(
     asker = Asker(problem.study, problem.variables)
     earlier = None
     if folder is not None:
-        earlier = earlier_journal(problem, folder, resume, overwrite, say)
+        earlier = earlier_journal(folder, header_of(problem), what_changed, resume, overwrite, say)
     campaign = _Campaign(problem, folder, earlier, watch, jobs, scheduler)
     try:
         candidates = campaign.run(asker, stop)
@@ -229,7 +233,8 @@ class _Campaign:
             self._watch.where = self._executor.words
             self._tell(self._watch)
         if self._folder is not None and self._journal is None:
-            self._journal = new_journal(self._problem, self._folder)
+            header = header_of(self._problem)
+            self._journal = new_journal(self._folder, header, self._problem.study, _FILES)
         return self._executor
 
     def _done(self, members: list[Member], finished: list[Finished]) -> None:

@@ -1,0 +1,97 @@
+"""The folder of a campaign: may it be used, the journal in it, and the study as it was read.
+
+A campaign says what its journal is of (`header`), and what has changed if the journal that is there
+is of another study (`changed`: old and new header in, words out, empty for nothing).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from marsyard.campaign.journal import Journal, read_header
+from marsyard.campaign.resume import other_versions
+from marsyard.errors import InputError
+from marsyard.run_folder import is_full
+from marsyard.runner import Say
+
+JOURNAL = "finished.log"
+Header = Mapping[str, Any]
+
+
+def earlier_journal(
+    folder: Path,
+    header: Header,
+    changed: Callable[[Header, Header], str],
+    resume: bool,
+    overwrite: bool,
+    say: Say,
+) -> Journal | None:
+    """The journal of an earlier call to go on with, None for a new one; refuses a folder that
+    cannot be used."""
+    path = folder / JOURNAL
+    if path.exists() and resume:
+        return _resumed(path, header, changed, say)
+    if path.exists() and not overwrite:
+        raise InputError(
+            f"--out: '{folder}' holds a study; go on with it by --resume, replace it by "
+            "--overwrite, or give another folder"
+        )
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out: '{folder}' is a file; give a folder")
+    if folder.exists() and not path.exists() and any(folder.iterdir()):
+        raise InputError(f"--out: '{folder}' holds other files; give a new folder")
+    return None
+
+
+def new_journal(folder: Path, header: Header, study: BaseModel, old: Iterable[str]) -> Journal:
+    """Make the folder with its journal; `old` names what an earlier study may have left there."""
+    try:
+        journal = Journal.create(folder / JOURNAL, dict(header))
+        for name in old:
+            if (folder / name).is_dir():
+                shutil.rmtree(folder / name, ignore_errors=True)
+            else:
+                (folder / name).unlink(missing_ok=True)
+        write_study(study, folder)
+    except OSError as error:
+        why = "no space is left" if is_full(error) else error.strerror
+        raise InputError(f"--out: '{folder}' cannot be written ({why})") from None
+    return journal
+
+
+def _resumed(
+    path: Path, header: Header, changed: Callable[[Header, Header], str], say: Say
+) -> Journal:
+    old = read_header(path)
+    if old is None:
+        raise InputError(f"--resume: the head of '{path}' is damaged; begin anew by --overwrite")
+    difference = changed(old, header)
+    if difference:
+        raise InputError(
+            f"--resume: the runs in '{path.parent}' are of another study: {difference}; change it "
+            "back, give another --out, or begin anew by --overwrite"
+        )
+    versions = other_versions(old, header)
+    if versions:
+        say(f"warning: finished runs were made by other versions: {versions}")
+    journal = Journal.open(path)
+    if journal.damaged:
+        say(f"warning: {journal.damaged} damaged lines in {path} are left out, and run again")
+    return journal
+
+
+def write_study(study: BaseModel, folder: Path) -> None:
+    """Write the study as it was read."""
+    import yaml
+
+    from marsyard.results._files import replacing
+
+    data = study.model_dump(mode="json", exclude_defaults=True)
+    with replacing(folder / "study.yaml") as part:
+        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+        part.write_text(text, encoding="utf-8")
