@@ -44,7 +44,7 @@ def test_every_page_is_there_with_its_navigation(site):
         name = page.relative_to(ROOT).with_suffix(".html")
         assert (site / name).is_file(), name
     text = (site / "docs" / "tutorial.html").read_text(encoding="utf-8")
-    for caption in ("How to", "Physics", "Reference"):
+    for caption in ("How to drive", "Physics", "Reference"):
         assert f'<span class="caption-text">{caption}</span>' in text
 
 
