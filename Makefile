@@ -18,13 +18,14 @@ WORKERS ?= 3
 demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
 	$(BIN)/marsyard run rt0448/test-1
 
-# the engine's kernels compile on one core while the rest is got ready on the other
+# the engine's kernels compile on one core while the rest is got ready on the other; tests that need
+# them begin as soon as they are there
 test: $(STAMP)            ## all tests (lint, types, unit, verification, validation, browser)
 	@$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()" & engine=$$!; \
-	  $(MAKE) --no-print-directory -j2 --output-sync lint early; rest=$$?; \
-	  wait $$engine && exit $$rest
-	$(BIN)/python -m pytest -m "not soak" -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
-	  $(addprefix --ignore=,$(EARLY))
+	  $(MAKE) --no-print-directory -j2 --output-sync lint early & rest=$$!; \
+	  wait $$engine && $(BIN)/python -m pytest -m "not soak" -n $(WORKERS) --dist loadfile \
+	    --no-loadscope-reorder $(addprefix --ignore=,$(EARLY)); tests=$$?; \
+	  wait $$rest && exit $$tests
 
 map-kernels: $(STAMP)
 	@$(BIN)/python -c "from marsyard.analysis.traction_map import compile_map_kernels; compile_map_kernels()"

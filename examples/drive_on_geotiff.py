@@ -41,7 +41,7 @@ def write_map(path: Path) -> None:
         path, "w", driver="GTiff", width=COUNT, height=COUNT, count=1, dtype="float32", crs=CRS,
         transform=transform, nodata=-32768.0, compress="deflate", **options,
     ) as data:  # fmt: skip
-        column, row = ~transform * SITE
+        column, row = ~transform @ SITE
         for i in range(int(column - 600) // BLOCK, int(column + 600) // BLOCK + 1):
             for j in range(int(row - 600) // BLOCK, int(row + 600) // BLOCK + 1):
                 window = Window(i * BLOCK, j * BLOCK, BLOCK, BLOCK)

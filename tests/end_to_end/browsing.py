@@ -38,6 +38,11 @@ def until(page, condition, seconds: float = 40.0) -> None:
         page.wait_for_timeout(50)
 
 
+def text(page, name: str) -> str:
+    """What stands in the element of that id."""
+    return page.locator(f"#{name}").evaluate("e => e.textContent")
+
+
 def pixels(page, x: int, y: int, width: int, height: int) -> np.ndarray:
     """A part of the page as it looks now, red, green and blue from 0 to 255, [height, width, 3]."""
     from PIL import Image

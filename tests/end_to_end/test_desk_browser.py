@@ -8,7 +8,7 @@ from pathlib import Path
 
 import desk_page
 import pytest
-from browsing import IN_A_BROWSER, open_page, until
+from browsing import IN_A_BROWSER, open_page, text, until
 from fake_session import FakeSession, FakeWorlds
 
 from marsyard.operations.desk import CommandJudged, Desk, Judged
@@ -47,10 +47,6 @@ def page(desk, browser):
     page = open_desk(browser, desk, 0)
     yield page
     page.close()
-
-
-def text(page, name: str) -> str:
-    return page.locator(f"#{name}").evaluate("e => e.textContent")
 
 
 def press(page, name: str) -> None:

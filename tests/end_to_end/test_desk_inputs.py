@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from browsing import IN_A_BROWSER, text, until
 from fake_session import FakeSession
-from test_desk_browser import CHROMIUM, browser, text, until  # noqa: F401
 
 from marsyard.operations.desk import Desk
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = IN_A_BROWSER
 
 PAD = """() => {
   window.pad = {connected: true, axes: [0, 0, 0, 0],
@@ -28,7 +25,7 @@ def desk():
 
 
 @pytest.fixture(scope="module")
-def page(desk, browser):  # noqa: F811
+def page(desk, browser):
     context = browser.new_context(viewport={"width": 1280, "height": 720}, has_touch=True)
     page = context.new_page()
     page.problems = []
