@@ -51,7 +51,8 @@ docs: $(STAMP)            ## the documentation site, in build/site
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check \
+	  -c constraints.txt -e ".[dev]"
 	@touch $(STAMP)
 
 # the browser tests use Debian's chromium; without it and without the right to install it they skip

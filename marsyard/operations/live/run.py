@@ -62,13 +62,14 @@ class LiveRun:
         self, simulation: Simulation, progress: Callable[[float], Any] | None = None, name: str = ""
     ) -> str | None:
         """Run a simulation as viewers order it; why it ended before its time, if it did by hand."""
-        from marsyard.operations.live.physics import Physics
-        from marsyard.operations.live.view import LiveView
-
-        self.physics = Physics(simulation, self.mailbox)
-        self._note.remove()
-        self.view = LiveView(self.physics, self.server, name=name)
+        # from here on, while the scene is built too
         with _ends_by_ctrl_c(self.mailbox), _shared_lock():
+            from marsyard.operations.live.physics import Physics
+            from marsyard.operations.live.view import LiveView
+
+            self.physics = Physics(simulation, self.mailbox)
+            self._note.remove()
+            self.view = LiveView(self.physics, self.server, name=name)
             self._wait_for_viewer()
             self.physics.run(progress)
         if self.physics.stopped_by_hand:
