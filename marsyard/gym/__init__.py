@@ -37,7 +37,7 @@ _LIMITS = {ReachGoal: 150, ClimbOut: 150, DriveEfficiently: 200}
 IDS = tuple(f"marsyard/{task.__name__}-v0" for task in _LIMITS)
 
 
-def _vector(task: type[RoverEnv]) -> Any:
+def _vector(name: str) -> Any:
     """Maker of several environments of a task in threads."""
 
     def make(
@@ -46,8 +46,6 @@ def _vector(task: type[RoverEnv]) -> Any:
         threads: int | None = None,
         **options: Any,
     ) -> ThreadVectorEnv:
-        name = f"marsyard/{task.__name__}-v0"
-
         def one() -> gymnasium.Env:
             return gymnasium.make(name, max_episode_steps=max_episode_steps, **options)
 
@@ -57,10 +55,11 @@ def _vector(task: type[RoverEnv]) -> Any:
 
 
 for _task, _limit in _LIMITS.items():
-    if f"marsyard/{_task.__name__}-v0" not in gymnasium.registry:
+    _name = f"marsyard/{_task.__name__}-v0"
+    if _name not in gymnasium.registry:
         gymnasium.register(
-            id=f"marsyard/{_task.__name__}-v0",
+            id=_name,
             entry_point=f"marsyard.gym.tasks:{_task.__name__}",
-            vector_entry_point=_vector(_task),
+            vector_entry_point=_vector(_name),
             max_episode_steps=_limit,
         )

@@ -38,6 +38,7 @@ when the physics stops, which `info["stopped"]` tells in a sentence. Time limits
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -63,7 +64,7 @@ _HIGH = [50, 1, 1, 5, 5, 2, math.pi / 2, math.pi / 2, 1, 1, 0.5, 20, 1, 1, 1]
 _HEIGHTS = len(AHEAD) * len(LEFT)
 
 
-class RoverEnv(gymnasium.Env):
+class RoverEnv(gymnasium.Env, ABC):
     """A rover on soil with a task; the tasks are in `marsyard.gym.tasks`.
 
     Args:
@@ -116,21 +117,21 @@ class RoverEnv(gymnasium.Env):
 
     # --- what a task says
 
+    @abstractmethod
     def draw(self, random: np.random.Generator) -> dict[str, float]:
         """What the task draws for a world, by name; the start is drawn before."""
-        raise NotImplementedError
 
+    @abstractmethod
     def target(self, now: Reading) -> tuple[float, float]:
         """Distance to the target [m] and its direction in the world [rad]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reward(self, before: Reading, now: Reading) -> float:
         """Of a step, without what the end of the episode brings."""
-        raise NotImplementedError
 
+    @abstractmethod
     def success(self, now: Reading) -> bool:
         """Whether the task is done."""
-        raise NotImplementedError
 
     #: added to the reward of the last step
     bonus: ClassVar[float] = 10.0
