@@ -1,4 +1,4 @@
-"""The folder of a campaign: may it be used, the journal in it, and the study as it was read.
+"""The folder of a campaign: may it be used, its journal, the study as it was read, a full disk.
 
 A campaign says what its journal is of (`header`), and what has changed if the journal that is there
 is of another study (`changed`: old and new header in, words out, empty for nothing).
@@ -6,8 +6,9 @@ is of another study (`changed`: old and new header in, words out, empty for noth
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,7 @@ def new_journal(folder: Path, header: Header, study: BaseModel, old: Iterable[st
                 (folder / name).unlink(missing_ok=True)
         write_study(study, folder)
     except OSError as error:
-        why = "no space is left" if is_full(error) else error.strerror
-        raise InputError(f"--out: '{folder}' cannot be written ({why})") from None
+        raise InputError(f"--out: '{folder}' cannot be written ({_why(error)})") from None
     return journal
 
 
@@ -83,6 +83,35 @@ def _resumed(
     if journal.damaged:
         say(f"warning: {journal.damaged} damaged lines in {path} are left out, and run again")
     return journal
+
+
+def keep(journal: Journal, records: Iterable[dict[str, Any]], so_far: str) -> None:
+    """Put finished runs into a journal; `so_far` says what stands there already ('12 runs')."""
+    try:
+        journal.append(records)
+    except OSError as error:
+        raise InputError(
+            f"--out: '{journal.path}' cannot be written ({_why(error)}); {so_far} are kept, go on "
+            "with --resume"
+        ) from None
+
+
+@contextlib.contextmanager
+def room_for(folder: Path) -> Iterator[None]:
+    """Wrap the writing of results: a full disk is told, with what is not lost."""
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise InputError(
+            f"--out: no space is left for '{folder}'; all runs are kept in its {JOURNAL}, make "
+            "room and go on with --resume"
+        ) from None
+
+
+def _why(error: OSError) -> str:
+    return "no space is left" if is_full(error) else str(error.strerror)
 
 
 def write_study(study: BaseModel, folder: Path) -> None:

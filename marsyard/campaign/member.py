@@ -73,6 +73,13 @@ class Plan:
         return {o.of.split(".")[0] if "impact" not in o.take else "impact" for o in self.outputs}
 
 
+def outcome_of(record: Mapping[str, Any]) -> Outcome:
+    """The outcome in a record of a journal, where tuples have become lists."""
+    plain: dict[str, Any] = record["outcome"]
+    lists = {k: tuple(v) for k, v in plain.items() if isinstance(v, list)}
+    return Outcome(**{**plain, **lists})
+
+
 def failed(plan: Plan, reason: str) -> Outcome:
     """The outcome of a member without numbers."""
     n = len(plan.outputs)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from marsyard.campaign.base import Base
+from marsyard.campaign.files import refuse_twice
 from marsyard.campaign.study_file import StudyFile, Varied
 from marsyard.errors import InputError
 from marsyard.operations.uncertain import Distribution, parse
@@ -128,10 +129,7 @@ def paths_of(study: StudyFile, data: Mapping[str, Any]) -> dict[str, tuple[str, 
             found[name] = tuple(full_path(p, data) for p in given)
         except InputError as error:
             raise InputError(f"vary.{name}: {error}") from None
-    driven = [p for paths in found.values() for p in paths]
-    for path in driven:
-        if driven.count(path) > 1:
-            raise InputError(f"vary: '{path}' is varied twice; drop one of the two")
+    refuse_twice(found)
     return found
 
 

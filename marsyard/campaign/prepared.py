@@ -11,13 +11,13 @@ from typing import Any
 
 from marsyard.campaign.base import Base, replica_seed
 from marsyard.campaign.design import Points, make_points
+from marsyard.campaign.files import data_of
 from marsyard.campaign.member import Plan
 from marsyard.campaign.parameters import Parameter, make_parameters, paths_of
 from marsyard.campaign.resume import model_digest
 from marsyard.campaign.study_file import StudyFile
 from marsyard.errors import InputError
 from marsyard.runner import Say, full_path
-from marsyard.scenario import scenario_data
 
 #: points tried until one of them can begin
 _TRIED = 5
@@ -64,7 +64,7 @@ class Prepared:
 
 def prepare(study: StudyFile, name: str, folder: Path, say: Say) -> Prepared:
     """Check a study and make its members; `folder` is where its paths count from."""
-    scenario, data = _scenario(study.scenario, folder)
+    scenario, data = study.scenario, data_of(study.scenario, folder)
     base, parameters = make_base(study, name, scenario, data)
     points = make_points(study.design, parameters, study.seed)
     _try_values(study, name, base, parameters, points)
@@ -93,16 +93,6 @@ def make_base(
         return base, make_parameters(study, base, paths)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-
-
-def _scenario(given: str, folder: Path) -> tuple[str, dict[str, Any]]:
-    """The scenario of a study and its data; a file beside the study goes before others."""
-    from marsyard import library
-
-    beside = folder / given
-    if given not in library.names("scenarios") and beside.exists():
-        return given, scenario_data(beside)
-    return given, scenario_data(given)
 
 
 def _try_values(

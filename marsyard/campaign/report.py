@@ -41,7 +41,7 @@ def write_report(found: Sweep, folder: Path, figures: Sequence[FigureFile]) -> P
         section("Runs that failed", _failures(found)),
         section("What was varied", _varied(ready)),
         section("Base scenario", parameters_section(base, {})),
-        section("Speed", pairs(_speed(found))),
+        section("Speed", pairs(speed_rows(found.info, "finished before it", ", all runs"))),
         section("Versions", pairs(versions({}))),
     ]
     return write_page(folder, title, sections)
@@ -49,13 +49,7 @@ def write_report(found: Sweep, folder: Path, figures: Sequence[FigureFile]) -> P
 
 def _head(title: str, found: Sweep) -> str:
     study, info = found.study, found.info
-    parts = [f'<p class="kicker">marsyard · {escape(found.ready.name)}</p>']
-    parts.append(f"<h1>{escape(title)}</h1>")
-    if study.description:
-        parts += [
-            f'<p class="text">{escape(" ".join(p.split()))}</p>'
-            for p in study.description.strip().split("\n\n")
-        ]
+    parts = title_parts(title, found.ready.name, study.description)
     parts.append(f'<p class="text">{escape(what_was_run(found.ready))}</p>')
     failed, runs = len(found.failures), len(found.outcomes)
     if failed:
@@ -75,6 +69,13 @@ def _head(title: str, found: Sweep) -> str:
         rows.append(("succeeded (95 % interval)", good.words))
     rows.append(("elapsed", quantity(info["elapsed"], "s", 3)))
     return f"<header>{''.join(parts)}{tiles(rows)}</header>"
+
+
+def title_parts(title: str, name: str, description: str) -> list[str]:
+    """The head of a campaign's page: its name, title and description."""
+    parts = [f'<p class="kicker">marsyard · {escape(name)}</p>', f"<h1>{escape(title)}</h1>"]
+    texts = description.strip().split("\n\n") if description else []
+    return parts + [f'<p class="text">{escape(" ".join(text.split()))}</p>' for text in texts]
 
 
 def what_was_run(ready: Prepared) -> str:
@@ -182,15 +183,16 @@ def _varied(ready: Prepared) -> str:
     )
 
 
-def _speed(found: Sweep) -> list[tuple[str, str]]:
-    info: Mapping[str, Any] = found.info
-    rows = [("runs in this call", str(info["ran"])), ("finished before it", str(info["kept"]))]
+def speed_rows(info: Mapping[str, Any], kept: str, counted: str) -> list[tuple[str, str]]:
+    """How fast a campaign went; what runs of earlier calls are called, and which runs' times are
+    added up."""
+    rows = [("runs in this call", str(info["ran"])), (kept, str(info["kept"]))]
     if info["ran"]:
         rows.append(("on", str(info["where"])))
         rows.append(("runs a second", number(info["ran"] / max(info["elapsed"], 1e-9), 3)))
     rows += [
-        ("simulated time, all runs", quantity(info["simulated"], "s")),
-        ("time of the loops, all runs", quantity(info["wall_time"], "s", 4)),
+        (f"simulated time{counted}", quantity(info["simulated"], "s")),
+        (f"time of the loops{counted}", quantity(info["wall_time"], "s", 4)),
         ("elapsed in this call", quantity(info["elapsed"], "s", 4)),
         ("started", str(info["started"])),
     ]

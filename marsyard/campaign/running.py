@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 from marsyard.campaign.data import FILE_NAME, ZARR, dataset, save_data, write_table
 from marsyard.campaign.executors import Executor, Finished, make_executor, run_members
-from marsyard.campaign.folder import JOURNAL, earlier_journal, new_journal, write_study
+from marsyard.campaign.files import read
+from marsyard.campaign.folder import earlier_journal, keep, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
-from marsyard.campaign.member import digest
+from marsyard.campaign.member import digest, outcome_of
 from marsyard.campaign.prepared import Prepared, prepare
 from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices
-from marsyard.campaign.study_file import StudyFile, read_study, study_of
+from marsyard.campaign.study_file import StudyFile
 from marsyard.errors import InputError
-from marsyard.run_folder import is_full
 from marsyard.runner import Say
 from marsyard.study.workers import Outcome
 
@@ -176,13 +176,10 @@ def prepared(
     say: Say | None = None,
 ) -> Prepared:
     """A study checked and made ready, with `settings` laid on its own `set`."""
-    if isinstance(study, Mapping):
-        read, folder, name = study_of(study), Path(), "study"
-    else:
-        (read, folder), name = read_study(study), Path(study).name
+    asked, folder, name = read(StudyFile, study)
     if settings:
-        read = read.model_copy(update={"set": {**read.set, **settings}})
-    return prepare(read, name, folder, say or (lambda text: None))
+        asked = asked.model_copy(update={"set": {**asked.set, **settings}})
+    return prepare(asked, name, folder, say or (lambda text: None))
 
 
 # --- the journal
@@ -197,9 +194,7 @@ def finished_members(ready: Prepared, records: list[dict[str, Any]]) -> dict[int
             continue
         index = point * ready.study.replicas + replica
         if record["settings"] == digest(ready.settings(index)):
-            plain: dict[str, Any] = record["outcome"]
-            lists = {k: tuple(v) for k, v in plain.items() if isinstance(v, list)}
-            outcomes[index] = Outcome(**{**plain, **lists})
+            outcomes[index] = outcome_of(record)
     return outcomes
 
 
@@ -260,24 +255,13 @@ class Campaign:
     def _done(self, finished: list[Finished]) -> None:
         if self._journal is not None:
             records = [_record(self._ready, k, o) for k, o in finished]
-            try:
-                self._journal.append(records)
-            except OSError as error:
-                raise self._lost(error) from None
+            keep(self._journal, records, f"{len(self._outcomes)} of {self._watch.total} runs")
         for k, outcome in finished:
             self._outcomes[k] = outcome
             if outcome.stopped:
                 self._watch.failed[k] = outcome.stopped
         self._watch.done += len(finished)
         self._tell(self._watch)
-
-    def _lost(self, error: OSError) -> InputError:
-        assert self._journal is not None
-        why = "no space is left" if is_full(error) else str(error.strerror)
-        return InputError(
-            f"--out: '{self._journal.path}' cannot be written ({why}); {len(self._outcomes)} of "
-            f"{self._watch.total} runs are kept, go on with --resume"
-        )
 
 
 # --- writing
@@ -288,17 +272,10 @@ def write_folder(found: Sweep, folder: Path, zarr: bool = False) -> None:
     from marsyard.campaign.figures import save_figures
     from marsyard.campaign.report import write_report
 
-    try:
+    with room_for(folder):
         write_study(found.study, folder)
         save_data(found.data, folder, zarr)
         write_table(folder / "sweep.csv", found.ready, found.outcomes)
         shutil.rmtree(folder / "figures", ignore_errors=True)
         figures = save_figures(found.data, found.study, folder / "figures")
         write_report(found, folder, figures)
-    except OSError as error:
-        if not is_full(error):
-            raise
-        raise InputError(
-            f"--out: no space is left for '{folder}'; all runs are kept in its {JOURNAL}, make "
-            "room and go on with --resume"
-        ) from None

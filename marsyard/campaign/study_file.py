@@ -21,11 +21,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from marsyard import library
-from marsyard.errors import InputError, suggest
-from marsyard.file_mistakes import sentence
+from marsyard.campaign.files import made, read
+from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Range, Value
 
@@ -173,15 +172,9 @@ class StudyFile(Part):
 
 def read_study(path: str | Path) -> tuple[StudyFile, Path]:
     """The study of a file, and the folder from which its paths count."""
-    file = Path(path)
-    if file.is_dir():
-        raise InputError(f"{file}: is a folder; give the study's YAML file")
-    return study_of(library.read_yaml(file), file.name), file.parent
+    return read(StudyFile, path)[:2]
 
 
 def study_of(data: Mapping[str, Any], name: str = "study") -> StudyFile:
     """The study that `data` describes, or an InputError that says what is wrong with it."""
-    try:
-        return StudyFile.model_validate(data)
-    except ValidationError as error:
-        raise InputError(f"{name}: {sentence(error, StudyFile)}") from None
+    return made(StudyFile, data, name)

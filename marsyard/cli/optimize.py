@@ -8,6 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli._campaign import (
+    JOBS,
+    OVERWRITE,
+    QUIET,
+    RESUME,
+    SCHEDULER,
+    SET,
+    again,
+    pace,
+    speaker,
+)
+
 if TYPE_CHECKING:
     from marsyard.campaign.optimize import Optimized
 
@@ -17,30 +29,16 @@ def optimize(
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/optimize-STUDY]."
     ),
-    jobs: int = typer.Option(
-        None, "--jobs", "-j", min=1, metavar="N", help="Processes [default: one per core]."
-    ),
-    scheduler: str = typer.Option(
-        "", "--scheduler", metavar="ADDRESS",
-        help="Run on a Dask cluster: the address of its scheduler, e.g. tcp://10.0.0.5:8786, or "
-        "the file that it wrote (*.json).",
-    ),
-    resume: bool = typer.Option(
-        False, "--resume", help="Go on where an earlier call ended; begin if there was none."
-    ),
-    overwrite: bool = typer.Option(
-        False, "--overwrite", help="Drop what an earlier call left in the folder."
-    ),
-    set_: list[str] = typer.Option(
-        [], "--set", "-s", metavar="PATH=VALUE",
-        help="Change a value of the scenario in every run, e.g. --set run.duration='5 s'. May be "
-        "given several times.",
-    ),
+    jobs: int = JOBS,
+    scheduler: str = SCHEDULER,
+    resume: bool = RESUME,
+    overwrite: bool = OVERWRITE,
+    set_: list[str] = SET,
     dry: bool = typer.Option(
         False, "--dry-run", help="Check the study and say what it would do; run nothing."
     ),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
-) -> None:  # fmt: skip
+    quiet: bool = QUIET,
+) -> None:
     """Optimise a rover (wheels, track, pivots, mass) or a controller for several objectives.
 
     A study file says what may change, what is taken of each run, what is to be small or large, and
@@ -76,7 +74,6 @@ def optimize(
     from marsyard.campaign import Interrupted
     from marsyard.campaign.optimize import optimize as run_optimize
     from marsyard.cli._screen import Screen
-    from marsyard.cli.sweep import arguments
     from marsyard.scenario import parse_setting
 
     settings = dict(parse_setting(text) for text in set_)
@@ -92,8 +89,8 @@ def optimize(
                 stop=screen.stopped,
             )  # fmt: skip
     except Interrupted as stopped:
-        again = " ".join(["marsyard optimize", *arguments(study, out, scheduler, set_), "--resume"])
-        print(f"stopped: {stopped}; go on with: {again}", file=sys.stderr)
+        call = again("optimize", study, out, scheduler, set_)
+        print(f"stopped: {stopped}; go on with: {call}", file=sys.stderr)
         sys.exit(130)
     _print(found)
     if not found.front:
@@ -124,9 +121,7 @@ def _print(found: Optimized) -> None:
     from marsyard.campaign import grouped
 
     console = Console(width=max(Console().width, 100))
-
-    def say(text: str, **style: Any) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True, **style)
+    say = speaker(console)
 
     if found.front:
         console.print(_table(found))
@@ -138,15 +133,7 @@ def _print(found: Optimized) -> None:
         for reason, members in grouped(found.infeasible)[:5]:
             words = found.problem.words(found.candidates[members[0]].values)
             say(f"  {len(members)} × {reason}; e.g. {words}")
-    info = found.info
-    if info["ran"]:
-        kept = f", {info['kept']} were known" if info["kept"] else ""
-        say(
-            f"{info['ran']} runs in {info['elapsed']:.1f} s "
-            f"({info['ran'] / info['elapsed']:.3g} a second) on {info['where']}{kept}"
-        )
-    else:
-        say(f"all {info['kept']} runs were finished before")
+    say(pace(found.info, "known"))
     if found.folder is not None and found.front:
         say(f"best scenarios: {found.folder / 'best'}")
     say(f"report: {found.report}")

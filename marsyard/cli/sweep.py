@@ -8,6 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli._campaign import (
+    JOBS,
+    OVERWRITE,
+    QUIET,
+    RESUME,
+    SCHEDULER,
+    SET,
+    again,
+    pace,
+    speaker,
+)
+
 if TYPE_CHECKING:
     from marsyard.campaign import Sweep
 
@@ -17,31 +29,17 @@ def sweep(
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/sweep-STUDY]."
     ),
-    jobs: int = typer.Option(
-        None, "--jobs", "-j", min=1, metavar="N", help="Processes [default: one per core]."
-    ),
-    scheduler: str = typer.Option(
-        "", "--scheduler", metavar="ADDRESS",
-        help="Run on a Dask cluster: the address of its scheduler, e.g. tcp://10.0.0.5:8786, or "
-        "the file that it wrote (*.json).",
-    ),
-    resume: bool = typer.Option(
-        False, "--resume", help="Go on where an earlier call ended; begin if there was none."
-    ),
-    overwrite: bool = typer.Option(
-        False, "--overwrite", help="Drop what an earlier call left in the folder."
-    ),
-    set_: list[str] = typer.Option(
-        [], "--set", "-s", metavar="PATH=VALUE",
-        help="Change a value of the scenario in every run, e.g. --set run.duration='5 s'. May be "
-        "given several times.",
-    ),
+    jobs: int = JOBS,
+    scheduler: str = SCHEDULER,
+    resume: bool = RESUME,
+    overwrite: bool = OVERWRITE,
+    set_: list[str] = SET,
     dry: bool = typer.Option(
         False, "--dry-run", help="Check the study and list its first points; run nothing."
     ),
     zarr: bool = typer.Option(False, "--zarr", help="Write sweep.zarr instead of sweep.nc."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress bar."),
-) -> None:  # fmt: skip
+    quiet: bool = QUIET,
+) -> None:
     """Run a scenario over a design of parameters: grid, list, Latin hypercube, Sobol, Monte-Carlo.
 
     A study file says which scenario, what is varied and what is taken of each run:
@@ -86,23 +84,12 @@ def sweep(
                 stop=screen.stopped, zarr=zarr,
             )  # fmt: skip
     except Interrupted as stopped:
-        again = " ".join(["marsyard sweep", *arguments(study, out, scheduler, set_), "--resume"])
-        print(f"stopped: {stopped}; go on with: {again}", file=sys.stderr)
+        call = again("sweep", study, out, scheduler, set_)
+        print(f"stopped: {stopped}; go on with: {call}", file=sys.stderr)
         sys.exit(130)
     _print(found)
     if len(found.failures) == len(found.outcomes):
         sys.exit(1)
-
-
-def arguments(study: Path, out: Path | None, scheduler: str, set_: list[str]) -> list[str]:
-    """The arguments of a campaign's call, to go on with it."""
-    import shlex
-
-    words = [str(study)]
-    words += ["--out", str(out)] if out else []
-    words += ["--scheduler", scheduler] if scheduler else []
-    words += [w for text in set_ for w in ("--set", text)]
-    return [shlex.quote(w) for w in words]
 
 
 def _show(study: Path, settings: dict[str, Any]) -> None:
@@ -126,23 +113,12 @@ def _print(found: Sweep) -> None:
     from marsyard.campaign import grouped, output_table
 
     console = Console(width=max(Console().width, 100))
+    say = speaker(console)
     console.print(output_table(found.data))
-    info = found.info
-
-    def say(text: str, **style: Any) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True, **style)
-
     if found.failures:
         say(f"{len(found.failures)} of {len(found.outcomes)} runs failed:", style="bold red")
         for reason, members in grouped(found.failures)[:8]:
             say(f"  {len(members)} × {reason}; e.g. {found.ready.words(members[0])}")
-    if info["ran"]:
-        kept = f", {info['kept']} were finished before" if info["kept"] else ""
-        say(
-            f"{info['ran']} runs in {info['elapsed']:.1f} s "
-            f"({info['ran'] / info['elapsed']:.3g} a second) on {info['where']}{kept}"
-        )
-    else:
-        say(f"all {info['kept']} runs were finished before")
+    say(pace(found.info, "finished before"))
     say(f"results: {found.file}")
     say(f"report: {found.report}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from marsyard.campaign.base import Base, replica_seed, varied
+from marsyard.campaign.files import data_of, refuse_twice
 from marsyard.campaign.member import Plan, digest
 from marsyard.campaign.optimize.study_file import Case, OptimizeFile
 from marsyard.campaign.optimize.variables import Variable, make_variables
@@ -17,7 +18,6 @@ from marsyard.campaign.resume import model_digest
 from marsyard.errors import InputError
 from marsyard.results._page import quantity
 from marsyard.runner import Say, full_path
-from marsyard.scenario import scenario_data
 from marsyard.study.workers import Outcome
 
 Values = Mapping[str, Any]
@@ -102,7 +102,7 @@ def make_problem(study: OptimizeFile, name: str, folder: Path, say: Say) -> Prob
     """Check a study and make it ready; `folder` is where its paths count from."""
     try:
         paths = {key: tuple(given.path) or (key,) for key, given in study.vary.items()}
-        data = {case: _scenario(given, folder) for case, given in study.all_cases.items()}
+        data = {case: data_of(given.scenario, folder) for case, given in study.all_cases.items()}
         whole = _whole_paths(paths, data)
         outputs = [o.name for c in study.all_cases.values() for o in c.outputs]
         names = [*outputs, *(r.name for r in study.ratios)]
@@ -126,16 +126,6 @@ def make_problem(study: OptimizeFile, name: str, folder: Path, say: Say) -> Prob
     return Problem(**{**vars(problem), "model": model})
 
 
-def _scenario(case: Case, folder: Path) -> dict[str, Any]:
-    """The data of a case's scenario; a file beside the study goes before others."""
-    from marsyard import library
-
-    beside = folder / case.scenario
-    if case.scenario not in library.names("scenarios") and beside.exists():
-        return scenario_data(beside)
-    return scenario_data(case.scenario)
-
-
 def _whole_paths(
     paths: Mapping[str, Sequence[str]], data: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, tuple[str, ...]]:
@@ -147,10 +137,7 @@ def _whole_paths(
                 found[key] = tuple(full_path(p, case) for p in given)
             except InputError as error:
                 raise InputError(f"vary.{key}: {error}") from None
-    driven = [p for many in found.values() for p in many]
-    for path in driven:
-        if driven.count(path) > 1:
-            raise InputError(f"vary: '{path}' is varied twice; drop one of the two")
+    refuse_twice(found)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from marsyard.campaign.base import varied
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
-from marsyard.campaign.report import html_table
+from marsyard.campaign.report import html_table, speed_rows, title_parts
 from marsyard.campaign.tables import grouped
 from marsyard.results._page import escape, number, pairs, quantity, tiles
 from marsyard.results._sheet import FigureFile, unit_text
@@ -43,17 +43,16 @@ def write_report(
         base = varied(given.scenario, found.problem.bases[case], {})
         name = f"Base scenario: {case}" if study.cases else "Base scenario"
         sections.append(section(name, parameters_section(base, {})))
-    sections.append(section("Speed", pairs(_speed(found))))
+    sections.append(
+        section("Speed", pairs(speed_rows(found.info, "known before", " in this call")))
+    )
     sections.append(section("Versions", pairs(versions({}))))
     return write_page(folder, title, sections)
 
 
 def _head(title: str, found: Optimized) -> str:
     study, info = found.study, found.info
-    parts = [f'<p class="kicker">marsyard · {escape(found.problem.name)}</p>']
-    parts.append(f"<h1>{escape(title)}</h1>")
-    texts = study.description.strip().split("\n\n") if study.description else []
-    parts += [f'<p class="text">{escape(" ".join(text.split()))}</p>' for text in texts]
+    parts = title_parts(title, found.problem.name, study.description)
     asked = study.optimiser
     said = (
         f"{asked.kind}: {asked.evaluations} candidates in generations of {asked.population}, "
@@ -145,18 +144,3 @@ def _variables(found: Optimized) -> str:
         how += ", by its logarithm" if v.log else ""
         rows.append([v.label, ", ".join(v.paths), how, unit_text(v.unit)])
     return html_table(["variable", "path", "values", "unit"], rows, 4)
-
-
-def _speed(found: Optimized) -> list[tuple[str, str]]:
-    info = found.info
-    rows = [("runs in this call", str(info["ran"])), ("known before", str(info["kept"]))]
-    if info["ran"]:
-        rows.append(("on", str(info["where"])))
-        rows.append(("runs a second", number(info["ran"] / max(info["elapsed"], 1e-9), 3)))
-    rows += [
-        ("simulated time in this call", quantity(info["simulated"], "s")),
-        ("time of the loops in this call", quantity(info["wall_time"], "s", 4)),
-        ("elapsed in this call", quantity(info["elapsed"], "s", 4)),
-        ("started", str(info["started"])),
-    ]
-    return rows

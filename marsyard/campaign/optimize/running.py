@@ -22,16 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.campaign.executors import Executor, Finished, make_executor, run_members
-from marsyard.campaign.folder import earlier_journal, new_journal, write_study
+from marsyard.campaign.files import read
+from marsyard.campaign.folder import earlier_journal, keep, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
+from marsyard.campaign.member import outcome_of
 from marsyard.campaign.optimize.asking import Asker
 from marsyard.campaign.optimize.problem import Member, Problem, Values, make_problem
 from marsyard.campaign.optimize.resume import header_of, what_changed
 from marsyard.campaign.optimize.scoring import Score, score
-from marsyard.campaign.optimize.study_file import OptimizeFile, optimize_of, read_optimize
+from marsyard.campaign.optimize.study_file import OptimizeFile
 from marsyard.campaign.running import Interrupted, Watch, cores
 from marsyard.errors import InputError
-from marsyard.run_folder import is_full
 from marsyard.runner import Say
 from marsyard.study.workers import Outcome
 
@@ -128,11 +129,8 @@ def prepared(
     say: Say | None = None,
 ) -> Problem:
     """A study checked and made ready, with `settings` laid on its own `set`."""
-    if isinstance(study, Mapping):
-        read, folder, name = optimize_of(study), Path(), "study"
-    else:
-        (read, folder), name = read_optimize(study), Path(study).name
-    return make_problem(read.with_settings(settings or {}), name, folder, say or (lambda t: None))
+    asked, folder, name = read(OptimizeFile, study)
+    return make_problem(asked.with_settings(settings or {}), name, folder, say or (lambda t: None))
 
 
 def solve(
@@ -180,9 +178,7 @@ class _Campaign:
         self._jobs, self._scheduler = jobs, scheduler
         self._known: dict[str, Outcome] = {}
         for record in [] if journal is None else journal.records:
-            plain: dict[str, Any] = record["outcome"]
-            lists = {k: tuple(v) for k, v in plain.items() if isinstance(v, list)}
-            self._known[record["key"]] = Outcome(**{**plain, **lists})
+            self._known[record["key"]] = outcome_of(record)
         self._before = frozenset(self._known)
         self._watch = Watch(problem.study.optimiser.evaluations * problem.runs, where="disk")
         self._executor: Executor | None = None
@@ -243,24 +239,13 @@ class _Campaign:
                 {"key": members[k].key, "run": dict(members[k].settings), "outcome": asdict(o)}
                 for k, o in finished
             ]
-            try:
-                self._journal.append(records)
-            except OSError as error:
-                raise self._lost(error) from None
+            keep(self._journal, records, f"{len(self._known)} runs")
         for k, outcome in finished:
             self._known[members[k].key] = outcome
             if outcome.stopped:
                 self._watch.failed[len(self._watch.failed)] = outcome.stopped
         self._watch.done += len(finished)
         self._tell(self._watch)
-
-    def _lost(self, error: OSError) -> InputError:
-        assert self._journal is not None
-        why = "no space is left" if is_full(error) else str(error.strerror)
-        return InputError(
-            f"--out: '{self._journal.path}' cannot be written ({why}); {len(self._known)} runs are "
-            "kept, go on with --resume"
-        )
 
     def _candidate(self, values: Values, generation: int) -> Candidate:
         outcomes = {(m.case, m.replica): self._known[m.key] for m in self._problem.members(values)}
@@ -284,7 +269,7 @@ def write_folder(found: Optimized, folder: Path) -> None:
     from marsyard.campaign.optimize.figures import save_figures
     from marsyard.campaign.optimize.report import write_report
 
-    try:
+    with room_for(folder):
         write_study(found.study, folder)
         save_data(found.data, folder)
         write_table(folder / "optimize.csv", found)
@@ -292,10 +277,3 @@ def write_folder(found: Optimized, folder: Path) -> None:
         shutil.rmtree(folder / "figures", ignore_errors=True)
         figures = save_figures(found, folder / "figures")
         write_report(found, folder, figures, best)
-    except OSError as error:
-        if not is_full(error):
-            raise
-        raise InputError(
-            f"--out: no space is left for '{folder}'; all runs are kept in its finished.log, make "
-            "room and go on with --resume"
-        ) from None

@@ -25,11 +25,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from marsyard import library
-from marsyard.errors import InputError, suggest
-from marsyard.file_mistakes import sentence
+from marsyard.campaign.files import made, read
+from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Value
 
@@ -239,15 +238,9 @@ class OptimizeFile(Part):
 
 def read_optimize(path: str | Path) -> tuple[OptimizeFile, Path]:
     """The study of a file, and the folder from which its paths count."""
-    file = Path(path)
-    if file.is_dir():
-        raise InputError(f"{file}: is a folder; give the study's YAML file")
-    return optimize_of(library.read_yaml(file), file.name), file.parent
+    return read(OptimizeFile, path)[:2]
 
 
 def optimize_of(data: Mapping[str, Any], name: str = "study") -> OptimizeFile:
     """The study that `data` describes, or an InputError that says what is wrong with it."""
-    try:
-        return OptimizeFile.model_validate(data)
-    except ValidationError as error:
-        raise InputError(f"{name}: {sentence(error, OptimizeFile)}") from None
+    return made(OptimizeFile, data, name)

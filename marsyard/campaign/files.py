@@ -1,0 +1,51 @@
+"""Reading the file of a campaign, whatever it is of; and the scenario that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from marsyard import library
+from marsyard.errors import InputError
+from marsyard.file_mistakes import sentence
+from marsyard.scenario import scenario_data
+
+Study = TypeVar("Study", bound=BaseModel)
+
+
+def made(kind: type[Study], data: Mapping[str, Any], name: str) -> Study:
+    """The study that `data` describes, or an InputError that says what is wrong with it."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise InputError(f"{name}: {sentence(error, kind)}") from None
+
+
+def read(kind: type[Study], study: str | Path | Mapping[str, Any]) -> tuple[Study, Path, str]:
+    """A study from its file, or from the same as a mapping; the folder from which its paths count,
+    and its name."""
+    if isinstance(study, Mapping):
+        return made(kind, study, "study"), Path(), "study"
+    file = Path(study)
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder; give the study's YAML file")
+    return made(kind, library.read_yaml(file), file.name), file.parent, file.name
+
+
+def data_of(scenario: str, folder: Path) -> dict[str, Any]:
+    """The data of the scenario a study names; a file beside the study goes before others."""
+    beside = folder / scenario
+    if scenario not in library.names("scenarios") and beside.exists():
+        return scenario_data(beside)
+    return scenario_data(scenario)
+
+
+def refuse_twice(paths: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a path that is varied under two names."""
+    driven = [path for many in paths.values() for path in many]
+    for path in driven:
+        if driven.count(path) > 1:
+            raise InputError(f"vary: '{path}' is varied twice; drop one of the two")

@@ -1,0 +1,60 @@
+"""What the commands of campaigns share: options, how to go on, and how it went."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+JOBS: Any = typer.Option(
+    None, "--jobs", "-j", min=1, metavar="N", help="Processes [default: one per core]."
+)
+SCHEDULER: Any = typer.Option(
+    "", "--scheduler", metavar="ADDRESS",
+    help="Run on a Dask cluster: the address of its scheduler, e.g. tcp://10.0.0.5:8786, or "
+    "the file that it wrote (*.json).",
+)  # fmt: skip
+RESUME: Any = typer.Option(
+    False, "--resume", help="Go on where an earlier call ended; begin if there was none."
+)
+OVERWRITE: Any = typer.Option(
+    False, "--overwrite", help="Drop what an earlier call left in the folder."
+)
+SET: Any = typer.Option(
+    [], "--set", "-s", metavar="PATH=VALUE",
+    help="Change a value of the scenario in every run, e.g. --set run.duration='5 s'. May be "
+    "given several times.",
+)  # fmt: skip
+QUIET: Any = typer.Option(False, "--quiet", "-q", help="No progress bar.")
+
+
+def again(command: str, study: Path, out: Path | None, scheduler: str, set_: list[str]) -> str:
+    """The call that goes on with a campaign."""
+    words = [str(study)]
+    words += ["--out", str(out)] if out else []
+    words += ["--scheduler", scheduler] if scheduler else []
+    words += [w for text in set_ for w in ("--set", text)]
+    return " ".join([f"marsyard {command}", *(shlex.quote(w) for w in words), "--resume"])
+
+
+def speaker(console: Any) -> Callable[..., None]:
+    """Prints a line as it is, without colours of its own."""
+
+    def say(text: str, **style: Any) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True, **style)
+
+    return say
+
+
+def pace(info: Mapping[str, Any], kept: str) -> str:
+    """How many runs in which time; `kept` says what runs of earlier calls were."""
+    if not info["ran"]:
+        return f"all {info['kept']} runs were finished before"
+    more = f", {info['kept']} were {kept}" if info["kept"] else ""
+    return (
+        f"{info['ran']} runs in {info['elapsed']:.1f} s "
+        f"({info['ran'] / info['elapsed']:.3g} a second) on {info['where']}{more}"
+    )
