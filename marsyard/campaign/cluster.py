@@ -3,8 +3,9 @@
 The cluster is started as Dask's documentation says (`dask scheduler`, `dask worker`, dask-jobqueue,
 dask-kubernetes, dask-ssh); here a client only submits members and hears of them. The plan is a task
 of its own, on which members depend: a worker that comes later gets it from another one, and if all
-that had it died, Dask makes it again. Members of a lost worker are run again by others; one that
-loses several workers counts as failed.
+that had it died, Dask makes it again. Members have keys (group, number), so that Dask sees a group
+that needs little and hands each to a worker that is free, not to the one that holds the plan.
+Members of a lost worker are run again by others; one that loses several workers counts as failed.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from marsyard.study.workers import Outcome
 
 #: seconds to reach a scheduler
 PATIENCE = 10.0
-#: members under way for each thread of the cluster: one that runs, one that waits for it
-AHEAD = 2
+#: members under way for each thread of the cluster: one that runs, two that wait for it
+AHEAD = 3
+#: members' names on the cluster: a study's, and a number
+Key = tuple[str, int]
 
 
 class Cluster:
@@ -34,10 +37,10 @@ class Cluster:
         self._client = _connect(address)
         self._check_workers()
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._keys: dict[str, int] = {}
-        self._futures: dict[str, Any] = {}
-        self._study = f"marsyard-{digest([plan.name, os.getpid(), time.time_ns()])}"
-        self._shared = self._client.submit(_hand_over, plan, key=f"{self._study}-plan")
+        self._keys: dict[Key, int] = {}
+        self._futures: dict[Key, Any] = {}
+        self._study = digest([plan.name, os.getpid(), time.time_ns()])
+        self._shared = self._client.submit(_hand_over, plan, key=f"marsyard_plan-{self._study}")
         self._slots = (0.0, 1)
         self._count = 0
 
@@ -75,7 +78,7 @@ class Cluster:
 
     def submit(self, key: int, settings: Mapping[str, Any]) -> None:
         self._count += 1
-        name = f"{self._study}-{self._count}"
+        name = (f"marsyard_member-{self._study}", self._count)
         future = self._client.submit(_evaluate, self._shared, dict(settings), key=name)
         self._keys[name], self._futures[name] = key, future
         future.add_done_callback(self._done.put)
