@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -146,7 +145,7 @@ def run() -> list[dict]:
             "name": "standing rover, warm start",
             "value": 1e6 * seconds,
             "unit": "µs",
-            "bar": 5.0,
+            "bar": "≤ 5",
             "ok": 1e6 * seconds <= 5.0,
             "note": note,
         }
@@ -166,27 +165,15 @@ def run() -> list[dict]:
         if theirs is None:
             ratio, note = None, f"siconos not installed; ours {1e6 * spent:.1f} µs"
         elif not theirs[k]:
-            ratio, note = np.inf, f"ours {1e6 * spent:.1f} µs; Siconos fails"
+            ratio, note = None, f"ours {1e6 * spent:.1f} µs; Siconos fails"
         else:
             fastest = min(theirs[k], key=theirs[k].get)
             ratio = theirs[k][fastest] / spent
             note = f"ours {1e6 * spent:.1f} µs, {fastest} {1e6 * theirs[k][fastest]:.1f} µs"
-        good = residual <= TOLERANCE and (ratio is None or ratio >= 1.0)
+        good = bool(ratio >= 1.0) if ratio is not None else None
+        good = good if residual <= TOLERANCE else False
         note += f", residual {residual:.1e}, {problem.contacts} contacts"
         entries.append(
-            {"name": name, "value": ratio, "unit": "×", "bar": 1.0, "ok": bool(good), "note": note}
+            {"name": name, "value": ratio, "unit": "×", "bar": "≥ 1", "ok": good, "note": note}
         )
     return entries
-
-
-def main() -> int:
-    entries = run()
-    for e in entries:
-        value = "-" if e["value"] is None else f"{e['value']:.2f}"
-        flag = "ok" if e["ok"] else "MISSED"
-        print(f"{e['name']:<58}{value:>8} {e['unit']:<3}(bar {e['bar']:g}) {flag:<7}{e['note']}")
-    return 0 if all(e["ok"] for e in entries) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

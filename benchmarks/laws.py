@@ -47,6 +47,6 @@ def _row(law: str) -> dict[str, Any]:
         best = min(best, time.thread_time() - began)
     cost = best / STEPS
     return {
-        "name": f"laws/{law}", "value": 1e6 * cost, "unit": "µs/step", "bar": None, "ok": None,
+        "name": law, "value": 1e6 * cost, "unit": "µs/step", "bar": None, "ok": None,
         "note": f"{scenario.run.step / cost:.0f} × real time",
     }  # fmt: skip

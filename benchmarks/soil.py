@@ -89,9 +89,3 @@ def _long_drive() -> tuple[float, int, float]:
     assert rover.world.soil is not None
     grid = rover.world.soil.grid
     return cost[-1] / cost[0], grid.tiles, 1e-6 * sum(a.nbytes for a in grid.arrays)
-
-
-if __name__ == "__main__":
-    for row in run():
-        bar = row["bar"] or ""
-        print(f"{row['name']:<34} {row['value']:8.3g} {row['unit']:<3} {bar:<7} {row['note']}")

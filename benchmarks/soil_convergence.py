@@ -86,9 +86,3 @@ def run() -> list[dict[str, Any]]:
         name = f"drawbar pull, grid {100 * FINE:g} cm, step {1e3 * step:g} ms"
         add(name, FINE, step, step <= 1e-3)
     return rows
-
-
-if __name__ == "__main__":
-    for row in run():
-        bar = row["bar"] or ""
-        print(f"{row['name']:<40} {row['value']:+8.3g} {row['unit']:<3} {bar:<8} {row['note']}")

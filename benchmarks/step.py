@@ -33,9 +33,3 @@ def run() -> list[dict[str, Any]]:
         {"name": "speed against real time", "value": rover.scenario.run.step / ours,
          "unit": "×", "bar": None, "ok": None, "note": "step 0.5 ms"},
     ]  # fmt: skip
-
-
-if __name__ == "__main__":
-    for row in run():
-        bar = row["bar"] or ""
-        print(f"{row['name']:<30} {row['value']:8.3g} {row['unit']:<3} {bar:<6} {row['note']}")

@@ -68,9 +68,3 @@ def _drive(name: str, own: dict[str, float]) -> tuple[float, float, float]:
     rover.step(3000)
     ours, theirs = beside_mj_step(rover, STEPS, ROUNDS)
     return ours / theirs, 1e6 * ours, 1e6 * theirs
-
-
-if __name__ == "__main__":
-    for row in run():
-        bar = row["bar"] or ""
-        print(f"{row['name']:<34} {row['value']:8.3g} {row['unit']:<3} {bar:<7} {row['note']}")

@@ -10,6 +10,8 @@ What is kept lies in docs/benchmarks.json.
 
 from __future__ import annotations
 
+import ast
+import itertools
 import json
 import os
 import platform
@@ -60,12 +62,14 @@ def kept() -> list[dict[str, Any]]:
 def take_in(file: Path) -> None:
     """Put the rows of a file in place of those of the same names."""
     rows = json.loads(file.read_text(encoding="utf-8"))
-    new = {row["name"] for row in rows}
+    new = {row["benchmark"] for row in rows}
     runs = [
-        run | {"rows": [row for row in run["rows"] if row["name"] not in new]} for run in kept()
+        run | {"rows": [row for row in run["rows"] if row["benchmark"] not in new]}
+        for run in kept()
     ]
     for row in rows:
-        row["value"] = float(f"{row['value']:.4g}")
+        if row["value"] is not None:
+            row["value"] = float(f"{row['value']:.4g}")
     runs = [run for run in runs if run["rows"]] + [{"machine": machine(), "rows": rows}]
     DATA.write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -74,12 +78,18 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = ["| benchmark | value | unit | bar | ok | |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         ok = {True: "yes", False: "**no**", None: ""}[row["ok"]]
-        bar = "" if row["bar"] is None else str(row["bar"])
+        value = "–" if row["value"] is None else f"{row['value']:.3g}"
         note = str(row["note"]).replace("|", "∣")
         lines.append(
-            f"| {row['name']} | {row['value']:.3g} | {row['unit']} | {bar} | {ok} | {note} |"
+            f"| {row['name']} | {value} | {row['unit']} | {row['bar'] or ''} | {ok} | {note} |"
         )
     return "\n".join(lines)
+
+
+def about(benchmark: str) -> str:
+    """What a benchmark is about: the first sentence of its docstring."""
+    text = (HERE.parent / "benchmarks" / f"{benchmark}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0]
 
 
 def page() -> str:
@@ -87,20 +97,23 @@ def page() -> str:
     for run in kept():
         on = run["machine"]
         parts.append(f"## {on['processor']}, {on['cores']} cores, {on['date']}\n")
-        parts.append(f"{on['system']}; {on['versions']}.\n\n{table(run['rows'])}\n")
+        parts.append(f"{on['system']}; {on['versions']}.\n")
+        for name, rows in itertools.groupby(run["rows"], lambda row: row["benchmark"]):
+            parts.append(f"### {name}\n\n{about(name)}\n\n{table(list(rows))}\n")
     return "\n".join(parts)
 
 
 def costs() -> str:
     """Cost of the laws, cheapest first, for the page that helps to choose."""
     for run in kept():
-        rows = [row for row in run["rows"] if row["name"].startswith("laws/")]
+        rows = [row for row in run["rows"] if row["benchmark"] == "laws"]
         if rows:
             on = run["machine"]
             lines = ["| law | a step of 1 ms takes | |", "| --- | --- | --- |"]
-            for row in sorted(rows, key=lambda row: row["value"]):
-                law = row["name"].removeprefix("laws/")
-                lines.append(f"| `{law}` | {row['value']:.0f} µs | {row['note']} |")
+            lines += [
+                f"| `{row['name']}` | {row['value']:.0f} µs | {row['note']} |"
+                for row in sorted(rows, key=lambda row: row["value"])
+            ]
             where = f"one core ({on['processor']}) on {on['date']}"
             said = f"Measured on {where} by `marsyard bench laws`."
             return "\n".join([*lines, "", said])
