@@ -1,4 +1,4 @@
-"""`marsyard bench`: which benchmarks there are, and rows in which nothing was measured or judged."""
+"""`marsyard bench`: which there are, and rows in which nothing was measured or judged."""
 
 import json
 import sys
