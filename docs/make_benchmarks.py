@@ -1,11 +1,12 @@
-"""Write docs/benchmarks.md and the costs in docs/choosing.md from `marsyard bench --json`.
+"""Write docs/benchmarks.md and the costs of laws in other pages from `marsyard bench --json`.
 
     marsyard bench --json > bench.json
     python docs/make_benchmarks.py bench.json     takes its rows in, with this machine and date
     python docs/make_benchmarks.py                the pages again from what is kept
 
 Rows of benchmarks that are not in the file stay as they were, each with the machine it ran on.
-What is kept lies in docs/benchmarks.json.
+What is kept lies in docs/benchmarks.json. The costs stand in docs/choosing.md and, each between
+`<!-- cost: LAW -->` and `<!-- end -->`, in the pages of docs/physics.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ HERE = Path(__file__).parent
 DATA = HERE / "benchmarks.json"
 PAGE = HERE / "benchmarks.md"
 CHOOSING = HERE / "choosing.md"
+LAWS = HERE / "physics"
+COST = re.compile(r"(<!-- cost: (\w+) -->).*?( µs<!-- end -->)")
 PACKAGES = ("marsyard", "mujoco", "numba", "numpy")
 HEAD = """# Benchmarks
 
@@ -103,21 +106,36 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def of_laws() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The machine on which the laws ran, and the row of each law."""
+    for run in kept():
+        rows = {row["name"]: row for row in run["rows"] if row["benchmark"] == "laws"}
+        if rows:
+            return run["machine"], rows
+    raise SystemExit("marsyard bench laws was not run")
+
+
 def costs() -> str:
     """Cost of the laws, cheapest first, for the page that helps to choose."""
-    for run in kept():
-        rows = [row for row in run["rows"] if row["benchmark"] == "laws"]
-        if rows:
-            on = run["machine"]
-            lines = ["| law | a step of 1 ms takes | |", "| --- | --- | --- |"]
-            lines += [
-                f"| `{row['name']}` | {row['value']:.0f} µs | {row['note']} |"
-                for row in sorted(rows, key=lambda row: row["value"])
-            ]
-            where = f"one core ({on['processor']}) on {on['date']}"
-            said = f"Measured on {where} by `marsyard bench laws`."
-            return "\n".join([*lines, "", said])
-    return ""
+    on, rows = of_laws()
+    lines = ["| law | a step of 1 ms takes | |", "| --- | --- | --- |"]
+    lines += [
+        f"| `{law}` | {row['value']:.0f} µs | {row['note']} |"
+        for law, row in sorted(rows.items(), key=lambda pair: pair[1]["value"])
+    ]
+    where = f"one core ({on['processor']}) on {on['date']}"
+    return "\n".join([*lines, "", f"Measured on {where} by `marsyard bench laws`."])
+
+
+def pages_of_laws() -> dict[Path, str]:
+    """The pages that say what a law costs, with what was measured last."""
+    rows = of_laws()[1]
+    found = {}
+    for path in sorted(LAWS.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if COST.search(text):
+            found[path] = COST.sub(lambda m: f"{m[1]}{rows[m[2]]['value']:.0f}{m[3]}", text)
+    return found
 
 
 def choosing() -> str:
@@ -134,6 +152,8 @@ def main() -> None:
         take_in(Path(sys.argv[1]))
     PAGE.write_text(page(), encoding="utf-8")
     CHOOSING.write_text(choosing(), encoding="utf-8")
+    for path, text in pages_of_laws().items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from marsyard.comparison import LAWS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-#: pages of the laws, and of what they act through
+#: pages of the laws
 LAW_PAGES = {
     "nonsmooth": "friction-contact", "compliant": "compliant-contact",
     "polygonal": "polygonal-contact", "scm": "soil-contact", "columns": "soil-columns",
@@ -23,7 +23,15 @@ LAW_PAGES = {
     "ding": "wheel-models/ding", "magic_formula": "wheel-models/magic-formula",
     "rigid_slip": "wheel-models/rigid-slip",
 }  # fmt: skip
-MORE_PAGES = ("moreau-jean", "tracks")
+#: pages about no law: an index, a library, names, and a model of one scenario
+NO_LAW = ("wheel-models", "soils", "conventions", "docking")
+#: what each of the others must have: what an expert asks before trusting an equation
+PARTS = ("Symbols", "Assumptions", "When to use it", "Validity and cost", "Sources")
+PHYSICS = sorted(
+    page.relative_to(DOCS / "physics").with_suffix("").as_posix()
+    for page in (DOCS / "physics").rglob("*.md")
+    if page.stem not in NO_LAW
+)
 
 
 @pytest.fixture
@@ -92,6 +100,8 @@ def test_benchmarks_and_costs_are_those_kept(script):
     made = script("make_benchmarks")
     assert text_of("benchmarks.md") == made.page(), "run python docs/make_benchmarks.py"
     assert text_of("choosing.md") == made.choosing(), "run python docs/make_benchmarks.py"
+    for path, text in made.pages_of_laws().items():
+        assert path.read_text(encoding="utf-8") == text, "run python docs/make_benchmarks.py"
 
 
 def test_every_law_is_in_the_table_that_helps_to_choose():
@@ -100,18 +110,63 @@ def test_every_law_is_in_the_table_that_helps_to_choose():
         assert text.count(f"`{law}`") >= 2, f"{law}: its row, and its cost"
 
 
-@pytest.mark.parametrize("page", [*LAW_PAGES.values(), *MORE_PAGES])
-def test_page_of_a_law_has_all_its_parts(page):
+def sections(page: str) -> dict[str, str]:
+    """Text under each heading of a page of docs/physics."""
+    parts = re.split(r"^## (.*)$", text_of(f"physics/{page}.md"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def section(page: str, part: str) -> str:
+    found = [text for heading, text in sections(page).items() if heading.startswith(part)]
+    assert found, f"physics/{page}.md has no section '{part}'"
+    return found[0]
+
+
+@pytest.mark.parametrize("page", PHYSICS)
+def test_page_of_physics_has_all_its_parts(page):
+    for part in PARTS:
+        assert section(page, part).strip(), part
     text = text_of(f"physics/{page}.md")
-    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    for part in ("Symbols", "Assumptions", "When to use it", "Sources"):
-        assert any(heading.startswith(part) for heading in headings), part
     assert "$$" in text, "no equation"
     assert "![" in text, "no figure"
+    # equations are set as such, not as code
+    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert not re.findall(r"\n\n    \S.* = .*", outside), "an equation in a block of code"
+
+
+@pytest.mark.parametrize("page", PHYSICS)
+def test_symbols_have_units(page):
+    rows = re.findall(r"^\|(.*)\|$", section(page, "Symbols"), re.MULTILINE)
+    assert rows and [c.strip() for c in rows[0].split("|")][:2] == ["symbol", "unit"]
+    said = [re.split(r"(?<!\\)\|", row)[1].strip() for row in rows[2:]]
+    assert sum(bool(unit) for unit in said) >= 0.6 * len(said), "most symbols have a unit"
+
+
+@pytest.mark.parametrize("page", PHYSICS)
+def test_validity_and_cost_are_said(page):
+    text = section(page, "Validity and cost")
+    assert "**Valid**" in text and "**Cost**" in text
+    assert re.search(r"\d", text), "no number"
+
+
+@pytest.mark.parametrize("page", PHYSICS)
+def test_sources_are_named(page):
+    assert re.search(r"(19|20)\d\d|numbers are the user's", section(page, "Sources"))
+
+
+def test_pages_that_follow_a_paper_say_its_equations():
+    for page in ("closed-loops", "kinetostatics", "soil-columns", "wheel-models/ding",
+                 "moreau-jean"):  # fmt: skip
+        assert re.search(r"eqs?\. \(\d+\)", section(page, "Sources")), page
+    assert r"\tag{3}" in text_of("physics/soil-contact.md")  # Krenn and Hirzinger's numbers
+    assert r"\tag{1}" in text_of("physics/polygonal-contact.md")
 
 
 def test_every_law_has_a_page():
     assert LAWS.keys() - {"as_is", "mujoco"} == LAW_PAGES.keys()
+    for law, page in LAW_PAGES.items():
+        assert page in PHYSICS
+        assert f"<!-- cost: {law} -->" in section(page, "Validity and cost"), law
 
 
 def test_pages_name_scenarios_that_exist():
