@@ -123,7 +123,9 @@ class Simulation:
         self._build_state()
         self.control = None if control is None else OwnControl(self, control)
         if say is not None and needs_compiling():
-            say("compiling the physics kernels, once: a minute or two; later runs use the cache …")
+            say(
+                "compiling the physics kernels, once: two to six minutes; later runs start at once …"
+            )
         # what is not in the cache is compiled by two processes at once
         if self._model.has_rigid:
             solver_aside.start()

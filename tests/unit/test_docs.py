@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import runpy
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import marsyard
 from marsyard.cli import app
@@ -66,6 +71,76 @@ def test_commands_exist(page):
     blocks = "\n".join(BLOCK.findall(text))
     for said in COMMAND.findall(blocks) + INLINE.findall(text):
         assert said in known, f"{_name(page)} names 'marsyard {said}'"
+
+
+def lines_of_commands(text: str) -> list[list[str]]:
+    """Words of every command that a page shows in a block, comments left off."""
+    found = []
+    for line in "\n".join(BLOCK.findall(text)).replace("\\\n", " ").splitlines():
+        for part in re.split(r"&&|;(?= )|\|", line):
+            if part.strip().startswith("marsyard "):
+                found.append(shlex.split(part, comments=True)[1:])
+    return found
+
+
+def command_of(words: list[str]) -> tuple[Any, list[str]]:
+    """The command that words call, and the words after its name."""
+    command: Any = typer.main.get_command(app)
+    while words and words[0] in getattr(command, "commands", {}):
+        command, words = command.commands[words[0]], words[1:]
+    return command, words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_options_of_commands_exist(page):
+    for words in lines_of_commands(page.read_text(encoding="utf-8")):
+        command, rest = command_of(words)
+        known = {"--help", "-h"} | {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
+        for word in rest:
+            if re.match(r"--?[a-z]", word):
+                option = word.partition("=")[0]
+                assert option in known, f"{_name(page)}: marsyard {' '.join(words)}"
+
+
+def names_of(tree: ast.AST) -> set[str]:
+    """Full names of marsyard that a program imports or calls through the package."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "marsyard":
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name for a in node.names if a.name.split(".")[0] == "marsyard"}
+        elif isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            if re.fullmatch(r"marsyard(\.\w+)+", text):
+                found.add(text)
+    return found
+
+
+def exists(name: str) -> bool:
+    """Whether a module, or a name in one, is there."""
+    parts = name.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            thing = importlib.import_module(".".join(parts[:k]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[k:]:
+            if not hasattr(thing, part):
+                return False
+            thing = getattr(thing, part)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_names_in_python_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if "->" in block and "def " not in block:
+            continue  # signatures, not a program
+        for name in names_of(ast.parse(block)):
+            assert exists(name), f"{_name(page)} names {name}"
 
 
 def test_scenarios_named_in_the_readme_exist():

@@ -115,12 +115,15 @@ def ishigami(quantity: str, slip_angle: float) -> np.ndarray:
 
 
 def pavlov(slip_angle: float = 0.0) -> list[dict[str, float]]:
-    """Rows: slip (as the file counts it), pull, side, sinkage [m], spread of the pull."""
+    """Rows: slip along the heading, pull, side, sinkage [m], spread of the pull.
+
+    The file counts slip with the whole speed of travel; it is converted, as the rig counts it.
+    """
     if not there():
         return []
     wheel = {"radius": PAVLOV.radius, "width": PAVLOV.width}
     where = f"beta_deg={slip_angle}"
-    data = _read("pavlov_smooth_means.csv", where, wheel=wheel, slip_from="heading")
+    data = _read("pavlov_smooth_means.csv", where, wheel=wheel, slip_from="travel")
     rows = _records(data, "pull", "side", "sinkage")
     return [
         {**row, "pull_sd": float(sd)} for row, sd in zip(rows, data.spread["pull"], strict=True)
