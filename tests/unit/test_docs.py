@@ -75,12 +75,9 @@ def test_commands_exist(page):
 
 def lines_of_commands(text: str) -> list[list[str]]:
     """Words of every command that a page shows in a block, comments left off."""
-    found = []
-    for line in "\n".join(BLOCK.findall(text)).replace("\\\n", " ").splitlines():
-        for part in re.split(r"&&|;(?= )|\|", line):
-            if part.strip().startswith("marsyard "):
-                found.append(shlex.split(part, comments=True)[1:])
-    return found
+    lines = "\n".join(BLOCK.findall(text)).replace("\\\n", " ").splitlines()
+    parts = [part.strip() for line in lines for part in re.split(r"&&|;(?= )|\|", line)]
+    return [shlex.split(p, comments=True)[1:] for p in parts if p.startswith("marsyard ")]
 
 
 def command_of(words: list[str]) -> tuple[Any, list[str]]:
@@ -141,6 +138,23 @@ def test_names_in_python_exist(page):
             continue  # signatures, not a program
         for name in names_of(ast.parse(block)):
             assert exists(name), f"{_name(page)} names {name}"
+
+
+def test_pages_agree_about_the_drawbar_pull():
+    # the tutorial's number is compared with a run in tests/end_to_end/test_tutorial.py
+    from marsyard.library import path_of
+
+    tutorial = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    pull = re.search(r"the pull of (\d+) N is all", tutorial)
+    row = re.search(r"^ all .*? ([\d.]+) +1152", tutorial, re.MULTILINE)
+    assert pull and row and round(float(row[1])) == int(pull[1])
+    page = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    scenario = path_of("scenarios", "exomars/drawbar-pull").read_text(encoding="utf-8")
+    assert f"({pull[1]} N at full slip here)" in page
+    assert f"largest pull is {pull[1]} N on 1 cm" in scenario
+    by_grid = re.search(r"is (\d+) N on a grid of 2 cm, (\d+) N on 1 cm and (\d+) N on 0.5", page)
+    assert by_grid and by_grid[2] == pull[1]
+    assert f"{by_grid[3]} N on\n  0.5 cm, and only {by_grid[1]} N on 2 cm" in scenario
 
 
 def test_scenarios_named_in_the_readme_exist():
