@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import run_here
@@ -32,9 +34,10 @@ def write_files(folder: Path) -> None:
         (folder / named[1]).write_text(shown[2], encoding="utf-8")
 
 
-def follow(blocks: list[tuple[str, str]], folder: Path) -> list[str]:
-    """Carry out commands and Python; what was printed."""
-    said, names = [], {}
+def follow(blocks: list[tuple[str, str]], folder: Path) -> tuple[list[str], dict[str, Any]]:
+    """Carry out commands and Python; what was printed, and the names of the last program."""
+    said: list[str] = []
+    names: dict[str, Any] = {}
     for kind, text in blocks:
         if kind == "python":
             exec(text, names)
@@ -45,28 +48,52 @@ def follow(blocks: list[tuple[str, str]], folder: Path) -> list[str]:
             expected = 1 if any(part in line for part in FAILS) else 0
             assert done.returncode == expected, f"{line}\n{done.stdout}{done.stderr}"
             said.append(done.stdout)
-    return said
+    return said, names
+
+
+def all_wheels(text: str) -> list[float]:
+    """Slip [%], sinkage [mm] and pull [N] in the last row of a table of wheels on soil."""
+    row = re.search(r"^\W*all\W+([\d.]+)\W+([\d.]+)\W+([\d.]+)", text, re.MULTILINE)
+    assert row, text
+    return [float(value) for value in row.groups()]
 
 
 @pytest.mark.soak
 def test_the_ten_minutes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
-    said = follow(steps("## 1. A first run", "## 6. The same in Python"), tmp_path)
+    said, _ = follow(steps("## 1. A first run", "## 6. The same in Python"), tmp_path)
     assert "rt0448/test-1" in said[0]
     assert (tmp_path / "runs" / "rt0448-test-1" / "report.html").exists()
-    row = re.compile(r"^\W*all\W+([\d.]+)\W+([\d.]+)\W+([\d.]+)", re.MULTILINE)
-    shown, got = row.search(PAGE.read_text(encoding="utf-8")), row.search(said[-1])
-    assert shown and got, said[-1]
-    for expected, value in zip(shown.groups(), got.groups(), strict=True):
-        assert float(value) == pytest.approx(float(expected), rel=0.02)
+    text = PAGE.read_text(encoding="utf-8")
+    assert all_wheels(said[-1]) == pytest.approx(all_wheels(text), rel=0.02)
+    pulls = re.search(r"it pulls (\d+) N on Earth", text)
+    assert pulls and f"{pulls[1]} N" in "".join(said)
 
 
 @pytest.mark.soak
 def test_the_rest(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
-    follow(steps("## 6. The same in Python", "Next: the"), tmp_path)
+    said, names = follow(steps("## 6. The same in Python", "Next: the"), tmp_path)
+    text = PAGE.read_text(encoding="utf-8")
+    # another soil: pulls more with less slip, and sinks less
+    slip, sinkage, pull = all_wheels(text)
+    firmer = next(all_wheels(one) for one in said if re.search(r"^\W*all\W", one, re.MULTILINE))
+    assert firmer[0] < slip and firmer[1] < sinkage and firmer[2] > pull
+    # one wheel in Python, and the study
+    shown = re.search(r"# ([\d.]+) N, ([\d.]+) m", text)
+    assert shown
+    wheel = names["wheel"]
+    assert float(wheel.drawbar_pull) == pytest.approx(float(shown[1]), abs=0.06)
+    assert float(wheel.sinkage) == pytest.approx(float(shown[2]), abs=6e-4)
+    pulls = re.search(r"from −([\d.]+) N at zero slip to ([\d.]+) N at 20 % and ([\d.]+) N", text)
+    assert pulls
+    with (tmp_path / "runs" / "soil-wheel" / "study.csv").open(encoding="utf-8") as file:
+        loose = [row for row in csv.DictReader(file) if float(row["cohesion [Pa]"]) == 0]
+    found = {float(row["slip"]): float(row["drawbar pull [N]"]) for row in loose}
+    expected = [-float(pulls[1]), float(pulls[2]), float(pulls[3])]
+    assert [found[slip] for slip in (0, 0.2, 0.8)] == pytest.approx(expected, abs=0.06)
 
 
 def test_the_page_is_read_as_it_is_written(tmp_path):

@@ -77,6 +77,19 @@ def test_overview_hides_nothing(script):
             assert len(data[f"{which} {law}"]["rows"]) == len(data[f"{which} ding"]["rows"])
 
 
+def test_overview_leaves_nothing_out_without_a_reason(script):
+    made = script("make_validation")
+    text = text_of("validation-overview.md")
+    for name, why in made.LEFT_OUT.items():
+        assert name in library.names("scenarios") and f"`{name}`, {why}" in text
+    data = made.kept()
+    assert all(data[name]["rows"] for name in made.scenarios()), "a table without a row"
+    for name in library.names("scenarios"):
+        said = library.path_of("scenarios", name).read_text(encoding="utf-8")
+        if "expected:" in said and name.split("/")[0] not in made.AIMS:
+            assert name in text, f"{name} has checks and is not on the page"
+
+
 def test_measured_values_are_those_of_the_files(script):
     made = script("make_validation")
     if not made.wt.there():
