@@ -318,7 +318,7 @@ CURVES = """## Measured wheels in soil
 
 Errors are computed less measured. The soil contact model (`scm`) has its defaults, each soil its
 published numbers; the wheel models have the exit rule that Ishigami et al. fitted to a smooth wheel
-(0.2) or to paddles (1.1).
+(0.2) or to paddles (1.1). Straight on, `ishigami` is `wong_reece`, whose points it hides.
 
 ![Computed against measured](images/validation-overview.png)
 """
@@ -357,7 +357,7 @@ def draw() -> None:
     import matplotlib.pyplot as plt
 
     data = kept()
-    fig, axes = plt.subplots(1, len(SETS), figsize=(12, 3.4), layout="constrained")
+    fig, axes = plt.subplots(1, len(SETS), figsize=(12, 3.8), layout="constrained")
     marks = {"pull": "o", "torque": "s", "side": "^"}
     colours = dict(zip(LAWS, ("C0", "C1", "C3", "C2"), strict=True))
     for ax, (which, (title, bench)) in zip(axes, SETS.items(), strict=True):
@@ -377,7 +377,7 @@ def draw() -> None:
         axes[0].plot([], [], "o", color=colour, label=law)
     for name, mark in marks.items():
         axes[0].plot([], [], mark, color="0.4", label=name)
-    axes[0].legend(fontsize=6)
+    fig.legend(loc="outside lower center", ncols=len(colours) + len(marks), fontsize=9)
     fig.savefig(FIGURE, dpi=90)
     plt.close(fig)
 
