@@ -87,6 +87,10 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{where}: {value!r} is not a list; give one, in square brackets"
     if kind == "float_type" or kind == "float_parsing":
         return f"{where}: {value!r} is not a number"
+    if kind == "finite_number":
+        return f"{where}: {value!r} is not a finite number"
+    if kind.startswith("int_"):
+        return f"{where}: {value!r} is not a whole number"
     if kind == "too_short":
         return f"{where}: holds {context['actual_length']}; at least {context['min_length']} needed"
     if kind == "too_long":

@@ -54,15 +54,15 @@ class Base:
         return varied(self.name, self.data, settings)
 
     def check(self, settings: Mapping[str, Any], what: str) -> None:
-        """Refuse values that the scenario or a soil of it cannot take; `what` begins sentences."""
-        from marsyard.ground.soil import load_soil
+        """Refuse values that the scenario or a soil of it cannot take, and names of robots, soils
+        and terrains that are not there; `what` begins sentences."""
+        scenario = varied(what, self.data, settings)
+        if "robot.name" in settings:
+            from marsyard.robot import load_robot
 
-        for ground in varied(what, self.data, settings).ground:
-            if ground.kind == "terrain":
-                soils = [ground.soil, *ground.soils.values()]
-                for soil in soils:
-                    if isinstance(soil, dict):
-                        load_soil(soil)
+            load_robot(scenario.robot.name)
+        if any(path.startswith("ground") for path in settings):
+            _check_grounds(scenario)
 
     def own(self, path: str) -> Any:
         """The scenario's own value at a path [SI], given or by default; None where it has none."""
@@ -155,6 +155,30 @@ class Base:
                 at[part] = plain_copy(full[part])
                 return
             at, full = at.get(part), _at(full, [part]) or {}
+
+
+def _check_grounds(scenario: Scenario) -> None:
+    """Refuse soils and terrains that are not there, and soils with impossible numbers."""
+    from marsyard.ground.soil import load_soil
+    from marsyard.scenario import load_terrain
+
+    for ground in scenario.ground:
+        if ground.kind != "terrain":
+            continue
+        if isinstance(ground.terrain, str):
+            load_terrain(ground.terrain)
+        for soil in (ground.soil, *ground.soils.values()):
+            if soil is not None and not (isinstance(soil, str) and soil in ground.soils):
+                load_soil(soil)
+
+
+def refuse_set_and_varied(fixed: Mapping[str, Any], varied: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a path that is set for all runs and varied all the same; `varied` are paths by the
+    key that drives them, of those that do not count from the scenario's own value."""
+    for key, paths in varied.items():
+        for path in paths:
+            if path in fixed:
+                raise InputError(f"vary.{key}: '{path}' is fixed by 'set' too; drop one of the two")
 
 
 def varied(name: str, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from marsyard import library
 from marsyard.errors import InputError
 from marsyard.file_mistakes import sentence
+from marsyard.results.study_checks import variable_name
 from marsyard.scenario import scenario_data
 
 Study = TypeVar("Study", bound=BaseModel)
@@ -41,6 +42,23 @@ def data_of(scenario: str, folder: Path) -> dict[str, Any]:
     if scenario not in library.names("scenarios") and beside.exists():
         return scenario_data(beside)
     return scenario_data(scenario)
+
+
+def refuse_names(outputs: Sequence[str], reserved: Sequence[str]) -> None:
+    """Refuse outputs called like one another, or like what the data set has besides them."""
+    seen: dict[str, str] = {}
+    for output in outputs:
+        name = variable_name(output)
+        if name in reserved:
+            raise InputError(
+                f"outputs: the results have a '{name}' of their own; call '{output}' otherwise"
+            )
+        if name in seen:
+            raise InputError(
+                f"outputs: '{seen[name]}' and '{output}' are both '{name}' in the results; "
+                "rename one"
+            )
+        seen[name] = output
 
 
 def refuse_twice(paths: Mapping[str, Sequence[str]]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from marsyard.campaign.base import Base
-from marsyard.campaign.files import refuse_twice
+from marsyard.campaign.files import refuse_names, refuse_twice
 from marsyard.campaign.study_file import StudyFile, Varied
 from marsyard.errors import InputError
 from marsyard.operations.uncertain import Distribution, parse
@@ -25,7 +25,9 @@ from marsyard.units import UNITS, dimension_of
 #: of the data set, beside parameters and outputs
 RESERVED = (
     "point", "replica", "completed", "reason", "unconverged", "succeeded", "success_probability",
-    "success_low", "success_high",
+    "success_low", "success_high", "output", "parameter", "with_parameter", "sobol_first",
+    "sobol_total", "sobol_second", "sobol_first_conf", "sobol_total_conf", "sobol_second_conf",
+    "sobol_blocks", "rank_correlation",
 )  # fmt: skip
 
 
@@ -43,6 +45,7 @@ class Levels:
 
     name: str
     axis: Axis
+    relative = False
 
     @property
     def label(self) -> str:
@@ -91,6 +94,10 @@ class Scattered:
     def words(self) -> bool:
         return any(isinstance(a, str) for a in self.distribution.arguments)
 
+    @property
+    def relative(self) -> bool:
+        return self.distribution.relative
+
     def pick(self, share: float) -> Picked:
         """The value below which a share of all lies."""
         drawn = self.distribution.at(share)
@@ -105,11 +112,16 @@ class Scattered:
 
     def trials(self) -> list[Picked]:
         """Values to try before the study begins: the middle one, with its unit for the scenario to
-        judge."""
-        middle = self.pick(0.5)
-        if not self.distribution.units or self.distribution.relative:
-            return [middle]
-        return [Picked(middle.shown, {p: f"{middle.shown!r} {self.unit}" for p in self.paths})]
+        judge, and the ends of a distribution that has some (of others a tail may well fail)."""
+        middle, given = self.pick(0.5), self.distribution
+        if given.units and not given.relative:
+            settings = {p: f"{middle.shown!r} {self.unit}" for p in self.paths}
+            middle = Picked(middle.shown, settings)
+        if given.kind == "choice":
+            n = len(given.arguments)
+            return [middle, *(self.pick((k + 0.5) / n) for k in range(n))]
+        ended = given.kind not in ("normal", "lognormal") or len(given.arguments) == 4
+        return [middle, self.pick(1e-9), self.pick(1 - 1e-9)] if ended else [middle]
 
 
 Parameter = Levels | Scattered
@@ -136,7 +148,9 @@ def paths_of(study: StudyFile, data: Mapping[str, Any]) -> dict[str, tuple[str, 
 def make_parameters(study: StudyFile, base: Base, paths: Mapping[str, Any]) -> list[Parameter]:
     """The parameters of a study in their order, with names that differ."""
     made = [_make(name, study.vary[name], base, paths[name]) for name in study.vary]
-    taken = {variable_name(o.name) for o in study.outputs} | set(RESERVED)
+    outputs = [o.name for o in study.outputs]
+    refuse_names(outputs, RESERVED)
+    taken = {variable_name(name) for name in outputs} | set(RESERVED)
     names = [p.name for p in made]
     for k, parameter in enumerate(made):
         if names.count(parameter.name) == 1 and parameter.name not in taken:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from marsyard.campaign.base import Base, replica_seed
+from marsyard.campaign.base import Base, refuse_set_and_varied, replica_seed
 from marsyard.campaign.design import Points, make_points
 from marsyard.campaign.files import data_of
 from marsyard.campaign.member import Plan
@@ -90,7 +90,12 @@ def make_base(
         fixed = {full_path(path, data): value for path, value in study.set.items()}
         paths = paths_of(study, data)
         base = Base(scenario, data, fixed, [p for found in paths.values() for p in found])
-        return base, make_parameters(study, base, paths)
+        parameters = make_parameters(study, base, paths)
+        refuse_set_and_varied(
+            fixed,
+            {key: p.paths for key, p in zip(study.vary, parameters, strict=True) if not p.relative},
+        )
+        return base, parameters
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
 

@@ -62,11 +62,16 @@ def success_of(ds: xr.Dataset) -> Chance | None:
 
 
 def grouped(failures: Mapping[int, str]) -> list[tuple[str, list[int]]]:
-    """Failures by reason, numbers in it left out; the most frequent first."""
+    """Failures by reason, numbers that differ in it left out; the most frequent first."""
     groups: dict[str, list[int]] = {}
     for index, reason in failures.items():
-        groups.setdefault(re.sub(r"[-+]?\d[\d.,e+-]*", "…", reason), []).append(index)
-    named = [(failures[m[0]] if len(m) == 1 else text, m) for text, m in groups.items()]
+        # a number, not a digit of a name
+        text = re.sub(r"(?<![\w'])[-+−]?\d[\d.,e+-]*", "…", reason)
+        groups.setdefault(text, []).append(index)
+    named = [
+        (failures[m[0]] if len({failures[k] for k in m}) == 1 else text, m)
+        for text, m in groups.items()
+    ]
     return sorted(named, key=lambda g: -len(g[1]))
 
 

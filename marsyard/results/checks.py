@@ -17,7 +17,7 @@ import xarray as xr
 from marsyard.errors import InputError
 from marsyard.results.dataset import record_period, series, span_text
 from marsyard.scenario.report_schema import Check, Measure
-from marsyard.units import dimension_of, in_unit
+from marsyard.units import UNITS, dimension_of, in_unit
 
 IMPACT_FACTOR = 5.0
 NOT_JUDGED = "not judged"
@@ -91,13 +91,16 @@ def measure_in(ds: xr.Dataset, what: Measure, unit: str) -> tuple[float | None, 
     """The number asked for in `unit` (its own where none is given), that unit, and why there is
     none. InputError where the series is missing or the unit is one of something else."""
     own = measure_unit(ds, what)
-    unit = unit or own
-    convert = dimension_of(own) is not None and dimension_of(unit) is not None and own != ""
-    if convert and dimension_of(own) != dimension_of(unit):
-        raise InputError(f"'{unit}' is not a unit of what is taken, which is in '{own}'")
+    unit = own if unit in ("", "1") else unit
+    if unit != own and (dimension_of(own) is None or dimension_of(own) != dimension_of(unit)):
+        allowed = ", ".join(u for u in UNITS.get(dimension_of(own) or "", {own: 1.0}) if u)
+        raise InputError(
+            f"'{unit}' is not a unit of what is taken, which is "
+            + (f"in '{own}'; valid: {allowed}" if own else f"a plain number; valid: {allowed}")
+        )
     number, reason = measure(ds, what)
-    if number is not None and convert and own != unit:
-        number = in_unit(f"{number!r} {own}", unit)
+    if number is not None and own != unit:
+        number = in_unit(f"{number!r} {own}" if own else number, unit)
     return number, unit, reason
 
 

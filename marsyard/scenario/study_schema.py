@@ -153,6 +153,11 @@ class Limit(Part):
     def _some(self) -> Limit:
         if self.at_least is None and self.at_most is None:
             raise ValueError(f"'{self.output}' needs 'at_least' or 'at_most'")
+        if self.at_least is not None and self.at_most is not None:
+            if self.at_least > self.at_most:
+                raise ValueError(
+                    f"at_least = {self.at_least:g} must not be above at_most = {self.at_most:g}"
+                )
         return self
 
 

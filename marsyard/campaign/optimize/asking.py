@@ -19,7 +19,7 @@ from typing import Any
 
 from marsyard.campaign.optimize.scoring import FAILED, Score
 from marsyard.campaign.optimize.study_file import OptimizeFile
-from marsyard.campaign.optimize.variables import Variable
+from marsyard.campaign.optimize.variables import Variable, starts
 from marsyard.errors import InputError
 
 
@@ -50,9 +50,7 @@ class Asker:
         )
         self._space = {v.key: _distribution(optuna, v) for v in variables}
         self._asked: list[Any] = []
-        for given in study.start:
-            by_key = {v.key: v for v in variables}
-            values = {k: by_key[k].read(x, f"start.{k}") for k, x in given.items()}
+        for values in starts(study, variables):
             self._study.enqueue_trial(values)
 
     def ask(self, n: int) -> list[dict[str, Any]]:

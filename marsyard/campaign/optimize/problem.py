@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from marsyard.campaign.base import Base, replica_seed, varied
+from marsyard.campaign.base import Base, refuse_set_and_varied, replica_seed, varied
 from marsyard.campaign.files import data_of, refuse_twice
 from marsyard.campaign.member import Plan, digest
 from marsyard.campaign.optimize.study_file import Case, OptimizeFile
-from marsyard.campaign.optimize.variables import Variable, make_variables
+from marsyard.campaign.optimize.variables import Variable, make_variables, starts
 from marsyard.campaign.resume import model_digest
 from marsyard.errors import InputError
 from marsyard.results._page import quantity
@@ -107,6 +107,7 @@ def make_problem(study: OptimizeFile, name: str, folder: Path, say: Say) -> Prob
         outputs = [o.name for c in study.all_cases.values() for o in c.outputs]
         names = [*outputs, *(r.name for r in study.ratios)]
         variables = make_variables(study, whole, names)
+        starts(study, variables)
         bases = {
             case: _base(case, given, data[case], variables, study)
             for case, given in study.all_cases.items()
@@ -148,6 +149,7 @@ def _base(
     """The opened scenario of a case; bounds that it cannot take at all are refused."""
     where = f"cases.{name}: " if study.cases else ""
     fixed = {full_path(path, data): value for path, value in case.set.items()}
+    refuse_set_and_varied(fixed, {v.key: v.paths for v in variables})
     base = Base(case.scenario, data, fixed, [p for v in variables for p in v.paths])
     for variable in variables:
         for value in variable.trials():

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from marsyard.campaign.files import refuse_names
 from marsyard.campaign.optimize.study_file import OptimizeFile, VariableFile
 from marsyard.errors import InputError
 from marsyard.results._page import number
@@ -85,11 +86,21 @@ class Variable:
         return list(self.choices) or [self.low, self.high]
 
 
+def starts(study: OptimizeFile, variables: Sequence[Variable]) -> list[dict[str, Any]]:
+    """The candidates to begin with, values by key in the variables' units."""
+    by_key = {v.key: v for v in variables}
+    return [
+        {key: by_key[key].read(x, f"start.{k}.{key}") for key, x in given.items()}
+        for k, given in enumerate(study.start)
+    ]
+
+
 def make_variables(
     study: OptimizeFile, paths: Mapping[str, tuple[str, ...]], outputs: Sequence[str]
 ) -> list[Variable]:
     """The variables of a study in their order, with names that differ."""
     made = [_make(key, given, paths[key]) for key, given in study.vary.items()]
+    refuse_names(outputs, RESERVED)
     names = [v.name for v in made]
     taken = {*RESERVED, *(variable_name(name) for name in outputs)}
     for k, variable in enumerate(made):
