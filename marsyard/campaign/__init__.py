@@ -1,9 +1,10 @@
 """Campaigns: one scenario run many times over, on all cores or on a cluster."""
 
+from marsyard.campaign.counting import Interrupted, Watch
 from marsyard.campaign.data import open_sweep
-from marsyard.campaign.running import Interrupted, Sweep, Watch, prepared, sweep
+from marsyard.campaign.running import Sweep, prepared, sweep
 from marsyard.campaign.study_file import StudyFile, read_study
-from marsyard.campaign.tables import grouped, output_table
+from marsyard.campaign.tables import grouped, output_table, sobol_table
 
 __all__ = [
     "Interrupted",
@@ -15,5 +16,6 @@ __all__ = [
     "output_table",
     "prepared",
     "read_study",
+    "sobol_table",
     "sweep",
 ]

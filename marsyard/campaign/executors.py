@@ -10,6 +10,10 @@ follows from its settings alone:
 
 A process that dies under a member (memory, a crash) is replaced, and the member begun again; if
 that dies too, that is its outcome. A Dask cluster does the same with its workers (`cluster`).
+
+Where a plan has a limit of time, members end by themselves when they have taken longer. One that
+does not, because it hangs, is ended with its process `GRACE` seconds later; therefore a limit
+makes a process even of a single job. A worker of a Dask cluster is not ended.
 """
 
 from __future__ import annotations
@@ -18,17 +22,20 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
-from marsyard.campaign.member import Plan, failed
+from marsyard.campaign.member import Plan, failed, too_long
 from marsyard.errors import InputError
 from marsyard.study.workers import Outcome, Stopped, deaf
 
 Settings = Mapping[str, Any]
 Finished = tuple[int, Outcome]
+#: seconds beyond its limit of time, and to build its model, after which a member hangs
+GRACE = 30.0
 #: how often a member may lose its process before it counts as failed
 TRIES = 2
 
@@ -65,7 +72,8 @@ def make_executor(
 
         return Cluster(plan, scheduler)
     jobs = min(jobs, most)
-    return Here(plan, stop) if jobs <= 1 else Processes(plan, jobs)
+    alone = jobs <= 1 and plan.time_limit is None
+    return Here(plan, stop) if alone else Processes(plan, jobs)
 
 
 def run_members(
@@ -175,8 +183,22 @@ class Processes:
                 finished.append(answer)
                 worker.task = None
             worker.up = True
+        self._end_hanging()
         self._hand_out()
         return finished
+
+    def _end_hanging(self) -> None:
+        """End processes whose member gives no word any more, long after its limit of time."""
+        limit = self._plan.time_limit
+        if limit is None:
+            return
+        for k, worker in enumerate(self._crew):
+            if worker.task is None or time.monotonic() - worker.began < limit + GRACE:
+                continue
+            worker.process.kill()
+            worker.end()
+            self._crew[k] = _Worker(self._plan)
+            self._lost.append((worker.task[0], failed(self._plan, too_long(limit))))
 
     def _replace(self, worker: _Worker) -> None:
         """Put another process in the place of one that died; its member is begun once more."""
@@ -211,13 +233,14 @@ class _Worker:
         self.pipe, other = context.Pipe()
         self.task: tuple[int, Settings, int] | None = None
         self.up = False
+        self.began = 0.0
         self.process = context.Process(target=_serve, args=(other, plan), daemon=True)
         with deaf(True), _single_threaded():
             self.process.start()
         other.close()
 
     def begin(self, task: tuple[int, Settings, int]) -> None:
-        self.task = task
+        self.task, self.began = task, time.monotonic()
         # a process that died meanwhile is found when it is listened to
         with contextlib.suppress(OSError):
             self.pipe.send(task[:2])

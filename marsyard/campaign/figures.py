@@ -2,16 +2,15 @@
 
 | study | figures |
 | --- | --- |
-| grid of two parameters | each output as a map |
+| grid of two parameters | each output as a map; as curves where one of them has words |
 | other grids and lists | each output against each parameter: mean and spread over the rest |
 | drawn points | each output against each parameter, a dot per run; its histogram |
-| limits of success | probability of success over a parameter, or maps over pairs of them |
+| limits of success | probability of success over a parameter, or maps (`success_figures`) |
 | saltelli | Sobol indices with their intervals |
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +18,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.campaign.maps import SuccessMap, success_map
+from marsyard.campaign._drawing import (
+    BLUE,
+    ORANGE,
+    RED,
+    WRITTEN,
+    colour_bar,
+    label,
+    name_axes,
+    numbers,
+    sheet,
+    word_ticks,
+    write_cells,
+)
+from marsyard.campaign.maps import drawn as are_drawn
 from marsyard.campaign.sensitivity import column, parameters_of, places, strongest
-from marsyard.campaign.study_file import DRAWN, StudyFile
-from marsyard.operations.verdict import chance
-from marsyard.results._page import number
-from marsyard.results._sheet import FONT, FigureFile, frame, save_png, slug, unit_text, wrap
+from marsyard.campaign.study_file import StudyFile
+from marsyard.campaign.success_figures import success_figures
+from marsyard.results._sheet import FONT, FigureFile, save_png, slug, wrap
 from marsyard.results.study_checks import outputs_of
 from marsyard.results.study_map import edges
 
@@ -32,11 +43,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-BLUE, RED, GREEN, GREY = "#2b5fc0", "#b42318", "#2f8f4e", "#8a8a8a"
 #: parameters, and outputs, side by side in one figure
 _WIDE, _HIGH = 4, 5
-#: cells up to which their numbers are written into them
-_WRITTEN = 150
+#: words up to which each has a curve of its own
+_CURVES = 8
 
 
 def save_figures(ds: xr.Dataset, study: StudyFile, folder: Path) -> list[FigureFile]:
@@ -52,49 +62,18 @@ def save_figures(ds: xr.Dataset, study: StudyFile, folder: Path) -> list[FigureF
 def draw_all(ds: xr.Dataset, study: StudyFile) -> Iterator[tuple[str, str, Canvas]]:
     """Title, caption and figure, one after the other."""
     names = parameters_of(ds)
-    drawn = study.design.kind in DRAWN
+    drawn = are_drawn(ds)
     if study.design.kind == "grid" and len(names) == 2:
         for output in outputs_of(ds):
-            yield _output_map(ds, output, *names)
+            yield _over_two(ds, output, *names)
     else:
         yield _against(ds, names, drawn)
     if drawn:
         yield _histograms(ds, study)
     if "succeeded" in ds:
-        yield from _success(ds, names)
+        yield from success_figures(ds, names)
     if "sobol_first" in ds:
         yield _bars(ds)
-
-
-# --- sheets
-
-
-def _sheet(rows: int, columns: int, width: float, height: float) -> tuple[Canvas, np.ndarray]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(canvas)
-    panels = canvas.subplots(rows, columns, squeeze=False)
-    for ax in panels.flat:
-        frame(ax)
-    return canvas, panels
-
-
-def label(ds: xr.Dataset, name: str) -> str:
-    """'friction angle [°]'."""
-    unit = unit_text(str(ds[name].attrs.get("units", "")))
-    text = str(ds[name].attrs.get("long_name", name))
-    return f"{text} [{unit}]" if unit else text
-
-
-def _word_ticks(ax: Axes, ds: xr.Dataset, name: str, axis: str = "x") -> None:
-    values = column(ds, name)
-    if values.dtype.kind in "fiu":
-        return
-    words = list(dict.fromkeys(str(v) for v in values.tolist()))
-    which = ax.xaxis if axis == "x" else ax.yaxis
-    which.set_ticks(range(len(words)), words)
 
 
 # --- outputs
@@ -107,19 +86,19 @@ def _against(ds: xr.Dataset, names: list[str], drawn: bool) -> tuple[str, str, C
     if len(names) > _WIDE:
         shown = strongest(ds, column(ds, outputs[0]).astype(float), names)[:_WIDE]
     width = max(4.5, 2.6 * len(shown) + 0.8)
-    canvas, panels = _sheet(len(outputs), len(shown), width, 2.3 * len(outputs) + 0.5)
+    canvas, panels = sheet(len(outputs), len(shown), width, 2.3 * len(outputs) + 0.5)
     for row, output in enumerate(outputs):
         y = column(ds, output).astype(float)
         for k, name in enumerate(shown):
             ax, x = panels[row, k], places(column(ds, name))
             (_dots if drawn else _spread)(ax, ds, x, y)
-            _word_ticks(ax, ds, name)
+            word_ticks(ax, ds, name)
             if k == 0:
                 ax.set_ylabel(wrap(label(ds, output)), fontsize=FONT)
             if row == len(outputs) - 1:
                 ax.set_xlabel(wrap(label(ds, name), 30), fontsize=FONT)
     caption = (
-        "A dot is a run" + ("; green: it succeeded, red: not." if "succeeded" in ds else ".")
+        "A dot is a run" + ("; blue: it succeeded, red: not." if "succeeded" in ds else ".")
         if drawn
         else "Mean over the runs at each value; the band spans all of them."
     )
@@ -136,7 +115,7 @@ def _dots(ax: Axes, ds: xr.Dataset, x: np.ndarray, y: np.ndarray) -> None:
     if "succeeded" in ds:
         good = column(ds, "succeeded") == 1
         ax.scatter(x[~good], y[~good], color=RED, **look)
-        ax.scatter(x[good], y[good], color=GREEN, **look)
+        ax.scatter(x[good], y[good], color=BLUE, **look)
     else:
         ax.scatter(x, y, color=BLUE, **look)
     _crosses(ax, ds, x)
@@ -162,6 +141,34 @@ def _crosses(ax: Axes, ds: xr.Dataset, x: np.ndarray) -> None:
         )  # fmt: skip
 
 
+def _over_two(ds: xr.Dataset, output: str, a: str, b: str) -> tuple[str, str, Canvas]:
+    """An output over a grid of two: curves where one has few words and the other numbers."""
+    words = [name for name in (a, b) if ds[name].dtype.kind not in "fiu"]
+    if len(words) == 1 and ds.sizes[words[0]] <= _CURVES:
+        return _curves(ds, output, b if words[0] == a else a, words[0])
+    return _output_map(ds, output, a, b)
+
+
+def _curves(ds: xr.Dataset, output: str, x: str, words: str) -> tuple[str, str, Canvas]:
+    canvas, panels = sheet(1, 1, 7.0, 3.8)
+    ax = panels[0, 0]
+    caption = ""
+    for k, word in enumerate(ds[words].values):
+        array = ds[output].sel({words: word})
+        if "replica" in array.dims:
+            low, high = array.min("replica").values, array.max("replica").values
+            ax.fill_between(ds[x].values, low, high, color=f"C{k}", alpha=0.15, linewidth=0)
+            array, caption = array.mean("replica"), "Mean over the replicas; the band spans all. "
+        ax.plot(ds[x].values, array.values, "o-", color=f"C{k}", markersize=3.5, label=str(word))
+    ax.set_xlabel(label(ds, x), fontsize=FONT)
+    ax.set_ylabel(label(ds, output), fontsize=FONT)
+    ax.legend(title=label(ds, words), frameon=False, fontsize=FONT - 1, title_fontsize=FONT - 1)
+    if np.isnan(ds[output].values).any():
+        caption += "Points without a number are left out."
+    title = str(ds[output].attrs["long_name"])
+    return title[:1].upper() + title[1:], caption.strip(), canvas
+
+
 def _output_map(ds: xr.Dataset, output: str, x: str, y: str) -> tuple[str, str, Canvas]:
     array = ds[output]
     more = ""
@@ -169,14 +176,15 @@ def _output_map(ds: xr.Dataset, output: str, x: str, y: str) -> tuple[str, str, 
         array, more = array.mean("replica"), " Mean over the replicas."
     values = array.transpose(y, x).values
     canvas, ax, drawn = _map(ds, values, x, y, "viridis")
-    _bar(canvas, ax, drawn, label(ds, output))
+    colour_bar(canvas, ax, drawn, label(ds, output))
     title = str(ds[output].attrs["long_name"])
-    return title[:1].upper() + title[1:], f"Cells without colour: the run failed.{more}", canvas
+    empty = "Cells without colour have no number." if np.isnan(values).any() else ""
+    return title[:1].upper() + title[1:], f"{empty}{more}".strip(), canvas
 
 
 def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str, colours: str) -> Any:
     """A map over two parameters of a grid."""
-    canvas, panels = _sheet(1, 1, 6.4, 4.4)
+    canvas, panels = sheet(1, 1, 6.4, 4.4)
     ax = panels[0, 0]
     ax.grid(False)
     borders: dict[str, np.ndarray] = {}
@@ -187,40 +195,15 @@ def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str, colours: str) -> An
         borders[name] = edges(at[order])
     shown = np.ma.masked_invalid(values)
     drawn = ax.pcolormesh(borders[x], borders[y], shown, cmap=colours)
-    if values.size <= _WRITTEN:
-        _write(ax, borders[x], borders[y], values, drawn)
-    _name_axes(ax, ds, x, y)
+    if values.size <= WRITTEN:
+        write_cells(ax, borders[x], borders[y], values, drawn, numbers(values))
+    name_axes(ax, ds, x, y)
     return canvas, ax, drawn
-
-
-def _bar(canvas: Canvas, ax: Axes, drawn: Any, text: str) -> None:
-    bar = canvas.colorbar(drawn, ax=ax)
-    bar.set_label(text, fontsize=FONT)
-    bar.ax.tick_params(labelsize=FONT - 1)
-    bar.outline.set_visible(False)
-
-
-def _name_axes(ax: Axes, ds: xr.Dataset, x: str, y: str) -> None:
-    ax.set_xlabel(label(ds, x), fontsize=FONT)
-    ax.set_ylabel(label(ds, y), fontsize=FONT)
-    _word_ticks(ax, ds, x)
-    _word_ticks(ax, ds, y, "y")
-
-
-def _write(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, drawn: Any) -> None:
-    """Each value in its cell, dark on light and light on dark."""
-    for j, i in np.argwhere(np.isfinite(values)):
-        r, g, b, _ = drawn.cmap(drawn.norm(values[j, i]))
-        light = 0.3 * r + 0.6 * g + 0.1 * b > 0.55
-        ax.text(
-            (x[i] + x[i + 1]) / 2, (y[j] + y[j + 1]) / 2, number(float(values[j, i]), 3),
-            ha="center", va="center", fontsize=FONT - 2, color="#1d2329" if light else "white",
-        )  # fmt: skip
 
 
 def _histograms(ds: xr.Dataset, study: StudyFile) -> tuple[str, str, Canvas]:
     outputs = list(outputs_of(ds))[:_HIGH]
-    canvas, panels = _sheet(1, len(outputs), max(4.5, 2.8 * len(outputs) + 0.5), 2.6)
+    canvas, panels = sheet(1, len(outputs), max(4.5, 2.8 * len(outputs) + 0.5), 2.6)
     for ax, output in zip(panels[0], outputs, strict=True):
         values = column(ds, output).astype(float)
         values = values[np.isfinite(values)]
@@ -239,55 +222,6 @@ def _histograms(ds: xr.Dataset, study: StudyFile) -> tuple[str, str, Canvas]:
     return "How outputs scatter", lines + ("; red: limits." if study.success else "."), canvas
 
 
-# --- success
-
-
-def _success(ds: xr.Dataset, names: list[str]) -> Iterator[tuple[str, str, Canvas]]:
-    good = column(ds, "succeeded").astype(float)
-    if len(names) == 1:
-        yield _success_curve(ds, success_map(ds, names[0]))
-        return
-    chosen = names if len(names) <= 3 else sorted(strongest(ds, good, names)[:3], key=names.index)
-    for x, y in itertools.combinations(chosen, 2):
-        yield _success_map(ds, success_map(ds, x, y))
-
-
-def _success_curve(ds: xr.Dataset, found: SuccessMap) -> tuple[str, str, Canvas]:
-    canvas, panels = _sheet(1, 1, 6.0, 3.2)
-    ax = panels[0, 0]
-    seen = found.runs > 0
-    middle = ((found.x.borders[1:] + found.x.borders[:-1]) / 2)[seen]
-    ends = [chance(int(k), int(n)) for k, n in zip(found.good[seen], found.runs[seen], strict=True)]
-    p = found.probability[seen]
-    ax.fill_between(middle, [c.low for c in ends], [c.high for c in ends], color=GREEN, alpha=0.2)
-    ax.plot(middle, p, "o-", color=GREEN, markersize=4)
-    ax.set_ylim(-0.03, 1.03)
-    ax.set_ylabel("probability of success", fontsize=FONT)
-    ax.set_xlabel(label(ds, found.x.name), fontsize=FONT)
-    _word_ticks(ax, ds, found.x.name)
-    return "Probability of success", "Band: 95 % interval (Clopper and Pearson).", canvas
-
-
-def _success_map(ds: xr.Dataset, found: SuccessMap) -> tuple[str, str, Canvas]:
-    assert found.y is not None
-    canvas, panels = _sheet(1, 1, 6.4, 4.4)
-    ax = panels[0, 0]
-    ax.grid(False)
-    p = found.probability
-    drawn = ax.pcolormesh(
-        found.x.borders, found.y.borders, np.ma.masked_invalid(p), cmap="RdYlGn", vmin=0, vmax=1
-    )
-    _bar(canvas, ax, drawn, "probability of success")
-    if p.size <= _WRITTEN:
-        _write(ax, found.x.borders, found.y.borders, p, drawn)
-    _name_axes(ax, ds, found.x.name, found.y.name)
-    low, high = int(found.runs.min()), int(found.runs.max())
-    many = f"{low}" if low == high else f"{low} to {high}"
-    names = [str(ds[n].attrs["long_name"]) for n in (found.x.name, found.y.name)]
-    caption = f"Share of the runs in each cell that succeeded; {many} runs a cell."
-    return f"Probability of success over {names[0]} and {names[1]}", caption, canvas
-
-
 # --- sensitivity
 
 
@@ -296,13 +230,13 @@ def _bars(ds: xr.Dataset) -> tuple[str, str, Canvas]:
     outputs = [str(o) for o in ds["output"].values][:_HIGH]
     names = [str(p) for p in ds["parameter"].values]
     width = max(4.5, (0.5 * len(names) + 1.2) * len(outputs))
-    canvas, panels = _sheet(1, len(outputs), min(width, 12), 3.2)
+    canvas, panels = sheet(1, len(outputs), min(width, 12), 3.2)
     at = np.arange(len(names))
     for ax, output in zip(panels[0], outputs, strict=True):
         one = ds.sel(output=output)
         for shift, key, colour, text in (
             (-0.2, "sobol_first", BLUE, "first order"),
-            (0.2, "sobol_total", "#d55e00", "total"),
+            (0.2, "sobol_total", ORANGE, "total"),
         ):
             ax.bar(
                 at + shift, one[key].values, 0.38, yerr=one[f"{key}_conf"].values, color=colour,

@@ -1,7 +1,20 @@
-"""How likely a success is, over one parameter or two: runs counted in cells.
+"""How likely a success is, over one parameter or two: runs counted in cells, with intervals.
 
 A parameter with few values has a cell for each; one that was drawn is cut into equal spans, as many
-as give about a dozen runs to a cell. What the other parameters were is averaged over.
+as give about a dozen runs to a cell. What the other parameters were is averaged over. A run that
+failed is no success.
+
+Intervals are those of Clopper and Pearson at 95 %. Where points are drawn, the runs at one point
+(its replicas) share its parameters and are not independent. Of N points with m runs each, the
+share p_i of which succeeds, n = N m runs are worth
+
+    n* = p (1 − p)/v · (t(n − 1)/t(N − 1))²,    v = Σ (p_i − p)²/(N (N − 1)),    1 ≤ n* ≤ n
+
+independent ones, with t(k) the 97.5 % quantile of Student's distribution of k degrees of freedom
+(E. L. Korn, B. I. Graubard: Confidence intervals for proportions with small expected number of
+positive counts estimated from survey data. Survey Methodology 24, 1998), and N where all points
+agree. Points of grids and lists are not drawn: what is seen of them says how likely a success is at
+these points, and their runs count in full.
 """
 
 from __future__ import annotations
@@ -12,6 +25,8 @@ import numpy as np
 import xarray as xr
 
 from marsyard.campaign.sensitivity import column, places
+from marsyard.campaign.study_file import DRAWN
+from marsyard.operations.verdict import Chance, clopper_pearson
 from marsyard.results.study_map import edges
 
 #: values up to which each has a cell of its own
@@ -36,18 +51,26 @@ class Cells:
 
 @dataclass(frozen=True)
 class SuccessMap:
-    """Runs and successes by cell, [cells of x] or [cells of y, cells of x]."""
+    """Runs, successes, and the interval of their probability by cell, [cells of x] or
+    [cells of y, cells of x]; NaN where there is no run."""
 
     x: Cells
     y: Cells | None
     runs: np.ndarray
     good: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
 
     @property
     def probability(self) -> np.ndarray:
         """good/runs; NaN where there is no run."""
         with np.errstate(invalid="ignore"):
             return np.where(self.runs > 0, self.good / np.maximum(self.runs, 1), np.nan)
+
+
+def drawn(ds: xr.Dataset) -> bool:
+    """Whether the points of a study were drawn."""
+    return str(ds.attrs["design"]) in DRAWN
 
 
 def cells(ds: xr.Dataset, name: str, dimensions: int) -> Cells:
@@ -58,7 +81,9 @@ def cells(ds: xr.Dataset, name: str, dimensions: int) -> Cells:
     if given.dtype.kind not in "fiu":
         words = tuple(str(w) for w in dict.fromkeys(given.tolist()))
         return Cells(name, edges(values), of_run, words)
-    if len(values) <= _FEW:
+    # values that hardly ever come twice are no levels, however few there are
+    scattered = drawn(ds) and len(values) > ds.sizes["point"] / 2
+    if len(values) <= _FEW and not scattered:
         return Cells(name, edges(values), of_run)
     count = int(np.clip((at.size / _RUNS) ** (1 / dimensions), 2, 20))
     borders = np.linspace(values[0], values[-1], count + 1)
@@ -71,13 +96,53 @@ def success_map(ds: xr.Dataset, x: str, y: str | None = None) -> SuccessMap:
     along = cells(ds, x, 2 if y else 1)
     across = cells(ds, y, 2) if y else None
     good = ds["succeeded"].values.ravel() == 1
-    if across is None:
-        runs = np.bincount(along.of_run, minlength=len(along))
-        won = np.bincount(along.of_run[good], minlength=len(along))
-        return SuccessMap(along, None, runs, won)
-    shape = (len(across), len(along))
-    flat = across.of_run * shape[1] + along.of_run
-    size = shape[0] * shape[1]
-    runs = np.bincount(flat, minlength=size).reshape(shape)
-    won = np.bincount(flat[good], minlength=size).reshape(shape)
-    return SuccessMap(along, across, runs, won)
+    flat = along.of_run
+    shape: tuple[int, ...] = (len(along),)
+    if across is not None:
+        flat, shape = across.of_run * len(along) + along.of_run, (len(across), len(along))
+    replicas = ds.sizes.get("replica", 1)
+    size = int(np.prod(shape))
+    runs, won = (np.bincount(f, minlength=size) for f in (flat, flat[good]))
+    ends = np.full((2, size), np.nan)
+    for cell in np.flatnonzero(runs):
+        ends[:, cell] = _interval(good[flat == cell].reshape(-1, replicas), drawn(ds))
+    return SuccessMap(along, across, *(a.reshape(shape) for a in (runs, won, *ends)))
+
+
+def success_of(ds: xr.Dataset) -> Chance | None:
+    """How many of all runs succeeded, with the interval; None where that is not asked."""
+    if "succeeded" not in ds or not ds["succeeded"].size:
+        return None
+    good = ds["succeeded"].values == 1
+    of_points = good.reshape(-1, ds.sizes.get("replica", 1))
+    return Chance(int(good.sum()), good.size, *_interval(of_points, drawn(ds)))
+
+
+def success_words(ds: xr.Dataset) -> str:
+    """'12 of 48, 25 % (14 to 40 %)'; of points that were not drawn only how many, and nothing where
+    success is not asked."""
+    found = success_of(ds)
+    if found is None:
+        return ""
+    return found.words if drawn(ds) else f"{found.broken} of {found.runs}"
+
+
+def _interval(good: np.ndarray, are_drawn: bool) -> tuple[float, float]:
+    """The interval of the probability that a run succeeds, of runs [points, replicas]."""
+    worth = _worth(good) if are_drawn else good.size
+    p = float(good.mean())
+    return clopper_pearson(p * worth if 0 < p < 1 else int(p) * worth, worth)
+
+
+def _worth(good: np.ndarray) -> float:
+    """How many independent runs those [points, replicas] of drawn points are worth."""
+    from scipy.stats import t
+
+    points, n = len(good), good.size
+    if n == points or points == 1:
+        return points
+    p, v = float(good.mean()), float(np.var(good.mean(axis=1), ddof=1)) / points
+    if v == 0:
+        return points
+    few = (t.ppf(0.975, n - 1) / t.ppf(0.975, points - 1)) ** 2
+    return float(np.clip(p * (1 - p) / v * few, 1, n))

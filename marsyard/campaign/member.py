@@ -2,13 +2,18 @@
 
 `Plan` is what all members share and travels once to each process or machine; a member is then only
 its settings. Whatever goes wrong in a member is its outcome: it diverged, it could not begin (a
-rover beyond the edge of its terrain), or its code failed.
+rover beyond the edge of its terrain), its code failed, or it took too long.
+
+A limit of time counts on the clock from a run's first word, which it gives about ten times a
+second; building the model and compiling kernels come before. A run that gives no word any more is
+ended from outside where it has a process of its own (`executors`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,18 +25,26 @@ from marsyard.scenario.study_schema import Limit, Output
 from marsyard.study.bisection import between
 from marsyard.study.workers import Outcome, Stopped, take
 
+Tell = Callable[[float], Any]
+#: how the reason of a run begins that was ended because it took too long
+TOO_LONG = "took longer than the time limit"
+
+
+class Late(Exception):
+    """A run has taken longer than it may."""
+
 
 @dataclass(frozen=True)
 class Plan:
-    """What all members share: the scenario's name and data, and what is taken of each run."""
+    """What all members share: the scenario's name and data, what is taken of each run, and how
+    long one may take on the clock [s]."""
 
     name: str
     data: Mapping[str, Any]
     outputs: tuple[Output, ...]
+    time_limit: float | None = None
 
-    def evaluate(
-        self, settings: Mapping[str, Any], tell: Callable[[float], Any] | None = None
-    ) -> Outcome:
+    def evaluate(self, settings: Mapping[str, Any], tell: Tell | None = None) -> Outcome:
         """Run the member with these settings; what goes wrong is its outcome.
 
         `tell` hears the simulated time [s] now and then, and may raise `Stopped` to end the run.
@@ -39,9 +52,11 @@ class Plan:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
-                outcome = self._run(settings, tell)
+                outcome = self._run(settings, within(self.time_limit, tell))
             except Stopped:
                 raise
+            except Late:
+                outcome = failed(self, too_long(self.time_limit))
             except InputError as error:
                 outcome = failed(self, f"could not begin: {error}")
             except Exception as error:  # one member must not stop the others
@@ -49,7 +64,7 @@ class Plan:
         said = tuple(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
         return outcome if not said else _with_warnings(outcome, said)
 
-    def _run(self, settings: Mapping[str, Any], tell: Callable[[float], Any] | None) -> Outcome:
+    def _run(self, settings: Mapping[str, Any], tell: Tell | None) -> Outcome:
         from marsyard.operations.validation.members import simulate
         from marsyard.simulation.recorder import columns
 
@@ -71,6 +86,28 @@ class Plan:
     def _variables(self) -> set[str]:
         """The variables that outputs are taken of; impacts are found from several."""
         return {o.of.split(".")[0] if "impact" not in o.take else "impact" for o in self.outputs}
+
+
+def within(limit: float | None, tell: Tell | None) -> Tell | None:
+    """`tell`, but `Late` is raised once `limit` seconds have passed since its first call."""
+    if limit is None:
+        return tell
+    began: list[float] = []
+
+    def clocked(simulated: float) -> None:
+        if not began:
+            began.append(time.monotonic())
+        if time.monotonic() - began[0] > limit:
+            raise Late
+        if tell is not None:
+            tell(simulated)
+
+    return clocked
+
+
+def too_long(limit: float | None) -> str:
+    """Why a run was ended that took too long."""
+    return f"{TOO_LONG} of {limit:g} s" if limit is not None else TOO_LONG
 
 
 def outcome_of(record: Mapping[str, Any]) -> Outcome:

@@ -78,6 +78,10 @@ class Levels:
         """Values to try before the study begins."""
         return [self.level(k) for k in range(min(len(self), 100))]
 
+    def ends(self) -> list[Picked]:
+        """None that were not tried."""
+        return []
+
 
 @dataclass(frozen=True)
 class Scattered:
@@ -111,17 +115,22 @@ class Scattered:
         return own * drawn if self.distribution.times else own + drawn
 
     def trials(self) -> list[Picked]:
-        """Values to try before the study begins: the middle one, with its unit for the scenario to
-        judge, and the ends of a distribution that has some (of others a tail may well fail)."""
+        """Values to try before the study begins: all words, or the middle one, with its unit for
+        the scenario to judge."""
         middle, given = self.pick(0.5), self.distribution
-        if given.units and not given.relative:
-            settings = {p: f"{middle.shown!r} {self.unit}" for p in self.paths}
-            middle = Picked(middle.shown, settings)
-        if given.kind == "choice":
+        if self.words:
             n = len(given.arguments)
-            return [middle, *(self.pick((k + 0.5) / n) for k in range(n))]
-        ended = given.kind not in ("normal", "lognormal") or len(given.arguments) == 4
-        return [middle, self.pick(1e-9), self.pick(1 - 1e-9)] if ended else [middle]
+            return [self.pick((k + 0.5) / n) for k in range(n)]
+        if not given.units or given.relative:
+            return [middle]
+        return [Picked(middle.shown, {p: f"{middle.shown!r} {self.unit}" for p in self.paths})]
+
+    def ends(self) -> list[Picked]:
+        """The least and the largest value of a distribution that has them."""
+        given = self.distribution
+        if self.words or given.kind in ("normal", "lognormal") and len(given.arguments) < 4:
+            return []
+        return [self.pick(1e-9), self.pick(1 - 1e-9)]
 
 
 Parameter = Levels | Scattered

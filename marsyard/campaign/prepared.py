@@ -67,7 +67,7 @@ def prepare(study: StudyFile, name: str, folder: Path, say: Say) -> Prepared:
     scenario, data = study.scenario, data_of(study.scenario, folder)
     base, parameters = make_base(study, name, scenario, data)
     points = make_points(study.design, parameters, study.seed)
-    _try_values(study, name, base, parameters, points)
+    _try_values(study, name, base, parameters, points, say)
     seeds: tuple[str, ...] = ()
     if study.replicas > 1:
         varied = [p for parameter in parameters for p in parameter.paths]
@@ -77,7 +77,7 @@ def prepare(study: StudyFile, name: str, folder: Path, say: Say) -> Prepared:
                 f"{name}: replicas = {study.replicas}: nothing in '{study.scenario}' has a seed, "
                 "so that all replicas would be the same; leave it out"
             )
-    plan = Plan(scenario, base.data, study.outputs)
+    plan = Plan(scenario, base.data, study.outputs, study.time_limit)
     ready = Prepared(name, study, plan, points, seeds, "")
     return Prepared(name, study, plan, points, seeds, _try_members(ready, say))
 
@@ -101,19 +101,32 @@ def make_base(
 
 
 def _try_values(
-    study: StudyFile, name: str, base: Base, parameters: list[Parameter], points: Points
+    study: StudyFile, name: str, base: Base, parameters: list[Parameter], points: Points, say: Say
 ) -> None:
-    """Refuse a value that the scenario cannot take at all, before anything is run."""
+    """Refuse a value that the scenario cannot take at all, before anything is run; warn of a
+    distribution that reaches such values."""
     if study.design.kind == "list":
-        tries = [points.settings(k) for k in range(min(len(points), 100))]
+        tries = [("", points.settings(k)) for k in range(min(len(points), 100))]
     else:
-        tries = [dict(value.settings) for p in parameters for value in p.trials()]
-    for settings in tries:
-        try:
-            base.check(settings, name)
-        except InputError as error:
-            text = str(error).removeprefix(f"{name}: ")
-            raise InputError(f"{name}: {text}") from None
+        keyed = list(zip(study.vary, parameters, strict=True))
+        tries = [(f"vary.{key}: ", dict(v.settings)) for key, p in keyed for v in p.trials()]
+        for key, p in keyed:
+            wrong = filter(None, (_wrong(base, name, dict(v.settings)) for v in p.ends()))
+            for text in list(wrong)[:1]:
+                say(f"warning: {name}: vary.{key} reaches values with which no run begins: {text}")
+    for where, settings in tries:
+        text = _wrong(base, name, settings)
+        if text:
+            raise InputError(f"{name}: {where}{text}")
+
+
+def _wrong(base: Base, name: str, settings: Mapping[str, Any]) -> str:
+    """What is wrong with settings, empty if nothing is."""
+    try:
+        base.check(settings, name)
+    except InputError as error:
+        return str(error).removeprefix(f"{name}: ")
+    return ""
 
 
 def _try_members(ready: Prepared, say: Say) -> str:

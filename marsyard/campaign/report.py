@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from marsyard.campaign.base import varied
+from marsyard.campaign.maps import success_words
 from marsyard.campaign.prepared import Prepared
-from marsyard.campaign.tables import SHARES, grouped, success_of, summaries
+from marsyard.campaign.tables import (
+    SHARES,
+    grouped,
+    left_out,
+    pair_rows,
+    sobol_rows,
+    summaries,
+)
 from marsyard.results._page import escape, number, pairs, quantity, tiles
 from marsyard.results._sheet import FigureFile
 from marsyard.results.report import (
@@ -26,6 +34,10 @@ if TYPE_CHECKING:
 
 #: failed runs that are listed one by one
 _LISTED = 50
+_DESIGNS = {
+    "latin_hypercube": "Latin hypercube", "sobol": "Sobol sequence",
+    "monte_carlo": "Monte-Carlo sample", "saltelli": "Saltelli sample",
+}  # fmt: skip
 
 
 def write_report(found: Sweep, folder: Path, figures: Sequence[FigureFile]) -> Path:
@@ -35,13 +47,13 @@ def write_report(found: Sweep, folder: Path, figures: Sequence[FigureFile]) -> P
     base = varied(ready.plan.name, ready.plan.data, {})
     sections = [
         _head(title, found),
-        section("Outputs", _outputs(ds)),
+        section("Outputs", _outputs(ds) + _gaps(found)),
         section("Which parameter matters", _sensitivity(ds)),
         section("Figures", figures_section(figures)),
         section("Runs that failed", _failures(found)),
         section("What was varied", _varied(ready)),
         section("Base scenario", parameters_section(base, {})),
-        section("Speed", pairs(speed_rows(found.info, "finished before it", ", all runs"))),
+        section("Speed", pairs(speed_rows(found.info))),
         section("Versions", pairs(versions({}))),
     ]
     return write_page(folder, title, sections)
@@ -64,9 +76,9 @@ def _head(title: str, found: Sweep) -> str:
             "did not converge.</div>"
         )
     rows = [("runs", str(runs)), ("failed", str(failed))]
-    good = success_of(found.data)
-    if good is not None:
-        rows.append(("succeeded (95 % interval)", good.words))
+    good = success_words(found.data)
+    if good:
+        rows.append(("succeeded (95 % interval)" if "(" in good else "succeeded", good))
     rows.append(("elapsed", quantity(info["elapsed"], "s", 3)))
     return f"<header>{''.join(parts)}{tiles(rows)}</header>"
 
@@ -81,8 +93,8 @@ def title_parts(title: str, name: str, description: str) -> list[str]:
 def what_was_run(ready: Prepared) -> str:
     """The study in a sentence."""
     study, points = ready.study, ready.points
-    kind = study.design.kind.replace("_", " ")
-    words = f"{study.scenario}, {len(points)} points of a {kind} design over "
+    kind = _DESIGNS.get(study.design.kind, study.design.kind)
+    words = f"{study.scenario}, {len(points)} points of a {kind} over "
     words += ", ".join(p.label for p in points.parameters)
     if study.replicas > 1:
         words += f", {study.replicas} runs at each, with seeds of their own"
@@ -114,40 +126,53 @@ def _outputs(ds: xr.Dataset) -> str:
     return html_table(head, rows, 2)
 
 
+def _gaps(found: Sweep) -> str:
+    rows = [
+        [name, str(len(members)), reason, found.ready.words(members[0])]
+        for name, reasons in found.gaps.items()
+        for reason, members in grouped(reasons)
+    ]
+    if not rows:
+        return ""
+    table = html_table(["output", "runs without it", "why", "for example"], rows, 4)
+    return f"<h3>Runs that went to their end without a number</h3>{table}"
+
+
 def _sensitivity(ds: xr.Dataset) -> str:
-    keys: tuple[str, ...]
     if "sobol_first" in ds:
-        head = ["output", "parameter", "first order", "±", "total", "±"]
-        keys = ("sobol_first", "sobol_first_conf", "sobol_total", "sobol_total_conf")
-        note = (
-            "Sobol indices: the share of an output's variance that a parameter makes by itself, "
-            "and with all it does together with others; ± half of the 95 % interval."
-        )
-        blocks = ds["sobol_blocks"].values
-        total = ds.sizes["point"] // _block(ds)
-        if (blocks < total).any():
-            note += f" Blocks with failed runs were left out: {int(blocks.min())} of {total} used."
-    elif "rank_correlation" in ds:
-        head, keys = ["output", "parameter", "rank correlation"], ("rank_correlation",)
-        note = (
-            "Spearman's ρ: 1 where the output always rises with the parameter, −1 where it falls."
-        )
-    else:
+        return _sobol(ds)
+    if "rank_correlation" not in ds:
         return ""
     rows = [
         [
             str(ds[str(o)].attrs["long_name"]), str(ds[str(p)].attrs["long_name"]),
-            *(number(float(ds[k].sel(output=o, parameter=p)), 3) for k in keys),
+            number(float(ds["rank_correlation"].sel(output=o, parameter=p)), 3),
         ]
         for o in ds["output"].values
         for p in ds["parameter"].values
     ]  # fmt: skip
-    return html_table(head, rows, 2) + f'<p class="soft">{escape(note)}</p>'
+    note = "Spearman's ρ: 1 where the output always rises with the parameter, −1 where it falls."
+    return html_table(["output", "parameter", "rank correlation"], rows, 2) + _soft(note)
 
 
-def _block(ds: xr.Dataset) -> int:
-    d = ds.sizes["parameter"]
-    return 2 * d + 2 if "sobol_second" in ds else d + 2
+def _sobol(ds: xr.Dataset) -> str:
+    head = ["output", "parameter", "first order", "±", "total", "±"]
+    note = (
+        "Sobol indices: the share of an output's variance that a parameter makes by itself, "
+        "and with all it does together with others; ± half of the 95 % interval."
+    )
+    missing = left_out(ds)
+    alarm = f'<div class="alarm" role="alert">{escape(missing)}</div>' if missing else ""
+    page = alarm + html_table(head, sobol_rows(ds), 2) + _soft(note)
+    if "sobol_second" in ds and ds.sizes["parameter"] > 1:
+        head = ["output", "parameter", "with", "second order", "±"]
+        page += "<h3>Pairs</h3>" + html_table(head, pair_rows(ds), 3)
+        page += _soft("The share that two parameters make together, beyond each by itself.")
+    return page
+
+
+def _soft(text: str) -> str:
+    return f'<p class="soft">{escape(text)}</p>'
 
 
 def _failures(found: Sweep) -> str:
@@ -183,16 +208,17 @@ def _varied(ready: Prepared) -> str:
     )
 
 
-def speed_rows(info: Mapping[str, Any], kept: str, counted: str) -> list[tuple[str, str]]:
-    """How fast a campaign went; what runs of earlier calls are called, and which runs' times are
-    added up."""
-    rows = [("runs in this call", str(info["ran"])), (kept, str(info["kept"]))]
+def speed_rows(info: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How fast a campaign went."""
+    rows = [("runs in this call", str(info["ran"])), ("finished before it", str(info["kept"]))]
+    if info["repeated"]:
+        rows.append(("came up again, not run twice", str(info["repeated"])))
     if info["ran"]:
         rows.append(("on", str(info["where"])))
         rows.append(("runs a second", number(info["ran"] / max(info["elapsed"], 1e-9), 3)))
     rows += [
-        (f"simulated time{counted}", quantity(info["simulated"], "s")),
-        (f"time of the loops{counted}", quantity(info["wall_time"], "s", 4)),
+        ("simulated time in this call", quantity(info["simulated"], "s", 4)),
+        ("time of the loops in this call", quantity(info["wall_time"], "s", 4)),
         ("elapsed in this call", quantity(info["elapsed"], "s", 4)),
         ("started", str(info["started"])),
     ]

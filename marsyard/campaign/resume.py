@@ -16,7 +16,7 @@ from marsyard.campaign.study_file import GROWING, StudyFile
 
 FORMAT = "marsyard campaign 1"
 #: keys of a study that do not decide about numbers
-_FREE = ("title", "description", "success")
+_FREE = ("title", "description", "success", "time_limit")
 
 
 def header_of(study: StudyFile, data: Mapping[str, Any], model: str) -> dict[str, Any]:

@@ -13,20 +13,19 @@ The journal is there from the beginning, the rest when all runs are done.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marsyard.campaign.counting import Count, Watch, cores, known
 from marsyard.campaign.data import FILE_NAME, ZARR, dataset, save_data, write_table
-from marsyard.campaign.executors import Executor, Finished, make_executor, run_members
+from marsyard.campaign.executors import make_executor
 from marsyard.campaign.files import read
-from marsyard.campaign.folder import earlier_journal, keep, new_journal, room_for, write_study
+from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
-from marsyard.campaign.member import digest, outcome_of
+from marsyard.campaign.member import digest
 from marsyard.campaign.prepared import Prepared, prepare
 from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices
@@ -40,21 +39,6 @@ if TYPE_CHECKING:
 
 #: what a finished sweep leaves in its folder
 _FILES = (FILE_NAME, ZARR, "sweep.csv", "report.html", "figures")
-
-
-@dataclass
-class Watch:
-    """How far a study is, for whoever watches: told after every few runs.
-
-    total: members. kept: those that an earlier call had finished. done: those of this one.
-    failed: indices of members that did not go to their end, and why. where: what runs them.
-    """
-
-    total: int
-    kept: int = 0
-    done: int = 0
-    failed: dict[int, str] = field(default_factory=dict)
-    where: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +62,18 @@ class Sweep:
         return {k: o.stopped for k, o in sorted(self.outcomes.items()) if o.stopped}
 
     @property
+    def gaps(self) -> dict[str, dict[int, str]]:
+        """Members that went to their end without a number of an output, and why, by output."""
+        found: dict[str, dict[int, str]] = {}
+        for k, outcome in sorted(self.outcomes.items()):
+            for output, value, why in zip(
+                self.study.outputs, outcome.numbers, outcome.reasons, strict=True
+            ):
+                if value is None and not outcome.stopped:
+                    found.setdefault(output.name, {})[k] = why
+        return found
+
+    @property
     def file(self) -> Path | None:
         """The data set on disk."""
         if self.folder is None:
@@ -89,14 +85,6 @@ class Sweep:
     def report(self) -> Path | None:
         """The report's page."""
         return None if self.folder is None else self.folder / "report.html"
-
-
-class Interrupted(Exception):
-    """A study was stopped on the way: how many of its members are finished, and where."""
-
-    def __init__(self, finished: int, total: int, folder: Path | None) -> None:
-        super().__init__(f"{finished} of {total} runs are finished")
-        self.finished, self.total, self.folder = finished, total, folder
 
 
 def sweep(
@@ -147,9 +135,10 @@ def sweep(
         if folder is not None and journal is None:
             journal = new_journal(folder, header, ready.study, _FILES)
             open_things.callback(journal.close)
-        campaign = Campaign(ready, journal, outcomes, watch or (lambda w: None))
-        info = campaign.run(executor, stop)
-        found = Sweep(ready, results(ready, outcomes), outcomes, folder, info)
+        count = counted(ready, outcomes, watch or (lambda w: None), journal)
+        if executor is not None:
+            count.run(executor, members_left(ready, outcomes), stop)
+        found = Sweep(ready, results(ready, outcomes), outcomes, folder, count.info())
         if folder is not None:
             say("drawing figures and writing the report …")
             write_folder(found, folder, zarr)
@@ -161,13 +150,6 @@ def results(ready: Prepared, outcomes: Mapping[int, Outcome]) -> xr.Dataset:
     ds = dataset(ready, outcomes)
     found = indices(ds, ready.study.design, ready.study.seed)
     return ds.assign_coords(found.coords).assign(found.data_vars)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def prepared(
@@ -185,83 +167,44 @@ def prepared(
 # --- the journal
 
 
-def finished_members(ready: Prepared, records: list[dict[str, Any]]) -> dict[int, Outcome]:
+def finished_members(ready: Prepared, records: Iterable[Mapping[str, Any]]) -> dict[int, Outcome]:
     """The outcomes in a journal by member, of those members that the study has."""
-    outcomes: dict[int, Outcome] = {}
-    for record in records:
+
+    def index(record: Mapping[str, Any]) -> int | None:
         point, replica = record["point"], record["replica"]
         if point >= len(ready.points) or replica >= ready.study.replicas:
-            continue
-        index = point * ready.study.replicas + replica
-        if record["settings"] == digest(ready.settings(index)):
-            outcomes[index] = outcome_of(record)
-    return outcomes
+            return None
+        number = point * ready.study.replicas + replica
+        return number if record["settings"] == digest(ready.settings(number)) else None
+
+    return known(records, index, ready.study.time_limit)
 
 
-def _record(ready: Prepared, index: int, outcome: Outcome) -> dict[str, Any]:
-    point, replica = ready.place(index)
-    settings = digest(ready.settings(index))
-    return {"point": point, "replica": replica, "settings": settings, "outcome": asdict(outcome)}
+def counted(
+    ready: Prepared,
+    outcomes: dict[int, Outcome],
+    tell: Callable[[Watch], Any],
+    journal: Journal | None = None,
+) -> Count[int]:
+    """Who runs what is left of a study, and keeps count."""
 
-
-# --- running
-
-
-class Campaign:
-    """Runs what is left of a study, and keeps count."""
-
-    def __init__(
-        self,
-        ready: Prepared,
-        journal: Journal | None,
-        outcomes: dict[int, Outcome],
-        watch: Callable[[Watch], Any],
-    ) -> None:
-        self._ready, self._journal, self._outcomes, self._tell = ready, journal, outcomes, watch
-        self._watch = Watch(len(ready), len(outcomes))
-        self._asked = 0.0
-        self._watch.failed = {k: o.stopped for k, o in outcomes.items() if o.stopped}
-
-    def run(self, executor: Executor | None, stop: Callable[[], bool]) -> dict[str, Any]:
-        """Run all members that are not finished; how it went."""
-        began, started = time.perf_counter(), time.strftime("%Y-%m-%d %H:%M:%S")
-        if executor is not None:
-            self._watch.where = executor.words
-            self._tell(self._watch)
-            if not run_members(
-                executor, self._members(), self._done, stop, lambda: self._idle(executor)
-            ):
-                folder = None if self._journal is None else self._journal.path.parent
-                raise Interrupted(len(self._outcomes), self._watch.total, folder)
+    def record(index: int, settings: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
+        point, replica = ready.place(index)
         return {
-            "started": started, "elapsed": time.perf_counter() - began, "ran": self._watch.done,
-            "kept": self._watch.kept, "where": self._watch.where,
-            "simulated": sum(o.simulated for o in self._outcomes.values()),
-            "wall_time": sum(o.wall_time for o in self._outcomes.values()),
+            "point": point, "replica": replica, "settings": digest(settings),
+            "outcome": asdict(outcome),
         }  # fmt: skip
 
-    def _idle(self, executor: Executor) -> None:
-        """Workers may come and go while all wait."""
-        if time.monotonic() - self._asked > 2.0:
-            self._asked = time.monotonic()
-            self._watch.where = executor.words
-            self._tell(self._watch)
+    count: Count[int] = Count(len(ready), outcomes, record, tell, journal)
+    count.need_no_run(sorted(outcomes))
+    return count
 
-    def _members(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        for index in range(self._watch.total):
-            if index not in self._outcomes:
-                yield index, self._ready.settings(index)
 
-    def _done(self, finished: list[Finished]) -> None:
-        if self._journal is not None:
-            records = [_record(self._ready, k, o) for k, o in finished]
-            keep(self._journal, records, f"{len(self._outcomes)} of {self._watch.total} runs")
-        for k, outcome in finished:
-            self._outcomes[k] = outcome
-            if outcome.stopped:
-                self._watch.failed[k] = outcome.stopped
-        self._watch.done += len(finished)
-        self._tell(self._watch)
+def members_left(
+    ready: Prepared, outcomes: Mapping[int, Outcome]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Members that are not finished, and what they set."""
+    return ((k, ready.settings(k)) for k in range(len(ready)) if k not in outcomes)
 
 
 # --- writing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from marsyard.operations.verdict import Chance, chance
+from marsyard.campaign.maps import success_words
 from marsyard.results._page import number
 from marsyard.results._sheet import unit_text
 from marsyard.results.study_checks import outputs_of
@@ -44,7 +45,7 @@ def summaries(ds: xr.Dataset) -> list[Summary]:
         values = ds[variable].values.ravel()
         values = values[np.isfinite(values)]
         known = values if values.size else np.array([np.nan])
-        deviation = float(known.std(ddof=1)) if known.size > 1 else 0.0
+        deviation = float(known.std(ddof=1)) if known.size > 1 else float("nan")
         shares = tuple(float(v) for v in np.quantile(known, SHARES))
         unit = unit_text(str(ds[variable].attrs["units"]))
         ends = float(known.min()), float(known.max())
@@ -52,13 +53,6 @@ def summaries(ds: xr.Dataset) -> list[Summary]:
             Summary(name, unit, values.size, float(known.mean()), deviation, *ends, shares)
         )
     return found
-
-
-def success_of(ds: xr.Dataset) -> Chance | None:
-    """How many of all runs succeeded, with the interval; None where that is not asked."""
-    if "succeeded" not in ds or not ds["succeeded"].size:
-        return None
-    return chance(int(ds["succeeded"].sum()), int(ds["succeeded"].size))
 
 
 def grouped(failures: Mapping[int, str]) -> list[tuple[str, list[int]]]:
@@ -84,7 +78,61 @@ def output_table(ds: xr.Dataset) -> Table:
     for s in summaries(ds):
         row = (s.mean, s.deviation, s.low, *s.at_shares, s.high)
         table.add_row(s.name, s.unit, str(s.count), *(number(v, 4) for v in row))
-    found = success_of(ds)
-    if found is not None:
-        table.caption = f"succeeded: {found.words}"
+    good = success_words(ds)
+    if good:
+        table.caption = f"succeeded: {good}"
     return table
+
+
+def sobol_table(ds: xr.Dataset) -> Table | None:
+    """Sobol indices for a terminal; None where there are none."""
+    from rich.table import Table
+
+    if "sobol_first" not in ds:
+        return None
+    table = Table("output", "parameter", "first order", "±", "total", "±", title="Sobol indices")
+    for row in sobol_rows(ds):
+        table.add_row(*row)
+    table.caption = left_out(ds) or None
+    return table
+
+
+def sobol_rows(ds: xr.Dataset) -> list[list[str]]:
+    """Indices of every output and parameter, with half of their intervals."""
+    keys = ("sobol_first", "sobol_first_conf", "sobol_total", "sobol_total_conf")
+    return [
+        [*_names(ds, o, p), *(number(float(ds[k].sel(output=o, parameter=p)), 3) for k in keys)]
+        for o in ds["output"].values
+        for p in ds["parameter"].values
+    ]
+
+
+def pair_rows(ds: xr.Dataset) -> list[list[str]]:
+    """Indices of every output and pair of parameters, with half of their intervals."""
+    names = [str(p) for p in ds["parameter"].values]
+    return [
+        [
+            *_names(ds, o, a), str(ds[b].attrs["long_name"]),
+            *(number(float(ds[k].sel(output=o, parameter=a, with_parameter=b)), 3)
+              for k in ("sobol_second", "sobol_second_conf")),
+        ]
+        for o in ds["output"].values
+        for a, b in itertools.combinations(names, 2)
+    ]  # fmt: skip
+
+
+def left_out(ds: xr.Dataset) -> str:
+    """What failed runs mean for Sobol indices; empty if there are none."""
+    per_block = (2 if "sobol_second" in ds else 1) * ds.sizes["parameter"] + 2
+    total, used = ds.sizes["point"] // per_block, int(ds["sobol_blocks"].min())
+    if used == total:
+        return ""
+    return (
+        f"{total - used} of {total} blocks have runs without a number and are left out: these "
+        "indices are of the parameters where runs go to their end, which biases them the more the "
+        "more are missing."
+    )
+
+
+def _names(ds: xr.Dataset, output: object, parameter: object) -> tuple[str, str]:
+    return str(ds[str(output)].attrs["long_name"]), str(ds[str(parameter)].attrs["long_name"])

@@ -49,11 +49,12 @@ def speaker(console: Any) -> Callable[..., None]:
     return say
 
 
-def pace(info: Mapping[str, Any], kept: str) -> str:
-    """How many runs in which time; `kept` says what runs of earlier calls were."""
+def pace(info: Mapping[str, Any]) -> str:
+    """How many runs in which time, and how many need none."""
     if not info["ran"]:
         return f"all {info['kept']} runs were finished before"
-    more = f", {info['kept']} were {kept}" if info["kept"] else ""
+    more = f", {info['kept']} were finished before" if info["kept"] else ""
+    more += f"; {info['repeated']} came up again" if info["repeated"] else ""
     return (
         f"{info['ran']} runs in {info['elapsed']:.1f} s "
         f"({info['ran'] / info['elapsed']:.3g} a second) on {info['where']}{more}"

@@ -133,7 +133,7 @@ def _print(found: Optimized) -> None:
         for reason, members in grouped(found.infeasible)[:5]:
             words = found.problem.words(found.candidates[members[0]].values)
             say(f"  {len(members)} × {reason}; e.g. {words}")
-    say(pace(found.info, "known"))
+    say(pace(found.info))
     if found.folder is not None and found.front:
         say(f"best scenarios: {found.folder / 'best'}")
     say(f"report: {found.report}")

@@ -110,15 +110,21 @@ def _show(study: Path, settings: dict[str, Any]) -> None:
 def _print(found: Sweep) -> None:
     from rich.console import Console
 
-    from marsyard.campaign import grouped, output_table
+    from marsyard.campaign import grouped, output_table, sobol_table
 
     console = Console(width=max(Console().width, 100))
     say = speaker(console)
     console.print(output_table(found.data))
+    indices = sobol_table(found.data)
+    if indices is not None:
+        console.print(indices)
+    for name, reasons in found.gaps.items():
+        for reason, members in grouped(reasons)[:3]:
+            say(f"{name}: {len(members)} runs without a number: {reason}", style="bold red")
     if found.failures:
         say(f"{len(found.failures)} of {len(found.outcomes)} runs failed:", style="bold red")
         for reason, members in grouped(found.failures)[:8]:
             say(f"  {len(members)} × {reason}; e.g. {found.ready.words(members[0])}")
-    say(pace(found.info, "finished before"))
+    say(pace(found.info))
     say(f"results: {found.file}")
     say(f"report: {found.report}")

@@ -85,14 +85,20 @@ def percent(share: float) -> str:
 
 def chance(broken: int, runs: int, confidence: float = 0.95) -> Chance:
     """The probability of what happened in `broken` of `runs`, with its interval."""
-    from scipy.stats import beta
-
     if runs < 1 or not 0 <= broken <= runs:
         raise InputError(f"broken, runs = {broken}, {runs}: must be 0 … runs, and one run or more")
+    return Chance(broken, runs, *clopper_pearson(broken, runs, confidence))
+
+
+def clopper_pearson(k: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of a probability of which k of n are seen; n may be a number of runs that
+    others, which are not independent, are worth."""
+    from scipy.stats import beta
+
     half = (1 - confidence) / 2
-    low = 0.0 if broken == 0 else float(beta.ppf(half, broken, runs - broken + 1))
-    high = 1.0 if broken == runs else float(beta.ppf(1 - half, broken + 1, runs - broken))
-    return Chance(broken, runs, low, high)
+    low = 0.0 if k == 0 else float(beta.ppf(half, k, n - k + 1))
+    high = 1.0 if k == n else float(beta.ppf(1 - half, k + 1, n - k))
+    return low, high
 
 
 def judge(found: Chance, policy: Policy, nominal_broken: bool = False) -> Word:

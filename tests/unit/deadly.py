@@ -16,6 +16,7 @@ class DeadlyPlan:
     """
 
     outputs = ()
+    time_limit = None
 
     def __init__(self, folder):
         self.folder = str(folder)

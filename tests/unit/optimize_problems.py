@@ -49,5 +49,5 @@ def problem(name="bnh", **changes):
         Variable("x", "x", "x", "", ("x",), 0.0, 5.0),
         Variable("y", "y", "y", "", ("y",), 0.0, 3.0),
     )
-    cases = Cases(name, {}, (), {"run": plan})
+    cases = Cases(name, {}, (), None, {"run": plan})
     return Problem(name, given, cases, variables, {"run": {}}, {}, "none")

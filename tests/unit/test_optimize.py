@@ -193,7 +193,7 @@ def test_a_full_disk_is_said_and_can_be_gone_on_from(tmp_path, no_scenarios, mon
         append(self, records)
 
     monkeypatch.setattr(Journal, "append", full)
-    with pytest.raises(InputError, match="no space is left.*12 runs are kept.*--resume"):
+    with pytest.raises(InputError, match="no space is left.*12 of 36 runs are kept.*--resume"):
         run(problem(**SMALL), tmp_path / "r")
     assert run(problem(**SMALL), tmp_path / "r", resume=True).data.identical(whole.data)
 

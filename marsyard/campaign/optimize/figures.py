@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.campaign.figures import BLUE, GREY, RED
+from marsyard.campaign._drawing import BLUE, GREY, ORANGE, RED, sheet
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
-from marsyard.results._sheet import FONT, FigureFile, frame, save_png, slug, unit_text, wrap
+from marsyard.results._sheet import FONT, FigureFile, save_png, slug, unit_text, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 #: pairs of objectives that are drawn
 _PAIRS = 6
-ORANGE = "#d55e00"
 
 
 def save_figures(found: Optimized, folder: Path) -> list[FigureFile]:
@@ -56,17 +55,6 @@ def draw_all(found: Optimized) -> Iterator[tuple[str, str, Canvas]]:
         yield _parallel(found)
 
 
-def _sheet(width: float, height: float) -> tuple[Canvas, Axes]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(canvas)
-    ax = canvas.subplots()
-    frame(ax)
-    return canvas, ax
-
-
 def _label(found: Optimized, name: str) -> str:
     unit = unit_text(units_of(found.problem, found.candidates)[name])
     return f"{name} [{unit}]" if unit else name
@@ -89,7 +77,8 @@ def _blues() -> Any:
 def _front(found: Optimized, a: int, b: int) -> tuple[str, str, Canvas]:
     from matplotlib.ticker import MaxNLocator
 
-    canvas, ax = _sheet(6.2, 4.4)
+    canvas, panels = sheet(1, 1, 6.2, 4.4)
+    ax = panels[0, 0]
     values = found.data["objective"].values
     feasible = found.data["feasible"].values == 1
     missed = ~feasible & (found.data["completed"].values == 1)
@@ -133,7 +122,8 @@ def _draw_front(ax: Axes, found: Optimized, a: int, b: int) -> None:
 
 
 def _single(found: Optimized) -> tuple[str, str, Canvas]:
-    canvas, ax = _sheet(6.2, 3.6)
+    canvas, panels = sheet(1, 1, 6.2, 3.6)
+    ax = panels[0, 0]
     values = found.data["objective"].values[:, 0]
     feasible = found.data["feasible"].values == 1
     missed = ~feasible & np.isfinite(values)
@@ -153,7 +143,8 @@ def _single(found: Optimized) -> tuple[str, str, Canvas]:
 
 
 def _hypervolume(found: Optimized) -> tuple[str, str, Canvas]:
-    canvas, ax = _sheet(6.2, 3.2)
+    canvas, panels = sheet(1, 1, 6.2, 3.2)
+    ax = panels[0, 0]
     ax.plot(found.data["hypervolume"].values, color=BLUE, drawstyle="steps-post")
     ax.set_xlabel("evaluation", fontsize=FONT)
     ax.set_ylabel("hypervolume", fontsize=FONT)
@@ -183,7 +174,8 @@ def _columns(found: Optimized) -> list[tuple[str, np.ndarray]]:
 def _parallel(found: Optimized) -> tuple[str, str, Canvas]:
     """A line per candidate over variables and objectives, each from its least to its largest."""
     columns = _columns(found)
-    canvas, ax = _sheet(max(5.0, 1.25 * len(columns) + 1.0), 4.0)
+    canvas, panels = sheet(1, 1, max(5.0, 1.25 * len(columns) + 1.0), 4.0)
+    ax = panels[0, 0]
     feasible = np.flatnonzero(found.data["feasible"].values == 1).tolist()
     front = set(found.front)
     table = np.full((len(columns), len(found.candidates)), 0.5)

@@ -116,11 +116,11 @@ def make_problem(study: OptimizeFile, name: str, folder: Path, say: Say) -> Prob
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     plans = {
-        case: Plan(given.scenario, bases[case].data, given.outputs)
+        case: Plan(given.scenario, bases[case].data, given.outputs, study.time_limit)
         for case, given in study.all_cases.items()
     }
     problem = Problem(
-        name, study, Cases(name, {}, (), plans), tuple(variables),
+        name, study, Cases(name, {}, (), study.time_limit, plans), tuple(variables),
         {case: base.data for case, base in bases.items()}, seeds, "",
     )  # fmt: skip
     model = digest([_try(problem, case, say) for case in plans])

@@ -43,9 +43,7 @@ def write_report(
         base = varied(given.scenario, found.problem.bases[case], {})
         name = f"Base scenario: {case}" if study.cases else "Base scenario"
         sections.append(section(name, parameters_section(base, {})))
-    sections.append(
-        section("Speed", pairs(speed_rows(found.info, "known before", " in this call")))
-    )
+    sections.append(section("Speed", pairs(speed_rows(found.info))))
     sections.append(section("Versions", pairs(versions({}))))
     return write_page(folder, title, sections)
 

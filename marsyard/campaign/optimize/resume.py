@@ -11,7 +11,7 @@ from marsyard.runner import versions
 
 FORMAT = "marsyard optimize 1"
 #: keys of a study that do not decide about candidates
-_FREE = ("title", "description")
+_FREE = ("title", "description", "time_limit")
 
 
 def header_of(problem: Problem) -> dict[str, Any]:

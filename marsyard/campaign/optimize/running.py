@@ -15,23 +15,21 @@ again.
 from __future__ import annotations
 
 import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marsyard.campaign.executors import Executor, Finished, make_executor, run_members
+from marsyard.campaign.counting import Count, Watch, cores, known
+from marsyard.campaign.executors import Executor, make_executor
 from marsyard.campaign.files import read
-from marsyard.campaign.folder import earlier_journal, keep, new_journal, room_for, write_study
+from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
-from marsyard.campaign.member import outcome_of
 from marsyard.campaign.optimize.asking import Asker
 from marsyard.campaign.optimize.problem import Member, Problem, Values, make_problem
 from marsyard.campaign.optimize.resume import header_of, what_changed
 from marsyard.campaign.optimize.scoring import Score, score
 from marsyard.campaign.optimize.study_file import OptimizeFile
-from marsyard.campaign.running import Interrupted, Watch, cores
 from marsyard.errors import InputError
 from marsyard.runner import Say
 from marsyard.study.workers import Outcome
@@ -168,21 +166,25 @@ def solve(
 
 
 class _Campaign:
-    """Runs candidates, keeps what is finished, and counts."""
+    """Asks for candidates, runs them in generations and judges them."""
 
     def __init__(
         self, problem: Problem, folder: Path | None, journal: Journal | None,
         watch: Callable[[Watch], Any], jobs: int, scheduler: str,
     ) -> None:  # fmt: skip
-        self._problem, self._folder, self._journal, self._tell = problem, folder, journal, watch
+        self._problem, self._folder = problem, folder
         self._jobs, self._scheduler = jobs, scheduler
-        self._known: dict[str, Outcome] = {}
-        for record in [] if journal is None else journal.records:
-            self._known[record["key"]] = outcome_of(record)
-        self._before = frozenset(self._known)
-        self._watch = Watch(problem.study.optimiser.evaluations * problem.runs, where="disk")
+        records = [] if journal is None else journal.records
+        self._count: Count[str] = Count(
+            problem.study.optimiser.evaluations * problem.runs,
+            known(records, lambda record: record["key"], problem.study.time_limit),
+            lambda key, run, o: {"key": key, "run": dict(run), "outcome": asdict(o)},
+            watch,
+            journal,
+        )
+        self._count.watch.where = "disk"
         self._executor: Executor | None = None
-        self._began, self._started = time.perf_counter(), time.strftime("%Y-%m-%d %H:%M:%S")
+        self.info = self._count.info
 
     def run(self, asker: Asker, stop: Callable[[], bool]) -> list[Candidate]:
         """All candidates, in the order in which they were asked for."""
@@ -202,22 +204,23 @@ class _Campaign:
         """End what is under way."""
         if self._executor is not None:
             self._executor.close()
-        if self._journal is not None:
-            self._journal.close()
+        if self._count.journal is not None:
+            self._count.journal.close()
 
     def _evaluate(self, proposed: list[dict[str, Any]], stop: Callable[[], bool]) -> None:
         """Run what is not known yet of a generation."""
-        members = {m.key: m for values in proposed for m in self._problem.members(values)}
-        all_of_it = len(proposed) * self._problem.runs
-        new = [m for m in members.values() if m.key not in self._known]
-        self._watch.kept += all_of_it - len(new)
-        if not new:
-            self._tell(self._watch)
-            return
-        executor = self._begun(stop)
-        tasks: Iterator[tuple[int, Any]] = ((k, m.settings) for k, m in enumerate(new))
-        if not run_members(executor, tasks, lambda done: self._done(new, done), stop):
-            raise Interrupted(len(self._known), self._watch.total, self._folder)
+        new: dict[str, Member] = {}
+        again: list[str] = []
+        for member in (m for values in proposed for m in self._problem.members(values)):
+            if member.key in self._count.outcomes or member.key in new:
+                again.append(member.key)
+            else:
+                new[member.key] = member
+        if new:
+            executor = self._begun(stop)
+            self._count.run(executor, ((key, m.settings) for key, m in new.items()), stop)
+        self._count.need_no_run(again)
+        self._count.tell()
 
     def _begun(self, stop: Callable[[], bool]) -> Executor:
         """Who runs members; a folder is made when all that is asked for is there."""
@@ -226,40 +229,16 @@ class _Campaign:
             self._executor = make_executor(
                 self._problem.plan, self._jobs, self._scheduler, most, stop
             )
-            self._watch.where = self._executor.words
-            self._tell(self._watch)
-        if self._folder is not None and self._journal is None:
+        if self._folder is not None and self._count.journal is None:
             header = header_of(self._problem)
-            self._journal = new_journal(self._folder, header, self._problem.study, _FILES)
+            self._count.journal = new_journal(self._folder, header, self._problem.study, _FILES)
         return self._executor
 
-    def _done(self, members: list[Member], finished: list[Finished]) -> None:
-        if self._journal is not None:
-            records = [
-                {"key": members[k].key, "run": dict(members[k].settings), "outcome": asdict(o)}
-                for k, o in finished
-            ]
-            keep(self._journal, records, f"{len(self._known)} runs")
-        for k, outcome in finished:
-            self._known[members[k].key] = outcome
-            if outcome.stopped:
-                self._watch.failed[len(self._watch.failed)] = outcome.stopped
-        self._watch.done += len(finished)
-        self._tell(self._watch)
-
     def _candidate(self, values: Values, generation: int) -> Candidate:
-        outcomes = {(m.case, m.replica): self._known[m.key] for m in self._problem.members(values)}
+        outcomes = {
+            (m.case, m.replica): self._count.outcomes[m.key] for m in self._problem.members(values)
+        }
         return Candidate(values, generation, score(self._problem.study, outcomes), outcomes)
-
-    def info(self) -> dict[str, Any]:
-        """How it went."""
-        made = [o for k, o in self._known.items() if k not in self._before]
-        return {
-            "started": self._started, "elapsed": time.perf_counter() - self._began,
-            "ran": self._watch.done, "kept": self._watch.kept, "where": self._watch.where,
-            "simulated": sum(o.simulated for o in made),
-            "wall_time": sum(o.wall_time for o in made),
-        }  # fmt: skip
 
 
 def write_folder(found: Optimized, folder: Path) -> None:

@@ -31,6 +31,7 @@ from marsyard.campaign.files import made, read
 from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Value
+from marsyard.units import Time
 
 Over = Literal["mean", "worst"]
 
@@ -170,6 +171,11 @@ class OptimizeFile(Part):
         1, description="runs of each candidate with other seeds, the same ones for all candidates"
     )
     optimiser: Optimiser = Optimiser()
+    time_limit: Annotated[Time, Field(gt=0)] | None = Field(
+        None,
+        description="on the clock, for each run: one that takes longer is ended and counts as "
+        "failed; results then depend on the machine",
+    )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="of all that is drawn")
 
     @model_validator(mode="after")
