@@ -1,7 +1,7 @@
-"""Write docs/scenario-reference.md from the models that validate scenario files.
+"""Write docs/scenario-reference.md and docs/study-reference.md from the models that validate files.
 
-python docs/make_reference.py            write the page
-python docs/make_reference.py --check    exit code 1 if the page is out of date
+python docs/make_reference.py            write the pages
+python docs/make_reference.py --check    exit code 1 if one is out of date
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
+from marsyard.campaign.optimize.study_file import OptimizeFile
+from marsyard.campaign.study_file import StudyFile
 from marsyard.control.names import FUNCTIONS, STATE_NAMES
 from marsyard.scenario import Scenario
 from marsyard.units import UNITS
 
 PAGE = Path(__file__).with_name("scenario-reference.md")
+STUDY_PAGE = Path(__file__).with_name("study-reference.md")
 
 HEAD = """# Scenario reference
 
@@ -28,6 +33,35 @@ NAME` takes over another scenario (of the library, or a file beside this one): m
 lists and single values are replaced. `marsyard show --schema rt0448/test-1` prints the JSON schema
 for editors.
 """
+
+STUDY_HEAD = """# Study reference
+
+*Written by `docs/make_reference.py` from the models in `marsyard/campaign/study_file.py` and
+`marsyard/campaign/optimize/study_file.py`; do not edit.*
+
+The files of [`marsyard sweep`](how-to/sweep.md) and [`marsyard optimize`](how-to/optimize.md): one
+YAML file each, with the keys below. Unknown keys are errors. Values that are set or varied in the
+scenario may carry a [unit](scenario-reference.md#units); bare numbers are SI. Paths are those of
+`--set`, all in the [scenario reference](scenario-reference.md); how values may be distributed
+stands in [how to validate](how-to/validate.md#what-is-uncertain).
+"""
+
+#: the same for studies: place, model, the file that it belongs to
+STUDY_CHAPTERS = (
+    ("a sweep", "StudyFile", StudyFile),
+    ("design", "Design", StudyFile),
+    ("vary.NAME of a sweep", "Varied", StudyFile),
+    ("vary.NAME.range", "Range", StudyFile),
+    ("outputs: one output", "Output", StudyFile),
+    ("success: one limit", "Limit", StudyFile),
+    ("an optimisation", "OptimizeFile", OptimizeFile),
+    ("vary.NAME of an optimisation", "VariableFile", OptimizeFile),
+    ("ratios: one ratio", "Ratio", OptimizeFile),
+    ("objectives: one objective", "Objective", OptimizeFile),
+    ("constraints: one constraint", "Constraint", OptimizeFile),
+    ("optimiser", "Optimiser", OptimizeFile),
+    ("cases.NAME", "Case", OptimizeFile),
+)
 
 #: the order of the chapters: place in the file, model
 CHAPTERS = (
@@ -126,11 +160,8 @@ CHAPTERS = (
 
 def page() -> str:
     """The whole page."""
-    schema = Scenario.model_json_schema(mode="serialization")
-    models = {**schema["$defs"], "Scenario": schema}
-    missing = set(models) - {name for _, name in CHAPTERS}
-    if missing:
-        raise SystemExit(f"no chapter for {sorted(missing)}; add it to CHAPTERS")
+    models = _models(Scenario)
+    _refuse_missing(models, {name for _, name in CHAPTERS}, "CHAPTERS")
     parts = [HEAD]
     for place, name in CHAPTERS:
         parts.append(_chapter(place, models[name], models))
@@ -138,8 +169,31 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def study_page() -> str:
+    """The whole page of studies."""
+    models = {file: _models(file) for file in (StudyFile, OptimizeFile)}
+    known = {name for _, name, _ in STUDY_CHAPTERS}
+    for found in models.values():
+        _refuse_missing(found, known, "STUDY_CHAPTERS")
+    chapters = [_chapter(p, models[file][n], models[file]) for p, n, file in STUDY_CHAPTERS]
+    return "\n".join([STUDY_HEAD, *chapters])
+
+
+def _models(file: type[BaseModel]) -> dict[str, Any]:
+    """The model of a file and all that stand in it, by name."""
+    schema = file.model_json_schema(mode="serialization")
+    return {**schema.get("$defs", {}), file.__name__: schema}
+
+
+def _refuse_missing(models: dict[str, Any], known: set[str], where: str) -> None:
+    missing = set(models) - known
+    if missing:
+        raise SystemExit(f"no chapter for {sorted(missing)}; add it to {where}")
+
+
 def _chapter(place: str, model: dict[str, Any], models: dict[str, Any]) -> str:
-    title = place if place.startswith(("the ", "a ")) else f"`{place}`"
+    path, of, file = place.partition(" of a") if "NAME of" in place else (place, "", "")
+    title = place if place.startswith(("the ", "a ", "an ")) else f"`{path}`{of}{file}"
     lines = [f"## {title}", "", " ".join(model.get("description", "").split()), ""]
     lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
     required = set(model.get("required", ()))
@@ -222,8 +276,12 @@ def _range(field: dict[str, Any]) -> str:
         "ge": "≥", "minimum": "≥", "gt": ">", "exclusiveMinimum": ">",
         "le": "≤", "maximum": "≤", "lt": "<", "exclusiveMaximum": "<",
     }  # fmt: skip
-    bounds = [f"{sign} {field[key]:.6g}" for key, sign in signs.items() if key in field]
+    bounds = [f"{sign} {_bound(field[key])}" for key, sign in signs.items() if key in field]
     return f", {' and '.join(bounds)}" if bounds else ""
+
+
+def _bound(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
 def _units() -> str:
@@ -247,12 +305,11 @@ another; the scenario's `parameters`. Functions: {functions}. Operators: `+ - * 
 
 
 def main() -> None:
-    text = page()
-    if "--check" in sys.argv[1:]:
-        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-            raise SystemExit(f"{PAGE.name} is out of date: run python docs/make_reference.py")
-        return
-    PAGE.write_text(text, encoding="utf-8")
+    for path, text in ((PAGE, page()), (STUDY_PAGE, study_page())):
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            raise SystemExit(f"{path.name} is out of date: run python docs/make_reference.py")
 
 
 if __name__ == "__main__":

@@ -53,12 +53,13 @@ def word_ticks(ax: Axes, ds: xr.Dataset, name: str, axis: str = "x") -> None:
     which.set_ticks(range(len(words)), words)
 
 
-def colour_bar(canvas: Canvas, ax: Axes, drawn: Any, text: str) -> None:
+def colour_bar(canvas: Canvas, ax: Axes, drawn: Any, text: str) -> Any:
     """A bar of colours beside a map."""
     bar = canvas.colorbar(drawn, ax=ax)
     bar.set_label(text, fontsize=FONT)
     bar.ax.tick_params(labelsize=FONT - 1)
     bar.outline.set_visible(False)
+    return bar
 
 
 def name_axes(ax: Axes, ds: xr.Dataset, x: str, y: str) -> None:

@@ -128,7 +128,8 @@ class StudyFile(Part):
     scenario: str = Field(description="a scenario of the library, or its file")
     set: dict[str, Any] = Field({}, description="values changed in every run, as with --set")
     design: Annotated[Design, BeforeValidator(_design)] = Field(
-        Design(kind="grid"), description="how points are chosen; a word alone is its kind"
+        Design(kind="grid"),
+        description="how points are chosen, a grid unless another is named; a word alone is its kind",
     )
     vary: Annotated[dict[str, Annotated[Varied, BeforeValidator(_varied)]], Field(min_length=1)] = (
         Field(

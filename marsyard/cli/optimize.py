@@ -154,7 +154,9 @@ def _table(found: Optimized) -> Any:
     labels = [(v.label, v.unit) for v in found.problem.variables]
     labels += [(name, units[name]) for name in names]
     head = [escape(f"{a} [{unit_text(u)}]" if unit_text(u) else a) for a, u in labels]
-    table = Table("candidate", *head, title=f"Pareto front, {len(found.front)} candidates")
+    many = len(found.front)
+    title = f"Pareto front, {many} candidate{'s' if many != 1 else ''}"
+    table = Table("candidate", *head, title=title if len(names) > 1 else "The best candidate")
     for k in best_of(found):
         candidate = found.candidates[k]
         cells = [v.text(candidate.values[v.key]) for v in found.problem.variables]

@@ -41,9 +41,10 @@ def _anchors(page: Path) -> set[str]:
 
 
 def test_scenario_reference_is_up_to_date():
-    page = ROOT / "docs" / "scenario-reference.md"
-    made = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))["page"]()
-    assert page.read_text(encoding="utf-8") == made, "run python docs/make_reference.py"
+    made = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))
+    for name, page in (("scenario", made["page"]), ("study", made["study_page"])):
+        text = (ROOT / "docs" / f"{name}-reference.md").read_text(encoding="utf-8")
+        assert text == page(), "run python docs/make_reference.py"
 
 
 def test_page_of_the_modules_is_up_to_date():

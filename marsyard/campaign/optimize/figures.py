@@ -4,7 +4,8 @@
 | --- | --- |
 | two and more objectives | each pair of them: all candidates and the Pareto front |
 | one objective | its value over the evaluations, and the best so far |
-| all | hypervolume over the evaluations; parallel coordinates of variables and objectives |
+| one objective, few variables | its value against each of them |
+| others | hypervolume over the evaluations; parallel coordinates of variables and objectives |
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.campaign._drawing import BLUE, GREY, ORANGE, RED, sheet
+from marsyard.campaign._drawing import BLUE, GREY, ORANGE, RED, colour_bar, sheet
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
 from marsyard.results._sheet import FONT, FigureFile, save_png, slug, unit_text, wrap
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
     from marsyard.campaign.optimize.running import Optimized
+    from marsyard.campaign.optimize.variables import Variable
 
 #: pairs of objectives that are drawn
 _PAIRS = 6
+#: variables that are drawn side by side
+_WIDE = 4
 
 
 def save_figures(found: Optimized, folder: Path) -> list[FigureFile]:
@@ -51,7 +55,9 @@ def draw_all(found: Optimized) -> Iterator[tuple[str, str, Canvas]]:
         yield _single(found)
     elif found.front:
         yield _hypervolume(found)
-    if found.front:
+    if found.front and m == 1 and len(found.problem.variables) <= _WIDE:
+        yield _against(found)
+    elif found.front:
         yield _parallel(found)
 
 
@@ -89,9 +95,7 @@ def _front(found: Optimized, a: int, b: int) -> tuple[str, str, Canvas]:
     generations = found.data["generation"].values
     dots = ax.scatter(values[feasible, a], values[feasible, b], s=16, c=generations[feasible],
                       cmap=_blues(), vmin=0, vmax=max(1, generations.max()), **look)  # fmt: skip
-    bar = canvas.colorbar(dots, ax=ax, label="generation", shrink=0.8)
-    bar.locator = MaxNLocator(integer=True)
-    bar.update_ticks()
+    colour_bar(canvas, ax, dots, "generation").locator = MaxNLocator(integer=True)
     if found.front:
         _draw_front(ax, found, a, b)
     ax.set_xlabel(_goal(found, a), fontsize=FONT)
@@ -116,9 +120,11 @@ def _draw_front(ax: Axes, found: Optimized, a: int, b: int) -> None:
         ax.plot(x[order], y[order], color=ORANGE, linewidth=1, alpha=0.6, drawstyle=style)
     ax.scatter(x, y, s=26, color=ORANGE, edgecolor="white", linewidths=0.6, zorder=3,
                label="Pareto front")  # fmt: skip
-    for k in best_of(found):
+    # one above, one below, so that neighbours do not cover each other
+    for k, above in zip(best_of(found), itertools.cycle((True, False)), strict=False):
         ax.annotate(str(k), (values[k, a], values[k, b]), fontsize=FONT - 2, color="#444444",
-                    xytext=(4, 4), textcoords="offset points")  # fmt: skip
+                    xytext=(-4, 5) if above else (4, -11), textcoords="offset points",
+                    ha="right" if above else "left")  # fmt: skip
 
 
 def _single(found: Optimized) -> tuple[str, str, Canvas]:
@@ -142,6 +148,33 @@ def _single(found: Optimized) -> tuple[str, str, Canvas]:
     return "The search", "Each candidate in the order in which it was asked for.", canvas
 
 
+def _against(found: Optimized) -> tuple[str, str, Canvas]:
+    """The objective against each variable."""
+    variables = found.problem.variables
+    canvas, panels = sheet(1, len(variables), 2.6 * len(variables) + 0.8, 3.0)
+    feasible = found.data["feasible"].values == 1
+    values, best = found.data["objective"].values[:, 0], found.front[0]
+    for ax, variable, (name, x) in zip(panels[0], variables, _columns(found), strict=False):
+        missed = ~feasible & np.isfinite(values)
+        ax.scatter(x[missed], values[missed], s=12, color=RED, marker="x", linewidths=0.9)
+        ax.scatter(x[feasible], values[feasible], s=16, color=BLUE, linewidths=0, alpha=0.7)
+        ax.scatter(x[best], values[best], s=40, color=ORANGE, edgecolor="white", zorder=3)
+        ax.set_xlabel(wrap(name, 30), fontsize=FONT)
+        if variable.log:
+            ax.set_xscale("log")
+        if variable.words:
+            words = _words(found, variable)
+            ax.set_xticks(range(len(words)), words)
+    panels[0, 0].set_ylabel(_goal(found, 0), fontsize=FONT)
+    name = found.study.objectives[0].output
+    caption = "A dot is a candidate; orange: the best; crosses: a limit is missed."
+    return f"{name[:1].upper()}{name[1:]} against what could change", caption, canvas
+
+
+def _words(found: Optimized, variable: Variable) -> list[str]:
+    return sorted(set(map(str, found.data[variable.name].values)))
+
+
 def _hypervolume(found: Optimized) -> tuple[str, str, Canvas]:
     canvas, panels = sheet(1, 1, 6.2, 3.2)
     ax = panels[0, 0]
@@ -162,7 +195,7 @@ def _columns(found: Optimized) -> list[tuple[str, np.ndarray]]:
     for variable in found.problem.variables:
         values = found.data[variable.name].values
         if variable.words:
-            words = sorted(set(map(str, values)))
+            words = _words(found, variable)
             values = np.array([words.index(str(v)) for v in values], dtype=float)
         unit = unit_text(variable.unit)
         columns.append((f"{variable.label} [{unit}]" if unit else variable.label, values))
@@ -179,9 +212,12 @@ def _parallel(found: Optimized) -> tuple[str, str, Canvas]:
     feasible = np.flatnonzero(found.data["feasible"].values == 1).tolist()
     front = set(found.front)
     table = np.full((len(columns), len(found.candidates)), 0.5)
-    for x, (_, values) in enumerate(columns):
+    logs = [v.log for v in found.problem.variables] + [False] * len(found.study.objectives)
+    for x, ((_, values), log) in enumerate(zip(columns, logs, strict=True)):
         low, high = float(np.min(values[feasible])), float(np.max(values[feasible]))
-        if high > low:
+        if high > low and log:
+            table[x] = np.log(values / low) / np.log(high / low)
+        elif high > low:
             table[x] = (values - low) / (high - low)
         ax.text(x, 1.02, f"{high:.4g}", ha="center", va="bottom", fontsize=FONT - 2)
         ax.text(x, -0.02, f"{low:.4g}", ha="center", va="top", fontsize=FONT - 2)
@@ -193,10 +229,12 @@ def _parallel(found: Optimized) -> tuple[str, str, Canvas]:
         ax.plot(table[:, k], color=ORANGE, linewidth=1.0, alpha=0.8, zorder=3)
     ax.set_xticks(range(len(columns)), [wrap(n, 14) for n, _ in columns], fontsize=FONT - 1)
     ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
     ax.set_ylim(-0.1, 1.1)
     ax.grid(False)
     caption = (
         "A line per feasible candidate from its variables to its objectives, each axis from the "
-        "least to the largest value; the Pareto front in colour."
+        "least to the largest value (by its logarithm where it was sought so); the Pareto front in "
+        "colour."
     )
     return "Parallel coordinates", caption, canvas

@@ -122,6 +122,7 @@ def _infeasible(found: Optimized) -> str:
 
 def _sought(found: Optimized) -> str:
     several = found.study.replicas > 1
+    units = units_of(found.problem, found.candidates)
     rows = []
     for o in found.study.objectives:
         over = f"{o.over} of replicas" if several else ""
@@ -130,8 +131,10 @@ def _sought(found: Optimized) -> str:
         bounds = [f"at least {c.at_least:g}"] if c.at_least is not None else []
         bounds += [f"at most {c.at_most:g}"] if c.at_most is not None else []
         over = f"{c.over} of replicas" if several else ""
-        rows.append([c.output, " and ".join(bounds), over])
-    return html_table(["output", "goal", "over"], rows, 3)
+        unit = unit_text(units[c.output])
+        rows.append([c.output, f"{' and '.join(bounds)} {unit}".strip(), over])
+    head, wide = ["output", "goal", "over"], 3 if several else 2
+    return html_table(head[:wide], [row[:wide] for row in rows], wide)
 
 
 def _variables(found: Optimized) -> str:

@@ -162,7 +162,7 @@ class OptimizeFile(Part):
         (), description="candidates to begin with, values by name as in vary; what is left out is "
         "drawn"
     )  # fmt: skip
-    ratios: tuple[Ratio, ...] = ()
+    ratios: tuple[Ratio, ...] = Field((), description="outputs by one another: energy by distance")
     objectives: Annotated[tuple[Objective, ...], Field(min_length=1)] = Field(
         description="outputs to minimise or maximise"
     )
