@@ -22,6 +22,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -156,7 +157,7 @@ class Processes:
 
     @property
     def words(self) -> str:
-        return f"{len(self._crew)} processes"
+        return f"{len(self._crew)} process{'es' if len(self._crew) != 1 else ''}"
 
     def submit(self, key: int, settings: Settings) -> None:
         self._queue.append((key, settings, 1))
@@ -277,8 +278,17 @@ def _serve(pipe: Connection, plan: Plan) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):
         pipe.send(None)
         while True:
             key, settings = pipe.recv()
             pipe.send((key, plan.evaluate(settings)))
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that began it is gone, killed perhaps: nobody asks any more."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -129,7 +129,7 @@ class StudyFile(Part):
     set: dict[str, Any] = Field({}, description="values changed in every run, as with --set")
     design: Annotated[Design, BeforeValidator(_design)] = Field(
         Design(kind="grid"),
-        description="how points are chosen, a grid unless another is named; a word alone is its kind",
+        description="how points are chosen, by default a grid; a word alone is its kind",
     )
     vary: Annotated[dict[str, Annotated[Varied, BeforeValidator(_varied)]], Field(min_length=1)] = (
         Field(

@@ -120,7 +120,7 @@ def _print(found: Optimized) -> None:
 
     from marsyard.campaign import grouped
 
-    console = Console(width=max(Console().width, 100))
+    console = Console(width=max(Console().width, 120))
     say = speaker(console)
 
     if found.front:

@@ -112,7 +112,7 @@ def _print(found: Sweep) -> None:
 
     from marsyard.campaign import grouped, output_table, sobol_table
 
-    console = Console(width=max(Console().width, 100))
+    console = Console(width=max(Console().width, 120))
     say = speaker(console)
     console.print(output_table(found.data))
     indices = sobol_table(found.data)

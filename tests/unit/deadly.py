@@ -1,31 +1,35 @@
-"""A plan whose members may end their process, for tests of workers that die."""
+"""A plan whose members may end their process or hang, for tests of workers."""
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 from marsyard.study.workers import Outcome
 
 
 class DeadlyPlan:
-    """Members give their number; one that is told to kills its process, always or the first time.
+    """Members give their number; one that is told to kills its process, always or the first time,
+    or hangs.
 
     `folder` gets a file for each time a member is begun, so that a test can count them.
     """
 
     outputs = ()
-    time_limit = None
 
-    def __init__(self, folder):
-        self.folder = str(folder)
+    def __init__(self, folder, time_limit=None):
+        self.folder, self.time_limit = str(folder), time_limit
 
     def evaluate(self, settings):
         number = settings["number"]
         begun = len(list(Path(self.folder).glob(f"{number}-*")))
         (Path(self.folder) / f"{number}-{begun}").touch()
         die = settings.get("die")
+        if die == "hang":
+            (Path(self.folder) / "pid").write_text(str(os.getpid()))
+            time.sleep(1000)
         if die == "always" or (die == "once" and begun == 0):
             os.kill(os.getpid(), signal.SIGKILL)
         return Outcome((float(number),), ("",), ("",), None, 0, 0, 0.0, 0.0, ())

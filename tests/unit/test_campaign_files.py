@@ -16,12 +16,14 @@ from marsyard.campaign.base import Base, replica_seed
 from marsyard.campaign.design import make_points
 from marsyard.campaign.executors import run_members
 from marsyard.campaign.journal import Journal, read_records
-from marsyard.campaign.maps import success_map
+from marsyard.campaign.maps import success_map, success_of, success_words
 from marsyard.campaign.prepared import make_base
 from marsyard.campaign.resume import what_changed
-from marsyard.campaign.sensitivity import sobol_indices
+from marsyard.campaign.sensitivity import indices, sobol_indices
 from marsyard.campaign.study_file import Design, StudyFile, Varied, study_of
+from marsyard.campaign.tables import grouped, left_out, sobol_rows
 from marsyard.errors import InputError
+from marsyard.operations.verdict import clopper_pearson
 from marsyard.scenario import scenario_data
 
 STUDY = {
@@ -54,6 +56,10 @@ def points(vary, design="grid", seed=0, **more):
         ({"vary": {"friction": {"path": "x"}}}, "give one of values, range, distribution"),
         ({"vary": {}}, "vary: holds 0; at least 1 needed"),
         ({"replicas": 0}, "replicas = 0: must be at least 1"),
+        ({"replicas": "two"}, "replicas: 'two' is not a whole number"),
+        ({"seed": 1.5}, "seed: 1.5 is not a whole number"),
+        ({"success": [{"output": "height", "at_most": math.nan}]}, "nan is not a finite number"),
+        ({"time_limit": "5 kg"}, "time_limit: 'kg' in '5 kg' is a unit of mass"),
         ({"success": [{"output": "hight", "at_least": 1}]}, "did you mean 'height'"),
         ({"outputs": [{"name": "h", "of": "x", "take": "mid"}]}, "outputs.0.take: 'mid' is not"),
     ],
@@ -317,7 +323,7 @@ def test_a_map_of_success_counts_every_run():
     ds = xr.Dataset(
         {"succeeded": ("point", good), "completed": ("point", np.ones(600, np.int8))},
         {"x": ("point", x), "y": ("point", y), "word": ("point", np.array(["a", "b"] * 300))},
-        {"parameters": "x,y"},
+        {"parameters": "x,y", "design": "monte_carlo"},
     )
     found = success_map(ds, "x", "y")
     assert found.runs.sum() == 600 and found.good.sum() == good.sum()
@@ -330,6 +336,72 @@ def test_a_map_of_success_counts_every_run():
     assert found.good[1, 1:-1].tolist() == [int(good[m].sum()) for m in inside]
     words = success_map(ds, "word")
     assert words.x.words == ("a", "b") and words.runs.tolist() == [300, 300]
+
+
+def drawn_runs(good, design="monte_carlo"):
+    """The data set of runs [points, replicas] that succeeded or not, over a drawn x."""
+    points = len(good)
+    x = np.random.default_rng(1).uniform(0, 1, points)
+    return xr.Dataset(
+        {
+            "succeeded": (("point", "replica"), good.astype(np.int8)),
+            "completed": (("point", "replica"), np.ones(good.shape, np.int8)),
+        },
+        {"x": ("point", x)},
+        {"parameters": "x", "design": design},
+    )
+
+
+def test_few_drawn_points_are_counted_in_spans_not_one_by_one():
+    found = success_map(drawn_runs(np.ones((12, 4))), "x")
+    assert len(found.x) == 4 and np.ptp(np.diff(found.x.borders)) < 1e-12
+    assert found.runs.sum() == 48
+
+
+def test_replicas_that_agree_are_worth_no_more_than_their_points():
+    """Coverage: points whose success is decided by their parameters alone, ten replicas each."""
+    rng = np.random.default_rng(3)
+    covered = wrong = 0
+    for _ in range(200):
+        good = np.repeat(rng.random((20, 1)) < 0.3, 10, axis=1)
+        found = success_of(drawn_runs(good))
+        covered += found.low <= 0.3 <= found.high
+        pooled = clopper_pearson(int(good.sum()), good.size)
+        wrong += not pooled[0] <= 0.3 <= pooled[1]
+    assert covered / 200 > 0.94 and wrong / 200 > 0.3
+    # one run a point: Clopper and Pearson as it stands; none in 12 points, however many replicas
+    alone = success_of(drawn_runs(np.arange(20)[:, None] < 6))
+    assert (alone.low, alone.high) == pytest.approx((0.1189, 0.5428), abs=1e-4)
+    none = success_of(drawn_runs(np.zeros((12, 4))))
+    assert none.high == pytest.approx(1 - 0.025 ** (1 / 12))
+
+
+def test_a_grid_is_no_sample():
+    good = np.array([[1, 1], [0, 1]])
+    assert success_words(drawn_runs(good, "list")) == "3 of 4"
+    assert success_words(drawn_runs(good)).startswith("3 of 4, 75 % (")
+
+
+def test_failures_are_grouped_by_words_not_by_names():
+    same = {0: "unknown soil 'fjs_1'", 1: "unknown soil 'fjs_1'"}
+    assert grouped(same) == [("unknown soil 'fjs_1'", [0, 1])]
+    other = {0: "diverged at 1.5 s", 1: "diverged at 2 s", 2: "lost"}
+    assert grouped(other) == [("diverged at … s", [0, 1]), ("lost", [2])]
+
+
+def test_failed_runs_under_sobol_indices_are_told():
+    study, _, found = parameters({"friction": "uniform(0, 1)"}, {"kind": "saltelli", "n": 16})
+    numbers = np.array(make_points(study.design, found, 1).shown(0))
+    numbers[7] = np.nan
+    ds = xr.Dataset(
+        {"height": ("point", numbers, {"take": "final", "long_name": "height"})},
+        {"friction": ("point", np.zeros(48), {"long_name": "friction"})},
+        {"parameters": "friction", "design": "saltelli"},
+    )
+    ds = ds.merge(indices(ds, study.design, 1))
+    assert left_out(ds).startswith("1 of 16 blocks have runs without a number")
+    assert sobol_rows(ds)[0][:2] == ["height", "friction"]
+    assert float(ds.sobol_total[0, 0]) == pytest.approx(1, abs=0.3)
 
 
 def test_the_how_to_names_every_key():

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +16,12 @@ from deadly import DeadlyPlan
 
 import marsyard
 from marsyard.campaign import Interrupted, open_sweep
-from marsyard.campaign.executors import Processes, run_members
+from marsyard.campaign.executors import Here, Processes, run_members
 from marsyard.campaign.journal import Journal, read_records
-from marsyard.campaign.member import Plan
+from marsyard.campaign.member import Plan, too_long
 from marsyard.errors import InputError
+from marsyard.scenario.study_schema import Output
+from marsyard.study.workers import take
 
 STUDY = {
     "scenario": "rt0448/test-1",
@@ -197,3 +204,123 @@ def test_a_process_that_dies_is_replaced(tmp_path):
     assert [k for k in range(5) if outcomes[k].stopped is not None] == [2]
     assert outcomes[2].stopped == "lost its process 2 times (ended by SIGKILL)"
     assert [len(list(tmp_path.glob(f"{k}-*"))) for k in range(5)] == [1, 2, 2, 1, 1]
+
+
+def test_a_member_that_hangs_is_ended_after_its_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr("marsyard.campaign.executors.GRACE", 0.5)
+    members = [(k, {"number": k}) for k in range(3)]
+    members[1][1]["die"] = "hang"
+    outcomes = {}
+    executor = Processes(DeadlyPlan(tmp_path, time_limit=0.5), 1)
+    try:
+        assert executor.words == "1 process"
+        assert run_members(executor, members, outcomes.update)
+    finally:
+        executor.close()
+    assert [outcomes[k].stopped for k in range(3)] == [None, too_long(0.5), None]
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_workers_end_with_a_killed_parent(tmp_path):
+    """A worker in a long run ends though nobody told it to."""
+    script = tmp_path / "study.py"
+    here, folder = str(Path(__file__).parent), str(tmp_path)
+    script.write_text(
+        f"import sys; sys.path.insert(0, {here!r})\n"
+        "from deadly import DeadlyPlan\n"
+        "from marsyard.campaign.executors import Processes\n"
+        "if __name__ == '__main__':\n"
+        f"    executor = Processes(DeadlyPlan({folder!r}), 1)\n"
+        "    executor.submit(0, {'number': 0, 'die': 'hang'})\n"
+        "    while True: executor.ready(1)\n"
+    )
+    parent = subprocess.Popen([sys.executable, str(script)])
+    pid, until = tmp_path / "pid", time.monotonic() + 60
+    while not pid.exists() or not pid.read_text():
+        assert parent.poll() is None and time.monotonic() < until
+        time.sleep(0.05)
+    worker = int(pid.read_text())
+    assert alive(worker)
+    parent.kill()
+    parent.wait()
+    while alive(worker):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_limit_of_time_is_an_outcome_and_may_be_changed(tmp_path, counted, undrawn, monkeypatch):
+    # in this process, so that runs are counted
+    monkeypatch.setattr("marsyard.campaign.running.make_executor", lambda plan, *_: Here(plan))
+    clock = iter(range(1_000_000))
+    monkeypatch.setattr("marsyard.campaign.member.time.monotonic", lambda: next(clock))
+    study = {**STUDY, "design": "grid", "vary": {"run.duration": [0.02, 0.5]}, "set": {}}
+    # the clock goes on by a second whenever it is read: twice at the first word, then once
+    short = marsyard.sweep({**study, "time_limit": "1 s"}, jobs=1, out=tmp_path / "s")
+    assert short.failures[1] == "took longer than the time limit of 1 s"
+    assert np.isnan(short.data.way.values[1]) and short.data.completed.values[1] == 0
+    counted.clear()
+    kept = marsyard.sweep({**study, "time_limit": "1 s"}, jobs=1, out=tmp_path / "s", resume=True)
+    assert not counted and kept.failures == short.failures
+    # without a limit only what took too long is run again
+    free = marsyard.sweep(study, jobs=1, out=tmp_path / "s", resume=True)
+    assert len(counted) == len(short.failures) and not free.failures
+    counted.clear()
+    assert (
+        not marsyard.sweep(
+            {**study, "time_limit": "1 s"}, jobs=1, out=tmp_path / "s", resume=True
+        ).failures
+        and not counted
+    )
+    with pytest.raises(InputError, match="time_limit.*above 0"):
+        marsyard.sweep({**study, "time_limit": 0})
+
+
+def test_names_of_the_results_and_unknown_ones_are_refused(tmp_path):
+    def refused(sentence, **change):
+        with pytest.raises(InputError, match=sentence):
+            marsyard.sweep({**STUDY, **change}, out=tmp_path / "s")
+        assert not (tmp_path / "s").exists()
+
+    height = {"name": "height", "of": "position_base.z"}
+    refused("a 'reason' of their own", outputs=[{**height, "name": "reason"}], success=[])
+    twice = [{**height, "name": name} for name in ("the way", "the_way")]
+    refused("both 'the_way' in the results", outputs=twice, success=[])
+    wheel = {"scenario": "wheel/pull", "set": {}, "success": [], "design": "grid",
+             "outputs": [{"name": "pull", "of": "drawbar_pull.W"}]}  # fmt: skip
+    refused("vary.ground.0.soil: .*'wet_sand'", vary={"ground.0.soil": ["wet_sand"]}, **wheel)
+    refused("vary.robot.name: .*'exmars'; did you mean 'exomars'",
+            vary={"robot.name": "choice(exomars, exmars)"})  # fmt: skip
+    refused("vary.gravity: 'gravity' is fixed by 'set' too", set={"gravity": 3})
+    refused("'parsec' is not a unit .* in 'm'; valid: m, mm", success=[],
+            outputs=[{**height, "unit": "parsec"}])  # fmt: skip
+    refused("at_least = 2 must not be above at_most = 1",
+            success=[{"output": "way", "at_least": 2, "at_most": 1}])  # fmt: skip
+
+
+def test_values_no_run_begins_with_are_warned_of_and_counted():
+    heard = []
+    study = {**STUDY, "vary": {"gravity": "uniform(-4, 4)"}, "seed": 1}
+    found = marsyard.sweep(study, jobs=1, say=heard.append)
+    assert "vary.gravity reaches values with which no run begins" in heard[0]
+    assert set(found.failures) == set(np.flatnonzero(found.data.gravity.values < 0))
+    late = {**STUDY["outputs"][1], "take": "mean", "start": 5}
+    gaps = marsyard.sweep({**STUDY, "outputs": [late]}, jobs=1).gaps
+    assert list(gaps["way"]) == list(range(6)) and gaps["way"][0]
+
+
+def test_shares_and_slip_are_given_in_per_cent():
+    """A plain number in per cent is a hundred times as large, not only called so."""
+    ds = xr.Dataset({"slip": ("time", [0.1, 0.2], {"units": "1"})}, {"time": [0.0, 1.0]})
+    output = Output(name="slip", of="slip", unit="%")
+    assert take(ds, output, None)[:2] == (20.0, "%")
+    with pytest.raises(InputError, match="'m' is not a unit .* a plain number; valid: %"):
+        take(ds, Output(name="slip", of="slip", unit="m"), None)

@@ -21,7 +21,7 @@ from marsyard.campaign.optimize.study_file import Constraint, OptimizeFile
 from marsyard.study.workers import Outcome
 
 #: violation that a candidate without a score counts with
-FAILED = 1e6
+FAILED = 1e12
 
 
 @dataclass(frozen=True)
