@@ -16,7 +16,10 @@ from marsyard.campaign.journal import Journal
 from marsyard.campaign.optimize.data import history
 from marsyard.campaign.optimize.pareto import hypervolume, ranks, spread
 from marsyard.campaign.optimize.running import solve
+from marsyard.campaign.optimize.scoring import score
+from marsyard.campaign.optimize.study_file import optimize_of
 from marsyard.errors import InputError
+from marsyard.study.workers import Outcome
 
 # --- fronts
 
@@ -168,6 +171,23 @@ def test_failed_runs_are_kept_with_their_reason_and_stop_nothing():
     assert set(found.infeasible.values()) == {"diverged at 1 s"}
     # the search turns away from where runs fail
     assert (x[:12] > 2).mean() > (x[-12:] > 2).mean()
+
+
+def test_a_failed_run_counts_though_no_objective_is_taken_of_it():
+    case = {"scenario": "rt0448/test-1", "outputs": [{"name": "work", "of": "energy_motors"}]}
+    other = {**case, "outputs": [{"name": "way", "of": "position_base.x"}]}
+    given = optimize_of(
+        {
+            "cases": {"level": case, "slope": other},
+            "vary": {"gravity": [1, 2]},
+            "objectives": [{"minimise": "work"}],
+        }
+    )
+    good = Outcome((2.0,), ("J",), ("",), None, 0, 1, 1.0, 0.1, ())
+    lost = Outcome((None,), ("m",), ("",), "diverged at 1 s", 0, 1, 1.0, 0.1, ())
+    found = score(given, {("level", 0): good, ("slope", 0): lost})
+    assert not found.feasible and found.reason == "slope: diverged at 1 s"
+    assert score(given, {("level", 0): good, ("slope", 0): good}).feasible
 
 
 def test_other_studies_and_other_files_are_refused(tmp_path, no_scenarios):

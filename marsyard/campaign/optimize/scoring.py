@@ -49,6 +49,9 @@ def score(study: OptimizeFile, outcomes: Mapping[tuple[str, int], Outcome]) -> S
     """The score of a candidate from its runs by case and replica."""
     numbers, reasons = _numbers(study, outcomes)
     objectives = tuple(_over(numbers[o.output], o.over, o.sign > 0) for o in study.objectives)
+    if any(outcome.stopped for outcome in outcomes.values()):
+        # also a run of which no objective is taken must go to its end
+        objectives = (math.nan,) * len(objectives)
     violations = tuple(_violation(c, numbers[c.output]) for c in study.constraints)
     if not reasons:
         reasons = [
