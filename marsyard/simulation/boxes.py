@@ -226,14 +226,11 @@ class OwnControl:
     def state(self) -> dict[str, np.ndarray]:
         """The controller's own state, and what was felt."""
         own = memory_of(self.law, "control")
-        felt = {"felt_time": np.array([self._felt.last]), "felt_sums": self._felt.sums.copy()}
-        felt["felt_impulse"] = self._felt.impulse()
-        return {**felt, "law_gain": self._simulation._commands.gain.copy(), **own}
+        return {**self._felt.state(), "law_gain": self._simulation._commands.gain.copy(), **own}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave."""
-        felt = arrays["felt_sums"], arrays["felt_impulse"]
-        self._felt.recall(float(arrays["felt_time"][0]), *felt)
+        self._felt.restore(arrays)
         self._simulation._commands.gain[:] = arrays["law_gain"]
         recall(self.law, "control", arrays)
 
@@ -241,61 +238,73 @@ class OwnControl:
 class Felt:
     """Mean wrenches on the organs since the last call, from the loop's sums of impulses.
 
-    Sums are emptied by a record; there is at most one between two calls, and its impulses count.
+    A record empties the sums, and keeps what they held; there may be several between two calls.
     Moments are those of force laws; hard ground gives forces alone, and only those on wheels, feet
     and tracks.
     """
 
     def __init__(self, simulation: Simulation, table: OrganTable) -> None:
         self._simulation = simulation
-        self._table = table
-        #: time of the last call, and the sums then
-        self.last = 0.0
-        self.sums = np.zeros((len(table.name), 6))
-        #: step at which a state was restored, and what was felt then
-        self._restored: tuple[int, np.ndarray] | None = None
+        self._row = {int(body): k for k, body in reversed(list(enumerate(table.body)))}
+        #: time of the last call [s], and the sums then
+        self._last = 0.0
+        self._sums = np.zeros((len(table.name), 6))
+        #: impulses of the records since then, and the time up to which they are in [s]
+        self._recorded = np.zeros_like(self._sums)
+        self._counted = 0.0
 
     def mean(self) -> OrganWrenches:
         """Since the last call."""
         s = self._simulation
-        since = s.time - self.last
-        mean = self.impulse() / since if since > 0 else 0.0 * self.sums
-        self.last, self.sums = s.time, self._now()
+        since, now = s.time - self._last, self._now()
+        self._count()
+        # of force and moment [N·s, N·m·s]
+        impulse = now - self._sums + self._recorded
+        mean = impulse / since if since > 0 else 0.0 * now
+        self._last = self._counted = s.time
+        self._sums, self._recorded = now, np.zeros_like(now)
         return OrganWrenches(mean[:, :3], mean[:, 3:]).fit(n=len(mean))
 
-    def impulse(self) -> np.ndarray:
-        """Of force and moment since the last call [N·s, N·m·s], shape [n, 6]."""
-        s = self._simulation
-        if self._restored is not None and self._restored[0] == s.steps:
-            return self._restored[1]
-        r = s.records
-        total = self._now() - self.sums
-        if len(r.time) and r.time[-1] > self.last + 0.5 * s.scenario.run.step:
-            total += self._impulse(r.world[-1], r.organ[-1], r.soil_sums[-1])
-        return total
+    def state(self) -> dict[str, np.ndarray]:
+        """What is needed to go on with the same means, also where the records are gone."""
+        self._count()
+        return {
+            "felt_time": np.array([self._last]), "felt_sums": self._sums.copy(),
+            "felt_recorded": self._recorded.copy(),
+        }  # fmt: skip
 
-    def recall(self, last: float, sums: np.ndarray, impulse: np.ndarray) -> None:
-        """Go on from a saved state; the record before it may be gone."""
-        self.last, self.sums = last, sums.copy()
-        self._restored = self._simulation.steps, impulse.copy()
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave."""
+        self._last, self._counted = float(arrays["felt_time"][0]), self._simulation.time
+        self._sums = np.array(arrays["felt_sums"])
+        self._recorded = np.array(arrays["felt_recorded"])
+
+    def _count(self) -> None:
+        """Add what the records hold that are new."""
+        s, r = self._simulation, self._simulation.records
+        new = np.searchsorted(r.time, self._counted + 0.5 * s.scenario.run.step)
+        for k in range(int(new), len(r.time)):
+            self._recorded += self._impulse(r.world[k], r.organ[k], r.soil_sums[k])
+        self._counted = s.time
 
     def _now(self) -> np.ndarray:
         s = self._simulation
         return self._impulse(s._sums.world, s._sums.organ, s._soil_loop.sums)
 
     def _impulse(self, wheels: np.ndarray, organs: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        out = np.zeros_like(self.sums)
+        out = np.zeros_like(self._sums)
         w = len(wheels)
         out[:w, :3] = wheels
         out[w : w + len(organs), :3] = organs
         loop = self._simulation._soil_loop
-        for b, body in enumerate(loop.body):
-            at = int(np.flatnonzero(self._table.body == body)[0])
-            force, moment = sums[b, S_FX : S_FZ + 1], sums[b, S_MX : S_MZ + 1]
-            if loop.wheel[b] < 0 and loop.organ[b] < 0:  # else it is in the sums above
-                out[at, :3] += force
-            arm = loop.centre[b] - self._simulation.data.xpos[body] if loop.geom[b] >= 0 else 0.0
-            out[at, 3:] += moment + np.cross(np.zeros(3) + arm, force)
+        if len(loop.body):
+            rows = np.array([self._row[int(body)] for body in loop.body])
+            force, moment = sums[:, S_FX : S_FZ + 1], sums[:, S_MX : S_MZ + 1]
+            alone = (loop.wheel < 0) & (loop.organ < 0)  # else it is in the sums above
+            np.add.at(out[:, :3], rows[alone], force[alone])
+            arm = loop.centre - self._simulation.data.xpos[loop.body]
+            arm = np.where(loop.geom[:, None] >= 0, arm, 0.0)
+            np.add.at(out[:, 3:], rows, moment + np.cross(arm, force))
         return out
 
 

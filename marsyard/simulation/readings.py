@@ -163,12 +163,8 @@ class Readings:
 
     def state(self) -> dict[str, np.ndarray]:
         """What is needed to go on with the same means."""
-        return {
-            "felt_time": np.array([self._felt.last]), "felt_sums": self._felt.sums.copy(),
-            "felt_impulse": self._felt.impulse(),
-        }  # fmt: skip
+        return self._felt.state()
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Go on from what `state` gave."""
-        felt = arrays["felt_sums"], arrays["felt_impulse"]
-        self._felt.recall(float(arrays["felt_time"][0]), *felt)
+        self._felt.restore(arrays)

@@ -615,14 +615,12 @@ def _surface_normals(s: Simulation, r: WheelMotion) -> np.ndarray:
     soil = s.world.soil
     assert soil is not None
     height = soil.grid.terrain.height
-    out = np.empty(r.wheel_centre.shape)
-    for w, radius in enumerate(s._carrying_radius):
-        x, y = r.wheel_centre[:, w, 0], r.wheel_centre[:, w, 1]
-        rise_x = (height(x + radius, y) - height(x - radius, y)) / (2 * radius)
-        rise_y = (height(x, y + radius) - height(x, y - radius)) / (2 * radius)
-        n = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
-        out[:, w] = n / np.linalg.norm(n, axis=-1, keepdims=True)
-    return out
+    radius = s._carrying_radius
+    x, y = r.wheel_centre[..., 0], r.wheel_centre[..., 1]
+    rise_x = (height(x + radius, y) - height(x - radius, y)) / (2 * radius)
+    rise_y = (height(x, y + radius) - height(x, y - radius)) / (2 * radius)
+    n = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
+    return n / np.linalg.norm(n, axis=-1, keepdims=True)
 
 
 def _sinkage(s: Simulation, r: WheelMotion, total: np.ndarray, normal: np.ndarray) -> np.ndarray:
@@ -634,31 +632,24 @@ def _sinkage(s: Simulation, r: WheelMotion, total: np.ndarray, normal: np.ndarra
     soil = s.world.soil
     assert soil is not None
     height = soil.grid.terrain.height
-    out = np.zeros(r.wheel_axis.shape[:-1])
     shape = s.scenario.robot.wheel_shape
     tapers = [w.taper if is_cone(w, shape) else 0.0 for w in s.world.robot.wheels.values()]
-    for w, (radius, half) in enumerate(zip(s._carrying_radius, s._wheels.width, strict=True)):
-        touching = total[:, w, scm.T_NODES] > 0
-        if not touching.any():
-            continue
-        centre, axis, n = (
-            r.wheel_centre[touching, w],
-            r.wheel_axis[touching, w],
-            normal[touching, w],
-        )
-        along = np.sum(n * axis, axis=-1, keepdims=True)
-        down = along * axis - n
-        down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
-        if tapers[w] == 0.0:
-            edges = [-np.sign(along) * half * (np.abs(along) > 1e-9)]
-        else:
-            edges = [np.full_like(along, -half), np.full_like(along, half)]
-        deepest = np.full(len(centre), -np.inf)
-        for edge in edges:
-            lowest = centre + (radius + tapers[w] * edge) * down + edge * axis
-            deepest = np.maximum(deepest, height(lowest[:, 0], lowest[:, 1]) - lowest[:, 2])
-        out[touching, w] = deepest * n[:, 2]
-    return out
+    # by wheel, to go with vectors
+    taper = np.array(tapers)[:, None]
+    radius, half = s._carrying_radius[:, None], s._wheels.width[:, None]
+    along = np.sum(normal * r.wheel_axis, axis=-1, keepdims=True)
+    down = along * r.wheel_axis - normal
+    down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
+    level = -np.sign(along) * half * (np.abs(along) > 1e-9)
+    edges = [level]
+    if taper.any():
+        edges = [np.where(taper == 0.0, level, edge) for edge in (-half, half)]
+    deepest = np.full(along.shape[:-1], -np.inf)
+    for edge in edges:
+        lowest = r.wheel_centre + (radius + taper * edge) * down + edge * r.wheel_axis
+        deepest = np.maximum(deepest, height(lowest[..., 0], lowest[..., 1]) - lowest[..., 2])
+    touching = total[..., scm.T_NODES] > 0
+    return np.where(touching, deepest * normal[..., 2], 0.0)
 
 
 def _base_motion(s: Simulation) -> tuple[np.ndarray, np.ndarray]:

@@ -110,6 +110,29 @@ def test_readings_and_expressions_are_inputs(controller):
     simulation.close()
 
 
+def test_a_mean_force_counts_every_record_of_its_period(controller):
+    # what the FMU gives is the load it reads; that of a rover at rest does not change
+    law = {"kind": "fmu", "file": str(controller), "period": 0.1, "name": "scales",
+           "inputs": {"wanted": "wheel.FL.force_z", "rate": "sin(50*t)"},
+           "parameters": {"gain": 1.0, "integral_gain": 0.0, "torque_max": 1e6}}  # fmt: skip
+    run = {**BASE["run"], "record_period": 0.02}
+    simulation = Simulation(validate({**BASE, "control": [law], "run": run}))
+    simulation.step(250)
+    saved = simulation.state()
+    simulation.step(151)
+    read = [value + np.sin(50 * t) for t, (value,) in simulation.fmus.log]
+    recorded = simulation.dataset().contact_impulse_world.sel(wheel="FL", axis="z")
+    load = float(recorded[1:].mean()) / 0.02
+    assert read[1:] == pytest.approx([load] * 4, rel=1e-6) and load > 20.0
+    # and a state between two calls knows the records before it, bit for bit
+    end = [given[0] for _, given in simulation.fmus.log]
+    simulation.restore(saved)
+    simulation._counters[1] = 0  # they are gone where a run goes on from a file
+    simulation.step(151)
+    assert [given[0] for _, given in simulation.fmus.log] == end
+    simulation.close()
+
+
 def test_an_fmu_by_fmi_3(tmp_path):
     builder = pytest.importorskip("pythonfmu3.builder")
     script = tmp_path / "law.py"
