@@ -17,13 +17,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
+import os
 import shutil
 import sys
 import tempfile
+import threading
 import weakref
 import zipfile
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -41,6 +43,10 @@ NUMBERS = {
 #: of an FMI call that went so wrong that nothing else may be called
 _FATAL = 4
 _WARNING = 1
+#: where messages go that come while an FMU is called, of each thread
+_hearing = threading.local()
+#: what FMPy's logger calls: kept alive, since it knows that of the latest instance alone
+_latest: list[Any] = []
 
 
 def fmpy_or_explain(field: str) -> Any:
@@ -147,21 +153,32 @@ class FmuFile:
         if not has:
             raise self.error("is not an FMU: it holds no modelDescription.xml")
         try:
-            if ElementTree.fromstring(text).get("fmiVersion") == "1.0":
-                raise self.error("is an FMU of FMI 1.0; export it for FMI 2.0 or 3.0")
-            return fmpy.read_model_description(str(self.path), validate=False)
-        except InputError:
-            raise
-        except Exception as error:
+            root = ElementTree.fromstring(text)
+        except ElementTree.ParseError as error:
             said = f"its modelDescription.xml cannot be read ({_one_line(error)})"
+            raise self.error(said) from None
+        version = root.get("fmiVersion", "")
+        if root.tag != "fmiModelDescription" or not version:
+            raise self.error("its modelDescription.xml is none: it tells no fmiVersion")
+        if not version.startswith(("2.", "3.")):
+            raise self.error(f"is an FMU of FMI {version}; export it for FMI 2.0 or 3.0")
+        try:
+            return fmpy.read_model_description(str(self.path), validate=False)
+        except Exception as error:
+            said = f"its modelDescription.xml cannot be read ({_problem(fmpy, self.path, error)})"
             raise self.error(said) from None
 
     def _check(self, fmpy: Any) -> None:
         if self.description.coSimulation is None:
             raise self.error("is for model exchange only; export it for co-simulation")
-        have = [p for p in fmpy.supported_platforms(str(self.path)) if p != "c-code"]
-        if fmpy.platform not in have:
-            held = f"binaries for {few(have)} only" if have else "no binaries"
+        if not self.description.coSimulation.modelIdentifier:
+            raise self.error("its modelDescription.xml names no modelIdentifier for co-simulation")
+        have = fmpy.supported_platforms(str(self.path))
+        binaries = [p for p in have if p != "c-code"]
+        if fmpy.platform not in binaries:
+            held = f"binaries for {few(binaries)} only" if binaries else "no binaries"
+            if have == ["c-code"]:
+                held = "C code and no binaries (`fmpy compile` makes some)"
             raise self.error(f"holds {held}; this machine is {fmpy.platform}")
 
 
@@ -215,13 +232,17 @@ class FmuUnit:
         from fmpy import instantiate_fmu
 
         _prepare_python(self.file.folder / "resources")
+        _hearing.messages = self.messages
         try:
-            return instantiate_fmu(
-                str(self.file.folder), self.file.description, "CoSimulation", debug_logging=True,
-                logger=_listener(self.messages),
-            )  # fmt: skip
+            with _same_folder():
+                fmu = instantiate_fmu(
+                    str(self.file.folder), self.file.description, "CoSimulation",
+                    debug_logging=True, logger=_listen,
+                )  # fmt: skip
         except Exception as error:
             raise self.file.error(f"cannot be started ({self._said(error)})") from None
+        _latest[:] = [fmu.callbacks]
+        return fmu
 
     def _initialise(self, settings: Sequence[tuple[str, int, Any]]) -> None:
         fmu = self._fmu
@@ -258,7 +279,10 @@ class FmuUnit:
     def _guarded(self, what: str, call: Any, *given: Any) -> Any:
         if not self._free.alive:
             raise self.file.error("is closed already")
+        if self._fatal[0]:
+            raise self.file.error("has failed for good and cannot be used any more")
         self.messages.clear()
+        _hearing.messages = self.messages
         try:
             return call(*given)
         except InputError:
@@ -269,7 +293,8 @@ class FmuUnit:
 
     def _said(self, error: Exception) -> str:
         """What went wrong, in the FMU's words where it said some."""
-        return _one_line("; ".join(self.messages) or error).rstrip(".")
+        said = _one_line("; ".join(self.messages) or error).rstrip(".")
+        return said.replace(f"{self.file.folder}{os.sep}", "")
 
 
 class _Group:
@@ -323,15 +348,34 @@ def _settings(file: FmuFile, parameters: Mapping[str, Any]) -> list[tuple[str, i
     return out
 
 
-def _listener(messages: deque[str]) -> Any:
-    """A logger that keeps warnings and errors; of FMI 2.0 (five arguments) and 3.0 (four)."""
+def _listen(*given: Any) -> None:
+    """Keep what the FMU warns of that is called; by FMI 2.0 (five arguments) or 3.0 (four).
 
-    def listen(*given: Any) -> None:
-        status, text = given[-3], given[-1]
-        if status >= _WARNING and text:
-            messages.append(_one_line(text.decode("utf-8", "replace")))
+    FMPy hands the messages of all instances by FMI 2.0 to the logger of the latest one.
+    """
+    status, text = given[-3], given[-1]
+    messages = getattr(_hearing, "messages", None)
+    if messages is not None and status >= _WARNING and text:
+        messages.append(_one_line(text.decode("utf-8", "replace")))
 
-    return listen
+
+@contextlib.contextmanager
+def _same_folder() -> Iterator[None]:
+    """Stay in the present folder; FMPy does not go back where a library cannot be loaded."""
+    here = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(here)
+
+
+def _problem(fmpy: Any, path: Path, error: Exception) -> str:
+    """What the standard's schema says of a description, where it says something."""
+    try:
+        fmpy.read_model_description(str(path))
+    except Exception as told:
+        return _one_line((getattr(told, "problems", None) or [error])[0]).rstrip(".")
+    return _one_line(error)
 
 
 def _free(fmu: Any, fatal: Sequence[bool]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from marsyard.scenario.part import Part
 from marsyard.units import Number, Time
@@ -49,6 +50,19 @@ class FmuLaw(Part):
     limit: Annotated[Number, Field(gt=0)] | None = Field(
         None, description="largest torque that holds it [N·m]; default: none"
     )
+
+    @field_validator("inputs", "parameters", mode="before")
+    @classmethod
+    def _are_values(cls, values: Any, info: ValidationInfo) -> Any:
+        given = values.items() if isinstance(values, dict) else ()
+        for name, value in given:
+            number = isinstance(value, int | float) and math.isfinite(value)
+            if not number and not isinstance(value, str):
+                allowed = "a finite number or a text"
+                if info.field_name == "parameters":
+                    allowed = "a finite number, true, false or a text"
+                raise ValueError(f"'{name}' is {value!r}; {allowed} is needed")
+        return values
 
     @field_validator("outputs")
     @classmethod

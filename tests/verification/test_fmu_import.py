@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import re
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +170,43 @@ def test_a_failing_step_stops_the_run_and_keeps_what_it_recorded(tmp_path):
     assert unpacked() == before
 
 
+def test_each_instance_is_blamed_with_its_own_words(tmp_path):
+    file = FmuFile(fmu_of(FAILING, "failing", tmp_path))
+    early, first, last = (FmuUnit(file, [], ["torque"]) for _ in range(3))
+    for unit in (first, last):
+        with pytest.raises(InputError, match="the winding melts"):
+            unit.step(0.3, 0.01, [])
+    # the standard allows no call after that
+    with pytest.raises(InputError, match="has failed for good"):
+        first.step(0.0, 0.01, [])
+    # one that goes on is heard when the one that was started last is gone
+    last.close()
+    last = unit = None
+    gc.collect()
+    with pytest.raises(InputError, match="the winding melts"):
+        early.step(0.3, 0.01, [])
+    file.close()
+
+
+def test_a_library_that_cannot_be_loaded_leaves_the_folder_as_it_is(
+    controller, tmp_path, monkeypatch
+):
+    def broken(name):
+        return "binaries/linux64/other.so" if name.endswith(".so") else name
+
+    monkeypatch.chdir(tmp_path)
+    file = changed(controller, tmp_path / "bad.fmu", broken)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("binaries/linux64/SpeedController.so", b"no library")
+    opened = FmuFile(file)
+    with pytest.raises(InputError) as error:
+        FmuUnit(opened, [], ["torque"])
+    opened.close()
+    said = str(error.value)
+    assert "cannot be started (Failed to load shared library binaries/linux64/" in said
+    assert Path.cwd() == tmp_path and tempfile.gettempdir() not in said
+
+
 def test_mistakes_in_the_scenario(controller):
     def refused(**change):
         with pytest.raises(InputError) as error:
@@ -189,6 +228,8 @@ def test_mistakes_in_the_scenario(controller):
     assert "name a joint" in refused(each=None, inputs={"wanted": "rate"},
                                      outputs={"torque": "torque.drives"})  # fmt: skip
     assert "whole multiple of run.control_period" in refused(period=0.015)
+    assert "parameters: 'gain' is nan; a finite number, " in refused(parameters={"gain": np.nan})
+    assert "inputs: 'wanted' is [1]; a finite number or" in refused(inputs={"wanted": [1]})
     gc.collect()
     assert unpacked() == before
 
@@ -210,8 +251,16 @@ def test_mistakes_in_the_scenario(controller):
         (lambda f, t: changed(f, t, None, lambda x: x.replace("CoSimulation", "ModelExchange")),
          "is for model exchange only"),
         (lambda f, t: changed(f, t, None, lambda x: x[:300]), "Description.xml cannot be read"),
+        (lambda f, t: changed(f, t, None, lambda x: x.replace('valueReference="1"', "")),
+         "attribute 'valueReference' is required but missing"),
+        (lambda f, t: changed(f, t, None, lambda x: "<model/>"), "it tells no fmiVersion"),
+        (lambda f, t: changed(f, t, None, lambda x: re.sub('modelIdentifier="[^"]*"', "", x)),
+         "names no modelIdentifier"),
+        (lambda f, t: changed(f, t, lambda n: "sources/m.c" if "linux" in n else
+                              None if "win" in n else n), "C code and no binaries"),
     ],
-    ids=["missing", "text", "truncated", "no-xml", "platform", "binaries", "fmi1", "me", "xml"],
+    ids=["missing", "text", "truncated", "no-xml", "platform", "binaries", "fmi1", "me", "xml",
+         "reference", "other-xml", "identifier", "source"],
 )  # fmt: skip
 def test_files_that_cannot_be_used_are_refused_in_one_sentence(controller, tmp_path, make, said):
     before = unpacked()
