@@ -24,7 +24,9 @@ def export(
         False, "--netcdf", help="NetCDF 3, units as UDUNITS spells them: results_classic.nc."
     ),
     fmu: bool = typer.Option(
-        False, "--fmu", help="Rover and ground for co-simulation, FMI 2.0: NAME.fmu."
+        False, "--fmu",
+        help="Rover and ground for co-simulation, FMI 2.0: NAME.fmu. Where it runs, a Python with "
+        "marsyard is needed.",
     ),
     inputs: str = typer.Option(
         "speed", "--inputs", metavar="speed|torque|none",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from marsyard.scenario import Scenario
 
 #: of a robot without a scenario [s]
-CONTROL_PERIOD = 0.02
+RUN = {"run.control_period": 0.02, "run.duration": 10.0}
 
 
 def write_fmu(
@@ -42,7 +42,7 @@ def _scenario(what: str, ground: str, soil: str, settings: dict[str, Any]) -> Sc
         if soil and (":" in ground or ground in ("", "plane")):
             raise InputError("--soil: give it with a --ground that is soft and names no soil yet")
         place = f"{ground}:{soil}" if soil else ground or "plane"
-        return base_scenario(what, place, {"run.control_period": CONTROL_PERIOD, **settings})
+        return base_scenario(what, place, {**RUN, **settings})
     if ground or soil:
         raise InputError(f"--ground, --soil: go with a robot, and '{what}' is none of the library")
     if what in scenarios or path.suffix in (".yaml", ".yml") or path.exists():

@@ -1,7 +1,7 @@
 """The modelDescription.xml of an exported FMU (FMI 2.0.4, section 2.2).
 
-A unit is told by its name and, where it is a product of powers of the SI's base units, by the
-exponents (`BaseUnit`).
+A unit is told by its name, spelled as Modelica and other tools read it (N.m, m/s2), and, where it
+is a product of powers of the SI's base units, by the exponents (`BaseUnit`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ BASE_UNITS: dict[str, dict[str, int]] = {
     "Pa/m": {"kg": 1, "m": -2, "s": -2}, "Pa·s/m": {"kg": 1, "m": -2, "s": -1},
     "N·m/rad": {"kg": 1, "m": 2, "s": -2, "rad": -1}, "N·m²": {"kg": 1, "m": 3, "s": -2},
     "N·m·s/rad": {"kg": 1, "m": 2, "s": -1, "rad": -1},
+    "K/W": {"kg": -1, "m": -2, "s": 3, "K": 1}, "J/K": {"kg": 1, "m": 2, "s": -2, "K": -1},
 }  # fmt: skip
 #: what the packed program can do
 _ABILITIES = {
@@ -50,7 +51,7 @@ def model_description(interface: Interface, identifier: str, guid: str) -> bytes
     if units:
         definitions = ET.SubElement(root, "UnitDefinitions")
         for name in units:
-            unit = ET.SubElement(definitions, "Unit", name=name)
+            unit = ET.SubElement(definitions, "Unit", name=_spelled(name))
             if name in BASE_UNITS:
                 ET.SubElement(unit, "BaseUnit", {k: str(e) for k, e in BASE_UNITS[name].items()})
     categories = ET.SubElement(root, "LogCategories")
@@ -73,6 +74,11 @@ def model_description(interface: Interface, identifier: str, guid: str) -> bytes
     return ET.tostring(root, encoding="UTF-8", xml_declaration=True)
 
 
+def _spelled(unit: str) -> str:
+    """A unit without signs that are not ASCII: N·m² → N.m2."""
+    return unit.translate(str.maketrans("·²³", ".23"))
+
+
 def _unit(variable: Variable) -> str:
     """The unit to tell; pure numbers have none."""
     return "" if variable.unit == "1" else variable.unit
@@ -92,7 +98,7 @@ def _add_variable(into: ET.Element, reference: int, v: Variable) -> None:
     if v.start is not None:
         kind["start"] = _text(v.start)
     if _unit(v):
-        kind["unit"] = _unit(v)
+        kind["unit"] = _spelled(_unit(v))
     ET.SubElement(element, v.type, kind)
 
 

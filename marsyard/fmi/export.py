@@ -3,6 +3,7 @@
 The file holds
 
     modelDescription.xml        variables with units, what the FMU can do
+    documentation/index.html    the same to read, and what it needs where it runs
     binaries/PLATFORM/…         pythonfmu's library for Linux and Windows, which loads Python
     resources/scenario.yaml     the scenario, and beside it the robot and all files it names
     resources/interface.json    what the variables stand for
@@ -31,6 +32,7 @@ from marsyard.errors import InputError
 from marsyard.fmi.contents import pack_scenario
 from marsyard.fmi.description import model_description
 from marsyard.fmi.interface import Interface, Variable, parameter, structured, with_inputs
+from marsyard.fmi.page import documentation
 from marsyard.fmi.paths import value_at
 from marsyard.scenario import Scenario
 
@@ -41,12 +43,15 @@ _SLAVE = '''"""A rover of marsyard as an FMU; see docs/how-to/fmi.md."""
 import atexit
 import ctypes
 import gc
+import platform
+import sys
 
 try:
     from marsyard.fmi.slave import RoverSlave as Fmi2Slave
 except ImportError as error:
     raise ImportError(
-        "this FMU needs marsyard in the Python that loads it: pip install 'marsyard[fmi]'"
+        f"this FMU needs marsyard in the Python that loads it, {platform.python_version()} of "
+        f"{sys.prefix} ({error}): pip install 'marsyard[fmi]' there, or let PYTHONPATH lead to it"
     ) from error
 
 
@@ -97,6 +102,7 @@ def export_fmu(
     digest = hashlib.sha256(b"".join(k.encode() + v for k, v in sorted(files.items()))).hexdigest()
     guid = str(uuid.UUID(digest[:32]))
     files["modelDescription.xml"] = model_description(interface, identifier, guid)
+    files["documentation/index.html"] = documentation(interface)
     files |= _binaries(library, identifier)
     _write(out, files)
     return out

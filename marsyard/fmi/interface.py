@@ -35,6 +35,9 @@ STEERING_RATE = 0.2
 _STEERING_TIME = 0.1
 _STEER = f"min(max((0.0 - angle)/{_STEERING_TIME}, -{STEERING_RATE}), {STEERING_RATE})"
 _UNITS = {"speed": "rad/s", "torque": "N·m", "angle": "rad"}
+_HOW = {"angle": f", reached at no more than {STEERING_RATE} rad/s"}
+#: what the file is made for, and its steps, cannot be parameters
+_FIXED = ("robot.name", "run.control_period", "run.duration", "run.record_period", "title")
 _PLAIN = re.compile(r"^[A-Za-z_][A-Za-z_0-9]*$")
 
 
@@ -120,7 +123,8 @@ def with_inputs(
     laws = _other_laws(scenario, robot, joints, kinds)
     variables = []
     for joint, kind in kinds.items():
-        start = angles[joint] if kind == "angle" else 0.0
+        # what is left of settling is no angle to command
+        start = round(angles[joint], 9) + 0.0 if kind == "angle" else 0.0
         if kind == "torque":
             laws.append(TorqueLaw(joints=joint, torque=0.0))
         elif kind == "speed":
@@ -133,7 +137,7 @@ def with_inputs(
                 "input",
                 "Real",
                 _UNITS[kind],
-                f"commanded {kind} of the joint {joint}",
+                f"commanded {kind} of the joint {joint}{_HOW.get(kind, '')}",
                 start,
                 len(laws) - 1,
                 joint,
@@ -164,6 +168,8 @@ def _other_laws(
 
 def parameter(name: str, path: str, value: Value) -> Variable:
     """A parameter for a value of the scenario."""
+    if path in _FIXED:
+        raise InputError(f"--parameter {path}: is fixed when the FMU is written; use --set for it")
     kinds = {bool: "Boolean", int: "Integer", float: "Real", str: "String"}
     kind = kinds[type(value.value)]
     return Variable(

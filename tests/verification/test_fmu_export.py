@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import json
+import subprocess
+import sys
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
+from xml.etree import ElementTree
 
 import fmpy
 import numpy as np
@@ -96,6 +99,9 @@ def test_fmpy_finds_nothing_wrong(torque_fmu, soil_fmu):
     assert of["set_speed.FLWheel_y"].unit == "rad/s" and of["set_angle.FLSteering_z"].unit == "rad"
     assert of["wheel.FL.force_z"].unit == "N" and of["wheel.FL.sinkage"].unit == "m"
     assert of["ground[0].soil.cohesion"].unit == "Pa" and float(of["g"].start) == 3.69
+    # as Modelica spells them
+    assert of["torque.FLWheel_y"].unit == "N.m" and of["g"].unit == "m/s2"
+    assert {v.start for n, v in of.items() if n.startswith("set_angle")} == {"0.0"}
     newton = next(u for u in described.unitDefinitions if u.name == "N").baseUnit
     assert (newton.kg, newton.m, newton.s) == (1, 1, -2)
     assert float(described.defaultExperiment.stepSize) == 0.02
@@ -118,6 +124,36 @@ def test_the_file_holds_all_it_needs_and_no_path_of_this_machine(torque_fmu, tmp
                 assert part.encode() not in text, name
     assert "resources/robot/exomars_rt0448/robot.xml" in names
     assert {"binaries/linux64/rover.so", "binaries/win64/rover.dll"} <= set(names)
+
+
+def test_it_brings_a_page_that_tells_what_it_needs_and_shows(soil_fmu):
+    with zipfile.ZipFile(soil_fmu) as file:
+        page = ElementTree.fromstring(
+            file.read("documentation/index.html").decode().replace('<meta charset="utf-8">', "")
+            .removeprefix("<!DOCTYPE html>")
+        )  # fmt: skip
+    rows = [["".join(cell.itertext()) for cell in row] for row in page.iter("tr")]
+    shown = {row[0]: row[1:] for row in rows}
+    for v in fmpy.read_model_description(str(soil_fmu)).modelVariables:
+        assert v.name in shown
+    assert shown["g"][:2] == ["m/s²", "3.69"] and shown["wheel.FL.sinkage"][0] == "m"
+    text = " ".join("".join(page.itertext()).split())
+    assert "pip install 'marsyard[fmi]'" in text and "a whole multiple of 0.02 s" in text
+
+
+def test_without_marsyard_it_says_what_is_missing_and_where(torque_fmu, tmp_path):
+    with zipfile.ZipFile(torque_fmu) as file:
+        file.extractall(tmp_path)
+    # a Python that finds nothing but the FMU's own files
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", "import sys; sys.path.insert(0, sys.argv[1]); "
+         "import marsyard_rover", str(tmp_path / "resources")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    last = done.stderr.strip().splitlines()[-1]
+    assert "this FMU needs marsyard in the Python that loads it, 3." in last
+    assert sys.prefix in last or sys.base_prefix in last
+    assert "(No module named 'marsyard'): pip install" in last
 
 
 def test_torques_move_it_as_they_move_the_simulation(torque_fmu):
@@ -294,6 +330,7 @@ def test_what_cannot_be_exported(tmp_path):
     assert "did you mean 'speed'" in refused(inputs="sped")
     assert "did you mean 'friction'" in refused(parameters={"interaction.fricton": ""})
     assert "is not a single number" in refused(parameters={"interaction": ""})
+    assert "use --set for it" in refused(parameters={"run.control_period": "h"})
     twice = {"interaction.friction": "f", "gravity": "f"}
     assert "'f' is the name of another variable" in refused(parameters=twice)
 
