@@ -36,6 +36,11 @@ def suggest(name: str, valid: Iterable[str], count: int = 3) -> str:
     return "valid: " + ", ".join(names[:12]) + ", …"
 
 
+def told(error: BaseException) -> str:
+    """An error of another's code, its kind and words in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
 def few(names: Sequence[str], most: int = 4) -> str:
     """Names for a sentence: the first of them, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -17,7 +17,7 @@ _KINDS = {
     "plane", "sphere", "box", "mesh", "terrain", "torque", "speed", "fmu",
     "step", "bump", "sine", "fractal", "crater", "craters", "rocks", "array", "file",
     "circle", "polygon", "band", "path", "goal", "motors", "walking", "peristaltic", "rolling",
-    "arc", "turn", "crab", "wait", "posture",
+    "arc", "turn", "crab", "wait", "posture", "plugin",
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from marsyard.errors import InputError, suggest
+from marsyard.errors import InputError, suggest, told
 
 #: what can be called, by the name that lists use, and their groups of entry points
 CALLED = {
@@ -34,6 +34,8 @@ CALLED = {
     "generators": "marsyard.grounds",
 }
 LIBRARY = "marsyard.library"
+#: what each is given first
+_FIRST = {"laws": "scenario", "controllers": "scenario", "generators": "random"}
 _ONE = {"laws": "law", "controllers": "controller", "generators": "generator"}
 
 
@@ -50,10 +52,8 @@ class Plugin:
         try:
             made = self.entry.load()
         except Exception as error:
-            text = " ".join(str(error).split())
             raise InputError(
-                f"plug-in '{self.name}' of {self.origin} cannot be loaded "
-                f"({type(error).__name__}: {text})"
+                f"plug-in '{self.name}' of {self.origin} cannot be loaded ({told(error)})"
             ) from error
         if not callable(made):
             raise InputError(
@@ -113,37 +113,44 @@ def make(kind: str, name: str, options: Mapping[str, Any], first: Any, field: st
     if name not in known:
         raise InputError(f"{field}: no plug-in brings a {one} '{name}'; {suggest(name, known)}")
     function = known[name].load()
-    _check_options(function, options, first, f"{field}: '{name}'")
+    who = f"{field}: {one} {named(kind, name)}"
+    _check_options(function, options, first, who, _FIRST[kind])
     try:
         made = function(first, **options)
     except InputError as error:
-        raise InputError(f"{field}: {one} '{name}' of {known[name].origin}: {error}") from None
+        raise InputError(f"{who}: {error}") from None
     except Exception as error:
-        text = " ".join(str(error).split())
-        raise InputError(
-            f"{field}: {one} '{name}' of {known[name].origin}: {type(error).__name__}: {text}"
-        ) from error
+        raise InputError(f"{who}: {told(error)}") from error
     if not callable(made):
         raise InputError(
-            f"{field}: {one} '{name}' of {known[name].origin} made something of type "
-            f"{type(made).__name__}, which cannot be called"
+            f"{who} made something of type {type(made).__name__}, which cannot be called"
         )
     return made
 
 
+def named(kind: str, name: str) -> str:
+    """A plug-in as errors name it: 'dunes' of marsyard-dunes 0.1.0."""
+    return f"'{name}' of {found(kind)[name].origin}"
+
+
 def _check_options(
-    function: Callable[..., Any], options: Mapping[str, Any], first: Any, field: str
+    function: Callable[..., Any], options: Mapping[str, Any], first: Any, who: str, called: str
 ) -> None:
-    """Refuse options that the function does not take, and say which it does."""
+    """Refuse options that the function does not take, and say which it does; and a function that
+    does not take what it is given first."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return
     try:
+        signature.bind_partial(first)
+    except TypeError:
+        raise InputError(f"{who} must take the {called} first: f({called}, **options)") from None
+    try:
         signature.bind(first, **options)
     except TypeError as error:
         names = list(signature.parameters)[1:]
-        raise InputError(f"{field}: {error}; options: {', '.join(names) or 'none'}") from None
+        raise InputError(f"{who}: {error}; options: {', '.join(names) or 'none'}") from None
 
 
 # --- libraries of data
@@ -166,7 +173,7 @@ def _folder(plugin: Plugin) -> Path:
     try:
         spec = find_spec(plugin.entry.module)
     except Exception as error:
-        raise InputError(f"{type(error).__name__}: {error}") from None
+        raise InputError(told(error)) from None
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     folder = next((Path(p) for p in places if Path(p).is_dir()), None)
     if folder is None or plugin.entry.attr:

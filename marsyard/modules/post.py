@@ -13,7 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, told
 from marsyard.results._page import escape, number
 from marsyard.results._sheet import FigureFile, save_png, slug
 
@@ -47,8 +47,7 @@ def evaluate_post(data: xr.Dataset, post: Mapping[str, PostProcessing]) -> dict[
             # a function may not change what others see
             out[name] = function(data.copy(deep=True))
         except Exception as error:
-            text = " ".join(str(error).split())
-            out[name] = PostError(f"post.{name}: {type(error).__name__}: {text}")
+            out[name] = PostError(f"post.{name}: {told(error)}")
     return out
 
 

@@ -38,7 +38,7 @@ from marsyard.modules.ports import (
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import Diverged
 from marsyard.simulation.boxes import answer_of, blamed
-from marsyard.simulation.plugged import own_control, own_interaction, without_plugins
+from marsyard.simulation.plugged import own_boxes, without_plugins
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,10 +70,8 @@ class Yard:
         interaction: Interaction | None = None,
         control: Control | None = None,
     ) -> None:
-        if control is None and scenario.controller is not None:
-            control = own_control(scenario)
-        if interaction is None and scenario.interaction.plugin is not None:
-            interaction = own_interaction(scenario)
+        self._boxes = own_boxes(scenario, control, interaction)
+        control, interaction = self._boxes.control, self._boxes.interaction
         self.scenario = scenario = without_plugins(scenario)
         self.steps = 0
         self.stopped: str | None = None
@@ -145,11 +143,11 @@ class Yard:
         organs, joints, base = self._now or self._look()
         n, m = len(organs.name), len(joints.name)
         if self.steps % self._per_control == 0:
-            with blamed("control", t):
+            with blamed(self._boxes.control_name, t):
                 commands = self.control(t, joints, base, self._mean_wrenches(n))
                 self._commands = answer_of(JointCommands, commands, m=m)
         if self.interaction is not None:
-            with blamed("interaction", t):
+            with blamed(self._boxes.interaction_name, t):
                 wrenches = self.interaction(t, h, organs)
                 self._wrenches = answer_of(OrganWrenches, wrenches, n=n)
         self._felt.append(self._wrenches)

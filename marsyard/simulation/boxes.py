@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, told
 from marsyard.interaction.soil_contact.arrays import STIFF_COLUMNS, TOTAL_COLUMNS
 from marsyard.modules.ports import (
     BaseState,
@@ -67,8 +67,7 @@ def blamed(box: str, time: float) -> Iterator[None]:
     except InputError as error:
         raise BoxError(f"{box} at t = {time:.6g} s: {error}") from error
     except Exception as error:
-        text = " ".join(str(error).split())
-        raise BoxError(f"{box} at t = {time:.6g} s: {type(error).__name__}: {text}") from error
+        raise BoxError(f"{box} at t = {time:.6g} s: {told(error)}") from error
 
 
 def answer_of(kind: type[Message], value: Any, **sizes: int) -> Any:
@@ -187,10 +186,11 @@ def base_state(s: Simulation) -> BaseState:
 
 
 class OwnControl:
-    """A controller in Python, once per control period."""
+    """A controller in Python, once per control period; `name` begins errors."""
 
-    def __init__(self, simulation: Simulation, law: Control) -> None:
+    def __init__(self, simulation: Simulation, law: Control, name: str) -> None:
         self.law = law
+        self._name = name
         self._simulation = simulation
         self._table = organ_table(simulation.world.robot, simulation.model)
         self._felt = Felt(simulation, self._table)
@@ -204,7 +204,7 @@ class OwnControl:
         """Ask the controller and write its commands into the table of laws."""
         s = self._simulation
         look(s)
-        with blamed("control", s.time):
+        with blamed(self._name, s.time):
             given = self.law(s.time, joint_states(s), base_state(s), self._felt.mean())
             m = len(s.world.joints)
             command: JointCommands = answer_of(JointCommands, given, m=m)
@@ -312,10 +312,11 @@ class Felt:
 
 
 class OwnInteraction:
-    """A law of the ground in Python, before every step."""
+    """A law of the ground in Python, before every step; `name` begins errors."""
 
-    def __init__(self, simulation: Simulation, law: Interaction) -> None:
+    def __init__(self, simulation: Simulation, law: Interaction, name: str) -> None:
         self.law = law
+        self._name = name
         self.error: BaseException | None = None
         self._simulation = simulation
         self.table = organ_table(simulation.world.robot, simulation.model)
@@ -340,9 +341,11 @@ class OwnInteraction:
     def _act(self) -> None:
         s, loop = self._simulation, self.loop
         time, step = float(loop.numbers[2]), float(loop.numbers[0])
-        with blamed("interaction", time):
+        with blamed(self._name, time):
             given = self.law(time, step, self.table.states(s.data, loop.twist))
             w = answer_of(OrganWrenches, given, n=len(self.table.name))
+            if (np.diagonal(w.damping, axis1=1, axis2=2) < 0).any():
+                raise InputError("damping: must not be negative on its diagonal; it brakes")
         loop.force[:, :3], loop.force[:, 3:6], loop.force[:, 6] = w.force, w.moment, w.belt_force
         if w.damping.any():
             for b in range(len(loop.body)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from marsyard import plugins
 from marsyard.scenario.schema import Scenario
@@ -11,18 +11,31 @@ if TYPE_CHECKING:
     from marsyard.modules.ports import Control, Interaction
 
 
-def own_control(scenario: Scenario) -> Control:
-    """The controller that a scenario's `controller` names."""
+class Boxes(NamedTuple):
+    """The boxes of others in a simulation, and how errors call them."""
+
+    control: Control | None
+    interaction: Interaction | None
+    control_name: str = "control"
+    interaction_name: str = "interaction"
+
+
+def own_boxes(
+    scenario: Scenario, control: Control | None, interaction: Interaction | None
+) -> Boxes:
+    """Those that are given, else those that the scenario takes from plug-ins."""
+    boxes = Boxes(control, interaction)
     use = scenario.controller
-    assert use is not None
-    return plugins.make("controllers", use.name, use.options, scenario, "controller")
-
-
-def own_interaction(scenario: Scenario) -> Interaction:
-    """The law that a scenario's `interaction.plugin` names."""
+    if control is None and use is not None:
+        made = plugins.make("controllers", use.name, use.options, scenario, "controller")
+        name = f"controller {plugins.named('controllers', use.name)}"
+        boxes = boxes._replace(control=made, control_name=name)
     use = scenario.interaction.plugin
-    assert use is not None
-    return plugins.make("laws", use.name, use.options, scenario, "interaction.plugin")
+    if interaction is None and use is not None:
+        made = plugins.make("laws", use.name, use.options, scenario, "interaction.plugin")
+        name = f"law {plugins.named('laws', use.name)}"
+        boxes = boxes._replace(interaction=made, interaction_name=name)
+    return boxes
 
 
 def without_plugins(scenario: Scenario) -> Scenario:

@@ -38,7 +38,7 @@ from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.organs import build_parts, is_cone, organ_bodies
-from marsyard.simulation.plugged import own_control, own_interaction, without_plugins
+from marsyard.simulation.plugged import own_boxes, without_plugins
 from marsyard.simulation.polygonal import SUM_COLUMNS, evaluate_polygonal, polygonal_aside
 from marsyard.simulation.polygonal_world import build_polygonal
 from marsyard.simulation.settle import element_gap, place_on_ground, smallest_gap
@@ -106,10 +106,8 @@ class Simulation:
         its ground (`marsyard.modules.ports`); robot.settle still places the robot on that ground.
         Those that the scenario takes from plug-ins do the same, unless one is given here.
         """
-        if control is None and scenario.controller is not None:
-            control = own_control(scenario)
-        if interaction is None and scenario.interaction.plugin is not None:
-            interaction = own_interaction(scenario)
+        boxes = own_boxes(scenario, control, interaction)
+        control, interaction = boxes.control, boxes.interaction
         self._as_given = without_plugins(scenario)
         self.scenario = scenario = _replaced(scenario, control, interaction)
         self.world = world or build_world(scenario)
@@ -118,10 +116,14 @@ class Simulation:
         self.compile_time = 0.0
         self.wall_time = 0.0
         self.stopped: str | None = None
-        self.interaction = None if interaction is None else OwnInteraction(self, interaction)
+        self.interaction = None
+        if interaction is not None:
+            self.interaction = OwnInteraction(self, interaction, boxes.interaction_name)
         self._build_constants(own_control=control is not None)
         self._build_state()
-        self.control = None if control is None else OwnControl(self, control)
+        self.control = None
+        if control is not None:
+            self.control = OwnControl(self, control, boxes.control_name)
         if say is not None and needs_compiling():
             say(
                 "compiling the physics kernels, once: two to six minutes; later runs start at once …"

@@ -120,3 +120,88 @@ def test_a_plugin_that_is_not_there_is_an_input_error(setting, text):
     scenario = load_scenario("rt0448/test-1", dict([parse_setting(setting)]))
     with pytest.raises(InputError, match=text):
         Simulation(scenario)
+
+
+_WRONG = """
+import numpy as np
+from marsyard.modules import JointCommands, OrganWrenches
+
+def nan(scenario):
+    return lambda t, h, organs: OrganWrenches(np.full((len(organs.name), 3), np.nan))
+
+def pushes(scenario):
+    def act(t, h, organs):
+        n = len(organs.name)
+        return OrganWrenches(np.zeros((n, 3)), 0.0, -np.ones((n, 7, 7)))
+    return act
+
+def alone():
+    pass
+
+def lost(scenario):
+    def steer(t, joints, base, wrenches):
+        raise LookupError("no map\\nof this place")
+    return steer
+
+def short(random):
+    return lambda x, y: np.zeros(3)
+
+def deep(random):
+    return lambda x, y: -np.inf * np.ones_like(x)
+
+def dry(random):
+    def heights(x, y):
+        raise RuntimeError("no wind")
+    return heights
+"""
+
+
+@pytest.fixture
+def wrong(tmp_path, monkeypatch):
+    """Plug-ins of all kinds that do something wrong."""
+    from importlib.metadata import EntryPoint
+
+    from marsyard import plugins
+
+    (tmp_path / "wrong_plugins.py").write_text(_WRONG)
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("nan", "pushes", "alone", "lost", "short", "deep", "dry")
+    found = {
+        n: plugins.Plugin(n, "wrong 1.0", EntryPoint(n, f"wrong_plugins:{n}", "")) for n in names
+    }
+    monkeypatch.setattr(plugins, "_found", lambda group: found)
+    yield
+    sys.modules.pop("wrong_plugins", None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "said"),
+    [
+        (
+            "law",
+            "nan",
+            "law 'nan' of wrong 1.0 at t = 0 s: force: has a value that is not a finite",
+        ),
+        ("law", "pushes", "law 'pushes' of wrong 1.0 at t = 0 s: damping: must not be negative"),
+        ("law", "alone", "law 'alone' of wrong 1.0 must take the scenario first: f(scenario, **"),
+        ("control", "lost", "controller 'lost' of wrong 1.0 at t = 0 s: LookupError: no map of t"),
+        ("ground", "short", "generator 'short' of wrong 1.0 gave heights of shape (3,) for points"),
+        ("ground", "deep", "generator 'deep' of wrong 1.0 gave heights that are not finite [m]"),
+        ("ground", "dry", "generator 'dry' of wrong 1.0: RuntimeError: no wind"),
+    ],
+)
+def test_what_a_plugin_does_wrong_is_told_with_its_name(wrong, kind, name, said):
+    from marsyard import InputError
+    from marsyard.scenario import validate
+    from marsyard.simulation import Simulation
+
+    layers = [{"kind": "plugin", "generator": name}]
+    use = {
+        "law": {"interaction": {"plugin": {"name": name}}},
+        "control": {"controller": {"name": name}},
+        "ground": {"ground": [{"kind": "terrain", "terrain": {"layers": layers}, "soil": "clay"}]},
+    }[kind]
+    base = {"robot": {"name": "exomars_rt0448"}, "run": {"duration": 0.1, "step": 0.002}}
+    with pytest.raises(InputError) as error:
+        Simulation(validate({**base, **use})).step(1)
+    assert said in str(error.value) and "\n" not in str(error.value)
