@@ -68,14 +68,16 @@ def read_wheel_data(
     robot, topics: of a recording (.mcap), see `marsyard.results.bags`: the robot it is of, and
         topics by name, e.g. "wrench=/ft/{wheel}".
     """
+    from marsyard.results.bags import is_recording
+
     path = Path(path)
     given = _given(wheel or {}, load)
     if slip_from not in ("auto", "heading", "travel"):
         raise InputError(f"slip_from '{slip_from}': auto, heading or travel")
+    if is_recording(path):
+        return from_bag(path, robot, topics, given, where, window)
     if path.is_dir() or path.suffix == ".nc":
         return from_run(path, given, where, window)
-    if path.suffix == ".mcap":
-        return from_bag(path, robot, topics, given, where, window)
     if robot or topics:
         raise InputError(f"{path.name}: a robot and topics are for recordings (.mcap)")
     said = dict(columns or {})

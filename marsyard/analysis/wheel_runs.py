@@ -52,6 +52,11 @@ def from_bag(
             f"{path.name}: no wheel has a wrench; {chosen.wrench} was looked for, "
             "--topic wrench=/…/{wheel}/… names another"
         )
+    if not np.isfinite(ds["slip_ratio"].values).any():
+        raise InputError(
+            f"{path.name}: no wheel's joint is in {chosen.joint_states}, so that no slip is known; "
+            "--topic joint_states=TOPIC names another"
+        )
     data = from_dataset(ds, path, given, where, window)
     return replace(data, notes=(*data.notes, *json.loads(ds.attrs["notes"])))
 

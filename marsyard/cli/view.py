@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def view(
     run: Path = typer.Argument(
-        help="A run folder, e.g. runs/rt0448-test-1, or a recording (.mcap)."
+        help="A run folder, e.g. runs/rt0448-test-1, or a recording of ROS 2 (.mcap, or a "
+        "folder of ros2 bag)."
     ),
     port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
     host: str = typer.Option(
@@ -34,8 +35,9 @@ def view(
     For slides and papers see `marsyard movie`; for a run under way `marsyard run --live`.
     """
     from marsyard.results import serve
+    from marsyard.results.bags import is_recording
 
-    scene = _recording(run, robot, topic or []) if run.suffix == ".mcap" else _run(run, robot)
+    scene = _recording(run, robot, topic or []) if is_recording(run) else _run(run, robot)
     serve(scene, host=host, port=port, token=token)
 
 

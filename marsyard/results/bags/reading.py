@@ -1,7 +1,12 @@
-"""MCAP files with ROS 2 messages: what is in them, and one sentence about those that are broken."""
+"""Recordings of ROS 2 in MCAP: what is in them, and one sentence about those that are broken.
+
+A recording is a file, or a folder as `ros2 bag record` leaves it, with one file or several. Only
+the topics asked for are decoded, so that it may hold cameras and whatever else a rover sends.
+"""
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -15,10 +20,16 @@ from marsyard.results.export.tables import needed
 
 #: how an MCAP file begins and ends
 _MAGIC = b"\x89MCAP0\r\n"
+#: recordings of other kinds: how they begin, what they are
+_OTHERS = {b"#ROSBAG V": "a ROS 1 bag", b"SQLite format 3": "a recording in SQLite"}
+#: endings of recordings, those that are not read included
+_ENDINGS = (".mcap", ".bag", ".db3")
+#: how chunks may be compressed
+_COMPRESSIONS = ("", "zstd", "lz4")
 #: what readers raise over bytes that are not what they should be
 _BROKEN = (
     ValueError, EOFError, KeyError, IndexError, AssertionError, NotImplementedError, OSError,
-    RuntimeError, struct.error,
+    RuntimeError, TypeError, struct.error,
 )  # fmt: skip
 
 
@@ -67,41 +78,76 @@ class Bag:
         return self.messages.get(topic, [])
 
 
+def is_recording(path: str | Path) -> bool:
+    """Whether a path is a recording, by its ending or, of a folder, by what is in it."""
+    path = Path(path)
+    if path.is_dir():
+        return not (path / "results.nc").exists() and any(
+            file.suffix in _ENDINGS for file in path.iterdir()
+        )
+    return path.suffix in _ENDINGS
+
+
 def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
-    """Read the topics `wanted` (all) of an MCAP file with ROS 2 messages."""
+    """Read the topics `wanted` (all) of a recording; {wheel} in them stands for any name."""
     needed("mcap", "ros")
     decoding = needed("mcap_ros2.decoder", "ros")
     from mcap.exceptions import McapError
     from mcap.reader import make_reader
 
     path = Path(path)
+    chosen = None if wanted is None else list(wanted)
+    bag = Bag(path, {}, {})
+    for file in _files(path):
+        _check_ends(file)
+        try:
+            with file.open("rb") as stream:
+                _read(make_reader(stream, True, [decoding.DecoderFactory()]), file, chosen, bag)
+        except InputError:
+            raise
+        except _BROKEN as error:
+            raise InputError(_broken(file, error)) from None
+        except Exception as error:
+            # the file's own errors, and those of what unpacks it
+            if isinstance(error, McapError) or type(error).__module__.startswith("zstandard"):
+                raise InputError(_broken(file, error)) from None
+            raise
+    for messages in bag.messages.values():
+        messages.sort(key=lambda row: row[0])
+    return bag
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a recording."""
+    if path.is_dir():
+        found = sorted(path.glob("*.mcap"))
+        # what is not read is refused by its content
+        others = sorted(f for f in path.iterdir() if f.suffix in _ENDINGS)
+        if not (found or others):
+            raise InputError(f"'{path}' has no .mcap file; give a recording of ROS 2")
+        return found or others[:1]
     if not path.is_file():
         raise InputError(f"'{path}' does not exist; give an MCAP file")
-    _check_ends(path)
-    chosen = None if wanted is None else list(wanted)
-    try:
-        with path.open("rb") as stream:
-            reader = make_reader(stream, True, [decoding.DecoderFactory()])
-            return _read(reader, path, chosen)
-    except InputError:
-        raise
-    except _BROKEN as error:
-        raise InputError(_broken(path, error)) from None
-    except Exception as error:
-        # the file's own errors, and those of what unpacks it
-        if isinstance(error, McapError) or type(error).__module__.startswith("zstandard"):
-            raise InputError(_broken(path, error)) from None
-        raise
+    return [path]
 
 
 def _check_ends(path: Path) -> None:
     """One sentence about what is no MCAP file, or not a whole one."""
     content = path.stat().st_size
     with path.open("rb") as stream:
-        start = stream.read(len(_MAGIC))
+        start = stream.read(16)
         stream.seek(max(0, content - len(_MAGIC)))
         end = stream.read()
-    if start != _MAGIC:
+    for sign, what in _OTHERS.items():
+        if start.startswith(sign):
+            source = path.parent if path.suffix == ".db3" else path
+            raise InputError(
+                f"'{path}' is {what}; make MCAP of it: pip install rosbags, then rosbags-convert "
+                f"--src {source} --dst {path.stem}-mcap --dst-storage mcap"
+            )
+    if not start:
+        raise InputError(f"'{path}' is empty")
+    if not start.startswith(_MAGIC):
         raise InputError(f"'{path}' is not an MCAP file: it does not begin like one")
     if end != _MAGIC or content < 2 * len(_MAGIC):
         raise InputError(f"'{path}' is cut off: it has no end; `mcap recover` saves what is there")
@@ -112,20 +158,25 @@ def _broken(path: Path, error: Exception) -> str:
     return f"'{path}' cannot be read as MCAP with ROS 2 messages ({said})"
 
 
-def _read(reader: Any, path: Path, chosen: list[str] | None) -> Bag:
+def _read(reader: Any, path: Path, wanted: list[str] | None, bag: Bag) -> None:
+    """Add what a file holds to a bag."""
     summary = reader.get_summary()
-    if summary is None:
-        raise InputError(_broken(path, ValueError("it has no summary")))
-    kinds = {}
+    if summary is None or (summary.chunk_indexes and not summary.channels):
+        problem = "it has no summary of its topics; `mcap recover` writes one"
+        raise InputError(_broken(path, ValueError(problem)))
+    for index in summary.chunk_indexes:
+        if index.compression not in _COMPRESSIONS:
+            raise InputError(
+                f"'{path}' is compressed by '{index.compression}'; `mcap compress` writes it anew "
+                "by zstd"
+            )
+    chosen = []
     for channel in summary.channels.values():
         schema = summary.schemas.get(channel.schema_id)
-        kinds[channel.topic] = (schema.name if schema else "").replace("/msg/", "/")
-        if channel.message_encoding != "cdr" and (chosen is None or channel.topic in chosen):
-            raise InputError(
-                f"'{path}': topic {channel.topic} is encoded as '{channel.message_encoding}'; only "
-                "ROS 2 messages (cdr) are read"
-            )
-    bag = Bag(path, {}, kinds)
+        bag.topics[channel.topic] = (schema.name if schema else "").replace("/msg/", "/")
+        if wanted is None or any(_fits(channel.topic, w) for w in wanted):
+            chosen.append(channel.topic)
+            _check_encoding(path, channel, schema)
     for _, channel, message, decoded in reader.iter_decoded_messages(topics=chosen):
         said = stamp(decoded)
         time = message.log_time * 1e-9 if said is None else said
@@ -133,7 +184,24 @@ def _read(reader: Any, path: Path, chosen: list[str] | None) -> Bag:
     for record in reader.iter_metadata():
         if record.name == "marsyard":
             bag.about = dict(record.metadata)
-    return bag
+
+
+def _fits(topic: str, wanted: str) -> bool:
+    """Whether a topic is the one wanted, in which {wheel} stands for any name."""
+    parts = (re.escape(part) for part in wanted.split("{wheel}"))
+    return re.fullmatch("[^/]+".join(parts), topic) is not None
+
+
+def _check_encoding(path: Path, channel: Any, schema: Any) -> None:
+    for kind, expected in (
+        (channel.message_encoding, "cdr"),
+        (schema.encoding if schema else "", "ros2msg"),
+    ):
+        if kind != expected:
+            raise InputError(
+                f"'{path}': topic {channel.topic} is encoded as '{kind}'; only ROS 2 messages "
+                f"({expected}) are read"
+            )
 
 
 def stamp(message: Any) -> float | None:

@@ -11,10 +11,10 @@ axle and velocity of each wheel, and
     s = (r ω − v)/max(|r ω|, |v|)        β = atan2(v_left, |v|)
 
 with ω the rate of the wheel's joint, v its speed along its heading (the base's x made perpendicular
-to the axle), r to the tips of the grousers. A wrench is turned into the world from its frame (a
-link, a frame fixed to one by /tf_static, or the world); its vertical part is the wheel's load, the
-part along the level heading the drawbar pull, the one to the left the side force. The torque is
-that about the axle, else the effort of the wheel's joint.
+to the axle), r to the tips of the grousers; NaN for a wheel whose joint is not recorded. A wrench
+is turned into the world from its frame (a link, a frame fixed to one by /tf_static, or the world);
+its vertical part is the wheel's load, the part along the level heading the drawbar pull, the one to
+the left the side force. The torque is that about the axle, else the effort of the wheel's joint.
 
 Records lie at the times of the joint states. Other messages are interpolated to them: places and
 numbers linearly, attitudes along the shorter arc.
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class Recording:
         self, path: str | Path, robot: str | Robot | None = None, topics: Topics | None = None
     ) -> None:
         self.topics = topics or Topics()
-        self.bag = open_bag(path)
+        self.bag = open_bag(path, astuple(self.topics))
         self.model, self.wheels, self.base = self._robot(robot)
         self.notes: list[str] = []
 
@@ -133,7 +134,7 @@ class Recording:
         table = np.array(rows, dtype=float)
         table = table[np.unique(table[:, 0], return_index=True)[1]]
         time, place, turn = table[:, 0], table[:, 1:4], _continuous(table[:, 4:8])
-        if table.shape[1] > 8:
+        if self._has_velocities(table):
             return time, place, turn, rotate(turn, table[:, 8:11]), table[:, 11:14]
         if len(time) < 2:
             return time, place, turn, np.zeros((len(time), 3)), np.zeros((len(time), 3))
@@ -143,15 +144,28 @@ class Recording:
         spin = 2.0 * (w * change[:, 1:] - change[:, :1] * u - np.cross(u, change[:, 1:]))
         return time, place, turn, np.gradient(place, time, axis=0), spin
 
+    def _has_velocities(self, table: np.ndarray) -> bool:
+        """Whether rows of poses have velocities, too; some odometry leaves them 0."""
+        if table.shape[1] <= 8:
+            return False
+        left_out = not np.any(table[:, 8:14]) and bool(np.ptp(table[:, 1:4], axis=0).any())
+        if left_out:
+            self.notes.append(
+                f"{self.topics.odom} has no velocities: they are taken from its poses"
+            )
+        return not left_out
+
     def _from_transforms(self) -> list[tuple[float, ...]]:
         """Poses of the base that /tf gives straight from the world."""
         names = (ROOT, body_name(self.model, self.base))
         rows = self._transforms(names)
         if not rows:
+            others = [t for t, kind in self.bag.topics.items() if kind == "nav_msgs/Odometry"]
             raise InputError(
                 f"{self.bag.path.name}: where the robot is, is not said: neither odometry on "
                 f"{self.topics.odom} nor a transform from {', '.join(WORLDS)} to {names[0]}; "
-                f"--topic odom=TOPIC names another; {suggest(self.topics.odom, self.bag.topics)}"
+                f"--topic odom=TOPIC names another of nav_msgs/Odometry; "
+                f"{suggest(self.topics.odom, others)}"
             )
         return rows
 
@@ -192,9 +206,9 @@ class Recording:
         self._place_others(time, tree)
         names = [model.joint(j).name for j in range(model.njnt)
                  if int(model.jnt_type[j]) in (2, 3)]  # fmt: skip
-        missing = [n for n in names if n not in joints]
-        if missing:
-            self.notes.append(f"joints not in the file, kept as in the model: {few(missing)}")
+        self.missing = [n for n in names if n not in joints]
+        if self.missing:
+            self.notes.append(f"joints not in the file, kept as in the model: {few(self.missing)}")
         effort = np.full((len(time), len(names)), np.nan)
         for k, name in enumerate(names):
             if name in joints:
@@ -238,10 +252,12 @@ class Recording:
         wheels = self.wheels.values()
         radius = np.array([w["radius"] + w.get("lug_height", 0.0) for w in wheels])
         dofs = [int(self.model.jnt_dofadr[self.model.joint(w["joint"]).id]) for w in wheels]
-        rim = self.v[:, dofs] * radius
+        rate = self.v[:, dofs]
+        rate[:, [w["joint"] in self.missing for w in wheels]] = np.nan
+        rim = rate * radius
         fastest = np.maximum(np.abs(rim), np.abs(along))
-        moving = fastest > _REST
-        slip = np.where(moving, (rim - along) / np.where(moving, fastest, 1.0), 0.0)
+        rests = fastest <= _REST
+        slip = np.where(rests, 0.0, (rim - along) / np.where(rests, 1.0, fastest))
         beta = np.arctan2(across, np.abs(along))
         angle = np.where(np.hypot(along, across) > _REST, beta, 0.0)
         ds.coords["wheel"] = names
@@ -250,7 +266,7 @@ class Recording:
             ds[name] = (("time", "wheel", *dims), values, {"units": units})
 
         add("wheel_position", centre, "m", "axis")
-        add("wheel_rate", self.v[:, dofs], "rad/s")
+        add("wheel_rate", rate, "rad/s")
         add("slip_ratio", slip, "1")
         add("slip_angle", angle, "rad")
         for key, name in (("radius", "wheel_radius"), ("width", "wheel_width"),

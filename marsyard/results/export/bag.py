@@ -50,6 +50,10 @@ METADATA = "marsyard"
 #: topics that late subscribers get, too
 LATCHED = ("/tf_static", "/robot_description", "/terrain", "/path")
 
+#: rosbag2 from Jazzy on reads quality of service as words, unless a record of its own without the
+#: bag's metadata says that the file is of the time when they were numbers, which all read
+_QUALITY_VERSION = {"serialized_metadata": "", "ROS_DISTRO": "humble"}
+
 Message = tuple[float, str, str, tuple[Any, ...]]  # time [s], topic, type, fields
 
 
@@ -88,6 +92,7 @@ def _write(stream: Any, source: Source) -> None:
             channels[topic], stamp, encode(kind, message), stamp, sequence=counts[topic]
         )
     writer.add_metadata(METADATA, _about(source))
+    writer.add_metadata("rosbag2", _QUALITY_VERSION)
     for name, media, content in _attachments(source):
         writer.add_attachment(0, 0, name, media, content)
     writer.finish()
