@@ -73,27 +73,43 @@ def export(
     if not formats:
         options = ", ".join(f"--{name}" for name in [*asked, "fmu"])
         raise InputError(f"export: say what to write, at least one of {options}")
-    if formats == ["urdf"] and not _is_run(run):
-        written = export_robot(run, out)
-    else:
-        _refuse_scenario(run)
-        written = write(run, formats, out)
+    _refuse_what_was_not_run(run, formats)
+    written = export_robot(run, out) if _is_robot(run, formats) else write(run, formats, out)
     for path in written:
         print(path)
 
 
-def _is_run(run: str) -> bool:
-    return (Path(run) / "results.nc").exists() or run.endswith(".nc")
+def _is_robot(run: str, formats: list[str]) -> bool:
+    """Whether a robot is meant, not a run: for URDF alone."""
+    path = Path(run)
+    if path.is_dir():
+        return formats == ["urdf"] and (path / "robot.yaml").exists()
+    return formats == ["urdf"] and not run.endswith(".nc")
 
 
-def _refuse_scenario(run: str) -> None:
-    """A scenario has to be run first."""
+def _refuse_what_was_not_run(run: str, formats: list[str]) -> None:
+    """A scenario has to be run first; a robot has no results."""
     from marsyard import library
     from marsyard.errors import InputError
     from marsyard.run_folder import default_folder
 
-    if not Path(run).exists() and run in library.names("scenarios"):
+    path, only = Path(run), formats == ["urdf"]
+    if (not path.exists() and run in library.names("scenarios")) or (
+        path.is_file() and path.suffix in (".yaml", ".yml") and not only
+    ):
         raise InputError(
             f"export: '{run}' is a scenario; run it first (marsyard run {run}), then export "
             f"{default_folder(run)}"
+        )
+    if path.exists():
+        return
+    if run in library.names("rovers") and not only:
+        raise InputError(
+            f"export: '{run}' is a robot, which has --urdf and --fmu alone; "
+            f"--{', --'.join(f for f in formats if f != 'urdf')} need the folder of a run"
+        )
+    if only and len(path.parts) > 1:
+        raise InputError(
+            f"export: '{run}' does not exist; give the folder of a run, or a robot (marsyard list "
+            "rovers)"
         )

@@ -49,6 +49,9 @@ def test_a_robot_is_exported_without_a_run(tmp_path):
     ("arguments", "said"),
     [
         (["export", "rt0448/test-1", "--csv"], "is a scenario; run it first"),
+        (["export", "rt0448/test-1", "--urdf"], "then export runs/rt0448-test-1"),
+        (["export", "exomars", "--urdf", "--csv"], "'exomars' is a robot"),
+        (["export", "runs/no", "--urdf"], "'runs/no' does not exist; give the folder of a run"),
         (["export", "nowhere", "--csv"], "'nowhere' does not exist"),
         (["export", "nowhere"], "at least one of --mcap, --urdf, --csv"),
         (["export", "sojorner", "--urdf"], "did you mean 'sojourner'"),

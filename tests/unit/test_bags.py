@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shutil
 
 import mujoco
 import numpy as np
@@ -13,6 +14,7 @@ from rover_bag import TOPICS, write_rover_bag
 
 from marsyard.analysis import read_wheel_data
 from marsyard.errors import InputError
+from marsyard.library import FOLDER
 from marsyard.results import open_results, save, save_ground
 from marsyard.results.bags import Topics, bag_scene, read_bag
 from marsyard.results.bags.scene import ground_mesh
@@ -256,6 +258,35 @@ def test_large_clouds_are_thinned_for_the_view():
     assert np.abs(mesh.vertices[:, 2] - np.sin(mesh.vertices[:, 0])).max() == 0
     assert ground_mesh(points[:2]) == [] == ground_mesh(None)
     assert ground_mesh(points[:50]) == []  # on one line
+
+
+def test_wheels_of_any_name_have_topics_that_ros_allows(tmp_path):
+    robot = tmp_path / "own"
+    shutil.copytree(FOLDER / "rovers" / "vehicle_2001", robot)
+    text = (robot / "robot.yaml").read_text(encoding="utf-8")
+    for old, new in (("FL", "vorne links é"), ("FR", "2"), ("RL", "a-b"), ("RR", "a_b")):
+        text = text.replace(f"  {old}: ", f'  "{new}": ')
+    (robot / "robot.yaml").write_text(text, encoding="utf-8")
+    settings = {"robot.name": str(robot / "robot.yaml"), "run.duration": 0.04}
+    path = write_bag(Source(_run(tmp_path / "run", "vehicle2001/slope", settings)), tmp_path)[0]
+    parts = {t.split("/")[2] for t in _by_topic(path) if t.startswith("/wheel")}
+    assert parts == {"vorne_links__", "_2", "a_b", "a_b_"}
+    ds = read_bag(path)
+    assert list(ds["wheel"].values) == ["vorne links é", "2", "a-b", "a_b"]
+    assert np.isfinite(ds["wheel_load"]).all()
+    # the robot's file is gone
+    shutil.rmtree(robot)
+    with pytest.raises(InputError, match="its robot '.*own.robot.yaml' is not to be found here"):
+        read_bag(path)
+
+
+def test_a_run_without_a_finite_record_is_refused(drop, tmp_path):
+    shutil.copytree(drop[0], tmp_path / "lost")
+    ds = open_results(drop[0])
+    save(ds.assign(coordinates=ds["coordinates"] * np.nan), tmp_path / "lost")
+    with pytest.raises(InputError, match="no record with finite coordinates"):
+        write_bag(Source(tmp_path / "lost"), tmp_path)
+    assert not list(tmp_path.glob("*.mcap*"))
 
 
 @pytest.fixture()

@@ -16,6 +16,7 @@ import marsyard
 from marsyard.errors import InputError
 from marsyard.results import save, series
 from marsyard.results.export import export
+from marsyard.results.export.netcdf import write_netcdf
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,7 @@ def test_parquet_keeps_every_bit_the_units_and_the_attributes(folder, ds):
     field = pq.read_schema(path).field("position_base.x")
     assert field.metadata[b"unit"] == b"m" and b"position" in field.metadata[b"long_name"]
     assert json.loads(pq.read_schema(path).metadata[b"title"]) == ds.attrs["title"]
+    assert pq.read_schema(path).names[0] == "time"
 
 
 def test_csv_keeps_every_bit_and_has_the_unit_in_its_head(folder, ds):
@@ -62,6 +64,9 @@ def test_csv_keeps_every_bit_and_has_the_unit_in_its_head(folder, ds):
     np.testing.assert_array_equal(frame.to_numpy(), expected.to_numpy())
     np.testing.assert_array_equal(frame.index, expected.index)
     assert frame.columns[0] == "position_base.x [m]"
+    # Excel takes bytes beyond ASCII for another alphabet
+    assert (folder / "export" / "results.csv").read_bytes().isascii()
+    assert any(name.endswith(" [N m]") for name in frame.columns)
     with (folder / "export" / "constants.csv").open(encoding="utf-8") as stream:
         head = next(csv.reader(stream))
     assert head == ["name", "labels", "value", "unit", "long_name"]
@@ -74,6 +79,14 @@ def test_classic_netcdf_is_read_by_scipy(folder, ds):
         assert file.variables["motor_torque"].units == b"N m"
         labels = [b"".join(row).decode().strip() for row in file.variables["wheel"][:]]
         assert labels == [str(w) for w in ds["wheel"].values]
+
+
+def test_two_units_of_a_variable_are_a_comment_of_classic_netcdf(ds, tmp_path):
+    ds = ds.copy(deep=True)
+    ds["reaction"].attrs["units"] = "N·s, N·m·s"
+    with netcdf_file(write_netcdf(ds, tmp_path)[0], mmap=False) as file:
+        mixed = file.variables["reaction"]
+        assert not hasattr(mixed, "units") and mixed.comment == b"units by component: N s, N m s"
 
 
 def test_mistakes_are_one_sentence(folder, tmp_path):

@@ -35,6 +35,7 @@ import xarray as xr
 from marsyard.errors import InputError, few, suggest
 from marsyard.results.bags.reading import Topics, cloud_points, open_bag, stamp
 from marsyard.results.export.imu import rotate, rotate_back
+from marsyard.results.export.messages import topic_names
 from marsyard.results.export.urdf import ROOT, base_of, body_name, floats
 from marsyard.robot import Robot, Wheel, load_robot
 
@@ -63,6 +64,7 @@ class Recording:
         self.topics = topics or Topics()
         self.bag = open_bag(path, astuple(self.topics))
         self.model, self.wheels, self.base = self._robot(robot)
+        self.parts = topic_names(self.wheels)
         self.notes: list[str] = []
 
     def _robot(self, given: str | Robot | None) -> tuple[mujoco.MjModel, dict[str, Any], int]:
@@ -74,7 +76,15 @@ class Recording:
                 f"{self.bag.path.name}: say which robot it is of, --robot NAME (see `marsyard "
                 "list rovers`), or a robot's file"
             )
-        robot = load_robot(said) if isinstance(said, str) else said
+        try:
+            robot = load_robot(said) if isinstance(said, str) else said
+        except InputError as error:
+            if own and not Path(str(said)).exists():
+                raise InputError(
+                    f"{self.bag.path.name}: its robot '{said}' is not to be found here; --robot "
+                    "says where it is"
+                ) from None
+            raise error
         model = robot.spec().compile()
         wheels = {name: _sizes(wheel) for name, wheel in robot.wheels.items()}
         if own and "wheels" in about:
@@ -274,7 +284,9 @@ class Recording:
             sizes = [w.get(key, 0.0) for w in wheels]
             ds[name] = ("wheel", sizes, {"units": "m"})
         self._add_forces(ds, time, axle, turns, add)
-        depth = [self._numbers(self.topics.sinkage.format(wheel=n), time) for n in names]
+        depth = [
+            self._numbers(self.topics.sinkage.format(wheel=self.parts[n]), time) for n in names
+        ]
         if any(d is not None for d in depth):
             unknown = np.full(len(time), np.nan)
             add("sinkage", np.stack([unknown if d is None else d for d in depth], axis=1), "m")
@@ -306,7 +318,7 @@ class Recording:
         names = list(self.wheels)
         force, moment = (np.full((len(time), len(names), 3), np.nan) for _ in range(2))
         for w, name in enumerate(names):
-            topic = self.topics.wrench.format(wheel=name)
+            topic = self.topics.wrench.format(wheel=self.parts[name])
             rows = self.bag.all(topic, "geometry_msgs/WrenchStamped")
             if rows:
                 at = np.array([t for t, _ in rows])

@@ -20,7 +20,8 @@ reference pose. It does not turn with the wheel, as a force sensor in the hub wo
 
 Stamps and log times are simulated time from 0. On soil only the moment about the axle is recorded;
 the other two are NaN. Scenario and URDF are attachments, and a metadata record says which robot it
-was, so that marsyard can show the file again (`marsyard view FILE.mcap`).
+was, so that marsyard can show the file again (`marsyard view FILE.mcap`). NAME is the wheel's, with
+_ for what ROS does not allow in topics.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from marsyard.errors import InputError
 from marsyard.results._files import replacing
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.imu import rotate, rotate_back, specific_force
-from marsyard.results.export.messages import FLOAT32, schema_name, schema_text
+from marsyard.results.export.messages import FLOAT32, schema_name, schema_text, topic_names
 from marsyard.results.export.source import Source
 from marsyard.results.export.tables import needed
 from marsyard.results.export.terrain import Cloud, clouds
@@ -60,6 +62,11 @@ Message = tuple[float, str, str, tuple[Any, ...]]  # time [s], topic, type, fiel
 def write_bag(source: Source, folder: Path) -> list[Path]:
     """Write `run.mcap` of a run into a folder."""
     needed("mcap", "ros")
+    if not source.ds.sizes["time"]:
+        raise InputError(
+            f"'{source.folder}' has no record with finite coordinates; there is no motion to write "
+            "as MCAP"
+        )
     path = Path(folder) / FILE_NAME
     with replacing(path) as part, part.open("wb") as stream:
         _write(stream, source)
@@ -197,13 +204,13 @@ def _fixed_frames(source: Source, time: float) -> list[tuple[Any, ...]]:
             out.append(_transform(time, *names, model.body_pos[body], model.body_quat[body]))
     for wheel, hub in source.hubs.items():
         carrier = body_name(model, source.carrier(wheel)) if source.carrier(wheel) else WORLD
-        out.append(_transform(time, carrier, hub_frame(wheel), hub.place, hub.quat()))
+        out.append(_transform(time, carrier, hub_frame(source, wheel), hub.place, hub.quat()))
     return out
 
 
-def hub_frame(wheel: str) -> str:
+def hub_frame(source: Source, wheel: str) -> str:
     """Name of a wheel's hub frame."""
-    return f"wheel_{wheel}_hub"
+    return f"wheel_{topic_names(source.wheels)[wheel]}_hub"
 
 
 def _parent(source: Source, body: int) -> str:
@@ -277,9 +284,9 @@ def _base_motion(source: Source) -> Iterator[Message]:
 
 
 def _wheel(source: Source, wheel: str) -> Iterator[Message]:
-    ds, topic = source.ds.sel(wheel=wheel), f"/wheel/{wheel}"
+    ds, topic = source.ds.sel(wheel=wheel), f"/wheel/{topic_names(source.wheels)[wheel]}"
     force, moment = _wrench(source, wheel, ds)
-    frame = hub_frame(wheel)
+    frame = hub_frame(source, wheel)
     for k, time in enumerate(source.time.tolist()):
         message = (_header(time, frame), (tuple(force[k].tolist()), tuple(moment[k].tolist())))
         yield time, f"{topic}/wrench", "geometry_msgs/WrenchStamped", message

@@ -10,6 +10,9 @@ and tf2_msgs (docs.ros.org).
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 Fields = tuple[tuple[str, str], ...]
 
 
@@ -64,6 +67,17 @@ def schema_name(name: str) -> str:
     """The name as MCAP files have it: PACKAGE/msg/NAME."""
     package, _, own = name.partition("/")
     return f"{package}/msg/{own}"
+
+
+def topic_names(names: Iterable[str]) -> dict[str, str]:
+    """Names as parts of topics may be: letters, digits and _, no digit in front; each another."""
+    found: dict[str, str] = {}
+    for name in names:
+        part = re.sub("[^A-Za-z0-9_]", "_", re.sub("^(?=[0-9])", "_", name))
+        while part in found.values():
+            part += "_"
+        found[name] = part
+    return found
 
 
 def schema_text(name: str) -> str:

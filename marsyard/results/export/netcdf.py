@@ -3,6 +3,7 @@
 `results.nc` of a run is NetCDF 4, which most tools read. This is the older kind (64-bit offset),
 with units as UDUNITS spells them ("N m" for N·m, "m2" for m²) and the attribute `Conventions`, as
 the CF conventions ask for. Labels become arrays of characters, whole numbers have 32 bits.
+Variables without a value (contacts with surfaces where there is none) are left out.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 import xarray as xr
 
 from marsyard.results._files import replacing
+from marsyard.results.export.spelling import udunits
 
 FILE_NAME = "results_classic.nc"
-_SPELLED = {"·": " ", "²": "2", "³": "3", "Ω": "ohm", "µ": "u", "°": "degree"}
 
 
 def write_netcdf(ds: xr.Dataset, folder: Path) -> list[Path]:
@@ -31,20 +32,17 @@ def write_netcdf(ds: xr.Dataset, folder: Path) -> list[Path]:
     for variable in plain.variables.values():
         variable.attrs = {str(k): _attribute(v) for k, v in variable.attrs.items()}
         variable.encoding = {}
-        if "units" in variable.attrs:
-            variable.attrs["units"] = udunits(str(variable.attrs["units"]))
+        unit = udunits(str(variable.attrs.pop("units", "")))
+        if "," in unit:
+            # one unit for hinges, another for slides: UDUNITS has no word for it
+            variable.attrs["comment"] = f"units by component: {unit}"
+        elif unit:
+            variable.attrs["units"] = unit
     content = plain.to_netcdf(None, engine="scipy", format="NETCDF3_64BIT")
     path = folder / FILE_NAME
     with replacing(path) as part:
         part.write_bytes(content)
     return [path]
-
-
-def udunits(unit: str) -> str:
-    """A unit in the spelling of UDUNITS."""
-    for sign, word in _SPELLED.items():
-        unit = unit.replace(sign, word)
-    return unit
 
 
 def _attribute(value: Any) -> Any:

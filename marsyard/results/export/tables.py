@@ -2,8 +2,9 @@
 
 `results` has a row per record and a column per curve. Columns are named as `series` names curves:
 the variable, then the labels of its dimensions, `position_base.x`, `impulse_normal.FL.plane`. In
-CSV the unit stands behind it in brackets, `position_base.x [m]`; in Parquet it is metadata of the
-column (`unit`, `long_name`), and pandas finds all units in `DataFrame.attrs["units"]`.
+CSV the unit stands behind it in brackets, `position_base.x [m]`, in ASCII (`[N m]`), because Excel
+does not know that a file is in UTF-8; in Parquet it is metadata of the column (`unit`,
+`long_name`), and pandas finds all units in `DataFrame.attrs["units"]`.
 
 `constants` has what does not belong to the records (sizes of wheels, roles of joints, commands of
 a drive, paths): one value per row, with `name`, `labels`, `value`, `unit`, `long_name`.
@@ -24,6 +25,7 @@ import xarray as xr
 from marsyard.errors import InputError
 from marsyard.results._files import replacing
 from marsyard.results.dataset import open_results
+from marsyard.results.export.spelling import udunits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,14 +91,16 @@ def write_csv(ds: xr.Dataset, folder: Path) -> list[Path]:
     table = np.column_stack([ds["time"].values.astype(float), *(v for _, v, _ in named)])
     rows: Iterator[Any] = ([_number(v) for v in row] for row in table.tolist())
     results = _write_rows(folder / "results.csv", head, rows)
-    return [results, _write_rows(folder / "constants.csv", CONSTANT_HEAD, constants(ds))]
+    fixed = ((*row[:3], udunits(row[3]), row[4]) for row in constants(ds))
+    return [results, _write_rows(folder / "constants.csv", CONSTANT_HEAD, fixed)]
 
 
 def write_parquet(ds: xr.Dataset, folder: Path) -> list[Path]:
     """Write `results.parquet` and `constants.parquet`, compressed by zstd."""
     arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     frame = to_dataframe(ds)
-    table = arrow.Table.from_pandas(frame)
+    # the index comes last otherwise, which readers other than pandas would show
+    table = arrow.Table.from_pandas(frame).select(["time", *frame.columns])
     about = {name: about for name, _, about in curves(ds)}
     about["time"] = {"units": "s", "long_name": "time"}
     fields = [
@@ -156,7 +160,7 @@ def _about(array: xr.DataArray) -> dict[str, str]:
 
 
 def _head(name: str, units: str) -> str:
-    return f"{name} [{units}]" if units not in ("", "1") else name
+    return f"{name} [{udunits(units)}]" if units not in ("", "1") else name
 
 
 def _number(value: float) -> str:
