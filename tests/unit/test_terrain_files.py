@@ -117,8 +117,18 @@ def test_only_the_window_of_a_big_raster_is_read(tmp_path):
         data.write(np.full((64, 64), 7.0, dtype="float32"), 1, window=window)
     part = layer(tmp_path / "big.tif", window=[[20010, 20030], [19950, 19970]])
     assert part.height(10.0, 10.0) == pytest.approx(7.0)
-    with pytest.raises(InputError, match="too many to read at once"):
+    with pytest.raises(InputError, match=r"100 million; .*'window: .* \(x lies within 0 and 40000"):
         layer(tmp_path / "big.tif")
+
+
+def test_a_window_beyond_the_map_does_not_move_its_centre(dem):
+    beyond = [[990, 1010.5], [1990.25, 1995]]
+    for origin in ("centre", "corner"):
+        with pytest.raises(InputError, match=f"reaches beyond it, so that its {origin} is not"):
+            layer(dem, window=beyond, origin=origin)
+    # a point stays where it is, however much of the window is there
+    part = layer(dem, window=beyond, origin=[1005.0, 1991.0])
+    assert part.height(1.0, 2.0) == pytest.approx(truth(6.0, 13.0))
 
 
 def test_cubic_in_a_window_agrees_with_the_whole(tmp_path):
@@ -258,6 +268,24 @@ def test_no_data_that_the_file_does_not_declare(tmp_path):
         layer(tmp_path / "a.csv", spacing=1, nodata=-9999)
     land = layer(tmp_path / "a.csv", spacing=1, nodata=-9999, holes="fill")
     assert land.height(1.0, 1.0) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodata", "given"),
+    [("int16", -32768, -32768), ("float32", np.float32(-3.4028227e38), -3.40282265509e38)],
+)
+def test_no_data_is_as_the_file_holds_it(tmp_path, kind, nodata, given):
+    """Before the band's scale and offset, and with the digits of its type."""
+    values = np.full((6, 8), 300).astype(kind)
+    values[2, 3] = nodata
+    with rasterio.open(
+        tmp_path / "a.tif", "w", driver="GTiff", height=6, width=8, count=1, dtype=kind,
+        transform=north_up(0, 6, 1.0),
+    ) as data:  # fmt: skip
+        data.write(values, 1)
+        data.scales, data.offsets = (0.01,), (5.0,)
+    part = layer(tmp_path / "a.tif", nodata=given, holes="fill")
+    assert part.height(3.0, 3.0) == pytest.approx(8.0)
 
 
 def test_filling_a_plane_is_exact_inside(tmp_path):

@@ -61,7 +61,7 @@ def read_heights(spec: Any, folder: Path | None) -> Grid:
     margin = 1 if spec.interpolation == "linear" else 8
     raw = _read(path, spec, margin, heights=True)
     grid = to_world(raw, spec)
-    if spec.nodata is not None:
+    if spec.nodata is not None and path.suffix.lower() in (*TABLES, *ARRAYS, *PICTURES):
         grid = replace(grid, values=np.where(grid.values == spec.nodata, np.nan, grid.values))
     if spec.heights is not None:
         if raw.full is None:
@@ -126,7 +126,7 @@ def _cut(raw: Raw, spec: Any, margin: int, name: str) -> Raw:
     if spec.window is None:
         return raw
     grid = raw.grid
-    window = _clipped(spec.window, grid.extent, name)
+    window = _clipped(spec, grid.extent, (grid.dx, grid.dy), name)
     rows, columns = grid.values.shape
     i0, i1 = _reach(window[0], window[1], grid.x0, grid.dx, columns, margin)
     j0, j1 = _reach(window[2], window[3], grid.y0, grid.dy, rows, margin)
@@ -144,14 +144,22 @@ def _reach(
     return max(0, first), min(count, last + 1)
 
 
-def _clipped(window: Any, extent: Bounds, name: str) -> Bounds:
-    """The window as far as the file goes; a sentence when it does not go there at all."""
-    (x0, x1), (y0, y1) = window
+def _clipped(spec: Any, extent: Bounds, step: tuple[float, float], name: str) -> Bounds:
+    """The window as far as the file goes; a sentence when it does not go there at all, or when the
+    origin would not lie where the window as given has it. `step` is between the file's points."""
+    (x0, x1), (y0, y1) = spec.window
     part = max(x0, extent[0]), min(x1, extent[1]), max(y0, extent[2]), min(y1, extent[3])
+    covers = (
+        f"{name} covers x from {extent[0]:.10g} to {extent[1]:.10g} and y from {extent[2]:.10g} to "
+        f"{extent[3]:.10g}"
+    )
     if not (part[0] < part[1] and part[2] < part[3]):
+        raise InputError(f"window: {covers}; the window lies outside")
+    over = max(part[0] - x0, x1 - part[1]) > step[0] or max(part[2] - y0, y1 - part[3]) > step[1]
+    if over and spec.origin in ("corner", "centre"):
         raise InputError(
-            f"window: {name} covers x from {extent[0]:.10g} to {extent[1]:.10g} and y from "
-            f"{extent[2]:.10g} to {extent[3]:.10g}; the window lies outside"
+            f"window: {covers}; the window reaches beyond it, so that its {spec.origin} is not "
+            "that of the ground; give a smaller one, or 'origin' as a point"
         )
     return part
 
@@ -357,7 +365,8 @@ def _raster(path: Path, spec: Any, margin: int, heights: bool) -> Raw:
         except RasterioError as error:
             kinds = [*TABLES, *ARRAYS, *PICTURES, ".tif", ".asc", ".img", ".jp2", ".vrt"]
             hint = "" if path.suffix.lower() in kinds else f"; {suggest(path.suffix, kinds)}"
-            raise InputError(f"{path.name}: cannot be read as a map ({error}){hint}") from None
+            said = " ".join(str(error.__cause__ or error).split())
+            raise InputError(f"{path.name}: cannot be read as a map ({said}){hint}") from None
 
 
 def _read_raster(data: Any, name: str, spec: Any, margin: int, heights: bool) -> Raw:
@@ -382,15 +391,19 @@ def _read_raster(data: Any, name: str, spec: Any, margin: int, heights: bool) ->
     window: Bounds | None = None
     if spec.window is not None:
         xs, ys = sorted((x0, x0 + (columns - 1) * dx)), sorted((y0, y0 + (rows - 1) * dy))
-        window = _clipped(spec.window, (xs[0], xs[1], ys[0], ys[1]), name)
+        window = _clipped(spec, (xs[0], xs[1], ys[0], ys[1]), (abs(dx), abs(dy)), name)
         i0, i1 = _pixels(window[0], window[1], x0, dx, columns, margin)
         j0, j1 = _pixels(window[2], window[3], y0, dy, rows, margin)
     if (i1 - i0) * (j1 - j0) > MOST_POINTS:
+        west, south, east, north = data.bounds
         raise InputError(
-            f"window: {name} has {columns} × {rows} points, too many to read at once; cut a "
-            f"window out of it (at most {MOST_POINTS:.0e} points)"
+            f"window: {name} has {i1 - i0} × {j1 - j0} points to read, more than "
+            f"{MOST_POINTS // 10**6} million; give the layer a smaller 'window: [[x from, to], [y "
+            f"from, to]]' (x lies within {west:.10g} and {east:.10g}, y within {south:.10g} and "
+            f"{north:.10g})"
         )
-    values = _band(data, spec.band, ((j0, j1), (i0, i1)), heights)
+    nodata = spec.nodata if heights else None
+    values = _band(data, spec.band, ((j0, j1), (i0, i1)), heights, nodata)
     x0, y0 = x0 + i0 * dx, y0 + j0 * dy
     unit = UNIT_NAMES.get((data.units[spec.band - 1] or "").strip().lower())
     if plain:
@@ -413,10 +426,14 @@ def _pixels(
     return _reach(-high, -low, -start, -step, count, margin)
 
 
-def _band(data: Any, band: int, window: Any, heights: bool) -> np.ndarray:
+def _band(data: Any, band: int, window: Any, heights: bool, nodata: float | None) -> np.ndarray:
     """Values of a band as floats: no data as NaN, the band's own scale and offset applied."""
     masked = data.read(band, window=window, masked=True)
     values = np.ma.filled(masked.astype(np.float64), np.nan)
+    if nodata is not None:
+        # as the file holds it: before the scale, with as many digits
+        single = masked.dtype == np.float32
+        values[values == (float(np.float32(nodata)) if single else nodata)] = np.nan
     if heights:
         values = values * data.scales[band - 1] + data.offsets[band - 1]
     return values
