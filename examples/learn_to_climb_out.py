@@ -6,8 +6,9 @@ nine weights start at 0, where the rover stands still. CMA-ES, the evolution str
 `cma`, finds better ones from the rewards alone. Straight up the wall the rover digs itself in; what
 is learnt is to leave on a slanting course.
 
-    python examples/learn_to_climb_out.py            # about 3 minutes on two cores
-    python examples/learn_to_climb_out.py --quick    # a minute, less is learnt
+    python examples/learn_to_climb_out.py                    # about 4 minutes on two cores
+    python examples/learn_to_climb_out.py --quick            # a minute, less is learnt
+    python examples/learn_to_climb_out.py --task ReachGoal   # the same with another environment
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ import cma
 import gymnasium
 import numpy as np
 
-import marsyard.gym  # noqa: F401  (registers the environments)
+import marsyard.gym  # registers the environments
 
 TRAIN, TEST = 0, 1  # seeds of worlds
 WORKERS = 2
 
 
 def act(weights: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """The policy: what to do on what is seen."""
+    """The policy: what to do on what is seen; a row of weights for each number of the action."""
     features = np.array([1.0, seen[1], seen[2]])
-    return np.tanh(weights.reshape(3, 3) @ features).astype(np.float32)
+    return np.tanh(weights.reshape(-1, 3) @ features).astype(np.float32)
 
 
 def episode(env: gymnasium.Env, weights: np.ndarray, world: int) -> tuple[float, bool]:
-    """Sum of rewards, and whether the rover came out."""
+    """Sum of rewards, and whether it ended well."""
     seen, _ = env.reset(seed=0, options={"world": world})
     total, ended = 0.0, False
     while not ended:
@@ -47,12 +48,13 @@ def episode(env: gymnasium.Env, weights: np.ndarray, world: int) -> tuple[float,
 class Field:
     """Environments on some worlds, one for each thread: the physics runs without Python's lock."""
 
-    def __init__(self, worlds: int, seed: int) -> None:
+    def __init__(self, task: str, worlds: int, seed: int) -> None:
         self.worlds = worlds
         self._envs = [
-            gymnasium.make("marsyard/ClimbOut-v0", worlds=worlds, world_seed=seed)
+            gymnasium.make(f"marsyard/{task}-v0", worlds=worlds, world_seed=seed)
             for _ in range(WORKERS)
         ]
+        self.weights = 3 * self._envs[0].action_space.shape[0]  # how many
         self._pool = ThreadPoolExecutor(WORKERS)
 
     def scores(self, candidates: list[np.ndarray]) -> np.ndarray:
@@ -72,13 +74,13 @@ class Field:
 
 
 def learn(
-    generations: int, population: int, worlds: int, seed: int = 1
+    task: str, generations: int, population: int, worlds: int, seed: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best weights found; of each generation the scores and successes of what is learnt so far
     (the centre of the search) and of the candidates in the mean, shape [generation, 4]."""
-    field = Field(worlds, TRAIN)
+    field = Field(task, worlds, TRAIN)
     options = {"popsize": population, "seed": seed, "verbose": -9}
-    search = cma.CMAEvolutionStrategy(np.zeros(9), 1.0, options)
+    search = cma.CMAEvolutionStrategy(np.zeros(field.weights), 1.0, options)
     history, centres = [], []
     began = time.perf_counter()
     for generation in range(generations):
@@ -89,7 +91,7 @@ def learn(
         history.append((*scores[0], *scores[1:].mean(axis=0)))
         learnt, out, tried, tried_out = history[-1]
         print(
-            f"generation {generation + 1:2d}: reward {learnt:6.2f}, {100 * out:3.0f} % come out; "
+            f"generation {generation + 1:2d}: reward {learnt:6.2f}, {100 * out:3.0f} % succeed; "
             f"candidates {tried:6.2f}, {100 * tried_out:3.0f} % "
             f"({time.perf_counter() - began:.0f} s)",
             flush=True,
@@ -109,7 +111,7 @@ def draw(history: np.ndarray, file: Path) -> None:
         axes[row].plot(generation, scale * history[:, row + 2], label="candidates, mean", alpha=0.6)
     axes[0].set_ylabel("sum of rewards")
     axes[0].legend(frameon=False)
-    axes[1].set(xlabel="generation", ylabel="episodes that come out [%]", ylim=(-5, 105))
+    axes[1].set(xlabel="generation", ylabel="episodes that succeed [%]", ylim=(-5, 105))
     for axis in axes:
         axis.grid(alpha=0.3)
     figure.savefig(file, dpi=110)
@@ -117,15 +119,18 @@ def draw(history: np.ndarray, file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    tasks = [name.removeprefix("marsyard/").removesuffix("-v0") for name in marsyard.gym.IDS]
+    parser.add_argument("--task", choices=tasks, default="ClimbOut")
     parser.add_argument("--quick", action="store_true", help="fewer generations, one world")
     parser.add_argument("--out", type=Path, default=Path("learning.png"), help="picture")
     given = parser.parse_args()
     size = (3, 8, 1) if given.quick else (12, 12, 2)
-    weights, history = learn(*size)
-    tests = 1 if given.quick else 4
-    before, after = Field(tests, TEST).scores([np.zeros(9), weights])
-    print(f"on worlds never seen: reward {before[0]:.2f} untrained, {after[0]:.2f} trained; "
-          f"{100 * after[1]:.0f} % come out")  # fmt: skip
+    weights, history = learn(given.task, *size)
+    print("weights:", [[round(float(w), 3) for w in row] for row in weights.reshape(-1, 3)])
+    field = Field(given.task, 1 if given.quick else 20, TEST)
+    before, after = field.scores([np.zeros(field.weights), weights])
+    print(f"on {field.worlds} worlds never seen: reward {before[0]:.2f} untrained, "
+          f"{after[0]:.2f} trained; {100 * after[1]:.0f} % succeed")  # fmt: skip
     draw(history, given.out)
     print(f"picture: {given.out}")
     if not after[0] > before[0] + (0.3 if given.quick else 5.0):

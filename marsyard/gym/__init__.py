@@ -12,8 +12,6 @@ observations: `marsyard.gym.env`; tasks and rewards: `marsyard.gym.tasks`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from marsyard.errors import InputError
 
 try:
@@ -32,34 +30,16 @@ __all__ = [
     "IDS", "ClimbOut", "DriveEfficiently", "Randomise", "ReachGoal", "RoverEnv", "ThreadVectorEnv",
 ]  # fmt: skip
 
-_LIMITS = {ReachGoal: 150, ClimbOut: 150, DriveEfficiently: 200}
+_LIMITS = {"ReachGoal": 150, "ClimbOut": 150, "DriveEfficiently": 200}
 #: registered names
-IDS = tuple(f"marsyard/{task.__name__}-v0" for task in _LIMITS)
-
-
-def _vector(name: str) -> Any:
-    """Maker of several environments of a task in threads."""
-
-    def make(
-        num_envs: int = 1,
-        max_episode_steps: int | None = None,
-        threads: int | None = None,
-        **options: Any,
-    ) -> ThreadVectorEnv:
-        def one() -> gymnasium.Env:
-            return gymnasium.make(name, max_episode_steps=max_episode_steps, **options)
-
-        return ThreadVectorEnv([one] * num_envs, threads)
-
-    return make
-
+IDS = tuple(f"marsyard/{task}-v0" for task in _LIMITS)
 
 for _task, _limit in _LIMITS.items():
-    _name = f"marsyard/{_task.__name__}-v0"
+    _name = f"marsyard/{_task}-v0"
     if _name not in gymnasium.registry:
         gymnasium.register(
             id=_name,
-            entry_point=f"marsyard.gym.tasks:{_task.__name__}",
-            vector_entry_point=_vector(_name),
+            entry_point=f"marsyard.gym.tasks:{_task}",
+            vector_entry_point=f"marsyard.gym.vector:{_task}",
             max_episode_steps=_limit,
         )

@@ -19,20 +19,25 @@
 | 6, 7 | roll (left side up positive), pitch (nose down positive) | rad | −π/2 to π/2 |
 | 8 | slip ratio, mean of the wheels over the step | 1 | −1 to 1 |
 | 9 | slip ratio of the wheel that slips most | 1 | −1 to 1 |
-| 10 | mean depth of the wheels under the undisturbed ground | m | 0 to 0.5 |
+| 10 | sinkage, mean of the wheels: depth across the undisturbed ground | m | 0 to 0.5 |
 | 11 | electrical power of the motors, mean over the step | 100 W | 0 to 20 |
 | 12 to 14 | the last action (0 for crab where there is none) | 1 | −1 to 1 |
 | 15 to 29 | heights of the undisturbed ground around, see below | m | −5 to 5 |
 
 Heights count from the ground under the rover. They are seen at −1.5, 0, 1.5, 3 and 4.5 m ahead, in
-this order, and at each of them −2, 0 and 2 m to the left.
+this order, and at each of them −2, 0 and 2 m to the left. Numbers 0 to 4 and 8 to 10 are the true
+ones, which a rover can only estimate (`marsyard.gym.rover`).
 
 An episode ends (`terminated`) at success, when the rover tips over (roll or pitch beyond 45°), or
-when the physics stops, which `info["stopped"]` tells in a sentence. Time limits truncate
-(`max_episode_steps` of the registration).
+when the physics stops; `info["stopped"]` tells the latter two in a sentence. Where the physics
+stops there is no new observation: the last one is given again, with the action, and the reward is
+the penalty alone. Time limits truncate (`max_episode_steps` of the registration).
 
 `info`: success, stopped, distance [m], energy [J] and time [s] since the start, and, after `reset`,
 `drawn`: all that was drawn for this world.
+
+Copies (`copy.deepcopy`) and pickles go on as the environment would; they have the world of the
+episode and build the others again when needed.
 """
 
 from __future__ import annotations
@@ -51,7 +56,6 @@ from marsyard.control.steering import Twist, WheelLayout
 from marsyard.errors import InputError, suggest
 from marsyard.gym.rover import AHEAD, LEFT, Reading, Rover
 from marsyard.gym.worlds import Randomise, World, Worlds
-from marsyard.scenario.schema import whole_ratio
 from marsyard.simulation import Diverged, Simulation
 
 STEP = 1.0  # [s]
@@ -79,7 +83,7 @@ class RoverEnv(gymnasium.Env, ABC):
         world_seed: of these worlds; another one gives others, to test on.
         render_mode: None or "rgb_array". size: of pictures, width and height [pixels].
 
-    `reset(options={"world": 3})` takes the world of that number.
+    `reset(options={"world": 3})` takes the world of that number, counted from 0.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}
@@ -100,12 +104,17 @@ class RoverEnv(gymnasium.Env, ABC):
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise InputError(f"render_mode: '{render_mode}' is unknown; rgb_array or None")
-        if worlds is not None and worlds < 1:
-            raise InputError(f"worlds = {worlds}: must be at least 1, or None")
+        if worlds is not None and not _whole(worlds, 1):
+            raise InputError(f"worlds: {worlds!r}; a whole number from 1 on, or None")
+        if not _whole(world_seed, 0):
+            raise InputError(f"world_seed: {world_seed!r}; a whole number from 0 on")
+        if render_mode is not None:
+            _check_size(size)
         chosen = _randomise(self.randomise, randomise)
         self._worlds = Worlds(
             scenario or self.scenario, settings, chosen, self.draw, keep=worlds or 1
         )
+        self._steps = self._worlds.steps(STEP)
         self.worlds, self.world_seed = worlds, world_seed
         self.render_mode, self._size = render_mode, size
         self.action_space = Box(-1.0, 1.0, (3 if self.crab else 2,), np.float32)
@@ -144,13 +153,13 @@ class RoverEnv(gymnasium.Env, ABC):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode."""
         super().reset(seed=seed)
+        for name in options or {}:
+            if name != "world":
+                raise InputError(f"options: unknown '{name}'; {suggest(name, ['world'])}")
         self.world = self._world((options or {}).get("world"))
         simulation = self.world.begin()
         self._layout = self._layout or WheelLayout.of(simulation.world.robot, grousers=True)
         self._rover = Rover(simulation, self._layout)
-        self._steps = whole_ratio(
-            "environment step", STEP, "run.step", simulation.scenario.run.step
-        )
         self._action = np.zeros(3)
         self._energy = 0.0
         self._stopped: str | None = None
@@ -161,9 +170,7 @@ class RoverEnv(gymnasium.Env, ABC):
         """Hold an action for one step."""
         if self.world is None:
             raise InputError("step: call reset first")
-        given = np.asarray(action, dtype=float)
-        if given.shape != self.action_space.shape or not np.all(np.isfinite(given)):
-            raise InputError(f"action: {given}; {3 if self.crab else 2} finite numbers are needed")
+        given = self._checked(action)
         self._action[: len(given)] = np.clip(given, -1.0, 1.0)
         speed, bend, crab = self._action
         course, v = CRAB * crab, TOP_SPEED * speed
@@ -211,9 +218,25 @@ class RoverEnv(gymnasium.Env, ABC):
     @property
     def reading(self) -> Reading:
         """What is known now, in SI."""
+        if self.world is None:
+            raise InputError("reading: call reset first")
         return self._now
 
     # --- inside
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: without the graphics memory."""
+        return {**self.__dict__, "_camera": None}
+
+    def _checked(self, action: Any) -> np.ndarray:
+        try:
+            given = np.asarray(action, dtype=float)
+        except (TypeError, ValueError):
+            given = np.array(np.nan)
+        if given.shape != self.action_space.shape or not np.all(np.isfinite(given)):
+            names = "speed, curvature, crab angle" if self.crab else "speed, curvature"
+            raise InputError(f"action: {action!r}; a finite number each is needed for {names}")
+        return given
 
     def _world(self, number: Any) -> World:
         if self.worlds is None and number is None:
@@ -221,8 +244,9 @@ class RoverEnv(gymnasium.Env, ABC):
         if number is None:
             assert self.worlds is not None
             number = int(self.np_random.integers(self.worlds))
-        if not isinstance(number, int | np.integer) or number < 0:
-            raise InputError(f"options.world: {number!r}; a number from 0 on is needed")
+        if not _whole(number, 0) or (self.worlds is not None and number >= self.worlds):
+            most = "on" if self.worlds is None else f"to {self.worlds - 1}"
+            raise InputError(f"options.world: {number!r}; a whole number from 0 {most}")
         return self._worlds.numbered(
             int(number), np.random.default_rng([self.world_seed, int(number)])
         )
@@ -249,11 +273,28 @@ class RoverEnv(gymnasium.Env, ABC):
         }
 
 
+def _whole(value: Any, least: int) -> bool:
+    """Whether this is a whole number from `least` on."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return bool(whole and value >= least)
+
+
+def _check_size(size: Any) -> None:
+    from marsyard.results.movie.graphics import check_size
+
+    try:
+        check_size(size)
+    except (TypeError, ValueError):
+        raise InputError(f"size: {size!r}; width and height are needed [pixels]") from None
+
+
 def _randomise(own: Randomise, given: Mapping[str, Any] | bool | None) -> Randomise:
     if given is None or given is True:
         return own
     if given is False:
         return Randomise(terrain=False, soil=0.0, spread=0.0, turn=0.0)
+    if not isinstance(given, Mapping):
+        raise InputError(f"randomise: {given!r}; True, False or what is to differ by name")
     known = tuple(Randomise.__dataclass_fields__)
     for name in given:
         if name not in known:

@@ -6,24 +6,28 @@ those that are steered. Steering joints turn to their angles at no more than `ST
 scenario's motors bound the wheels' torques. All is held for one step of the environment.
 
 What is seen comes from the records of that step: slip as in the results, averaged over wheels and
-step; electrical power of the motors (`control.motor`), whose energy is the trapezoidal rule over
-the records; how deep the wheels' lowest points lie under the undisturbed ground; and heights of the
+step; sinkage as in the results, at the end of the step; electrical power of the motors
+(`control.motor`), whose energy is the trapezoidal rule over the records; and heights of the
 undisturbed ground around the rover, as a map from before the drive shows them.
+
+All of it is true, without noise or delay. A real rover measures attitude, turn rate, wheel rates
+and currents, and estimates its place, speed, slip and sinkage, for instance by visual odometry.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.control.motor import Motor
 from marsyard.control.steering import Twist, WheelLayout
-from marsyard.results.dataset import attitude
 from marsyard.simulation import Simulation
-from marsyard.simulation.arrays import Records
 from marsyard.simulation.commands import motors_of
-from marsyard.simulation.recorder import wheel_slip
+from marsyard.simulation.readings import attitude_now
+from marsyard.simulation.recorder import wheel_sinkage, wheel_slip
 
 STEERING_RATE = 0.3  # [rad/s]
 #: where heights are seen, in the rover's level frame: ahead and to the left [m]
@@ -37,9 +41,10 @@ class Reading:
 
     Attributes:
         x, y, z: of the base [m]; roll, pitch, yaw [rad], R = Rz(yaw) Ry(pitch) Rx(roll).
-        forward, left: speed of the base in its level frame [m/s]; turn: yaw rate [rad/s].
+        forward, left: speed of the base in its level frame [m/s]; turn: rate about its own upright
+            axis [rad/s].
         slip: mean of all wheels over the step; slip_max: that of the wheel that slips most.
-        sinkage: mean of the wheels [m].
+        sinkage: mean of the wheels, across the undisturbed ground [m].
         energy: electrical, of all motors with a model, during the step [J].
         heights: of the ground at AHEAD × LEFT against that under the base [m].
     """
@@ -60,6 +65,19 @@ class Reading:
     heights: np.ndarray
 
 
+class _Part(NamedTuple):
+    """What is used of some records; the first index is time."""
+
+    time: np.ndarray
+    base_quaternion: np.ndarray
+    velocities: np.ndarray
+    wheel_centre: np.ndarray
+    wheel_axis: np.ndarray
+    wheel_velocity: np.ndarray
+    torque: np.ndarray
+    soil_total: np.ndarray
+
+
 class Rover:
     """The rover of a simulation, driven step by step."""
 
@@ -69,10 +87,10 @@ class Rover:
         names = [name for name in self.layout.steering_joint if name]
         self._steered = np.array([bool(name) for name in self.layout.steering_joint])
         self._steering = [int(s.model.jnt_qposadr[s.model.joint(n).id]) for n in names]
-        self._motors = motors_of(s.scenario, s.world)
-        at = [s.world.joints.index(name) for name in self._motors]
-        self._motor_column = np.array(at, dtype=np.int64)
-        self._motor_dof = s._model.joint_dof[self._motor_column]
+        # columns of the joints that have the same motor: one call for all of them
+        self._motors: dict[Motor, list[int]] = {}
+        for name, motor in motors_of(s.scenario, s.world).items():
+            self._motors.setdefault(motor, []).append(s.world.joints.index(name))
         grid = np.meshgrid(AHEAD, LEFT, indexing="ij")
         self._ahead, self._left = grid[0].ravel(), grid[1].ravel()
 
@@ -96,35 +114,27 @@ class Rover:
         """What is known now, with means and energy of the records from `since` [s] on."""
         s = self.simulation
         q, v = s.qpos, s.qvel
-        roll, pitch, yaw = (float(a) for a in attitude(q[None, 3:7])[0])
+        roll, pitch, yaw = attitude_now(q[3:7])
         c, n = math.cos(yaw), math.sin(yaw)
         records = s.records
         first = int(np.searchsorted(records.time, since - 1e-9))
-        part = Records(*(a[first:] for a in records))
+        part = _Part(*(getattr(records, name)[first:] for name in _Part._fields))
         slip = wheel_slip(s, part)[0].mean(axis=0)
+        last = _Part(*(a[-1:] for a in part))
         return Reading(
             x=float(q[0]), y=float(q[1]), z=float(q[2]), roll=roll, pitch=pitch, yaw=yaw,
             forward=float(c * v[0] + n * v[1]), left=float(c * v[1] - n * v[0]),
             turn=float(v[5]), slip=float(slip.mean()), slip_max=float(slip[np.abs(slip).argmax()]),
-            sinkage=self._sinkage(part), energy=self._energy(part), heights=self._heights(yaw),
+            sinkage=float(wheel_sinkage(s, last, last.soil_total).mean()),
+            energy=self._energy(part), heights=self._heights(yaw),
         )  # fmt: skip
 
-    def _energy(self, part: Records) -> float:
-        if not self._motors or len(part.time) < 2:
-            return 0.0
-        torque, rate = part.torque[:, self._motor_column], part.velocities[:, self._motor_dof]
+    def _energy(self, part: _Part) -> float:
         power = np.zeros(len(part.time))
-        for k, motor in enumerate(self._motors.values()):
-            power += motor.drive(torque[:, k], rate[:, k]).power
+        for motor, at in self._motors.items():
+            rate = part.velocities[:, self.simulation._model.joint_dof[at]]
+            power += motor.drive(part.torque[:, at], rate).power.sum(axis=1)
         return float(np.sum(np.diff(part.time) * (power[1:] + power[:-1]) / 2))
-
-    def _sinkage(self, part: Records) -> float:
-        s = self.simulation
-        assert s.world.soil is not None
-        centre = part.wheel_centre[-1]
-        ground = s.world.soil.grid.terrain.height(centre[:, 0], centre[:, 1])
-        depth = ground - (centre[:, 2] - s._carrying_radius)
-        return float(np.maximum(depth, 0.0).mean())
 
     def _heights(self, yaw: float) -> np.ndarray:
         s = self.simulation

@@ -12,6 +12,9 @@ from marsyard.gym.env import STEP, RoverEnv
 from marsyard.gym.rover import Reading
 from marsyard.gym.worlds import Randomise
 
+#: price of time [1/s]
+TIME_PRICE = 0.02
+
 
 class _ToGoal(RoverEnv):
     """A task whose target is a point."""
@@ -51,7 +54,7 @@ class ReachGoal(_ToGoal):
 
     def reward(self, before: Reading, now: Reading) -> float:
         """Way made good, less a price for time."""
-        return self.target(before)[0] - self.target(now)[0] - 0.02
+        return self.target(before)[0] - self.target(now)[0] - TIME_PRICE * STEP
 
 
 class ClimbOut(RoverEnv):
@@ -83,7 +86,7 @@ class ClimbOut(RoverEnv):
 
     def reward(self, before: Reading, now: Reading) -> float:
         """Way outwards, less a price for time."""
-        return self.target(before)[0] - self.target(now)[0] - 0.02
+        return self.target(before)[0] - self.target(now)[0] - TIME_PRICE * STEP
 
     def success(self, now: Reading) -> bool:
         """Outside."""

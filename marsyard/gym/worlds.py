@@ -27,10 +27,12 @@ from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.scenario import scenario_data, validate
 from marsyard.scenario.scenario import apply_setting
+from marsyard.scenario.schema import whole_ratio
 from marsyard.simulation import Simulation, State
 
 if TYPE_CHECKING:
     from marsyard.scenario import Scenario
+    from marsyard.scenario.schema import Run
 
 #: numbers of a soil that are scattered, where it has them
 STRENGTH = ("cohesion", "friction_angle", "k_c", "k_phi")
@@ -54,12 +56,15 @@ class Randomise:
     turn: float = math.pi
 
     def __post_init__(self) -> None:
-        if not 0 <= self.soil < 1:
-            raise InputError(f"randomise.soil = {self.soil:g}: must be from 0 to below 1")
-        for name in ("spread", "turn"):
+        if not isinstance(self.terrain, bool):
+            raise InputError(f"randomise.terrain: {self.terrain!r}; True or False")
+        for name in ("soil", "spread", "turn"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"randomise.{name} = {value:g}: must be at least 0")
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not (number and math.isfinite(value) and value >= 0):
+                raise InputError(f"randomise.{name}: {value!r}; a number from 0 on")
+        if not self.soil < 1:
+            raise InputError(f"randomise.soil: {self.soil!r}; a number from 0 to below 1")
 
 
 @dataclass
@@ -102,9 +107,25 @@ class Worlds:
             apply_setting(self._data, key, value, "settings")
         self._name = str(scenario)
         self._built: OrderedDict[int, World] = OrderedDict()
-        self._check()
+        self._run = self._check()
 
-    def _check(self) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: without the built worlds, which are built again when needed."""
+        return {**self.__dict__, "_built": OrderedDict()}
+
+    def steps(self, period: float) -> int:
+        """Steps of the physics in a period [s] of whole steps and records."""
+        record = self._run.record_period
+        try:
+            whole_ratio("period", period, "record_period", record)
+        except ValueError:
+            raise InputError(
+                f"{self._name}: run.record_period = {record:g} s: a step of an environment, "
+                f"{period:g} s, must be a whole number of records"
+            ) from None
+        return whole_ratio("period", period, "step", self._run.step)
+
+    def _check(self) -> Run:
         scenario = self._scenario(self._data)
         if [g.kind for g in scenario.ground] != ["terrain"]:
             raise InputError(f"{self._name}: ground: an environment needs one ground, of terrain")
@@ -113,6 +134,7 @@ class Worlds:
                 f"{self._name}: ground.0.terrain: must be written out in the scenario, so that its "
                 "seed can be drawn; or give randomise={'terrain': False}"
             )
+        return scenario.run
 
     def numbered(self, key: int, random: np.random.Generator) -> World:
         """The world of a number, built with its generator where it is not there yet."""

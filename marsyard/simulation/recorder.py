@@ -614,13 +614,15 @@ def _surface_normals(s: Simulation, r: WheelMotion) -> np.ndarray:
     taken over the wheel's diameter."""
     soil = s.world.soil
     assert soil is not None
-    height = soil.grid.terrain.height
     radius = s._carrying_radius
     x, y = r.wheel_centre[..., 0], r.wheel_centre[..., 1]
-    rise_x = (height(x + radius, y) - height(x - radius, y)) / (2 * radius)
-    rise_y = (height(x, y + radius) - height(x, y - radius)) / (2 * radius)
-    n = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
-    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+    # all places at once: a terrain has a price per call
+    ends = soil.grid.terrain.height(
+        np.stack([x + radius, x - radius, x, x]), np.stack([y, y, y + radius, y - radius])
+    )
+    rise_x, rise_y = (ends[0] - ends[1]) / (2 * radius), (ends[2] - ends[3]) / (2 * radius)
+    normal = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
+    return normal / np.linalg.norm(normal, axis=-1, keepdims=True)
 
 
 def _sinkage(s: Simulation, r: WheelMotion, total: np.ndarray, normal: np.ndarray) -> np.ndarray:
@@ -631,25 +633,22 @@ def _sinkage(s: Simulation, r: WheelMotion, total: np.ndarray, normal: np.ndarra
     """
     soil = s.world.soil
     assert soil is not None
-    height = soil.grid.terrain.height
     shape = s.scenario.robot.wheel_shape
-    tapers = [w.taper if is_cone(w, shape) else 0.0 for w in s.world.robot.wheels.values()]
-    # by wheel, to go with vectors
-    taper = np.array(tapers)[:, None]
+    wheels = s.world.robot.wheels.values()
+    taper = np.array([w.taper if is_cone(w, shape) else 0.0 for w in wheels])[:, None]
     radius, half = s._carrying_radius[:, None], s._wheels.width[:, None]
-    along = np.sum(normal * r.wheel_axis, axis=-1, keepdims=True)
-    down = along * r.wheel_axis - normal
+    axis = r.wheel_axis
+    along = np.sum(normal * axis, axis=-1, keepdims=True)
+    down = along * axis - normal
     down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
-    level = -np.sign(along) * half * (np.abs(along) > 1e-9)
-    edges = [level]
-    if taper.any():
-        edges = [np.where(taper == 0.0, level, edge) for edge in (-half, half)]
-    deepest = np.full(along.shape[:-1], -np.inf)
-    for edge in edges:
-        lowest = r.wheel_centre + (radius + taper * edge) * down + edge * r.wheel_axis
-        deepest = np.maximum(deepest, height(lowest[..., 0], lowest[..., 1]) - lowest[..., 2])
-    touching = total[..., scm.T_NODES] > 0
-    return np.where(touching, deepest * normal[..., 2], 0.0)
+    edge = -np.sign(along) * half * (np.abs(along) > 1e-9)
+    edges = np.stack([np.where(taper == 0, edge, -half), np.where(taper == 0, edge, half)])
+    if not taper.any():
+        edges = edges[:1]
+    lowest = r.wheel_centre + (radius + taper * edges) * down + edges * axis
+    depth = soil.grid.terrain.height(lowest[..., 0], lowest[..., 1]) - lowest[..., 2]
+    touching = total[:, : len(wheels), scm.T_NODES] > 0
+    return np.where(touching, depth.max(axis=0) * normal[..., 2], 0.0)
 
 
 def _base_motion(s: Simulation) -> tuple[np.ndarray, np.ndarray]:

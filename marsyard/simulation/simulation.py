@@ -399,6 +399,17 @@ class Simulation:
         self.data.time = self.time
         self.stopped = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies (`copy.deepcopy`) and pickles: the scenario built anew, in this state and with
+        these records. What was changed in `model` by hand is not copied."""
+        if self.control is not None or self.interaction is not None:
+            raise InputError(
+                "a simulation with a control or interaction of one's own cannot be copied; build "
+                "another with the same functions and restore the state"
+            )
+        kept = self.records._asdict(), self._scheme, self.stopped, self.wall_time
+        return _built_again, (self.scenario, self.state(), *kept)
+
     def close(self) -> None:
         """Free the scenario's FMUs at once; nothing else needs it."""
         if self.fmus is not None:
@@ -729,6 +740,18 @@ class Simulation:
             joint = self.world.joints[int(np.flatnonzero(~np.isfinite(torques))[0])]
             cause = f"the torque law on joint '{joint}' gave a value that is not finite"
         return f"stopped at {at}: body '{body}' (degree of freedom {dof}): {cause}"
+
+
+def _built_again(
+    scenario: Scenario, state: State, records: dict[str, np.ndarray], *kept: Any
+) -> Simulation:
+    """A copy of a simulation, of what `Simulation.__reduce__` gave."""
+    copy = Simulation(scenario)
+    copy._records = arrays.Records(**{name: np.array(values) for name, values in records.items()})
+    copy._counters[1] = len(records["time"])
+    copy.restore(state)
+    copy._scheme, copy.stopped, copy.wall_time = kept
+    return copy
 
 
 def _replaced(
