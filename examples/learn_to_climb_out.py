@@ -6,7 +6,7 @@ nine weights start at 0, where the rover stands still. CMA-ES, the evolution str
 `cma`, finds better ones from the rewards alone. Straight up the wall the rover digs itself in; what
 is learnt is to leave on a slanting course.
 
-    python examples/learn_to_climb_out.py                    # about 4 minutes on two cores
+    python examples/learn_to_climb_out.py                    # about 3 minutes on two cores
     python examples/learn_to_climb_out.py --quick            # a minute, less is learnt
     python examples/learn_to_climb_out.py --task ReachGoal   # the same with another environment
 """
@@ -54,7 +54,7 @@ class Field:
             gymnasium.make(f"marsyard/{task}-v0", worlds=worlds, world_seed=seed)
             for _ in range(WORKERS)
         ]
-        self.weights = 3 * self._envs[0].action_space.shape[0]  # how many
+        self.weights = 3 * len(self._envs[0].action_space.sample())  # how many
         self._pool = ThreadPoolExecutor(WORKERS)
 
     def scores(self, candidates: list[np.ndarray]) -> np.ndarray:
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer generations, one world")
     parser.add_argument("--out", type=Path, default=Path("learning.png"), help="picture")
     given = parser.parse_args()
-    size = (3, 8, 1) if given.quick else (12, 12, 2)
+    size = (3, 8, 1) if given.quick else (8, 12, 2)
     weights, history = learn(given.task, *size)
     print("weights:", [[round(float(w), 3) for w in row] for row in weights.reshape(-1, 3)])
     field = Field(given.task, 1 if given.quick else 20, TEST)

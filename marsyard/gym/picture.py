@@ -74,7 +74,9 @@ class Camera:
         cell = 2 * HALF / (POINTS - 1)
         x, y = round(x / cell) * cell, round(y / cell) * cell
         row = np.linspace(-HALF, HALF, POINTS)
-        heights = simulation.world.soil.grid.height(*np.meshgrid(x + row, y + row))
+        # ruts of the nearest nodes on the smooth ground: the nodes' own heights show as ripples
+        grid, at = simulation.world.soil.grid, np.meshgrid(x + row, y + row)
+        heights = grid.terrain.height(*at) + grid.change(*at)
         low, high = float(heights.min()), float(heights.max())
         span = max(high - low, 1e-3)
         self.model.hfield_size[0] = HALF, HALF, span, 0.1

@@ -59,6 +59,15 @@ def test_gallery_is_up_to_date(script):
     assert not left, "pictures of nothing"
 
 
+def test_baselines_are_those_measured(script):
+    made, text = script("make_baselines"), text_of("how-to/learn.md")
+    kept = json.loads(text_of("baselines.json"))
+    assert kept.keys() == made.BY_HAND.keys()
+    assert made.page(text, kept) == text, "run python docs/make_baselines.py --page"
+    for task, rows in kept.items():
+        assert list(rows) == list(made.policies(task, 0)), f"run make_baselines.py {task}"
+
+
 def test_overview_of_the_validation_is_up_to_date(script):
     made = script("make_validation")
     assert made.stale() == [], "run python docs/make_validation.py"

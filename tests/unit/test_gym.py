@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import marsyard.gym
 from marsyard import InputError
+from marsyard.gym.picture import HALF, POINTS
 
 
 def _drive(env, policy, world=0, most=150):
@@ -334,6 +335,12 @@ def test_a_picture_shows_rover_and_ruts():
     env = gymnasium.make("marsyard/ReachGoal-v0", worlds=1, render_mode="rgb_array", size=(160, 90))
     env.reset(seed=0)
     before = env.render()
+    # untouched ground is drawn as smooth as it is, without steps of the soil's nodes
+    model, soil = env.unwrapped._camera.model, env.unwrapped.simulation.world.soil
+    x, y, low = model.geom("soil").pos
+    drawn = low + model.hfield_size[0, 2] * model.hfield_data.reshape(POINTS, POINTS)[0]
+    true = soil.grid.terrain.height(np.linspace(x - HALF, x + HALF, POINTS), y - HALF)
+    assert drawn == pytest.approx(true, abs=1e-5)
     for _ in range(5):
         env.step(np.array([1.0, 0.0], dtype=np.float32))
     after = env.render()

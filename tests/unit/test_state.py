@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
+from marsyard import Simulation, load_scenario
 from marsyard.errors import InputError
 from marsyard.simulation.state import State
 
@@ -59,3 +63,25 @@ def test_a_failed_save_leaves_nothing(tmp_path):
     with pytest.raises(Exception):  # noqa: B017
         State({"bad": np.array([object()])}).save(tmp_path / "a.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["rt0448/test-1", "control/path"])
+def test_copies_and_pickles_of_a_simulation_go_on_alone(name):
+    run = Simulation(load_scenario(name))
+    run.step(60)
+    copies = [copy.deepcopy(run), pickle.loads(pickle.dumps(run))]
+    at = run.state().hash()
+    for other in copies:
+        assert other.state().hash() == at
+        other.step(40)
+    assert run.state().hash() == at  # the copies did not move it
+    run.step(40)
+    for other in copies:
+        assert other.state().hash() == run.state().hash()
+        assert np.array_equal(other.records.coordinates, run.records.coordinates)
+
+
+def test_functions_of_ones_own_are_not_copied():
+    run = Simulation(load_scenario("rt0448/test-1"), control=lambda *_: None)
+    with pytest.raises(InputError, match="cannot be copied"):
+        copy.deepcopy(run)
