@@ -125,9 +125,7 @@ class Simulation:
         if control is not None:
             self.control = OwnControl(self, control, boxes.control_name)
         if say is not None and needs_compiling():
-            say(
-                "compiling the physics kernels, once: two to six minutes; later runs start at once …"
-            )
+            say("compiling the physics kernels, once: two to six minutes; later runs start at once")
         # what is not in the cache is compiled by two processes at once
         if self._model.has_rigid:
             solver_aside.start()
