@@ -203,6 +203,8 @@ def _chapter(place: str, model: dict[str, Any], models: dict[str, Any]) -> str:
         if "$ref" in field and not meaning:
             inner = models[field["$ref"].rsplit("/", 1)[-1]]
             meaning = " ".join(inner.get("description", "").split())
+        if "const" in field and not meaning:
+            meaning = "says which of them this is"
         row = (f"`{key}`", _kind(field), default, meaning)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
     return "\n".join([*lines, ""])

@@ -348,7 +348,9 @@ class Sense(Part):
 class Following(Part):
     """The law that keeps a rover on its path (`control.path_following`)."""
 
-    law: Literal["feedback", "pure_pursuit"] = "feedback"
+    law: Literal["feedback", "pure_pursuit"] = Field(
+        "feedback", description="feedback of offset and heading, or a point ahead to steer for"
+    )
     gain_track: Above = Field(1.0, description="k_e of the feedback law [1/m²]")
     gain_heading: Above = Field(2.0, description="k_θ of the feedback law [1/m]")
     look_ahead: Annotated[Length, Field(gt=0)] = Field(0.8, description="of pure pursuit [m]")
@@ -361,7 +363,9 @@ class Following(Part):
 class Limits(Part):
     """Ground that a goal's path may cross (`control.planner`)."""
 
-    slope: Annotated[Angle, Field(gt=0)] = Field("20 deg", validate_default=True)
+    slope: Annotated[Angle, Field(gt=0)] = Field(
+        "20 deg", validate_default=True, description="steepest slope to plan over [rad]"
+    )
     step: Annotated[Length, Field(gt=0)] = Field(0.15, description="greatest step [m]")
     roughness: Annotated[Length, Field(gt=0)] = Field(0.10, description="rms about a plane [m]")
     footprint: Annotated[Length, Field(gt=0)] = Field(0.8, description="radius under the rover [m]")

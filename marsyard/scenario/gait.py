@@ -18,7 +18,7 @@ class Until(Part):
     distance: Annotated[Length, Field(gt=0)] | None = Field(
         None, description="way of the base in the mode, in its direction [m]"
     )
-    cycles: Annotated[int, Field(ge=1)] | None = None
+    cycles: Annotated[int, Field(ge=1)] | None = Field(None, description="after so many cycles")
     slope: Annotated[Angle, Field(gt=0)] | None = Field(
         None, description="the base is inclined by more than this [rad]"
     )

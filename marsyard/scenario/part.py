@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from marsyard.units import Angle, Length
 
 Point = tuple[Length, Length, Length]
+SurfaceName = Annotated[
+    str | None, Field(description="what results and messages call it; default: by its kind")
+]
 
 
 class Part(BaseModel):

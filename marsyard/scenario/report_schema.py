@@ -13,7 +13,7 @@ from marsyard.units import Length, Time
 class Figure(Part):
     """One figure: a stack of panels over time, or against another variable."""
 
-    title: str
+    title: str = Field(description="heading of the figure")
     panels: tuple[tuple[str, ...], ...] = Field(
         description="each panel a list of variables of the results, e.g. ['position_base.z']; "
         "a dot picks one component, e.g. 'impulse_normal.RL', 'position_base.x', or reduces those "
@@ -26,8 +26,8 @@ class Figure(Part):
     units: tuple[str, ...] = Field(
         (), description="unit of each panel, e.g. ['mm', 'cm²']; '' and what is left out stay SI"
     )
-    start: Time | None = None
-    end: Time | None = None
+    start: Time | None = Field(None, description="draws from here [s]; default: the run's start")
+    end: Time | None = Field(None, description="and to here [s]; default: the run's end")
     note: str | None = Field(None, description="which figure of the source shows the same")
 
 
@@ -51,14 +51,14 @@ Take = Literal[
 class Measure(Part):
     """A number taken from the results of a run."""
 
-    name: str
+    name: str = Field(description="what tables call it")
     of: str = Field(
         description="variable and component, e.g. 'position_base.z', 'wheel_rate.mean', or 'impact'"
     )
     take: Take = Field("final", description="what is taken of the series between start and end")
     at: Time | None = Field(None, description="for take: at")
-    start: Time | None = None
-    end: Time | None = None
+    start: Time | None = Field(None, description="looks from here [s]; default: the run's start")
+    end: Time | None = Field(None, description="and to here [s]; default: the run's end")
     index: int = Field(0, description="for impacts: which one, from 0")
     level: float = Field(0.0, description="for take: crossing_time, the level crossed")
 
@@ -66,9 +66,9 @@ class Measure(Part):
 class Check(Measure):
     """A number computed from the results against a published or exact one."""
 
-    expected: float
-    tolerance: float = Field(gt=0)
-    unit: str = ""
+    expected: float = Field(description="the published or exact number")
+    tolerance: float = Field(gt=0, description="by how much the computed one may differ")
+    unit: str = Field("", description="unit of both, as the table shows it; SI, not converted")
     source: str = Field("", description="where the expected value comes from")
 
 
@@ -95,7 +95,7 @@ class Bound(Measure):
 class Question(Part):
     """A question to a run: yes when every bound is kept, no when one is not."""
 
-    question: str
+    question: str = Field(description="as it stands in the report")
     measures: tuple[Bound, ...] = Field((), description="the numbers that answer it")
     note: str | None = Field(
         None, description="what one run cannot say, e.g. which study answers it, and how"
@@ -113,7 +113,7 @@ class Section(Part):
 
     start: tuple[Length, Length] = Field(description="x, y of its first point [m]")
     end: tuple[Length, Length] = Field(description="x, y of its last point [m]")
-    title: str | None = None
+    title: str | None = Field(None, description="heading of the figure")
 
 
 class GroundFigures(Part):
@@ -133,15 +133,15 @@ class GroundFigures(Part):
     stress_start: Time | None = Field(
         None, description="stresses are means from here [s]; default: the last fifth of the run"
     )
-    stress_end: Time | None = None
+    stress_end: Time | None = Field(None, description="to here [s]; default: the run's end")
 
 
 class Report(Part):
     """What the report shows."""
 
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[Figure, ...] = Field((), description="drawn in this order")
     ground: GroundFigures = GroundFigures()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Check, ...] = Field((), description="a run fails with exit code 1 where one does")
     questions: tuple[Question, ...] = Field(
         (), description="answered above the checks; an answer of no is no failure of the run"
     )

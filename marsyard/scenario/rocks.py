@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from marsyard.scenario.part import Part
+from marsyard.scenario.part import Part, SurfaceName
 from marsyard.scenario.terrain import Above, Circle, Point2, Rectangle, Seed, _rectangle
 from marsyard.units import Angle, Number
 
@@ -72,7 +72,7 @@ class RocksGround(Part):
     the soil between them by `interaction.soil`."""
 
     kind: Literal["rocks"]
-    name: str | None = None
+    name: SurfaceName = None
     field: RockField | None = Field(None, description="many, of the sizes counted on Mars")
     rocks: tuple[SingleRock, ...] = Field(
         (), description="single ones; those of the field that would touch them are left out"

@@ -21,7 +21,7 @@ from marsyard.scenario.compliant import CompliantContact
 from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
-from marsyard.scenario.part import Part, Point, Slope
+from marsyard.scenario.part import Part, Point, Slope, SurfaceName
 from marsyard.scenario.plugin import PluginUse
 from marsyard.scenario.polygonal import PolygonalContact
 from marsyard.scenario.report_schema import Check, Figure, Report
@@ -62,9 +62,9 @@ class Spring(Part):
 class GrouserChange(Part):
     """Straight bars across the tread."""
 
-    count: Annotated[int, Field(ge=1)]
-    height: Annotated[Length, Field(gt=0)]
-    thickness: Annotated[Length, Field(gt=0)] = 0.002
+    count: Annotated[int, Field(ge=1)] = Field(description="around the wheel")
+    height: Annotated[Length, Field(gt=0)] = Field(description="above the tread [m]")
+    thickness: Annotated[Length, Field(gt=0)] = Field(0.002, description="along the tread [m]")
 
 
 class WheelChange(Part):
@@ -74,7 +74,9 @@ class WheelChange(Part):
     width: Annotated[Length, Field(gt=0)] | None = Field(None, description="[m]")
     fillet: Annotated[Length, Field(ge=0)] | None = Field(None, description="edge rounding [m]")
     crown: Annotated[Length, Field(gt=0)] | None = Field(None, description="crown radius [m]")
-    grousers: GrouserChange | Literal["none"] | None = None
+    grousers: GrouserChange | Literal["none"] | None = Field(
+        None, description="bars across the tread; none: a smooth wheel"
+    )
 
 
 class Robot(Part):
@@ -124,7 +126,7 @@ class PlaneGround(Part):
     """A plane through `through` that rises by `slope` towards the heading `uphill`."""
 
     kind: Literal["plane"]
-    name: str | None = None
+    name: SurfaceName = None
     through: Point = Field((0.0, 0.0, 0.0), description="a point of the plane [m]")
     slope: Slope = Field(0.0, description="inclination, from 0 to below 90° [rad]")
     uphill: Angle = Field(0.0, description="heading of steepest ascent, 0 = +x, 90° = +y [rad]")
@@ -134,7 +136,7 @@ class SphereGround(Part):
     """A solid ball, fixed to the ground."""
 
     kind: Literal["sphere"]
-    name: str | None = None
+    name: SurfaceName = None
     centre: Point = Field(description="[m]")
     radius: Annotated[Length, Field(gt=0)] = Field(description="[m]")
 
@@ -143,22 +145,26 @@ class BoxGround(Part):
     """A solid box, fixed to the ground."""
 
     kind: Literal["box"]
-    name: str | None = None
-    centre: Point
+    name: SurfaceName = None
+    centre: Point = Field(description="middle of the box [m]")
     size: tuple[
         Annotated[Length, Field(gt=0)],
         Annotated[Length, Field(gt=0)],
         Annotated[Length, Field(gt=0)],
-    ]
-    attitude: tuple[Angle, Angle, Angle] = (0.0, 0.0, 0.0)
+    ] = Field(description="lengths of its sides along its own x, y and z [m]")
+    attitude: tuple[Angle, Angle, Angle] = Field(
+        (0.0, 0.0, 0.0), description="roll, pitch and yaw [rad]"
+    )
 
 
 class MeshGround(Part):
     """A surface of triangles, from a file (STL, OBJ, PLY) or listed here."""
 
     kind: Literal["mesh"]
-    name: str | None = None
-    file: str | None = None
+    name: SurfaceName = None
+    file: str | None = Field(
+        None, description="path, counted from the scenario; or give `triangles`"
+    )
     triangles: tuple[tuple[Point, Point, Point], ...] | None = Field(
         None, description="corners of each triangle, counter-clockwise seen from outside [m]"
     )
@@ -186,9 +192,15 @@ Ground = Annotated[
 class Surface(Part):
     """Friction and restitution on one named surface, where they differ from the rest."""
 
-    friction: Annotated[Number, Field(ge=0)] | None = None
-    restitution: Annotated[Number, Field(ge=0, le=1)] | None = None
-    restitution_tangential: Annotated[Number, Field(ge=0, le=1)] | None = None
+    friction: Annotated[Number, Field(ge=0)] | None = Field(
+        None, description="Coulomb's coefficient here; default: that of `interaction`"
+    )
+    restitution: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        None, description="Newton's, along the normal; default: that of `interaction`"
+    )
+    restitution_tangential: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        None, description="the same along the surface; default: that of `interaction`"
+    )
 
 
 class ContactSolver(Part):
@@ -335,7 +347,7 @@ class Tether(Part):
     """A linear spring between a point of the robot and a fixed one: it pulls with
     stiffness (length − free length) where that is positive, and never pushes."""
 
-    name: str = "tether"
+    name: str = Field("tether", description="what results call it")
     body: str | None = Field(None, description="of the robot; default: its base")
     point: Point = Field((0.0, 0.0, 0.0), description="on the body, in its frame [m]")
     anchor: Point | None = Field(
@@ -430,13 +442,16 @@ class Scenario(Part):
     description: str = Field("", description="what is run, and how sources were read")
     sources: tuple[str, ...] = Field((), description="where it comes from")
     robot: Robot
-    ground: tuple[Ground, ...] = Field((PlaneGround(kind="plane", name="plane"),), min_length=0)
+    ground: tuple[Ground, ...] = Field(
+        (PlaneGround(kind="plane", name="plane"),), min_length=0,
+        description="what the robot stands on and meets, each piece by its kind",
+    )  # fmt: skip
     gravity: Annotated[Acceleration, Field(ge=0)] = Field(3.69, description="downwards [m/s²]")
     parameters: Annotated[dict[str, AnyQuantity], AfterValidator(_new_names)] = Field(
         {}, description="named constants for expressions of torque and speed, in SI or with a unit"
     )
     interaction: Interaction = Interaction()
-    control: tuple[Control, ...] = ()
+    control: tuple[Control, ...] = Field((), description="laws of torque or speed by joint")
     motors: dict[str, DCMotor] = Field({}, description="by joint or role: drives, steering, …")
     drive: Drive | None = Field(None, description="a path, goal or motor commands to carry out")
     gait: Gait | None = Field(

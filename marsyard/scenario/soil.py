@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from marsyard.exit_rule import Exit
-from marsyard.scenario.part import Part
+from marsyard.scenario.part import Part, SurfaceName
 from marsyard.scenario.terrain import BumpLayer, TerrainSpec
 from marsyard.units import Length, Number
 
@@ -19,7 +19,7 @@ class TerrainGround(Part):
     model (see `interaction.soil`)."""
 
     kind: Literal["terrain"]
-    name: str | None = None
+    name: SurfaceName = None
     terrain: str | TerrainSpec = Field(
         "flat",
         description="a ground of the library, a YAML or elevation file, or the terrain itself "
@@ -134,7 +134,9 @@ class WheelLaw(Part):
     """A wheel model in place of the soil contact model, for all wheels on ground of kind terrain.
     Other bodies keep the soil contact model."""
 
-    model: Literal["wong_reece", "ishigami", "ding", "magic_formula", "rigid_slip"]
+    model: Literal["wong_reece", "ishigami", "ding", "magic_formula", "rigid_slip"] = Field(
+        description="which wheel model (docs/physics/wheel-models.md)"
+    )
     exit: Exit | None = Field(
         None,
         description="exit rule of the tread, which decides about the pull; default: the rover's "

@@ -94,7 +94,7 @@ class Output(Measure):
 class Reference(Part):
     """Points to compare with, drawn into a panel of a study's figure."""
 
-    name: str
+    name: str = Field(description="what the legend calls them")
     panel: Annotated[int, Field(ge=0)] = Field(0, description="which panel, from 0")
     x: Annotated[tuple[Quantity, ...], Field(min_length=1)] = Field(
         description="the varied value, SI or with a unit"
@@ -114,14 +114,14 @@ class Reference(Part):
 class StudyFigure(Part):
     """One figure of a study: a stack of panels, outputs against the varied value(s)."""
 
-    title: str
+    title: str = Field(description="heading of the figure")
     kind: Literal["curves", "map"] = Field(
         "curves",
         description="curves against the varied value; or maps: the varied value and that of 'also' "
         "as axes, each output as colour, the region of success outlined",
     )
     panels: tuple[tuple[str, ...], ...] = Field(description="each panel a list of outputs' names")
-    reference: tuple[Reference, ...] = ()
+    reference: tuple[Reference, ...] = Field((), description="points to compare with")
     note: str | None = Field(None, description="which figure of the source shows the same")
 
 
@@ -164,7 +164,7 @@ class Limit(Part):
 class StudyCheck(Part):
     """A number of the whole study against a published or exact one."""
 
-    name: str
+    name: str = Field(description="what the table calls it")
     output: str | None = Field(None, description="name of an output; not for take: boundary")
     take: Literal["at", "min", "max", "crossing", "boundary"] = Field(
         "at",
@@ -175,7 +175,7 @@ class StudyCheck(Part):
     level: float = Field(0.0, description="for take: crossing")
     also: Value | None = Field(None, description="which curve, when there are several")
     expected: Quantity = Field(description="in the output's unit; a varied value with its unit")
-    tolerance: Quantity
+    tolerance: Quantity = Field(description="by how much it may differ, in the same unit")
     source: str = Field("", description="where the expected value comes from")
 
     @model_validator(mode="after")
@@ -202,13 +202,17 @@ class Study(Part):
     range: Range | None = Field(None, description="instead of values")
     also: dict[str, Values] = Field({}, description="a second path and its values: several curves")
     label: str = Field("", description="what the varied value is called in figures")
-    outputs: Annotated[tuple[Output, ...], Field(min_length=1)]
+    outputs: Annotated[tuple[Output, ...], Field(min_length=1)] = Field(
+        description="numbers taken from each run"
+    )
     figures: tuple[StudyFigure, ...] = Field((), description="default: a panel per output")
     success: tuple[Limit, ...] = Field(
         (), description="a run has succeeded when all are kept; shown in the table and in maps"
     )
-    bisect: Bisect | None = None
-    checks: tuple[StudyCheck, ...] = ()
+    bisect: Bisect | None = Field(None, description="look for the boundary of success")
+    checks: tuple[StudyCheck, ...] = Field(
+        (), description="of the whole study; it fails with exit code 1 where one does"
+    )
     keep: Literal["none", "last", "all"] = Field(
         "last", description="which runs of the family stay in the run folder, under members/"
     )

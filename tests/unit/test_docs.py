@@ -47,6 +47,12 @@ def test_scenario_reference_is_up_to_date():
         assert text == page(), "run python docs/make_reference.py"
 
 
+def test_every_key_of_a_scenario_is_explained():
+    text = (ROOT / "docs" / "scenario-reference.md").read_text(encoding="utf-8")
+    empty = re.findall(r"^\| `(\w+)` \|.*\|\s*\|$", text, re.MULTILINE)
+    assert not empty, "keys without a meaning: give their fields a description"
+
+
 def test_page_of_the_modules_is_up_to_date():
     page = ROOT / "docs" / "modules.md"
     made = runpy.run_path(str(ROOT / "docs" / "make_modules.py"))["page"]()
