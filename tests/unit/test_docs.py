@@ -47,8 +47,9 @@ def test_scenario_reference_is_up_to_date():
         assert text == page(), "run python docs/make_reference.py"
 
 
-def test_every_key_of_a_scenario_is_explained():
-    text = (ROOT / "docs" / "scenario-reference.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["scenario-reference", "study-reference"])
+def test_every_key_is_explained(page):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     empty = re.findall(r"^\| `(\w+)` \|.*\|\s*\|$", text, re.MULTILINE)
     assert not empty, "keys without a meaning: give their fields a description"
 

@@ -82,7 +82,7 @@ class VariableFile(Part):
 class Ratio(Part):
     """One output by another, of the same candidate: energy by distance."""
 
-    name: str
+    name: str = Field(description="what objectives, limits and tables call it")
     of: str = Field(description="name of the output above the line")
     by: str = Field(description="name of the output below it")
     unit: str = Field("", description="what it is written with, e.g. J/m; numbers stay as they are")
