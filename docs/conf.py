@@ -30,6 +30,7 @@ include_patterns = ["docs/**.md", "examples/**.md", "[CR]*.md"]
 exclude_patterns = [".*", "build", "runs", "marsyard", "tests", "benchmarks"]
 nitpicky = True
 highlight_language = "text"
+smartquotes_action = "qe"  # quotes and ellipses; --set keeps its dashes
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

@@ -6,7 +6,8 @@
 
 Rows of benchmarks that are not in the file stay as they were, each with the machine it ran on.
 What is kept lies in docs/benchmarks.json. The costs stand in docs/choosing.md and, each between
-`<!-- cost: LAW -->` and `<!-- end -->`, in the pages of docs/physics.
+`<!-- cost: LAW -->` and `<!-- end -->`, in the pages of docs/physics; values of other benchmarks
+stand there between `<!-- bench: BENCHMARK: ROW -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ PAGE = HERE / "benchmarks.md"
 CHOOSING = HERE / "choosing.md"
 LAWS = HERE / "physics"
 COST = re.compile(r"(<!-- cost: (\w+) -->).*?( µs<!-- end -->)")
+BENCH = re.compile(r"(<!-- bench: (\w+): ([^>]*?) -->)[^<]*(<!-- end -->)")
 PACKAGES = ("marsyard", "mujoco", "numba", "numpy")
 #: for what each law holds, in few words, and the page that says it in full
 VALID = {
@@ -142,13 +144,17 @@ def costs() -> str:
 
 
 def pages_of_laws() -> dict[Path, str]:
-    """The pages that say what a law costs, with what was measured last."""
-    rows = of_laws()[1]
+    """The pages that say what a law or a step costs, with what was measured last."""
+    laws = of_laws()[1]
+    rows = {(r["benchmark"], r["name"]): r["value"] for run in kept() for r in run["rows"]}
     found = {}
     for path in sorted(LAWS.rglob("*.md")):
         text = path.read_text(encoding="utf-8")
-        if COST.search(text):
-            found[path] = COST.sub(lambda m: f"{m[1]}{rows[m[2]]['value']:.0f}{m[3]}", text)
+        if COST.search(text) or BENCH.search(text):
+            text = COST.sub(lambda m: f"{m[1]}{laws[m[2]]['value']:.0f}{m[3]}", text)
+            found[path] = BENCH.sub(
+                lambda m: f"{m[1]}{float(f'{rows[m[2], m[3]]:.3g}'):g}{m[4]}", text
+            )
     return found
 
 
