@@ -189,9 +189,9 @@ def write_table(path: Path, ready: Prepared, outcomes: Mapping[int, Outcome]) ->
     from marsyard.results._files import replacing
 
     study, points = ready.study, ready.points
-    head = ["point", "replica", *(_head(p.label, p.unit) for p in points.parameters)]
+    head = ["point", "replica", *(column_head(p.label, p.unit) for p in points.parameters)]
     units = next((o.units for o in outcomes.values()), tuple(o.unit for o in study.outputs))
-    head += [_head(o.name, unit) for o, unit in zip(study.outputs, units, strict=True)]
+    head += [column_head(o.name, unit) for o, unit in zip(study.outputs, units, strict=True)]
     head += ["completed", *(["succeeded"] if study.success else []), "reason"]
     with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -207,5 +207,6 @@ def write_table(path: Path, ready: Prepared, outcomes: Mapping[int, Outcome]) ->
             writer.writerow([*row, reason_of(outcome)])
 
 
-def _head(label: str, unit: str) -> str:
+def column_head(label: str, unit: str) -> str:
+    """The head of a column of a table, with its unit."""
     return f"{label} [{unit}]" if unit not in ("", "1") else label

@@ -245,7 +245,9 @@ def _bars(ds: xr.Dataset) -> tuple[str, str, Canvas]:
         labels = [wrap(str(ds[n].attrs.get("long_name", n)), 12) for n in names]
         ax.set_xticks(at, labels, fontsize=FONT - 1, rotation=0 if len(names) <= 4 else 45)
         ax.set_title(str(ds[output].attrs["long_name"]), fontsize=FONT)
-        ax.set_ylim(min(0.0, ax.get_ylim()[0]), max(1.0, ax.get_ylim()[1]))
+    ends = np.array([ax.get_ylim() for ax in panels[0]])
+    for ax in panels[0]:
+        ax.set_ylim(min(0.0, ends.min()), max(1.0, ends.max()))
     panels[0, 0].set_ylabel("Sobol index", fontsize=FONT)
     panels[0, -1].legend(frameon=False, fontsize=FONT - 1)
     caption = "Share of an output's variance: of a parameter by itself, and with all it does "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from marsyard import library
 from marsyard.errors import InputError
@@ -15,6 +15,14 @@ from marsyard.results.study_checks import variable_name
 from marsyard.scenario import scenario_data
 
 Study = TypeVar("Study", bound=BaseModel)
+
+
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+#: paths of a scenario: one, or a list of them
+Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
 
 
 def made(kind: type[Study], data: Mapping[str, Any], name: str) -> Study:

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from marsyard.campaign.files import made, read
+from marsyard.campaign.files import Paths, made, read
 from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Range, Value
@@ -49,10 +49,6 @@ def _varied(value: Any) -> Any:
     if isinstance(value, Mapping) and {"start", "stop"} & set(value):
         return {"range": value}
     return value
-
-
-def _several(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
 
 
 class Design(Part):
@@ -88,7 +84,7 @@ class Design(Part):
 class Varied(Part):
     """A parameter of a study: one path of the scenario or several, and its values."""
 
-    path: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+    path: Paths = Field(
         (), description="of the scenario, or a list of paths that all take the same value; "
         "default: the name of the parameter"
     )  # fmt: skip

@@ -133,6 +133,10 @@ def _print(found: Optimized) -> None:
         for reason, members in grouped(found.infeasible)[:5]:
             words = found.problem.words(found.candidates[members[0]].values)
             say(f"  {len(members)} × {reason}; e.g. {words}")
+    if found.nearest is not None:
+        from marsyard.campaign.optimize.report import nearest_words
+
+        say(nearest_words(found))
     say(pace(found.info))
     if found.folder is not None and found.front:
         say(f"best scenarios: {found.folder / 'best'}")

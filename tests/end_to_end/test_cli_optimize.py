@@ -56,6 +56,9 @@ def test_no_feasible_candidate_is_said_with_what_stands_against_it(tmp_path):
     assert result.exit_code == 1
     assert "no candidate is feasible" in result.output
     assert "4 × way is below its limit" in result.output
+    assert re.search(
+        r"the nearest is candidate \d \(.*mass = .*\): way is \S+ m, not at least 5", result.output
+    )
     assert "No candidate is feasible" in (tmp_path / "r" / "report.html").read_text()
 
 

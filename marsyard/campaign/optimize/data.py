@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from marsyard.campaign.data import column_head
 from marsyard.campaign.optimize.pareto import hypervolume, ranks
 from marsyard.campaign.optimize.problem import Problem
 from marsyard.errors import InputError
@@ -172,8 +173,8 @@ def write_table(path: Path, found: Optimized) -> None:
 
     problem, candidates = found.problem, found.candidates
     units = units_of(problem, candidates)
-    head = ["candidate", "generation", *(_head(v.label, v.unit) for v in problem.variables)]
-    head += [_head(name, unit) for name, unit in units.items()]
+    head = ["candidate", "generation", *(column_head(v.label, v.unit) for v in problem.variables)]
+    head += [column_head(name, unit) for name, unit in units.items()]
     head += ["feasible", "rank", "reason"]
     with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -185,7 +186,3 @@ def write_table(path: Path, found: Optimized) -> None:
             rank = int(found.data["rank"].values[k])
             row += ["yes" if c.score.feasible else "no", rank or "", c.score.reason]
             writer.writerow(row)
-
-
-def _head(label: str, unit: str) -> str:
-    return f"{label} [{unit}]" if unit not in ("", "1") else label

@@ -105,7 +105,8 @@ def _front(found: Optimized, a: int, b: int) -> tuple[str, str, Canvas]:
     names = [found.study.objectives[k].output for k in (a, b)]
     caption = (
         "A dot is a candidate, darker ones came later; nobody is better in one objective than a "
-        "candidate of the front without being worse in another. Numbered ones are in best/."
+        "candidate of the front without being worse in another. Numbers are those of "
+        "best/, where there is room."
     )
     return f"{names[0]} and {names[1]}", caption, canvas
 
@@ -120,11 +121,20 @@ def _draw_front(ax: Axes, found: Optimized, a: int, b: int) -> None:
         ax.plot(x[order], y[order], color=ORANGE, linewidth=1, alpha=0.6, drawstyle=style)
     ax.scatter(x, y, s=26, color=ORANGE, edgecolor="white", linewidths=0.6, zorder=3,
                label="Pareto front")  # fmt: skip
-    # one above, one below, so that neighbours do not cover each other
-    for k, above in zip(best_of(found), itertools.cycle((True, False)), strict=False):
-        ax.annotate(str(k), (values[k, a], values[k, b]), fontsize=FONT - 2, color="#444444",
-                    xytext=(-4, 5) if above else (4, -11), textcoords="offset points",
-                    ha="right" if above else "left")  # fmt: skip
+    _number_best(ax, found, values[:, [a, b]])
+
+
+def _number_best(ax: Axes, found: Optimized, values: np.ndarray) -> None:
+    """Numbers of the candidates in best/, the ends first, where they do not cover each other."""
+    chosen = best_of(found)
+    corner, far = np.transpose([ax.get_xlim(), ax.get_ylim()])
+    placed: list[np.ndarray] = []
+    for k in (chosen[:1] + chosen[-1:] + chosen[1:-1])[: len(chosen)]:
+        at = (values[k] - corner) / (far - corner)
+        if all((np.abs(at - other) > (0.05, 0.05)).any() for other in placed):
+            placed.append(at)
+            ax.annotate(str(k), values[k], fontsize=FONT - 2, color="#444444", xytext=(4, 4),
+                        textcoords="offset points")  # fmt: skip
 
 
 def _single(found: Optimized) -> tuple[str, str, Canvas]:

@@ -23,6 +23,7 @@ from marsyard.results.report import (
 
 if TYPE_CHECKING:
     from marsyard.campaign.optimize.running import Optimized
+    from marsyard.campaign.optimize.study_file import Constraint
 
 
 def write_report(
@@ -58,9 +59,11 @@ def _head(title: str, found: Optimized) -> str:
     )
     parts.append(f'<p class="text">{escape(said)}</p>')
     if not found.front:
+        nearest = nearest_words(found)
+        more = f" {nearest[0].upper()}{nearest[1:]}." if nearest else ""
         parts.append(
             '<div class="alarm" role="alert">No candidate is feasible; the table below says what '
-            "stands against them.</div>"
+            f"stands against them.{escape(more)}</div>"
         )
     bad = int((found.data["unconverged"].values > 0).sum())
     if bad:
@@ -105,6 +108,24 @@ def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
     return html_table(head, rows, 1) + f'<p class="soft">{escape(note)}</p>'
 
 
+def nearest_words(found: Optimized) -> str:
+    """Which candidate came nearest to keeping the limits where none does, and what it misses."""
+    k = found.nearest
+    if k is None:
+        return ""
+    units = units_of(found.problem, found.candidates)
+    candidate = found.candidates[k]
+    missed = []
+    for limit, by in zip(found.study.constraints, candidate.score.violations, strict=True):
+        if by > 0:
+            values = [number(v, 4) for v in candidate.score.numbers[limit.output]]
+            unit = unit_text(units[limit.output])
+            is_ = f"{limit.output} is {', '.join(values)} {unit}".rstrip()
+            missed.append(f"{is_}, not {_bounds(limit)}")
+    words = found.problem.words(candidate.values)
+    return f"the nearest is candidate {k} ({words}): {'; '.join(missed)}"
+
+
 def _with_unit(name: str, unit: str) -> str:
     unit = unit_text(unit)
     return f"{name} [{unit}]" if unit else name
@@ -120,6 +141,12 @@ def _infeasible(found: Optimized) -> str:
     return html_table(["candidates", "why", "for example"], rows, 3)
 
 
+def _bounds(limit: Constraint) -> str:
+    bounds = [f"at least {limit.at_least:g}"] if limit.at_least is not None else []
+    bounds += [f"at most {limit.at_most:g}"] if limit.at_most is not None else []
+    return " and ".join(bounds)
+
+
 def _sought(found: Optimized) -> str:
     several = found.study.replicas > 1
     units = units_of(found.problem, found.candidates)
@@ -128,11 +155,9 @@ def _sought(found: Optimized) -> str:
         over = f"{o.over} of replicas" if several else ""
         rows.append([o.output, "minimise" if o.sign > 0 else "maximise", over])
     for c in found.study.constraints:
-        bounds = [f"at least {c.at_least:g}"] if c.at_least is not None else []
-        bounds += [f"at most {c.at_most:g}"] if c.at_most is not None else []
         over = f"{c.over} of replicas" if several else ""
-        unit = unit_text(units[c.output])
-        rows.append([c.output, f"{' and '.join(bounds)} {unit}".strip(), over])
+        goal = f"{_bounds(c)} {unit_text(units[c.output])}".strip()
+        rows.append([c.output, goal, over])
     head, wide = ["output", "goal", "over"], 3 if several else 2
     return html_table(head[:wide], [row[:wide] for row in rows], wide)
 

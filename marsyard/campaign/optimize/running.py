@@ -85,6 +85,14 @@ class Optimized:
         return {k: c.score.reason for k, c in enumerate(self.candidates) if not c.score.feasible}
 
     @property
+    def nearest(self) -> int | None:
+        """The candidate that misses its limits least, where none keeps them and one has numbers."""
+        whole = [k for k, c in enumerate(self.candidates) if c.score.complete]
+        if self.front or not whole:
+            return None
+        return min(whole, key=lambda k: sum(max(v, 0) for v in self.candidates[k].score.violations))
+
+    @property
     def report(self) -> Path | None:
         """The report's page."""
         return None if self.folder is None else self.folder / "report.html"

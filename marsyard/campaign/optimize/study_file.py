@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from marsyard.campaign.files import made, read
+from marsyard.campaign.files import Paths, made, read
 from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Value
@@ -45,14 +45,10 @@ def _bounds(value: Any) -> Any:
     return {"low": value[0], "high": value[1]}
 
 
-def _several(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
 class VariableFile(Part):
     """What an optimiser may change: a path of the scenario, or several, between two bounds."""
 
-    path: Annotated[tuple[str, ...], BeforeValidator(_several)] = Field(
+    path: Paths = Field(
         (), description="of the scenario, or a list of paths that all take the same value; "
         "default: the name of the variable"
     )  # fmt: skip
