@@ -29,7 +29,7 @@ from marsyard.campaign.study_file import Design
 from marsyard.errors import InputError
 
 #: most points; more would fill the memory before the first run
-MOST = 10_000_000
+MOST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,11 @@ def make_points(design: Design, parameters: Sequence[Parameter], seed: int) -> P
     if design.kind in ("grid", "list"):
         levels = [p for p in parameters if isinstance(p, Levels)]
         return _grid(levels) if design.kind == "grid" else _listed(levels)
+    count = design.n or 0
+    if design.kind == "saltelli":
+        count *= (2 if design.second_order else 1) * len(parameters) + 2
+    if count > MOST:
+        raise InputError(f"design.n = {design.n}: makes {count} points; at most {MOST} are allowed")
     shares = np.clip(_shares(design, len(parameters), seed), 1e-12, 1 - 1e-12)
     picked = tuple(
         tuple(p.pick(float(share)) for p, share in zip(parameters, row, strict=True))

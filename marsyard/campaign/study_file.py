@@ -59,7 +59,7 @@ class Design(Part):
         "the second; latin_hypercube, sobol (a low-discrepancy sequence) and monte_carlo draw "
         "points from the distributions; saltelli: the sample that Sobol indices need"
     )
-    n: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
+    n: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         None,
         description="how many points are drawn; for saltelli the base sample, a power of 2: "
         "n (d + 2) points are run of d parameters",

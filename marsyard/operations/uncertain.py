@@ -68,22 +68,26 @@ class Distribution:
 
     def at(self, share: float) -> Any:
         """The value below which a share of all lies, 0 < share < 1."""
-        from scipy import stats
+        from scipy.special import ndtri
 
         a = self.arguments
         if self.kind == "normal":
             mean, sd = a[0], a[1]
             if len(a) == 2:
-                return float(stats.norm.ppf(share, mean, sd))
+                return float(mean + sd * ndtri(share))
+            from scipy.stats import truncnorm
+
             low, high = ((end - mean) / sd for end in a[2:])
-            return float(stats.truncnorm.ppf(share, low, high, mean, sd))
+            return float(truncnorm.ppf(share, low, high, mean, sd))
         if self.kind == "uniform":
             return float(a[0] + share * (a[1] - a[0]))
         if self.kind == "triangular":
             low, most, high = a
-            return float(stats.triang.ppf(share, (most - low) / (high - low), low, high - low))
+            if share * (high - low) < most - low:
+                return float(low + math.sqrt(share * (high - low) * (most - low)))
+            return float(high - math.sqrt((1 - share) * (high - low) * (high - most)))
         if self.kind == "lognormal":
-            return float(a[0] * math.exp(math.log(a[1]) * stats.norm.ppf(share)))
+            return float(a[0] * math.exp(math.log(a[1]) * ndtri(share)))
         if self.kind == "integers":
             low, high = (int(v) for v in a)
             return min(low + int(share * (high - low + 1)), high)

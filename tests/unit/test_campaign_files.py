@@ -126,6 +126,14 @@ def test_drawn_points(kind):
         assert points(vary, {"kind": kind, "n": 100}, seed=3).picked[:64] == found.picked
 
 
+def test_designs_that_would_fill_the_memory_are_refused():
+    with pytest.raises(InputError, match="n = 524288: makes 1572864 points; at most 1000000"):
+        points({"friction": "uniform(0, 1)"}, {"kind": "saltelli", "n": 524288})
+    with pytest.raises(InputError, match="the grid has more than 1000000 points"):
+        many = {"start": 1, "stop": 2, "count": 2000}
+        points({"friction": many, "gravity": many})
+
+
 def test_the_scenario_is_opened_where_parameters_reach():
     data = scenario_data("eldorado2/rough")
     paths = ["ground.0.soil.cohesion", "robot.velocity.1", "ground.0.terrain.layers.0.roughness"]
