@@ -22,7 +22,7 @@ def write_fmu(
 
     changes = dict(parse_setting(text) for text in settings)
     scenario = _scenario(what, ground, soil, changes)
-    named = dict(_parameter(text) for text in parameters)
+    named = _parameters(parameters)
     target = out or Path(
         f"{Path(what).stem if what.endswith('.yaml') else what}.fmu".replace("/", "-")
     )
@@ -50,6 +50,18 @@ def _scenario(what: str, ground: str, soil: str, settings: dict[str, Any]) -> Sc
     raise InputError(
         f"'{what}' is neither a robot nor a scenario; {suggest(what, [*rovers, *scenarios])}"
     )
+
+
+def _parameters(texts: list[str]) -> dict[str, str]:
+    """Names in the FMU by path in the scenario."""
+    from marsyard.errors import InputError
+
+    named: dict[str, str] = {}
+    for path, name in map(_parameter, texts):
+        if path in named:
+            raise InputError(f"--parameter {path}: is given twice; a value has one name")
+        named[path] = name
+    return named
 
 
 def _parameter(text: str) -> tuple[str, str]:

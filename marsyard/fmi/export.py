@@ -143,7 +143,7 @@ def _prepare(
         for r in Readings(simulation).all
     ]
     simulation.close()
-    _must_differ([*commands, *shown, *readings])
+    _must_differ(shown, {v.name for v in [*commands, *readings]})
     interface = Interface(
         model=name, text=scenario.title or f"{world.robot.title or world.robot.name}",
         version=marsyard.__version__, period=float(scenario.run.control_period or 0.0),
@@ -157,12 +157,12 @@ def _prepare(
     return interface
 
 
-def _must_differ(variables: list[Variable]) -> None:
-    seen: set[str] = set()
-    for v in variables:
-        if v.name in seen:
+def _must_differ(parameters: list[Variable], taken: set[str]) -> None:
+    """Refuse a parameter whose name is taken."""
+    for v in parameters:
+        if v.name in taken:
             raise InputError(f"--parameter {v.source}: '{v.name}' is the name of another variable")
-        seen.add(v.name)
+        taken.add(v.name)
 
 
 def _program(library: Path) -> dict[str, bytes]:

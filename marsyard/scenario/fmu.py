@@ -12,6 +12,8 @@ from marsyard.units import Number, Time
 
 #: what an output of an FMU may command
 COMMANDS = ("torque", "speed")
+#: what readings begin with, as in wheel.FL.slip
+READ = ("base", "angle", "rate", "torque", "wheel", "foot", "track", "power", "energy")
 
 
 class FmuLaw(Part):
@@ -50,6 +52,21 @@ class FmuLaw(Part):
     limit: Annotated[Number, Field(gt=0)] | None = Field(
         None, description="largest torque that holds it [N·m]; default: none"
     )
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_name(cls, name: str | None) -> str | None:
+        if name is not None and (not name.strip() or "." in name or name in READ):
+            taken = ", ".join(READ)
+            raise ValueError(f"'{name}' must be a name without a dot, and none of {taken}")
+        return name
+
+    @field_validator("each")
+    @classmethod
+    def _has_joints(cls, each: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if each is not None and not each:
+            raise ValueError("names no joint; give a role or joints, or leave it out")
+        return each
 
     @field_validator("inputs", "parameters", mode="before")
     @classmethod

@@ -18,7 +18,7 @@ from marsyard.control.expression import STACK, Program, compile_expression, eval
 from marsyard.control.fmu import FmuFile, FmuUnit
 from marsyard.control.names import STATE_NAMES
 from marsyard.errors import InputError, suggest
-from marsyard.scenario.fmu import FmuLaw
+from marsyard.scenario.fmu import READ, FmuLaw
 from marsyard.scenario.schema import whole_ratio
 from marsyard.simulation.commands import setpoints
 from marsyard.simulation.readings import Readings, attitude_now
@@ -55,6 +55,7 @@ class FmuLaws:
         self.units: list[str] = []
         self.log: list[tuple[float, np.ndarray]] = []
         self._units: list[_Unit] = []
+        self._opened: list[str] = []  # names of the FMUs so far
         self._index = {name: k for k, name in enumerate(simulation.world.joints)}
         self._stack = np.zeros(STACK)
         self._state = np.zeros(len(STATE_NAMES))
@@ -152,10 +153,10 @@ class FmuLaws:
             if not isinstance(law, FmuLaw):
                 continue
             file = FmuFile(law.file, f"control.{k}")
-            name = law.name or Path(law.file).stem
-            taken = {n.split(".")[0] for n in self.names}
-            if name in taken:
+            name = _name(law)
+            if name in self._opened:
                 raise InputError(f"control.{k}.name: '{name}' is the name of another FMU; give one")
+            self._opened.append(name)
             joints: list[str | None] = [None]
             if law.each is not None:
                 field = f"control.{k}.each"
@@ -201,10 +202,13 @@ class FmuLaws:
             if name in self._readings.index and not name.startswith(("angle.", "rate.")):
                 self._read, at = True, self._readings.index[name]
                 return lambda read, outputs: float(read[at])
-            if name.split(".")[0] in {"wheel", "foot", "track", "base", "torque", "power", "energy",
-                                      *(n.split(".")[0] for n in self.names)}:  # fmt: skip
+            first = name.split(".")[0]
+            if first in {*READ, *self._opened} - {"angle", "rate"}:
                 valid = [*self._readings.index, *self.names]
                 raise InputError(f"{field}: unknown reading '{name}'; {suggest(name, valid)}")
+            laws = self._simulation.scenario.control
+            if first in [_name(law) for law in laws if isinstance(law, FmuLaw)]:
+                raise InputError(f"{field}: '{first}' is an FMU later in the list; put it before")
         program = compile_expression(text, self._index, field, self._simulation.scenario.parameters)
         if joint is None and _asks_own(program):
             raise InputError(
@@ -228,6 +232,10 @@ class FmuLaws:
                 self._stack,
             )  # fmt: skip
         )
+
+
+def _name(law: FmuLaw) -> str:
+    return law.name or Path(law.file).stem.replace(".", "_")
 
 
 def _asks_own(program: Program) -> bool:

@@ -24,6 +24,10 @@ def test_a_robot_is_exported_and_bad_input_is_one_sentence(tmp_path):
     assert done.returncode == 2
     assert done.stderr.startswith("error: 'sojournr' is neither a robot nor a scenario; did")
     assert done.stderr.count("\n") == 1
+    twice = ["--parameter", "gravity=g", "--parameter", "gravity=h"]
+    done = run_here(["export", "sojourner", "--fmu", *twice], tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "error: --parameter gravity: is given twice; a value has one name\n"
     assert [p.name for p in tmp_path.iterdir()] == ["sojourner.fmu"]
 
 

@@ -331,6 +331,8 @@ def test_what_cannot_be_exported(tmp_path):
     assert "did you mean 'friction'" in refused(parameters={"interaction.fricton": ""})
     assert "is not a single number" in refused(parameters={"interaction": ""})
     assert "use --set for it" in refused(parameters={"run.control_period": "h"})
+    said = refused(parameters={"interaction.friction": "base.x"})
+    assert said == "--parameter interaction.friction: 'base.x' is the name of another variable"
     twice = {"interaction.friction": "f", "gravity": "f"}
     assert "'f' is the name of another variable" in refused(parameters=twice)
 

@@ -227,7 +227,17 @@ def test_mistakes_in_the_scenario(controller):
     assert "did you mean 'wheel.FL.slip'" in refused(inputs={"wanted": "wheel.FL.slp"})
     assert "name a joint" in refused(each=None, inputs={"wanted": "rate"},
                                      outputs={"torque": "torque.drives"})  # fmt: skip
+    order = [
+        speed_law(controller, inputs={"wanted": "two.torque"}),
+        speed_law(controller, name="two"),
+    ]
+    with pytest.raises(InputError, match="'two' is an FMU later in the list; put it before"):
+        Simulation(validate({**BASE, "control": order}))
     assert "whole multiple of run.control_period" in refused(period=0.015)
+    assert "each: names no joint" in refused(each=[])
+    assert "name: 'base' must be a name without a dot" in refused(name="base")
+    assert "name: 'a.b' must be a name without a dot" in refused(name="a.b")
+    assert "unknown reading 'pi.x'; valid: " in refused(inputs={"wanted": "pi.x"})
     assert "parameters: 'gain' is nan; a finite number, " in refused(parameters={"gain": np.nan})
     assert "inputs: 'wanted' is [1]; a finite number or" in refused(inputs={"wanted": [1]})
     gc.collect()
