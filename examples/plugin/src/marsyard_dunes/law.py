@@ -24,15 +24,15 @@ def elastic_bed(scenario, stiffness=2e4, damping=500.0, friction=0.7):
         n = len(organs.name)
         force, moment, damp = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 7, 7))
         for i in np.flatnonzero(organs.radius > organs.position[:, 2]):
-            arm = np.array([0.0, 0.0, -organs.radius[i]])
-            u = organs.velocity[i] + np.cross(organs.angular_velocity[i], arm)
+            lever = cross(np.array([0.0, 0.0, -organs.radius[i]]))
+            u = organs.velocity[i] - lever @ organs.angular_velocity[i]
             depth = organs.radius[i] - organs.position[i, 2]
             normal = max(0.0, stiffness * depth - damping * u[2])
             drag = friction * normal / max(np.hypot(u[0], u[1]), SLOW)
             force[i] = -drag * u[0], -drag * u[1], normal
-            moment[i] = np.cross(arm, force[i])
+            moment[i] = lever @ force[i]
             # the point's velocity from the wheel's six
-            point = np.hstack([np.eye(3), -cross(arm)])
+            point = np.hstack([np.eye(3), -lever])
             rates = np.diag([drag, drag, damping + stiffness * step])
             damp[i, :6, :6] = point.T @ rates @ point
         return OrganWrenches(force, moment, damp)
