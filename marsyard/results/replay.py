@@ -475,7 +475,8 @@ class Replay:
         self._readout.content = (
             f"time **{scene.time[frame]:.3f} s**, speed **{scene.speed[frame]:.3f} m/s**\n\n"
             f"base x {x:.3f}, y {y:.3f}, z {z:.3f} m\n\n"
-            f"contact force {np.linalg.norm(force.sum(axis=0)):.1f} N"
+            # a recording without wrenches does not tell
+            + (f"contact force {np.linalg.norm(force.sum(axis=0)):.1f} N" if len(force) else "")
         )
         picked = few(len(scene.time))
         for handle, values in self._plots:

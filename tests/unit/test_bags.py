@@ -18,6 +18,7 @@ from marsyard.library import FOLDER
 from marsyard.results import open_results, save, save_ground
 from marsyard.results.bags import Topics, bag_scene, read_bag
 from marsyard.results.bags.scene import ground_mesh
+from marsyard.results.dataset import record_intervals
 from marsyard.results.export import Source, write_bag
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.messages import MESSAGES, schema_name, schema_text
@@ -240,6 +241,12 @@ def test_a_recording_is_shown_on_its_ground(soil):
     scene = bag_scene(soil[1])
     ds = open_results(soil[0])
     np.testing.assert_allclose(scene.base, ds["position_base"], atol=1e-12)
+    # with the forces of the run, below the wheels
+    impulse = ds["contact_impulse_world"] / record_intervals(ds)
+    force = impulse.transpose("time", "wheel", "axis").values
+    np.testing.assert_allclose(scene.contact_force, force, atol=1e-8)
+    depth = ds["wheel_position"].sel(axis="z").values - scene.contact_point[..., 2]
+    np.testing.assert_allclose(depth, 0.1425 + 0.008, atol=0.01)
     ground = scene.ground[0]
     assert len(ground.triangles) > 1000
     # its triangles cover the rectangle around the track, once

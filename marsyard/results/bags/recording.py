@@ -33,6 +33,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError, few, suggest
+from marsyard.results.bags.curves import continuous, interpolated, product
 from marsyard.results.bags.reading import Topics, cloud_points, open_bag, stamp
 from marsyard.results.export.imu import rotate, rotate_back
 from marsyard.results.export.messages import topic_names
@@ -143,7 +144,7 @@ class Recording:
             rows = self._from_transforms()
         table = np.array(rows, dtype=float)
         table = table[np.unique(table[:, 0], return_index=True)[1]]
-        time, place, turn = table[:, 0], table[:, 1:4], _continuous(table[:, 4:8])
+        time, place, turn = table[:, 0], table[:, 1:4], continuous(table[:, 4:8])
         if self._has_velocities(table):
             return time, place, turn, rotate(turn, table[:, 8:11]), table[:, 11:14]
         if len(time) < 2:
@@ -196,15 +197,15 @@ class Recording:
             table = np.array(self._transforms((body_name(self.model, body),)), dtype=float)
             if len(table):
                 q, _ = self._first(body)
-                table[:, 4:8] = _continuous(table[:, 4:8])
-                self.q[:, q : q + 7] = _interpolated(time, table[:, 0], table[:, 1:8])
+                table[:, 4:8] = continuous(table[:, 4:8])
+                self.q[:, q : q + 7] = interpolated(time, table[:, 0], table[:, 1:8])
 
     def _motion(
         self, time: np.ndarray, joints: Mapping[str, Any], poses: tuple[np.ndarray, ...]
     ) -> xr.Dataset:
         model = self.model
-        place, velocity, spin = (_interpolated(time, poses[0], poses[k]) for k in (1, 3, 4))
-        turn = _interpolated(time, poses[0], poses[2])
+        place, velocity, spin = (interpolated(time, poses[0], poses[k]) for k in (1, 3, 4))
+        turn = interpolated(time, poses[0], poses[2])
         turn = turn / np.linalg.norm(turn, axis=1, keepdims=True)
         self.q = np.tile(model.qpos0, (len(time), 1))
         self.v = np.zeros((len(time), model.nv))
@@ -323,7 +324,7 @@ class Recording:
             if rows:
                 at = np.array([t for t, _ in rows])
                 table = [[*_xyz(m.wrench.force), *_xyz(m.wrench.torque)] for _, m in rows]
-                values = _interpolated(time, at, np.array(table, dtype=float))
+                values = interpolated(time, at, np.array(table, dtype=float))
                 turn = self._turn(rows[0][1].header.frame_id, poses, topic)
                 force[:, w] = rotate(turn, values[:, :3])
                 # of the moment only what is about the axle may be known
@@ -335,6 +336,8 @@ class Recording:
         level = np.stack([axle[..., 1], -axle[..., 0], np.zeros(axle.shape[:-1])], axis=-1)
         level /= np.maximum(np.linalg.norm(level, axis=-1, keepdims=True), 1e-9)
         left = np.stack([-level[..., 1], level[..., 0], np.zeros(axle.shape[:-1])], axis=-1)
+        add("wheel_force", force, "N", "axis")
+        add("wheel_axle", axle, "1", "axis")
         add("wheel_load", force[..., 2], "N")
         add("drawbar_pull", np.sum(force * level, axis=-1), "N")
         add("side_force", np.sum(force * left, axis=-1), "N")
@@ -355,13 +358,13 @@ class Recording:
         turn, at = np.array([1.0, 0.0, 0.0, 0.0]), frame
         for _ in range(len(fixed) + 1):
             if at in bodies:
-                return _product(poses[:, bodies[at], 3:], turn[None])
+                return product(poses[:, bodies[at], 3:], turn[None])
             if at in WORLDS or at == "":
                 return np.broadcast_to(turn, (len(poses), 4))
             if at not in fixed:
                 break
             at, own = fixed[at]
-            turn = _product(own[None], turn[None])[0]
+            turn = product(own[None], turn[None])[0]
         raise InputError(
             f"{self.bag.path.name}: {topic} is in the frame '{frame}', which is neither a link of "
             f"the robot nor fixed to one by {self.topics.tf_static}; {suggest(frame, bodies)}"
@@ -403,22 +406,3 @@ def _xyz(v: Any) -> tuple[float, float, float]:
 
 def _wxyz(q: Any) -> tuple[float, float, float, float]:
     return q.w, q.x, q.y, q.z
-
-
-def _interpolated(time: np.ndarray, at: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values [n, k] at other times, each column linearly."""
-    return np.stack([np.interp(time, at, column) for column in values.T], axis=1)
-
-
-def _continuous(turn: np.ndarray) -> np.ndarray:
-    """Quaternions [n, 4] that do not jump between q and −q."""
-    flips = np.sum(turn[1:] * turn[:-1], axis=1) < 0
-    sign = np.concatenate([[1.0], np.where(flips, -1.0, 1.0)])
-    return turn * np.cumprod(sign)[:, None]
-
-
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Products of quaternions w x y z, [n, 4]."""
-    w, u, s, v = a[:, :1], a[:, 1:], b[:, :1], b[:, 1:]
-    scalar = w * s - np.sum(u * v, axis=1, keepdims=True)
-    return np.concatenate([scalar, w * v + s * u + np.cross(u, v)], axis=1)

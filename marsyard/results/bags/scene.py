@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
 from marsyard.results._meshes import SAND, GroundMesh
 from marsyard.results.bags.reading import Topics
 from marsyard.results.bags.recording import Recording
+from marsyard.results.dataset import record_intervals
 from marsyard.results.replay import Scene, build_scene
 from marsyard.robot import Robot
 
@@ -24,7 +26,23 @@ def bag_scene(
     """The scene of a recording, for `serve`; see `recording` for what it takes."""
     recording = Recording(path, robot, topics)
     ground = ground_mesh(recording.terrain())
-    return build_scene(recording.model, recording.dataset(), ground)
+    return build_scene(recording.model, with_contacts(recording.dataset()), ground)
+
+
+def with_contacts(ds: xr.Dataset) -> xr.Dataset:
+    """A recording with its wrenches as contacts, drawn at the lowest points of the wheels, because
+    a wrench does not say where the ground acts; as it is where it has none."""
+    if "wheel_force" not in ds or ds.sizes["time"] < 2:
+        return ds
+    axle, force = ds["wheel_axle"].values, ds["wheel_force"]
+    down = axle[..., 2:] * axle - [0.0, 0.0, 1.0]
+    down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
+    radius = (ds["wheel_radius"] + ds["grouser_height"]).values
+    lowest = ds["wheel_position"] + radius[:, None] * down
+    return ds.assign(
+        contact_point=lowest.where(np.isfinite(force)),
+        contact_impulse_world=force * record_intervals(ds),
+    )
 
 
 def ground_mesh(points: np.ndarray | None) -> list[GroundMesh]:
