@@ -267,17 +267,27 @@ def test_large_clouds_are_thinned_for_the_view():
     assert ground_mesh(points[:50]) == []  # on one line
 
 
-def test_wheels_of_any_name_have_topics_that_ros_allows(tmp_path):
+def test_wheels_and_bases_of_any_name_are_written_as_ros_wants_them(tmp_path):
     robot = tmp_path / "own"
     shutil.copytree(FOLDER / "rovers" / "vehicle_2001", robot)
     text = (robot / "robot.yaml").read_text(encoding="utf-8")
     for old, new in (("FL", "vorne links é"), ("FR", "2"), ("RL", "a-b"), ("RR", "a_b")):
         text = text.replace(f"  {old}: ", f'  "{new}": ')
+    # and a base as most robots of ROS call it
+    text = text.replace("base: Chassis", "base: base_link")
     (robot / "robot.yaml").write_text(text, encoding="utf-8")
+    model = (robot / "robot.xml").read_text(encoding="utf-8")
+    (robot / "robot.xml").write_text(model.replace('"Chassis"', '"base_link"'), encoding="utf-8")
     settings = {"robot.name": str(robot / "robot.yaml"), "run.duration": 0.04}
     path = write_bag(Source(_run(tmp_path / "run", "vehicle2001/slope", settings)), tmp_path)[0]
     parts = {t.split("/")[2] for t in _by_topic(path) if t.startswith("/wheel")}
     assert parts == {"vorne_links__", "_2", "a_b", "a_b_"}
+    tree = [
+        (t.child_frame_id, t.header.frame_id)
+        for topic in ("/tf_static", "/tf")
+        for t in _by_topic(path)[topic][0][1].transforms
+    ]
+    assert len(dict(tree)) == len(tree) and dict(tree)["base_link"] == "odom"
     ds = read_bag(path)
     assert list(ds["wheel"].values) == ["vorne links é", "2", "a-b", "a_b"]
     assert np.isfinite(ds["wheel_load"]).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
+
 import mujoco
 import numpy as np
 import pytest
@@ -96,6 +98,22 @@ def test_anchors_references_and_turned_bodies(tmp_path):
     np.testing.assert_allclose(limits, np.radians([-90, 90]), atol=1e-12)
     assert read.dof_damping[read.jnt_dofadr[read.joint("b").id]] == 2.0
     assert len(list((tmp_path / "meshes").glob("*.stl"))) == 2  # capsule and ellipsoid
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_base_that_is_called_base_link_is_there_once(tied, tmp_path):
+    """Most robots of ROS call it so."""
+    text = AWKWARD.replace('"trunk"', '"base_link"').replace("floating", "fixed")
+    text = text.replace(
+        "<freejoint/>", '<joint name="rail" type="slide"/>' if tied else "<freejoint/>"
+    )
+    model = mujoco.MjModel.from_xml_string(text)
+    path = write_urdf(model, "base_link", tmp_path, "awkward")[0]
+    path.write_text(path.read_text().replace('type="floating"', 'type="fixed"'))
+    read = mujoco.MjModel.from_xml_path(str(path))  # refuses links of the same name
+    links = [link.get("name") for link in ET.parse(path).getroot().iter("link")]
+    assert links.count("base_link") == 1 and ("world" in links) == tied
+    assert read.body_subtreemass[0] == pytest.approx(model.body_subtreemass[0], rel=1e-5)
 
 
 def test_what_urdf_cannot_say_is_said():

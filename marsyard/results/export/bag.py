@@ -43,7 +43,7 @@ from marsyard.results.export.messages import FLOAT32, schema_name, schema_text, 
 from marsyard.results.export.source import Source
 from marsyard.results.export.tables import needed
 from marsyard.results.export.terrain import Cloud, clouds
-from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, urdf_of
+from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, has_own_root, urdf_of
 from marsyard.results.plots import followed_paths
 
 FILE_NAME = "run.mcap"
@@ -192,10 +192,9 @@ def _fixed_frames(source: Source, time: float) -> list[tuple[Any, ...]]:
     out = [_transform(time, "map", "odom", *none)]
     tree = int(model.body_rootid[source.base])
     base = body_name(model, source.base)
-    if floats(model, tree) and tree == source.base:
-        out.append(_transform(time, ROOT, base, *none))
-    else:
-        out.append(_transform(time, base, ROOT, *none))
+    if has_own_root(model, source.base):
+        pair = (ROOT, base) if floats(model, tree) and tree == source.base else (base, ROOT)
+        out.append(_transform(time, *pair, *none))
     if not floats(model, tree):
         out.append(_transform(time, "odom", WORLD, *none))
     for body in range(1, model.nbody):

@@ -1,8 +1,9 @@
 """A robot's tree of bodies as URDF, with its meshes.
 
 Each body is a link with the body's name and frame. The root is `base_link`, an empty link fixed to
-the base (ROS's kinematics do not take a root with mass), or `world` for a robot that is tied to the
-world. Joints keep their names and count as in the results: the frame of a joint's child stands at
+the base (ROS's kinematics do not take a root with mass), unless the base has that name itself, or
+`world` for a robot that is tied to the world. Joints keep their names and count as in the results:
+the frame of a joint's child stands at
 
     p = p_PB + R_PB a,   R = R_PB R(axis, −q₀)
 
@@ -84,6 +85,11 @@ def base_of(model: mujoco.MjModel, base: str | None) -> int:
     return int(model.body(base).id) if base else min(1, model.nbody - 1)
 
 
+def has_own_root(model: mujoco.MjModel, base: int) -> bool:
+    """Whether `base_link` is a link beside the base, which is not called so itself."""
+    return body_name(model, base) != ROOT
+
+
 def floats(model: mujoco.MjModel, body: int) -> bool:
     """Whether a body has a free joint."""
     first = int(model.body_jntadr[body])
@@ -93,6 +99,7 @@ def floats(model: mujoco.MjModel, body: int) -> bool:
 class _Writer:
     def __init__(self, model: mujoco.MjModel, base: str | None, prefix: str) -> None:
         self.model, self.base, self.prefix = model, base_of(model, base), prefix
+        self.apart = has_own_root(model, self.base)
         self.root = ET.Element("robot")
         self.meshes: dict[str, bytes] = {}
         self.notes: list[str] = []
@@ -106,13 +113,15 @@ class _Writer:
         hints.attrib.update(fusestatic="false", discardvisual="false", strippath="false")
         tree = int(self.model.body_rootid[self.base])
         loose = floats(self.model, tree)
-        if not loose or tree == self.base:
-            self._link(ROOT if loose else WORLD, None)
+        if not loose:
+            self._link(WORLD, None)
+        elif tree == self.base and self.apart:
+            self._link(ROOT, None)
         for body in range(1, self.model.nbody):
             if loose and int(self.model.body_rootid[body]) != tree:
                 continue
             self._body(body, loose and body == tree)
-        if not (loose and tree == self.base):
+        if self.apart and not (loose and tree == self.base):
             # the base is not the root: its frame hangs on it
             self._link(ROOT, None)
             self._joint(f"{ROOT}_fixed", "fixed", body_name(self.model, self.base), ROOT, _ORIGIN)
@@ -139,7 +148,7 @@ class _Writer:
         model, name = self.model, body_name(self.model, body)
         self._link(name, body)
         if is_root:
-            if body == self.base:
+            if body == self.base and self.apart:
                 self._joint(f"{name}_fixed", "fixed", ROOT, name, _ORIGIN)
             return
         up = int(model.body_parentid[body])
