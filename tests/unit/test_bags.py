@@ -89,6 +89,10 @@ def test_the_mcap_reader_finds_all_that_was_recorded(soil):
     np.testing.assert_array_equal(joints.effort, ds["motor_torque"][-1])
     place = topics["/odom"][-1][1].pose.pose.position
     np.testing.assert_array_equal(_xyz(place), ds["position_base"][-1])
+    # in the file, too, they stand in the order of time
+    with path.open("rb") as stream:
+        order = [m.log_time for _, _, m in make_reader(stream).iter_messages(log_time_order=False)]
+    assert order == sorted(order)
 
 
 def test_the_file_is_of_the_ros2_profile_and_says_its_quality_of_service(soil):

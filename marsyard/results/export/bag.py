@@ -26,6 +26,7 @@ _ for what ROS does not allow in topics.
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,7 +85,8 @@ def _write(stream: Any, source: Source) -> None:
     channels: dict[str, int] = {}
     schemas: dict[str, int] = {}
     counts: dict[str, int] = {}
-    for time, topic, kind, message in sorted(_messages(source), key=lambda m: m[0]):
+    # one message after the other, so that a long run does not fill the memory
+    for time, topic, kind, message in heapq.merge(*_streams(source), key=lambda m: m[0]):
         if kind not in schemas:
             schemas[kind] = writer.register_schema(
                 schema_name(kind), "ros2msg", schema_text(kind).encode()
@@ -156,19 +158,28 @@ def _nanoseconds(time: float) -> int:
 # --- the messages
 
 
-def _messages(source: Source) -> Iterator[Message]:
+def _streams(source: Source) -> Iterator[Iterator[Message]]:
+    """The messages as streams, each in the order of time."""
+    yield _at_the_start(source)
+    yield _terrain(source)
+    yield _moving_frames(source)
+    yield _joint_states(source)
+    yield _base_motion(source)
+    for wheel in source.wheels:
+        yield from _wheel(source, wheel)
+
+
+def _at_the_start(source: Source) -> Iterator[Message]:
     start = float(source.time[0])
     yield start, "/robot_description", "std_msgs/String", (_urdf(source),)
     yield start, "/tf_static", "tf2_msgs/TFMessage", (_fixed_frames(source, start),)
     for points in followed_paths(source.ds):
         yield start, "/path", "nav_msgs/Path", _path(points, start)
+
+
+def _terrain(source: Source) -> Iterator[Message]:
     for time, cloud in clouds(source.folder, source.scenario, source.ds):
         yield time, "/terrain", "sensor_msgs/PointCloud2", _cloud(cloud, time)
-    yield from _moving_frames(source)
-    yield from _joint_states(source)
-    yield from _base_motion(source)
-    for wheel in source.wheels:
-        yield from _wheel(source, wheel)
 
 
 def _header(time: float, frame: str) -> tuple[tuple[int, int], str]:
@@ -282,23 +293,30 @@ def _base_motion(source: Source) -> Iterator[Message]:
         yield time, "/imu/data", "sensor_msgs/Imu", (_header(time, ROOT), *reading)
 
 
-def _wheel(source: Source, wheel: str) -> Iterator[Message]:
+def _wheel(source: Source, wheel: str) -> Iterator[Iterator[Message]]:
+    """What a wheel felt and was told, a stream for each topic."""
     ds, topic = source.ds.sel(wheel=wheel), f"/wheel/{topic_names(source.wheels)[wheel]}"
+    yield _wrenches(source, wheel, ds, topic)
+    for name in ("slip_ratio", "slip_angle", "sinkage"):
+        if name in ds:
+            yield _numbers(f"{topic}/{name}", source.time, ds[name].values)
+    for name, command in (("setpoint_rate", "rate"), ("setpoint_angle", "steering")):
+        if name in ds:
+            told = ds[name].dropna("drive_time")
+            yield _numbers(f"{topic}/{command}_command", told["drive_time"].values, told.values)
+
+
+def _numbers(topic: str, times: np.ndarray, values: np.ndarray) -> Iterator[Message]:
+    for time, value in zip(times.tolist(), values.tolist(), strict=True):
+        yield float(time), topic, "std_msgs/Float64", (value,)
+
+
+def _wrenches(source: Source, wheel: str, ds: xr.Dataset, topic: str) -> Iterator[Message]:
     force, moment = _wrench(source, wheel, ds)
     frame = hub_frame(source, wheel)
     for k, time in enumerate(source.time.tolist()):
         message = (_header(time, frame), (tuple(force[k].tolist()), tuple(moment[k].tolist())))
         yield time, f"{topic}/wrench", "geometry_msgs/WrenchStamped", message
-    for name in ("slip_ratio", "slip_angle", "sinkage"):
-        if name in ds:
-            for time, value in zip(source.time.tolist(), ds[name].values.tolist(), strict=True):
-                yield time, f"{topic}/{name}", "std_msgs/Float64", (value,)
-    for name, command in (("setpoint_rate", "rate"), ("setpoint_angle", "steering")):
-        if name in ds:
-            told = ds[name].dropna("drive_time")
-            for time, value in zip(told["drive_time"].values.tolist(), told.values.tolist(),
-                                   strict=True):  # fmt: skip
-                yield float(time), f"{topic}/{command}_command", "std_msgs/Float64", (value,)
 
 
 def _wrench(source: Source, wheel: str, ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
