@@ -74,7 +74,10 @@ def test_csv_keeps_every_bit_and_has_the_unit_in_its_head(folder, ds):
 
 def test_classic_netcdf_is_read_by_scipy(folder, ds):
     with netcdf_file(folder / "export" / "results_classic.nc", mmap=False) as file:
-        assert file.version_byte == 2 and file.Conventions == b"CF-1.11"
+        assert file.version_byte == 2
+        # times of a run are no dates, which the CF conventions ask for
+        assert not hasattr(file, "Conventions") and file.variables["time"].units == b"s"
+        assert not hasattr(file.variables["time"], "_FillValue")
         np.testing.assert_array_equal(file.variables["position_base"][:], ds["position_base"])
         assert file.variables["motor_torque"].units == b"N m"
         labels = [b"".join(row).decode().strip() for row in file.variables["wheel"][:]]

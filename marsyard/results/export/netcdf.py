@@ -1,9 +1,11 @@
 """NetCDF 3 of a run, for tools that read neither HDF5 nor texts in UTF-8.
 
 `results.nc` of a run is NetCDF 4, which most tools read. This is the older kind (64-bit offset),
-with units as UDUNITS spells them ("N m" for N·m, "m2" for m²) and the attribute `Conventions`, as
-the CF conventions ask for. Labels become arrays of characters, whole numbers have 32 bits.
-Variables without a value (contacts with surfaces where there is none) are left out.
+with units as UDUNITS spells them ("N m" for N·m, "m2" for m²). Labels become arrays of characters,
+whole numbers have 32 bits. Variables without a value (contacts with surfaces where there is none)
+are left out.
+
+It does not claim the CF conventions: they want times as dates, and the time of a run has none.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from marsyard import __version__
 from marsyard.results._files import replacing
 from marsyard.results.export.spelling import udunits
 
@@ -26,12 +29,13 @@ def write_netcdf(ds: xr.Dataset, folder: Path) -> list[Path]:
     plain = ds.copy(deep=False)
     plain.encoding = {}
     plain.attrs = {str(k): _attribute(v) for k, v in ds.attrs.items()}
-    plain.attrs["Conventions"] = "CF-1.11"
+    plain.attrs["history"] = f"written by marsyard {__version__}"
     empty = [n for n, v in plain.variables.items() if 0 in v.shape]
     plain = plain.drop_vars(empty)
-    for variable in plain.variables.values():
+    for name, variable in plain.variables.items():
         variable.attrs = {str(k): _attribute(v) for k, v in variable.attrs.items()}
-        variable.encoding = {}
+        # coordinates are known everywhere; a value for what is missing is for the others
+        variable.encoding = {"_FillValue": None} if name in plain.coords else {}
         unit = udunits(str(variable.attrs.pop("units", "")))
         if "," in unit:
             # one unit for hinges, another for slides: UDUNITS has no word for it
