@@ -150,7 +150,7 @@ def build_scene(
         ground=tuple(GroundMesh(*g) for g in ground),
         track=None if soil is None else _on_surface(point, soil),
         soil=None if soil is None else soil_scene(soil, ds),
-        paths=tuple(_on_ground(path, point, soil) for path in followed_paths(ds)),
+        paths=tuple(on_ground(path, point, soil) for path in followed_paths(ds)),
         numbers=tuple(numbers),
     )
 
@@ -228,7 +228,7 @@ def _on_surface(point: np.ndarray, ground: Ground) -> np.ndarray:
     return out
 
 
-def _on_ground(path: np.ndarray, point: np.ndarray, ground: Ground | None) -> np.ndarray:
+def on_ground(path: np.ndarray, point: np.ndarray, ground: Ground | None) -> np.ndarray:
     """A path [n, 2] on the final surface of soft ground, or at the contacts' mean height [m]."""
     if ground is not None:
         base, change = ground.sample(path[:, 0], path[:, 1])

@@ -22,7 +22,7 @@ from marsyard.results.dataset import record_intervals
 from marsyard.results.export import Source, write_bag
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.messages import MESSAGES, schema_name, schema_text
-from marsyard.results.ground_file import ground_of
+from marsyard.results.ground_file import ground_of, load_ground
 from marsyard.scenario import load_scenario
 from marsyard.scenario.scenario import dump
 from marsyard.simulation import Simulation
@@ -150,6 +150,20 @@ def test_the_terrain_is_a_cloud_that_shows_ruts(soil):
     # a rut is below the undisturbed surface by its change, up to four bytes' rounding
     before, after = (t[:, 2] - t[:, 3] for t in (tables[0], tables[-1]))
     np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+def test_a_path_lies_on_the_ground(soil, tmp_path):
+    source = Source(soil[0])
+    points = np.column_stack([np.linspace(0, 1, 21), np.full(21, 0.3)])
+    source.ds = source.ds.assign(
+        path=(("point", "plane"), points), path_command=("point", np.zeros(21, dtype=int))
+    )
+    poses = _by_topic(write_bag(source, tmp_path)[0])["/path"][0][1].poses
+    place = np.array([_xyz(p.pose.position) for p in poses])
+    np.testing.assert_array_equal(place[:, :2], points)
+    base, change = load_ground(soil[0]).sample(*points.T)
+    assert np.abs(base + change).min() > 0.1  # far from 0, where it was
+    np.testing.assert_allclose(place[:, 2], base + change, atol=0.011)
 
 
 def test_an_imu_falls_then_rests(drop):

@@ -14,7 +14,7 @@ reference pose. It does not turn with the wheel, as a force sensor in the hub wo
                            mean over the record interval
     /wheel/NAME/slip_ratio, slip_angle, sinkage          Float64 [1, rad, m]
     /wheel/NAME/rate_command, steering_command           Float64 [rad/s, rad], of a drive
-    /path                  Path: those that a drive followed
+    /path                  Path: those that a drive followed, on the ground
     /terrain               PointCloud2 with x, y, z and change [m], see `terrain`
     /robot_description     String: URDF
 
@@ -45,7 +45,10 @@ from marsyard.results.export.source import Source
 from marsyard.results.export.tables import needed
 from marsyard.results.export.terrain import Cloud, clouds
 from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, has_own_root, urdf_of
+from marsyard.results.ground_file import FILE_NAME as GROUND
+from marsyard.results.ground_file import load_ground
 from marsyard.results.plots import followed_paths
+from marsyard.results.replay import on_ground
 
 FILE_NAME = "run.mcap"
 #: name of the metadata record that tells marsyard's own files
@@ -173,8 +176,11 @@ def _at_the_start(source: Source) -> Iterator[Message]:
     start = float(source.time[0])
     yield start, "/robot_description", "std_msgs/String", (_urdf(source),)
     yield start, "/tf_static", "tf2_msgs/TFMessage", (_fixed_frames(source, start),)
+    soft = load_ground(source.folder) if (source.folder / GROUND).exists() else None
+    touched = source.values("contact_point", "wheel", "axis") if source.wheels else np.zeros((0, 3))
     for points in followed_paths(source.ds):
-        yield start, "/path", "nav_msgs/Path", _path(points, start)
+        path = on_ground(points, touched, soft)
+        yield start, "/path", "nav_msgs/Path", _path(path, start)
 
 
 def _terrain(source: Source) -> Iterator[Message]:
@@ -353,7 +359,7 @@ def _soil_force(source: Source, ds: xr.Dataset, axle: np.ndarray) -> np.ndarray:
 
 def _path(points: np.ndarray, time: float) -> tuple[Any, ...]:
     upright = (0.0, 0.0, 0.0, 1.0)
-    poses = [(_header(time, "map"), ((float(x), float(y), 0.0), upright)) for x, y in points]
+    poses = [(_header(time, "map"), (tuple(p), upright)) for p in points.tolist()]
     return _header(time, "map"), poses
 
 
