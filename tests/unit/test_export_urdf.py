@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from marsyard.results.export import urdf_of, write_urdf
+from marsyard.results.export.inner_links import inner_frames
 from marsyard.robot import load_robot
 from marsyard.robot.importing import plan_import
 from marsyard.robot.model_file import read_model
+from marsyard.robot.poses import Pose
 
 #: closed loops; slides and a carriage; two joints on a body, meshes, a second tree
 ROBOTS = ("sojourner", "single_wheel_rig", "smart_olev", "leg_2001")
@@ -98,6 +100,33 @@ def test_anchors_references_and_turned_bodies(tmp_path):
     np.testing.assert_allclose(limits, np.radians([-90, 90]), atol=1e-12)
     assert read.dof_damping[read.jnt_dofadr[read.joint("b").id]] == 2.0
     assert len(list((tmp_path / "meshes").glob("*.stl"))) == 2  # capsule and ellipsoid
+
+
+def test_links_between_the_joints_of_a_body_have_frames(tmp_path):
+    model = mujoco.MjModel.from_xml_string(AWKWARD)
+    path = write_urdf(model, "trunk", tmp_path, "awkward")[0]
+    path.write_text(path.read_text().replace('type="floating"', 'type="fixed"'))
+    read = mujoco.MjModel.from_xml_path(str(path))
+    names, values = ["a", "b", "c"], np.random.default_rng(3).uniform(-1, 1, (4, 3))
+    q = np.tile(model.qpos0, (4, 1))
+    for k, name in enumerate(names):
+        q[:, model.jnt_qposadr[model.joint(name).id]] = values[:, k]
+    frames = inner_frames(model, model.body("arm").id, q)
+    assert set(frames) == {"arm_a", "arm_b"}  # c has its anchor at the origin: it moves the arm
+    assert not inner_frames(model, model.body("trunk").id, q)
+    data = mujoco.MjData(read)
+    trunk = read.body("trunk").id
+    for k in range(4):
+        for name, value in zip(names, values[k], strict=True):
+            data.qpos[read.jnt_qposadr[read.joint(name).id]] = value
+        mujoco.mj_kinematics(read, data)
+        outer = data.xmat[trunk].reshape(3, 3)
+        for link, (place, turn) in frames.items():
+            body = read.body(link).id
+            there = outer.T @ (data.xpos[body] - data.xpos[trunk])
+            np.testing.assert_allclose(place[k], there, atol=1e-9)
+            matrix = outer.T @ data.xmat[body].reshape(3, 3)
+            np.testing.assert_allclose(Pose.of_quat(place[k], turn[k]).turn, matrix, atol=1e-9)
 
 
 @pytest.mark.parametrize("tied", [False, True])

@@ -4,7 +4,7 @@ Each format has a module, which knows nothing of the others:
 
     tables      CSV, Parquet, a pandas data frame
     netcdf      NetCDF 3 with units as UDUNITS spells them
-    bag         MCAP with ROS 2 messages (`messages`, `cdr`, `imu`, `terrain`)
+    bag         MCAP with ROS 2 messages (`messages`, `cdr`, `imu`, `terrain`, `inner_links`)
     urdf        the robot's tree as URDF with its meshes
 
 `export` writes those that are asked for. Reading an MCAP file back: `marsyard.results.bags`.

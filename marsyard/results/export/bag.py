@@ -40,6 +40,7 @@ from marsyard.results._files import replacing
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.imu import rotate, rotate_back, specific_force
+from marsyard.results.export.inner_links import inner_frames
 from marsyard.results.export.messages import FLOAT32, schema_name, schema_text, topic_names
 from marsyard.results.export.source import Source
 from marsyard.results.export.tables import needed
@@ -251,6 +252,9 @@ def _moving_frames(source: Source) -> Iterator[Message]:
         own = place[:, body], turn[:, body]
         arrays.append(own if up == 0 else _relative((place[:, up], turn[:, up]), own))
         names.append((_parent(source, body), child))
+        for link, frame in inner_frames(model, body, source.values("coordinates", "q")).items():
+            arrays.append(frame)
+            names.append((_parent(source, body), link))
     for k, time in enumerate(source.time.tolist()):
         frames = [
             _transform(time, *pair, p[k], q[k]) for pair, (p, q) in zip(names, arrays, strict=True)

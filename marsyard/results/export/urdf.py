@@ -80,6 +80,21 @@ def body_name(model: mujoco.MjModel, body: int) -> str:
     return model.body(body).name or f"body{body}"
 
 
+def joint_name(model: mujoco.MjModel, joint: int) -> str:
+    """Name of a joint."""
+    return model.joint(joint).name or f"joint{joint}"
+
+
+def inner_link(model: mujoco.MjModel, joint: int) -> str | None:
+    """The link that a joint moves where that is not yet its body: another joint follows, or the
+    joint's anchor is not the body's origin."""
+    body = int(model.jnt_bodyid[joint])
+    last = int(model.body_jntadr[body] + model.body_jntnum[body]) - 1
+    if floats(model, body) or (joint == last and not np.any(model.jnt_pos[joint])):
+        return None
+    return f"{body_name(model, body)}_{joint_name(model, joint)}"
+
+
 def base_of(model: mujoco.MjModel, base: str | None) -> int:
     """Number of the base body."""
     return int(model.body(base).id) if base else min(1, model.nbody - 1)
@@ -162,9 +177,8 @@ class _Writer:
         for joint in joints:
             anchor = model.jnt_pos[joint]
             at, back = Pose(anchor, np.eye(3)), Pose(-anchor, np.eye(3))
-            last = joint == joints[-1] and not np.any(anchor)
-            child = name if last else f"{name}_{self._named(joint)}"
-            if not last:
+            child = inner_link(model, joint) or name
+            if child != name:
                 _inertial(self._link(child, None), _ORIGIN, _TINY[0], np.full(3, _TINY[1]))
             self._moving(joint, parent, child, place.then(at))
             parent, place = child, back
@@ -234,7 +248,7 @@ class _Writer:
             return
         zero, limited = float(model.qpos0[model.jnt_qposadr[joint]]), model.jnt_limited[joint]
         if kind == _HINGE:
-            place = place.then(_turned(axis, -zero))
+            place = place.then(turned(axis, -zero))
             word = "revolute" if limited else "continuous"
         else:
             place = place.then(Pose(-zero * axis, np.eye(3)))
@@ -262,7 +276,7 @@ class _Writer:
         return joint
 
     def _named(self, joint: int) -> str:
-        return self.model.joint(joint).name or f"joint{joint}"
+        return joint_name(self.model, joint)
 
     # --- what is not said
 
@@ -288,7 +302,7 @@ class _Writer:
 _ORIGIN = Pose.none()
 
 
-def _turned(axis: np.ndarray, angle: float) -> Pose:
+def turned(axis: np.ndarray, angle: float) -> Pose:
     """A turn about an axis through the origin [rad]."""
     quat = np.zeros(4)
     mujoco.mju_axisAngle2Quat(quat, np.asarray(axis, dtype=float), angle)
