@@ -20,6 +20,7 @@ from marsyard.gym.env import CURVATURE, TOP_SPEED
 
 NAME = marsyard.gym.IDS[0]
 STEPS = 40
+STEERED = 3  # steps until the wheels have their angles: steering rates are then 0 and may be held
 MOST_OVERHEAD = 0.25
 LEAST_GAIN = 1.4
 
@@ -52,6 +53,8 @@ def _step(env: gymnasium.Env) -> float:
     """Processor time of a step of the environment [s]."""
     env.reset(seed=0)
     action = np.array([1.0, 0.2], dtype=np.float32)
+    for _ in range(STEERED):
+        env.step(action)
     before = time.process_time()
     for _ in range(STEPS):
         env.step(action)
@@ -63,7 +66,8 @@ def _physics(env: gymnasium.Env) -> float:
     env.reset(seed=0)
     inner: Any = env.unwrapped
     twist = Twist(TOP_SPEED, 0.0, TOP_SPEED * CURVATURE * 0.2)
-    inner._rover.step(twist, inner._steps)
+    for _ in range(STEERED):
+        inner._rover.step(twist, inner._steps)
     simulation = inner.simulation
     before = time.process_time()
     simulation.step(STEPS * inner._steps)

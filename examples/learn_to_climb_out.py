@@ -130,7 +130,7 @@ def main() -> None:
     print("weights:", [[round(float(w), 3) for w in row] for row in weights.reshape(-1, 3)])
     field, worlds = Field(given.task, TEST), range(1 if given.quick else 20)
     before, after = field.scores([np.zeros(field.weights), weights], worlds)
-    print(f"on {len(worlds)} worlds never seen: reward {before[0]:.2f} untrained, "
+    print(f"on worlds never seen ({len(worlds)}): reward {before[0]:.2f} untrained, "
           f"{after[0]:.2f} trained; {100 * after[1]:.0f} % succeed")  # fmt: skip
     draw(history, given.out)
     print(f"picture: {given.out}")
