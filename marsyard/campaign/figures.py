@@ -63,8 +63,10 @@ def draw_all(ds: xr.Dataset, study: StudyFile) -> Iterator[tuple[str, str, Canva
     """Title, caption and figure, one after the other."""
     names = parameters_of(ds)
     drawn = are_drawn(ds)
+    if not _numbered(ds):
+        return
     if study.design.kind == "grid" and len(names) == 2:
-        for output in outputs_of(ds):
+        for output in _numbered(ds):
             yield _over_two(ds, output, *names)
     else:
         yield _against(ds, names, drawn)
@@ -72,16 +74,21 @@ def draw_all(ds: xr.Dataset, study: StudyFile) -> Iterator[tuple[str, str, Canva
         yield _histograms(ds, study)
     if "succeeded" in ds:
         yield from success_figures(ds, names)
-    if "sobol_first" in ds:
+    if "sobol_first" in ds and np.isfinite(ds["sobol_first"]).any():
         yield _bars(ds)
 
 
 # --- outputs
 
 
+def _numbered(ds: xr.Dataset) -> list[str]:
+    """Outputs of which some run has a number."""
+    return [name for name in outputs_of(ds) if np.isfinite(ds[name].values).any()]
+
+
 def _against(ds: xr.Dataset, names: list[str], drawn: bool) -> tuple[str, str, Canvas]:
     """Outputs, one below the other, against parameters side by side."""
-    outputs = list(outputs_of(ds))[:_HIGH]
+    outputs = _numbered(ds)[:_HIGH]
     shown = names
     if len(names) > _WIDE:
         shown = strongest(ds, column(ds, outputs[0]).astype(float), names)[:_WIDE]
@@ -202,7 +209,7 @@ def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str, colours: str) -> An
 
 
 def _histograms(ds: xr.Dataset, study: StudyFile) -> tuple[str, str, Canvas]:
-    outputs = list(outputs_of(ds))[:_HIGH]
+    outputs = _numbered(ds)[:_HIGH]
     canvas, panels = sheet(1, len(outputs), max(4.5, 2.8 * len(outputs) + 0.5), 2.6)
     for ax, output in zip(panels[0], outputs, strict=True):
         values = column(ds, output).astype(float)
@@ -227,7 +234,8 @@ def _histograms(ds: xr.Dataset, study: StudyFile) -> tuple[str, str, Canvas]:
 
 def _bars(ds: xr.Dataset) -> tuple[str, str, Canvas]:
     """First and total indices of all parameters, a panel per output."""
-    outputs = [str(o) for o in ds["output"].values][:_HIGH]
+    outputs = [o for o in _numbered(ds) if np.isfinite(ds["sobol_first"].sel(output=o)).any()]
+    outputs = outputs[:_HIGH]
     names = [str(p) for p in ds["parameter"].values]
     width = max(4.5, (0.5 * len(names) + 1.2) * len(outputs))
     canvas, panels = sheet(1, len(outputs), min(width, 12), 3.2)

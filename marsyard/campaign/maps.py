@@ -5,16 +5,16 @@ as give about a dozen runs to a cell. What the other parameters were is averaged
 failed is no success.
 
 Intervals are those of Clopper and Pearson at 95 %. Where points are drawn, the runs at one point
-(its replicas) share its parameters and are not independent. Of N points with m runs each, the
-share p_i of which succeeds, n = N m runs are worth
+(its replicas) share its parameters, those of a Saltelli block most of them, and are not
+independent. Of N such groups, with m_i runs of which k_i succeed, n = Σ m_i runs are worth
 
-    n* = p (1 − p)/v · (t(n − 1)/t(N − 1))²,    v = Σ (p_i − p)²/(N (N − 1)),    1 ≤ n* ≤ n
+    n* = p (1 − p)/v · (t(n − 1)/t(N − 1))²,   v = N/(N − 1) Σ (k_i − p m_i)²/n²,   1 ≤ n* ≤ n
 
-independent ones, with t(k) the 97.5 % quantile of Student's distribution of k degrees of freedom
-(E. L. Korn, B. I. Graubard: Confidence intervals for proportions with small expected number of
-positive counts estimated from survey data. Survey Methodology 24, 1998), and N where all points
-agree. Points of grids and lists are not drawn: what is seen of them says how likely a success is at
-these points, and their runs count in full.
+independent ones, with p = Σ k_i/n and t(k) the 97.5 % quantile of Student's distribution of k
+degrees of freedom (E. L. Korn, B. I. Graubard: Confidence intervals for proportions with small
+expected number of positive counts estimated from survey data. Survey Methodology 24, 1998), and N
+where all groups agree. Points of grids and lists are not drawn: what is seen of them says how
+likely a success is at these points, and their runs count in full.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from marsyard.campaign.sensitivity import column, places
+from marsyard.campaign.sensitivity import block_size, column, places
 from marsyard.campaign.study_file import DRAWN
 from marsyard.operations.verdict import Chance, clopper_pearson
 from marsyard.results.study_map import edges
@@ -100,12 +100,13 @@ def success_map(ds: xr.Dataset, x: str, y: str | None = None) -> SuccessMap:
     shape: tuple[int, ...] = (len(along),)
     if across is not None:
         flat, shape = across.of_run * len(along) + along.of_run, (len(across), len(along))
-    replicas = ds.sizes.get("replica", 1)
+    group = _groups(ds)
     size = int(np.prod(shape))
     runs, won = (np.bincount(f, minlength=size) for f in (flat, flat[good]))
     ends = np.full((2, size), np.nan)
     for cell in np.flatnonzero(runs):
-        ends[:, cell] = _interval(good[flat == cell].reshape(-1, replicas), drawn(ds))
+        inside = flat == cell
+        ends[:, cell] = _interval(good[inside], group[inside])
     return SuccessMap(along, across, *(a.reshape(shape) for a in (runs, won, *ends)))
 
 
@@ -113,9 +114,8 @@ def success_of(ds: xr.Dataset) -> Chance | None:
     """How many of all runs succeeded, with the interval; None where that is not asked."""
     if "succeeded" not in ds or not ds["succeeded"].size:
         return None
-    good = ds["succeeded"].values == 1
-    of_points = good.reshape(-1, ds.sizes.get("replica", 1))
-    return Chance(int(good.sum()), good.size, *_interval(of_points, drawn(ds)))
+    good = ds["succeeded"].values.ravel() == 1
+    return Chance(int(good.sum()), good.size, *_interval(good, _groups(ds)))
 
 
 def success_words(ds: xr.Dataset) -> str:
@@ -127,22 +127,34 @@ def success_words(ds: xr.Dataset) -> str:
     return found.words if drawn(ds) else f"{found.broken} of {found.runs}"
 
 
-def _interval(good: np.ndarray, are_drawn: bool) -> tuple[float, float]:
-    """The interval of the probability that a run succeeds, of runs [points, replicas]."""
-    worth = _worth(good) if are_drawn else good.size
-    p = float(good.mean())
+def _groups(ds: xr.Dataset) -> np.ndarray:
+    """Of every run the group of those that depend on each other that it belongs to."""
+    runs = np.arange(ds["succeeded"].size)
+    if not drawn(ds):
+        return runs
+    point = runs // ds.sizes.get("replica", 1)
+    return point // block_size(ds) if ds.attrs["design"] == "saltelli" else point
+
+
+def _interval(good: np.ndarray, group: np.ndarray) -> tuple[float, float]:
+    """The interval of the probability that a run succeeds, of runs in groups."""
+    p, worth = float(good.mean()), _worth(good, group)
     return clopper_pearson(p * worth if 0 < p < 1 else int(p) * worth, worth)
 
 
-def _worth(good: np.ndarray) -> float:
-    """How many independent runs those [points, replicas] of drawn points are worth."""
+def _worth(good: np.ndarray, group: np.ndarray) -> float:
+    """How many independent runs those in groups are worth."""
     from scipy.stats import t
 
-    points, n = len(good), good.size
-    if n == points or points == 1:
-        return points
-    p, v = float(good.mean()), float(np.var(good.mean(axis=1), ddof=1)) / points
-    if v == 0:
-        return points
-    few = (t.ppf(0.975, n - 1) / t.ppf(0.975, points - 1)) ** 2
+    _, place = np.unique(group, return_inverse=True)
+    runs = np.bincount(place)
+    n, groups = good.size, runs.size
+    if groups in (1, n):
+        return groups
+    p = float(good.mean())
+    off = np.bincount(place, weights=good) - p * runs
+    v = groups / (groups - 1) * float(np.sum(off**2)) / n**2
+    if v < 1e-15:
+        return groups
+    few = (t.ppf(0.975, n - 1) / t.ppf(0.975, groups - 1)) ** 2
     return float(np.clip(p * (1 - p) / v * few, 1, n))

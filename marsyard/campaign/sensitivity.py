@@ -65,6 +65,12 @@ def sobol_indices(
     return {name: np.asarray(found[name], float) for name in shapes}, len(good)
 
 
+def block_size(ds: xr.Dataset) -> int:
+    """Points in a block of a Saltelli design, by the data set of a study."""
+    d = len(parameters_of(ds))
+    return 2 * d + 2 if "sobol_second" in ds else d + 2
+
+
 _WORDS = {
     "S1": ("sobol_first", "Sobol index, first order"),
     "ST": ("sobol_total", "Sobol index, total"),

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.campaign.maps import success_words
+from marsyard.campaign.sensitivity import block_size
 from marsyard.results._page import number
 from marsyard.results._sheet import unit_text
 from marsyard.results.study_checks import outputs_of
@@ -60,7 +61,7 @@ def grouped(failures: Mapping[int, str]) -> list[tuple[str, list[int]]]:
     groups: dict[str, list[int]] = {}
     for index, reason in failures.items():
         # a number, not a digit of a name
-        text = re.sub(r"(?<![\w'])[-+−]?\d[\d.,e+-]*", "…", reason)
+        text = re.sub(r"(?<![\w'-])[-+−]?\d[\d.,e+-]*", "…", reason)
         groups.setdefault(text, []).append(index)
     named = [
         (failures[m[0]] if len({failures[k] for k in m}) == 1 else text, m)
@@ -122,15 +123,18 @@ def pair_rows(ds: xr.Dataset) -> list[list[str]]:
 
 
 def left_out(ds: xr.Dataset) -> str:
-    """What failed runs mean for Sobol indices; empty if there are none."""
-    per_block = (2 if "sobol_second" in ds else 1) * ds.sizes["parameter"] + 2
-    total, used = ds.sizes["point"] // per_block, int(ds["sobol_blocks"].min())
-    if used == total:
+    """What runs without a number mean for Sobol indices; empty if there are none."""
+    total = ds.sizes["point"] // block_size(ds)
+    missing = [
+        f"{total - int(used)} of {total} blocks for {ds[str(output)].attrs['long_name']}"
+        for output, used in zip(ds["output"].values, ds["sobol_blocks"].values, strict=True)
+        if used < total
+    ]
+    if not missing:
         return ""
     return (
-        f"{total - used} of {total} blocks have runs without a number and are left out: these "
-        "indices are of the parameters where runs go to their end, which biases them the more the "
-        "more are missing."
+        f"Left out because of runs without a number: {', '.join(missing)}. The indices are of the "
+        "parameters for which there are numbers, and are biased the more the more are missing."
     )
 
 

@@ -384,6 +384,14 @@ def test_replicas_that_agree_are_worth_no_more_than_their_points():
     assert none.high == pytest.approx(1 - 0.025 ** (1 / 12))
 
 
+def test_runs_of_a_saltelli_block_are_not_independent():
+    ds = drawn_runs(np.repeat(np.arange(16) < 8, 3)[:, None], "saltelli")  # blocks of d + 2 = 3
+    found = success_of(ds)
+    assert (found.broken, found.runs) == (24, 48)
+    # worth 16 runs at most: 8 of 16 by Clopper and Pearson
+    assert found.low <= 0.2465 and found.high >= 0.7535
+
+
 def test_a_grid_is_no_sample():
     good = np.array([[1, 1], [0, 1]])
     assert success_words(drawn_runs(good, "list")) == "3 of 4"
@@ -393,6 +401,8 @@ def test_a_grid_is_no_sample():
 def test_failures_are_grouped_by_words_not_by_names():
     same = {0: "unknown soil 'fjs_1'", 1: "unknown soil 'fjs_1'"}
     assert grouped(same) == [("unknown soil 'fjs_1'", [0, 1])]
+    kept = {0: "rt0448/test-1: gravity = -2", 1: "rt0448/test-1: gravity = -1e-3"}
+    assert grouped(kept) == [("rt0448/test-1: gravity = …", [0, 1])]
     other = {0: "diverged at 1.5 s", 1: "diverged at 2 s", 2: "lost"}
     assert grouped(other) == [("diverged at … s", [0, 1]), ("lost", [2])]
 
@@ -407,7 +417,7 @@ def test_failed_runs_under_sobol_indices_are_told():
         {"parameters": "friction", "design": "saltelli"},
     )
     ds = ds.merge(indices(ds, study.design, 1))
-    assert left_out(ds).startswith("1 of 16 blocks have runs without a number")
+    assert "without a number: 1 of 16 blocks for height." in left_out(ds)
     assert sobol_rows(ds)[0][:2] == ["height", "friction"]
     assert float(ds.sobol_total[0, 0]) == pytest.approx(1, abs=0.3)
 
