@@ -59,8 +59,9 @@ def sobol_indices(
     problem = unit_problem([f"x{k}" for k in range(d)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        # SALib takes a seed of 0 for none; a list of it is a seed
         found = need_salib().analyze.sobol.analyze(
-            problem, good.ravel(), calc_second_order=second_order, seed=seed
+            problem, good.ravel(), calc_second_order=second_order, seed=[seed]
         )
     return {name: np.asarray(found[name], float) for name in shapes}, len(good)
 

@@ -316,6 +316,11 @@ def test_sobol_indices_of_ishigamis_function():
     assert blocks == 1024
     assert got["S1"] == pytest.approx([v1 / v, v2 / v, 0.0], abs=0.03)
     assert got["ST"] == pytest.approx([(v1 + v13) / v, v2 / v, v13 / v], abs=0.03)
+    # intervals are resampled by the seed, whatever it is
+    first, again = (sobol_indices(numbers[:640], 3, False, 0)[0] for _ in range(2))
+    assert (first["S1_conf"] == again["S1_conf"]).all() and first["S1_conf"].min() > 0
+    other = sobol_indices(numbers[:640], 3, False, 1)[0]
+    assert (first["S1"] == other["S1"]).all() and (first["S1_conf"] != other["S1_conf"]).all()
     # blocks with a failed run are left out, the others still say the same
     numbers[np.arange(0, 5120, 23)] = np.nan
     left, blocks = sobol_indices(numbers, 3, False, 1)
