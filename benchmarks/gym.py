@@ -36,7 +36,7 @@ def run() -> list[dict[str, Any]]:
     gain = max(_threads(2) / _threads(1) for _ in range(3))
     return [
         _row("environment steps a second, one core", 1 / step, "1/s", None, None, "1 s each"),
-        _row("environment step over physics alone", share, "", f"≤ {MOST_OVERHEAD:g}",
+        _row("overhead of an environment step, by its physics", share, "", f"≤ {MOST_OVERHEAD:g}",
              share <= MOST_OVERHEAD, "processor time"),
         _row("reset to a kept world", 1e3 * again, "ms", None, None, "processor time"),
         _row("reset to a new world", 1e3 * fresh, "ms", None, None, "terrain, rover sinks in"),
