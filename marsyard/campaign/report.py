@@ -79,7 +79,7 @@ def _head(title: str, found: Sweep) -> str:
     good = success_words(found.data)
     if good:
         rows.append(("succeeded (95 % interval)" if "(" in good else "succeeded", good))
-    rows.append(("elapsed", quantity(info["elapsed"], "s", 3)))
+    rows.append(elapsed_tile(info))
     return f"<header>{''.join(parts)}{tiles(rows)}</header>"
 
 
@@ -206,6 +206,12 @@ def _varied(ready: Prepared) -> str:
     return html_table(["parameter", "path", "values", "unit"], rows, 4) + (
         pairs(fixed) if fixed else ""
     )
+
+
+def elapsed_tile(info: Mapping[str, Any]) -> tuple[str, str]:
+    """How long it took; of a study that was resumed, the last call alone."""
+    words = "elapsed in the last call" if info["kept"] else "elapsed"
+    return words, quantity(info["elapsed"], "s", 3)
 
 
 def speed_rows(info: Mapping[str, Any]) -> list[tuple[str, str]]:

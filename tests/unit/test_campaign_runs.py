@@ -74,7 +74,8 @@ def test_numbers_are_those_of_single_runs(tmp_path):
     rows = (tmp_path / "s/sweep.csv").read_text().splitlines()
     assert rows[0].startswith("point,replica,velocity [m/s],gravity [m/s²],height [mm],way [m]")
     assert float(rows[4].split(",")[5]) == float(ds.way[3])
-    assert "Spearman" in (tmp_path / "s/report.html").read_text()
+    page = (tmp_path / "s/report.html").read_text()
+    assert "Spearman" in page and "elapsed in the last call" not in page
 
 
 def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted, undrawn):
@@ -97,6 +98,7 @@ def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted,
     assert len({tuple(s.values()) for s in counted}) == 6
     xr.testing.assert_identical(again.data, whole.data)
     assert len(read_records(log)) == 6
+    assert "elapsed in the last call" in (tmp_path / "s/report.html").read_text()
     # more points of the same sequence: only those are run
     counted.clear()
     more = {**STUDY, "design": {"kind": "monte_carlo", "n": 8}}

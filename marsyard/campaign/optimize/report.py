@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from marsyard.campaign.base import varied
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
-from marsyard.campaign.report import html_table, speed_rows, title_parts
+from marsyard.campaign.report import elapsed_tile, html_table, speed_rows, title_parts
 from marsyard.campaign.tables import grouped
-from marsyard.results._page import escape, number, pairs, quantity, tiles
+from marsyard.results._page import escape, number, pairs, tiles
 from marsyard.results._sheet import FigureFile, unit_text
 from marsyard.results.report import (
     figures_section,
@@ -75,7 +75,7 @@ def _head(title: str, found: Optimized) -> str:
         ("candidates", str(len(found.candidates))),
         ("feasible", str(int(found.data["feasible"].sum()))),
         ("on the front", str(len(found.front))),
-        ("elapsed", quantity(info["elapsed"], "s", 3)),
+        elapsed_tile(info),
     ]
     return f"<header>{''.join(parts)}{tiles(rows)}</header>"
 
