@@ -12,6 +12,8 @@ EARLY := $(wildcard $(addprefix tests/unit/test_, gait_generators.py import_*.py
 # workers of the tests: one more than the two cores there are at least, since tests that wait for
 # pages, links and processes leave their core to others
 WORKERS ?= 3
+# libraries that programs find; ldconfig is not on every user's path
+LIBRARIES := PATH="$$PATH:/usr/sbin:/sbin" ldconfig -p
 
 .PHONY: demo test lint soak bench docs clean browser graphics map-kernels early
 
@@ -55,15 +57,16 @@ $(STAMP): pyproject.toml constraints.txt
 	  -c constraints.txt -e ".[dev]"
 	@touch $(STAMP)
 
-# the browser tests use Debian's chromium; without it and without the right to install it they skip
+# the browser tests use Debian's chromium, and Playwright's driver needs libatomic; without them and
+# without the right to install them they skip or fail
 browser:
-	@command -v chromium >/dev/null 2>&1 \
-	  || { apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 \
-	  || echo "chromium could not be installed: the browser tests will be skipped"
+	@{ command -v chromium && $(LIBRARIES) | grep libatomic.so.1; } >/dev/null 2>&1 \
+	  || { apt-get update -qq && apt-get install -y -qq chromium libatomic1; } >/dev/null 2>&1 \
+	  || echo "chromium and libatomic1 could not be installed: browser tests skip or fail"
 
 # movies are drawn by EGL with Mesa's software; without it their tests fail and say what to install
 graphics: browser
-	@ldconfig -p 2>/dev/null | grep -q libEGL_mesa \
+	@$(LIBRARIES) 2>/dev/null | grep -q libEGL_mesa \
 	  || { apt-get update -qq && apt-get install -y -qq libegl1 libgl1-mesa-dri; } >/dev/null 2>&1 \
 	  || echo "libegl1 and libgl1-mesa-dri could not be installed: movies may not be drawn"
 
