@@ -99,9 +99,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         ok = {True: "yes", False: "**no**", None: ""}[row["ok"]]
         value = "–" if row["value"] is None else f"{row['value']:.3g}"
         note = str(row["note"]).replace("|", "∣")
-        lines.append(
-            f"| {row['name']} | {value} | {row['unit']} | {row['bar'] or ''} | {ok} | {note} |"
-        )
+        bar = (row["bar"] or "").replace(" ", "\u00a0")  # on one line
+        lines.append(f"| {row['name']} | {value} | {row['unit']} | {bar} | {ok} | {note} |")
     return "\n".join(lines)
 
 
