@@ -12,15 +12,11 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground import pack
-from marsyard.interaction.contact_geometry import WHEEL_KINDS
-from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
 from marsyard.interaction.polygonal.pairs import MOST_TOUCHING
-from marsyard.robot import Wheel
 from marsyard.robot.closing import close_loops, close_rates
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.schema import Scenario, whole_ratio
-from marsyard.simulation import arrays, loop, moreau_jean
-from marsyard.simulation.beam import build_beams
+from marsyard.simulation import arrays, filling, loop, moreau_jean
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.boxes import BoxError, OwnControl, OwnInteraction
 from marsyard.simulation.callables import (
@@ -32,24 +28,20 @@ from marsyard.simulation.callables import (
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
 from marsyard.simulation.compliant_world import STATE, build_compliant
 from marsyard.simulation.drive import Drive
-from marsyard.simulation.floating import floats_freely, free_roots, group_of_bodies
 from marsyard.simulation.gait import GaitRun
-from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
-from marsyard.simulation.organs import build_parts, is_cone, organ_bodies
 from marsyard.simulation.plugged import own_boxes, without_plugins
-from marsyard.simulation.polygonal import SUM_COLUMNS, evaluate_polygonal, polygonal_aside
+from marsyard.simulation.polygonal import evaluate_polygonal, polygonal_aside
 from marsyard.simulation.polygonal_world import build_polygonal
 from marsyard.simulation.settle import element_gap, place_on_ground, smallest_gap
-from marsyard.simulation.soil import STRESS_BINS, soil_aside
+from marsyard.simulation.soil import soil_aside
 from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
 from marsyard.simulation.world import (
     World,
     body_name,
     build_world,
-    contact_margin,
     fix_tethers,
     quaternion,
     start_angles,
@@ -66,7 +58,6 @@ if TYPE_CHECKING:
 DEEP = 0.01
 #: control periods between two records that do not come
 _NEVER = 2**40
-_METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
 
 
 class Diverged(RuntimeError):
@@ -428,200 +419,42 @@ class Simulation:
 
     def _build_constants(self, own_control: bool) -> None:
         m, world, scenario = self.model, self.world, self.scenario
-        nv = m.nv
-        robot = world.robot
-        base = m.body(robot.base).id if robot.base else min(1, m.nbody - 1)
-        free_base = bool(
-            m.body_jntnum[base] == 1
-            and int(m.jnt_type[m.body_jntadr[base]]) == mujoco.mjtJoint.mjJNT_FREE
-            and m.jnt_qposadr[m.body_jntadr[base]] == 0
-        )
-        joint_ids = [m.joint(name).id for name in world.joints]
-        stiffness = np.zeros(nv)
-        for j in joint_ids:
-            stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
-        law = scenario.interaction
-        nonsmooth, compliant = law.law == "nonsmooth", law.law == "compliant"
-        polygonal = law.law == "polygonal"
-        constrained = bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any())
+        law = scenario.interaction.law
         self._soil = world.soil
-        self._soil_loop = no_soil(nv) if world.soil is None else world.soil.loop
-        self._compliant = build_compliant(scenario, robot, m, world.surfaces)
-        self._polygonal = build_polygonal(scenario, robot, m, world.surfaces)
-        pairs = len(self._polygonal.names) > 0
+        self._soil_loop = no_soil(m.nv) if world.soil is None else world.soil.loop
         if self.interaction is not None:
             self._soil_loop = self.interaction.loop
-        by_force = world.soil is not None or self.interaction is not None
-        organ_body = organ_bodies(robot, m)
-        body_organ = np.full(m.nbody, -1, dtype=np.int64)
-        # belts know their tracks; what else of a track's frame touches is no track
-        feet = len(robot.feet)
-        body_organ[organ_body[:feet]] = np.arange(feet)
-        robot_collides = (world.geom_surface < 0) & ((m.geom_contype | m.geom_conaffinity) != 0)
-        # loops and tendons may tie trees together, and so may rigid contact of their bodies
-        tied = bool(m.neq > 0 or m.ntendon > 0 or (nonsmooth and robot_collides.any()))
-        roots = free_roots(m, [tuple(b) for b in self._polygonal.loop.body], tied)
-        self._model = arrays.Model(
-            nq=m.nq, nv=nv, base=base, free_base=free_base,
-            diagonal=(m.M_rowadr + m.M_rownnz - 1).astype(np.int64),
-            stiffness=stiffness, damping=np.array(m.dof_damping),
-            geom_body=m.geom_bodyid.astype(np.int64),
-            geom_surface=world.geom_surface, geom_wheel=world.geom_wheel,
-            has_tendons=m.ntendon > 0, has_actuators=m.nu > 0,
-            has_collisions=bool(
-                (nonsmooth and robot_collides.any())
-                or (compliant and _several_bodies(m, robot_collides))
-            ),
-            has_constraints=constrained,
-            has_rigid=bool(
-                constrained
-                or (nonsmooth and world.surfaces)
-                or ((nonsmooth or compliant) and _several_bodies(m, robot_collides))
-            ),
-            has_soil=by_force, has_compliant=compliant and bool(world.surfaces),
-            floating=self.interaction is None and floats_freely(m, scenario),
-            roots=roots, body_group=group_of_bodies(m, roots), has_polygonal=pairs,
-            joint_qpos=np.array([m.jnt_qposadr[j] for j in joint_ids], dtype=np.int64),
-            joint_dof=np.array([m.jnt_dofadr[j] for j in joint_ids], dtype=np.int64),
-            between=len(world.surfaces),
-            smooth=scenario.run.integrator != "moreau_jean",
-            has_loops=m.neq > 0,
-            # forces of the ground, beams and inertia of tendons couple more than the tree does
-            tree=make_tree(
-                m, self.data,
-                not (by_force or compliant or pairs or robot.beams
-                     or np.any(m.tendon_armature > 0)),
-                self._polygonal.dense,
-            ),
-            body_organ=body_organ, organ_body=organ_body,
-            has_beams=bool(robot.beams), beams=build_beams(robot, m),
-        )  # fmt: skip
-        d = self.data
-        self._data = arrays.Data(
-            d.qpos, d.qvel, d.M, d.qLDiagInv, d.qfrc_bias, d.qfrc_passive, d.qfrc_applied,
-            d.qfrc_actuator, d.qfrc_constraint, d.xpos, d.xmat, d.xquat, d.xaxis, d.subtree_com,
-            d.cdof, d.subtree_linvel, d.energy, d.qacc, d.geom_xpos, d.geom_xmat, d.ten_length,
-            d.subtree_angmom, m.body_subtreemass,
-        )  # fmt: skip
-        shape = scenario.robot.wheel_shape
-        wheels = list(robot.wheels.values())
-        ids = [m.joint(w.joint).id for w in wheels]
+        self._compliant = build_compliant(scenario, world.robot, m, world.surfaces)
+        self._polygonal = build_polygonal(scenario, world.robot, m, world.surfaces)
+        self._model = filling.model_facts(
+            world, scenario, self.data, self._polygonal, self.interaction is not None
+        )
+        self._data = filling.data_views(m, self.data)
         # kept alive: the tables point into them
         self._packed = pack(world.surfaces)
         self._ground = ground_table(self._packed)
         self._meshes, numbers = mesh_ground(world.surfaces)
-        self._shapes = body_shapes(m, world.surfaces if nonsmooth or polygonal else ())
-        parts = build_parts(robot, m, shape)
-        self._wheels = arrays.Wheels(
-            body=np.array([m.body(w.body).id for w in wheels], dtype=np.int64),
-            joint=np.array(ids, dtype=np.int64),
-            dof=np.array([m.jnt_dofadr[j] for j in ids], dtype=np.int64),
-            qpos=np.array([m.jnt_qposadr[j] for j in ids], dtype=np.int64),
-            kind=np.array([_kind(w, shape) for w in wheels], dtype=np.int64),
-            radius=np.array([w.radius for w in wheels], dtype=float),
-            width=np.array([w.width / 2 for w in wheels], dtype=float),
-            shapes=self._shapes, parts=parts.shapes, part_wheel=parts.wheel,
-            part_organ=parts.organ, part_dof=parts.dof, part_radius=parts.radius,
-            meshes=ground_table(self._meshes), mesh_surface=numbers,
-        )  # fmt: skip
-        # where a wheel shears soil, and where it carries: the soil contact model's wheels are
-        # drums through the tips of their grousers, wheel models carry with the rim
-        lugs = np.array([w.lug_height if world.soil else 0.0 for w in wheels])
-        model = scenario.interaction.wheel
-        # a cone rolls on its large end; wheel models know cones by their middle only
-        on_rim = [is_cone(w, shape) and not model for w in wheels]
-        rolling = [w.largest_radius if r else w.radius for w, r in zip(wheels, on_rim, strict=True)]
-        self._slip_radius = np.array(rolling) + lugs * (model.shear_share if model else 1.0)
-        self._carrying_radius = self._wheels.radius + (0.0 if model else lugs)
-        names = [s.name for s in world.surfaces]
-
-        def by_surface(field: str) -> np.ndarray:
-            values = []
-            for name in names:
-                own = getattr(law.surfaces.get(name), field, None)
-                values.append(getattr(law, field) if own is None else own)
-            return np.array([*values, getattr(law, field)], dtype=float)
-
-        self._law = arrays.Law(
-            by_surface("friction"), by_surface("restitution"), by_surface("restitution_tangential")
+        shapes = body_shapes(m, world.surfaces if law in ("nonsmooth", "polygonal") else ())
+        self._wheels = filling.wheel_facts(
+            world, scenario.robot.wheel_shape, shapes, ground_table(self._meshes), numbers
         )
-        run = scenario.run
-        self._scheme = arrays.Scheme(
-            h=run.step, theta=run.theta, activation=run.activation,
-            margin=contact_margin(scenario) if law.law in ("nonsmooth", "mujoco") else -np.inf,
-            projection=run.projection, projection_tolerance=1e-10,
-            tolerance=law.solver.tolerance, max_iterations=law.solver.max_iterations,
-            method=_METHODS[law.solver.method],
-            steps_per_control=whole_ratio("control_period", run.control_period, "step", run.step),
-            controls_per_record=whole_ratio(
-                "record_period", run.record_period, "control_period", run.control_period
-            ),
-        )  # fmt: skip
+        self._slip_radius, self._carrying_radius = filling.wheel_radii(world, scenario)
+        self._law = filling.law_numbers(world, scenario)
+        self._scheme = filling.scheme_numbers(scenario)
         self._commands = build_commands(scenario, world, own_control)
 
     def _build_state(self) -> None:
-        nv = self.model.nv
-        n_wheels, n_surfaces = len(self._wheels.body), len(self.world.surfaces)
-        c = 8 * (n_wheels + len(self._shapes.body) + 1) + 4 * len(self._wheels.parts.body)
-        if self._model.has_collisions:
-            # room for every colliding shape to touch a few others, within reason for the memory
-            colliding = np.count_nonzero(
-                (self.model.geom_contype | self.model.geom_conaffinity) != 0
-            )
-            c += min(2048, 64 + 16 * int(colliding))
-        if self._model.has_constraints:
-            c += self.model.njnt + self.model.ntendon
-        e = 6 * self.model.neq
-        near = 8
-        f, i = np.zeros, np.int64
-        self._contacts = arrays.Contacts(
-            key=f(c, i), body1=f(c, i), body2=f(c, i), wheel=f(c, i), organ=f(c, i),
-            belt=f(c, i), belt_radius=f(c), surface=f(c, i),
-            point=f((c, 3)), frame=f((c, 3, 3)), gap=f(c), jacobian=f((3 * c, nv)),
-            before=f(3 * c), free=f(3 * c), active=f(c, i),
-            rows=f((e + 3 * c, nv)), half=f((e + 3 * c, nv)), delassus=f((3 * c, 3 * c)),
-            q=f(3 * c), mu=f(c), r=f(3 * c), u=f(3 * c), work=f(work_size(c)),
-            bilateral=f(e), bilateral_gram=f((e, e)), bilateral_factor=f((e, e)),
-            bilateral_pivot=f(e), bilateral_order=f(e, i), bilateral_group=f(e, i),
-            bilateral_scale=f(e), bilateral_impulse=f(e),
-            coupling=f((e, 3 * c + 1)),
-            old_key=f(c, i), old_r=f(3 * c), old_count=f(1, i),
-            near_point=f((near, 3)), near_normal=f((near, 3)), near_gap=f(near),
-            near_surface=f(near, i), near_feature=f(near, i), near_count=f(1, i),
-            place=f((2, 3)), answer=f(4),
-        )  # fmt: skip
-        self._work = arrays.Work(
-            f(self.model.nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)),
-            f((3, nv)), f(6), f(2, i), f((1 + int(self._model.roots[:, 2].max(initial=0)), 3, 6)),
-        )  # fmt: skip
-        self._sums = arrays.Sums(
-            f((n_wheels, n_surfaces)), f((n_wheels, n_surfaces, 2)), f((n_wheels, 3)),
-            np.full((n_wheels, 3), np.nan), f(nv), f(3), f((len(self._model.organ_body), 3)),
-            f(1), f(6),
-        )  # fmt: skip
+        self._contacts = filling.contact_room(self.model, self._model, self._wheels)
+        self._work = filling.scratch(self._model)
+        self._sums = filling.empty_sums(
+            self._model, len(self._wheels.body), len(self.world.surfaces)
+        )
         self._counters = np.zeros(2, np.int64)
         self._records = self._new_records(0)
 
     def _new_records(self, n: int) -> arrays.Records:
-        nv, nq = self.model.nv, self.model.nq
-        w, s, j = len(self._wheels.body), len(self.world.surfaces), len(self.world.joints)
-        o = len(self._model.organ_body)
-        f = np.zeros
-        return arrays.Records(
-            time=f(n), coordinates=f((n, nq)), velocities=f((n, nv)), base_position=f((n, 3)),
-            base_quaternion=f((n, 4)), com=f((n, 3)), com_velocity=f((n, 3)), torque=f((n, j)),
-            normal=f((n, w, s)), tangent=f((n, w, s, 2)), world=f((n, w, 3)), point=f((n, w, 3)),
-            gap=f((n, w, s)), contact_velocity=f((n, w, 3)), reaction=f((n, nv)), other=f((n, 3)),
-            energy=f((n, 2)), motor_work=f(n), stats=f((n, 6)), wheel_centre=f((n, w, 3)),
-            wheel_axis=f((n, w, 3)), wheel_velocity=f((n, w, 3)),
-            tether_length=f((n, self.model.ntendon)), organ=f((n, o, 3)),
-            organ_position=f((n, o, 3)),
-            soil_sums=f((n, *self._soil_loop.sums.shape)),
-            soil_total=f((n, *self._soil_loop.total.shape)),
-            stress=f((n if self._model.has_soil else 0, w, STRESS_BINS, 3), np.float32),
-            ground_work=f(n), pair=f((n, len(self._polygonal.names), SUM_COLUMNS)),
-            beam_loss=f(n),
-        )  # fmt: skip
+        soil = self._soil_loop.sums.shape, self._soil_loop.total.shape
+        return filling.record_room(n, self.world, self._model, soil, len(self._polygonal.names))
 
     def _reserve(self, steps: int) -> None:
         per_record = self._scheme.steps_per_control * self._scheme.controls_per_record
@@ -776,18 +609,6 @@ def _fmu_laws(simulation: Simulation) -> FmuLaws | None:
     from marsyard.simulation.fmu_laws import FmuLaws
 
     return FmuLaws(simulation)
-
-
-def _kind(wheel: Wheel, shape: str | None) -> int:
-    """The contact kernels' number for a wheel's shape; of a cone, its middle disc."""
-    if is_cone(wheel, shape):
-        return WHEEL_KINDS["disc"]
-    return WHEEL_KINDS[shape or wheel.shape]
-
-
-def _several_bodies(model: mujoco.MjModel, collides: np.ndarray) -> bool:
-    """Geoms of more than one body may collide with each other."""
-    return len(np.unique(model.geom_bodyid[collides])) > 1
 
 
 def needs_compiling() -> bool:
