@@ -15,6 +15,9 @@ def show(
     schema: bool = typer.Option(
         False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."
     ),
+    everything: bool = typer.Option(
+        False, "--all", help="Of a scenario every key, also those that have their defaults."
+    ),
     plot: str = typer.Option(
         "", "--plot", help="Draw a soil's curves among those of all soils into this PNG file."
     ),
@@ -49,19 +52,24 @@ def show(
     if robot is not None:
         _show_entry("rovers", str(robot), _robot_data(robot))
         return
-    everything = [n for kind in library.KINDS for n in library.names(kind)]
-    if name not in everything and not name.endswith((".yaml", ".yml")):
-        raise InputError(f"show: nothing is called '{name}'; {suggest(name, everything)}")
+    names = [n for kind in library.KINDS for n in library.names(kind)]
+    if name not in names and not name.endswith((".yaml", ".yml")):
+        raise InputError(f"show: nothing is called '{name}'; {suggest(name, names)}")
+    _show_scenario(name, everything)
+
+
+def _show_scenario(name: str, everything: bool) -> None:
     from marsyard.scenario import dump, load_scenario
 
     scenario = load_scenario(name)
     typer.echo(f"{name}: {scenario.title}\n")
     typer.echo(scenario.description.strip() + "\n")
     _sources(scenario.sources)
-    text = dump(scenario.model_copy(update={"description": "", "title": "", "sources": ()}))
+    rest = scenario.model_copy(update={"description": "", "title": "", "sources": ()})
     said = ("title:", "description:", "sources:")
-    lines = [t for t in text.splitlines() if not t.startswith(said)]
-    typer.echo("as resolved (SI):\n")
+    lines = [t for t in dump(rest, everything).splitlines() if not t.startswith(said)]
+    left_out = "" if everything else ", without what has its default (--all shows that too)"
+    typer.echo(f"as resolved (SI){left_out}:\n")
     typer.echo("\n".join("  " + line for line in lines))
 
 

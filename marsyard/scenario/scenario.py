@@ -52,10 +52,14 @@ def parse_setting(text: str, what: str = "--set") -> tuple[str, Any]:
         raise InputError(f"{what} {key.strip()}: '{value}' is not valid YAML") from None
 
 
-def dump(scenario: Scenario) -> str:
-    """The resolved scenario as YAML, every value in SI."""
-    data = scenario.model_dump(mode="json")
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+def dump(scenario: Scenario, defaults: bool = True) -> str:
+    """The resolved scenario as YAML, every value in SI; without `defaults` what differs from them,
+    in short lines."""
+    data = scenario.model_dump(mode="json", exclude_defaults=not defaults)
+    flow = False if defaults else None
+    return yaml.safe_dump(
+        data, sort_keys=False, allow_unicode=True, width=100, default_flow_style=flow
+    )
 
 
 # --- files

@@ -61,7 +61,10 @@ def test_show(tmp_path):
     done = run_here(["show", "rt0448/test-4"], tmp_path)
     assert done.returncode == 0
     assert "RT-0448" in done.stdout
-    assert "friction: 0.8" in done.stdout
+    assert "friction: 0.8" in done.stdout and "restitution" not in done.stdout
+    whole = run_here(["show", "rt0448/test-4", "--all"], tmp_path)
+    assert "restitution: 0.0" in whole.stdout
+    assert len(whole.stdout.splitlines()) > 3 * len(done.stdout.splitlines())
     rover = run_here(["show", "exomars_rt0448"], tmp_path)
     assert rover.returncode == 0
     assert "64.6 kg" in rover.stdout

@@ -51,6 +51,8 @@ def test_immutable():
 def test_dump_reads_back_the_same(name):
     scenario = load_scenario(name)
     assert validate(yaml.safe_load(dump(scenario))) == scenario
+    short = dump(scenario, defaults=False)
+    assert validate(yaml.safe_load(short)) == scenario and len(short) < len(dump(scenario))
 
 
 # --- files, extends, settings
