@@ -160,6 +160,16 @@ def apply_setting(data: dict[str, Any], key: str, value: Any, what: str = "--set
             if last:
                 at[part] = value
             else:
+                _open_soil(at, part, parts[:k])
                 at = at.setdefault(part, {})
         else:
             raise InputError(f"{what} {key}: '{'.'.join(parts[:k])}' holds a value, not a group")
+
+
+def _open_soil(at: dict[str, Any], part: str, before: list[str]) -> None:
+    """A soil of a ground that is only named becomes a mapping, into which a setting can go."""
+    name = at.get(part)
+    soil = before[:1] == ["ground"] and (part == "soil" or before[-1] == "soils")
+    if soil and isinstance(name, str):
+        own = (at.get("soils") or {}).get(name)
+        at[part] = dict(own) if isinstance(own, dict) else {"name": name}

@@ -38,6 +38,7 @@ from marsyard.simulation.settle import element_gap, place_on_ground, smallest_ga
 from marsyard.simulation.soil import soil_aside
 from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
+from marsyard.simulation.validity import warn_of_deep_wheels
 from marsyard.simulation.world import (
     World,
     body_name,
@@ -211,6 +212,7 @@ class Simulation:
                 progress(self.time)
         if self.done and self.records.time[-1] < self.time - 0.5 * run.step:
             self.record_now()
+        warn_of_deep_wheels(self)
         return self
 
     def step(self, count: int = 1) -> None:

@@ -114,6 +114,20 @@ def test_a_setting_below_a_value():
         load_scenario("rt0448/test-1", {"ground.7.slope": 1})
 
 
+def test_a_setting_into_a_named_soil(tmp_path):
+    ground = {"kind": "terrain", "name": "sand", "terrain": "flat", "soil": "dry_sand"}
+    path = write(tmp_path, "s.yaml", yaml.safe_dump({**BASE, "ground": [ground]}))
+    s = load_scenario(path, {"ground.0.soil.cohesion": "2 kPa"})
+    assert s.ground[0].soil == {"name": "dry_sand", "cohesion": "2 kPa"}
+    own = {**ground, "soil": "mine", "soils": {"mine": {"name": "dry_sand", "k_c": 1.0}}}
+    path = write(tmp_path, "s.yaml", yaml.safe_dump({**BASE, "ground": [own]}))
+    s = load_scenario(path, {"ground.0.soil.cohesion": 1.0})
+    assert s.ground[0].soil == {"name": "dry_sand", "k_c": 1.0, "cohesion": 1.0}
+    path = write(tmp_path, "s.yaml", yaml.safe_dump({**BASE, "ground": [ground]}))
+    with pytest.raises(InputError, match="'ground.0.terrain' holds a value, not a group"):
+        load_scenario(path, {"ground.0.terrain.seed": 3})
+
+
 def test_paths_count_from_the_scenario_and_are_kept(tmp_path, monkeypatch):
     # a run folder's own scenario.yaml must find the files again
     (tmp_path / "in").mkdir()

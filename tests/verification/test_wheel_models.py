@@ -124,6 +124,21 @@ def test_ding_is_the_integral_of_triangles(slip, cohesion):
     assert got.torque == pytest.approx(moment, rel=1e-8)
 
 
+def test_dings_corrections_do_not_turn_forces_round():
+    # c_M of Toyoura sand makes the friction negative above 3.8 times the mean load
+    wheel = Wheel(0.11, 0.13, Exit("angle", 0.0))
+    made = WheelModel("ding", wheel, load_soil("toyoura_ding2011"), {"mean_load": 44.1})
+    slip = np.linspace(0.1, 0.9, 5)
+    near, far = made.under_load(44.1, slip), made.under_load(6 * 44.1, slip)
+    assert np.all(near.torque > 0) and np.all(far.torque >= 0)
+    # what is left is the push of the soil against the wheel, and a little cohesion
+    assert np.all(np.diff(near.torque) > 0) and np.all(far.drawbar_pull < 0)
+    light = WheelModel(
+        "ding", wheel, load_soil("toyoura_ding2011"), {"mean_load": 44.1, "c_P3": 2.0}
+    ).under_load(6 * 44.1, slip)
+    assert np.all(light.drawbar_pull == 0)
+
+
 def test_ding_approximates_the_integral():
     # n = 1 is where the stress is nearly a triangle
     soil, wheel = load_soil("fjs_1"), Wheel(0.15, 0.12, Exit("angle", 0.0))

@@ -19,7 +19,8 @@ the entry angle θ₁,
 M_R is r_s² b C τ_m with τ_m expressed by F_N, and F_DP the same for r_s b A τ_m − r b B σ_m:
 without the four corrections both are the exact integrals of the triangles. W̄ is the mean load of
 the rover's wheels. 1 − s is v_x/w here, so that braking is covered; |s| is taken in N, n₂ is that
-of `arc` (0 in the source), and the first correction does not fall below zero.
+of `arc` (0 in the source). No correction falls below zero: they are fitted near W̄, and under
+several times that load pull and torque would change their sign.
 
 Side force, eqs. (17) to (20), with the same triangles and j_y as in `arc`:
 
@@ -106,10 +107,10 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     normal = r * b * A * sigma + r_s * b * B * strength * D
     lighter = (own[MEAN_LOAD] - normal) / own[MEAN_LOAD]
     below = 1.0 + r_s * B * D * tan_phi / (r * A)
-    friction = (1.0 + own[C_M] * lighter) * normal * tan_phi / (r * A)
+    friction = max(0.0, 1.0 + own[C_M] * lighter) * normal * tan_phi / (r * A)
     moment = r_s * r_s * C * D * (b * c + friction) / below
     grip = (A * A + B * B) / (r_s * A * C)
-    factor = max(0.0, 1.0 + own[C_P1] + own[C_P2] * s) * (1.0 + own[C_P3] * lighter)
+    factor = max(0.0, 1.0 + own[C_P1] + own[C_P2] * s) * max(0.0, 1.0 + own[C_P3] * lighter)
     out[F_X] = (moment * grip - B * normal / A) * factor
     out[F_Z] = normal
     out[M_Y] = -moment
