@@ -3,7 +3,7 @@
 from marsyard.campaign.counting import Interrupted, Watch
 from marsyard.campaign.data import open_sweep
 from marsyard.campaign.running import Sweep, prepared, sweep
-from marsyard.campaign.study_file import StudyFile, read_study
+from marsyard.campaign.study_file import StudyFile
 from marsyard.campaign.tables import grouped, output_table, sobol_table
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "open_sweep",
     "output_table",
     "prepared",
-    "read_study",
     "sobol_table",
     "sweep",
 ]

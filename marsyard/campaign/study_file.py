@@ -18,12 +18,11 @@ Paths are those of `--set`; a short name stands for a path where it is unambiguo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from marsyard.campaign.files import Paths, made, read
+from marsyard.campaign.files import Paths
 from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Range, Value
@@ -171,13 +170,3 @@ class StudyFile(Part):
                     "count); a distribution needs a design that draws, e.g. latin_hypercube"
                 )
         return self
-
-
-def read_study(path: str | Path) -> tuple[StudyFile, Path]:
-    """The study of a file, and the folder from which its paths count."""
-    return read(StudyFile, path)[:2]
-
-
-def study_of(data: Mapping[str, Any], name: str = "study") -> StudyFile:
-    """The study that `data` describes, or an InputError that says what is wrong with it."""
-    return made(StudyFile, data, name)

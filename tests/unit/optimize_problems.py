@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from marsyard.campaign.files import made
 from marsyard.campaign.member import Plan
 from marsyard.campaign.optimize.problem import Cases, Problem
-from marsyard.campaign.optimize.study_file import optimize_of
+from marsyard.campaign.optimize.study_file import OptimizeFile
 from marsyard.campaign.optimize.variables import Variable
 from marsyard.study.workers import Outcome
 
@@ -39,7 +40,7 @@ def study(**changes):
         "optimiser": {"population": 20, "evaluations": 300},
         "seed": 4,
     }
-    return optimize_of({**data, **changes})
+    return made(OptimizeFile, {**data, **changes}, "study")
 
 
 def problem(name="bnh", **changes):

@@ -15,12 +15,13 @@ import xarray as xr
 from marsyard.campaign.base import Base, replica_seed
 from marsyard.campaign.design import make_points
 from marsyard.campaign.executors import run_members
+from marsyard.campaign.files import made
 from marsyard.campaign.journal import Journal, read_records
 from marsyard.campaign.maps import success_map, success_of, success_words
 from marsyard.campaign.prepared import make_base
-from marsyard.campaign.resume import what_changed
+from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices, sobol_indices
-from marsyard.campaign.study_file import Design, StudyFile, Varied, study_of
+from marsyard.campaign.study_file import Design, StudyFile, Varied
 from marsyard.campaign.tables import grouped, left_out, sobol_rows
 from marsyard.errors import InputError
 from marsyard.operations.verdict import clopper_pearson
@@ -34,7 +35,8 @@ STUDY = {
 
 
 def parameters(vary, design="grid", scenario="rt0448/test-1", **more):
-    study = study_of({**STUDY, "scenario": scenario, "vary": vary, "design": design, **more})
+    asked = {**STUDY, "scenario": scenario, "vary": vary, "design": design, **more}
+    study = made(StudyFile, asked, "study")
     base, found = make_base(study, "study", scenario, scenario_data(scenario))
     return study, base, found
 
@@ -66,7 +68,7 @@ def points(vary, design="grid", seed=0, **more):
 )
 def test_mistakes_in_a_file(change, sentence):
     with pytest.raises(InputError) as caught:
-        study_of({**STUDY, **change}, "study.yaml")
+        made(StudyFile, {**STUDY, **change}, "study.yaml")
     text = str(caught.value)
     assert text.startswith("study.yaml: ") and sentence in text and "\n" not in text
 
@@ -228,11 +230,10 @@ def test_a_disk_that_gets_full_leaves_whole_lines(tmp_path, monkeypatch):
 
 
 def _header(**changes):
-    study = study_of({**STUDY, "design": {"kind": "sobol", "n": 8},
-                      "vary": {"friction": "uniform(0, 1)"}, "replicas": 2, **changes})  # fmt: skip
+    asked = {**STUDY, "design": {"kind": "sobol", "n": 8}, "replicas": 2,
+             "vary": {"friction": "uniform(0, 1)"}, **changes}  # fmt: skip
     base = {"run": {"duration": 1.0}, "robot": {"name": "a"}}
-    asked = study.model_dump(mode="json")
-    return {"format": "marsyard campaign 1", "study": asked, "base": base, "model": "m"}
+    return header_of(made(StudyFile, asked, "study"), base, "m")
 
 
 @pytest.mark.parametrize(
@@ -240,6 +241,7 @@ def _header(**changes):
     [
         ({}, ""),
         ({"replicas": 5}, ""),
+        ({"title": "another", "time_limit": "5 s"}, ""),
         ({"design": {"kind": "sobol", "n": 16}}, ""),
         ({"design": {"kind": "sobol", "n": 4}}, "design.n was 8, now it is 4"),
         ({"seed": 1}, "seed was 0, now it is 1"),

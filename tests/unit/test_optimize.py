@@ -12,12 +12,13 @@ from optimize_problems import Formula, problem
 
 import marsyard
 from marsyard.campaign import Interrupted
+from marsyard.campaign.files import made
 from marsyard.campaign.journal import Journal
 from marsyard.campaign.optimize.data import history
 from marsyard.campaign.optimize.pareto import hypervolume, ranks, spread
 from marsyard.campaign.optimize.running import solve
 from marsyard.campaign.optimize.scoring import score
-from marsyard.campaign.optimize.study_file import optimize_of
+from marsyard.campaign.optimize.study_file import OptimizeFile
 from marsyard.errors import InputError
 from marsyard.study.workers import Outcome
 
@@ -176,13 +177,12 @@ def test_failed_runs_are_kept_with_their_reason_and_stop_nothing():
 def test_a_failed_run_counts_though_no_objective_is_taken_of_it():
     case = {"scenario": "rt0448/test-1", "outputs": [{"name": "work", "of": "energy_motors"}]}
     other = {**case, "outputs": [{"name": "way", "of": "position_base.x"}]}
-    given = optimize_of(
-        {
-            "cases": {"level": case, "slope": other},
-            "vary": {"gravity": [1, 2]},
-            "objectives": [{"minimise": "work"}],
-        }
-    )
+    asked = {
+        "cases": {"level": case, "slope": other},
+        "vary": {"gravity": [1, 2]},
+        "objectives": [{"minimise": "work"}],
+    }
+    given = made(OptimizeFile, asked, "study")
     good = Outcome((2.0,), ("J",), ("",), None, 0, 1, 1.0, 0.1, ())
     lost = Outcome((None,), ("m",), ("",), "diverged at 1 s", 0, 1, 1.0, 0.1, ())
     found = score(given, {("level", 0): good, ("slope", 0): lost})

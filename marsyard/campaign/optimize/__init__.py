@@ -3,7 +3,7 @@
 from marsyard.campaign.optimize.data import open_optimized
 from marsyard.campaign.optimize.pareto import hypervolume, ranks
 from marsyard.campaign.optimize.running import Candidate, Optimized, optimize, prepared
-from marsyard.campaign.optimize.study_file import OptimizeFile, read_optimize
+from marsyard.campaign.optimize.study_file import OptimizeFile
 
 __all__ = [
     "Candidate",
@@ -14,5 +14,4 @@ __all__ = [
     "optimize",
     "prepared",
     "ranks",
-    "read_optimize",
 ]

@@ -22,12 +22,11 @@ candidate is then run in all of them. Paths are those of `--set`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from marsyard.campaign.files import Paths, made, read
+from marsyard.campaign.files import Paths
 from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Value
@@ -229,13 +228,3 @@ class OptimizeFile(Part):
             for name, case in self.cases.items()
         }
         return self.model_copy(update={"cases": cases})
-
-
-def read_optimize(path: str | Path) -> tuple[OptimizeFile, Path]:
-    """The study of a file, and the folder from which its paths count."""
-    return read(OptimizeFile, path)[:2]
-
-
-def optimize_of(data: Mapping[str, Any], name: str = "study") -> OptimizeFile:
-    """The study that `data` describes, or an InputError that says what is wrong with it."""
-    return made(OptimizeFile, data, name)

@@ -72,15 +72,6 @@ class Variable:
             raise InputError(f"{field}: {given} is not between {ends}")
         return int(value) if self.integer else value
 
-    def middle(self) -> Any:
-        """A value in the middle of all."""
-        if self.choices:
-            return self.choices[len(self.choices) // 2]
-        if self.log:
-            return (self.low * self.high) ** 0.5
-        value = (self.low + self.high) / 2
-        return int(value) if self.integer else value
-
     def trials(self) -> list[Any]:
         """Values to try before the study begins."""
         return list(self.choices) or [self.low, self.high]
