@@ -16,7 +16,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from marsyard.campaign.base import varied
@@ -62,7 +62,7 @@ class Plan:
             except Exception as error:  # one member must not stop the others
                 outcome = failed(self, f"failed with {type(error).__name__}: {error}")
         said = tuple(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
-        return outcome if not said else _with_warnings(outcome, said)
+        return replace(outcome, warnings=said)
 
     def _run(self, settings: Mapping[str, Any], tell: Tell | None) -> Outcome:
         from marsyard.operations.validation.members import simulate
@@ -122,12 +122,6 @@ def failed(plan: Plan, reason: str) -> Outcome:
     n = len(plan.outputs)
     units = tuple(o.unit for o in plan.outputs)
     return Outcome((None,) * n, units, (reason,) * n, reason, 0, 0, 0.0, 0.0, ())
-
-
-def _with_warnings(outcome: Outcome, said: tuple[str, ...]) -> Outcome:
-    from dataclasses import replace
-
-    return replace(outcome, warnings=said)
 
 
 def succeeded(outputs: tuple[Output, ...], limits: tuple[Limit, ...], outcome: Outcome) -> bool:

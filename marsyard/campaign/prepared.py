@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ from marsyard.campaign.design import Points, make_points
 from marsyard.campaign.files import data_of
 from marsyard.campaign.member import Plan
 from marsyard.campaign.parameters import Parameter, make_parameters, paths_of
-from marsyard.campaign.resume import model_digest
 from marsyard.campaign.study_file import StudyFile
+from marsyard.campaign.trial import begin, check_outputs, model_digest
 from marsyard.errors import InputError
 from marsyard.runner import Say, full_path
 
@@ -70,8 +68,7 @@ def prepare(study: StudyFile, name: str, folder: Path, say: Say) -> Prepared:
     _try_values(study, name, base, parameters, points, say)
     seeds: tuple[str, ...] = ()
     if study.replicas > 1:
-        varied = [p for parameter in parameters for p in parameter.paths]
-        seeds = base.seeds(varied)
+        seeds = base.seeds([p for parameter in parameters for p in parameter.paths])
         if not seeds:
             raise InputError(
                 f"{name}: replicas = {study.replicas}: nothing in '{study.scenario}' has a seed, "
@@ -79,7 +76,7 @@ def prepare(study: StudyFile, name: str, folder: Path, say: Say) -> Prepared:
             )
     plan = Plan(scenario, base.data, study.outputs, study.time_limit)
     ready = Prepared(name, study, plan, points, seeds, "")
-    return Prepared(name, study, plan, points, seeds, _try_members(ready, say))
+    return replace(ready, model=_try_members(ready, say))
 
 
 def make_base(
@@ -130,32 +127,14 @@ def _wrong(base: Base, name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _try_members(ready: Prepared, say: Say) -> str:
-    """Build the first member that can begin: kernels compile, and outputs are found wrong, before
-    any process starts. The fingerprint of its model."""
-    from marsyard.campaign.base import varied
-    from marsyard.simulation import Diverged, Simulation
-    from marsyard.study.workers import take
-
+    """Try the first member that can begin; the fingerprint of its model."""
     first: InputError | None = None
     for index in range(min(len(ready), _TRIED)):
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                scenario = varied(ready.plan.name, ready.plan.data, ready.settings(index))
-                simulation = Simulation(scenario, say=say)
-                simulation.warm_up()
-                # a drive has records once it was asked
-                with contextlib.suppress(Diverged):
-                    simulation.step()
-                ds = simulation.dataset()
+            simulation, ds = begin(ready.plan.name, ready.plan.data, ready.settings(index), say)
         except InputError as error:
             first = first or error
             continue
-        for output in ready.study.outputs:
-            try:
-                take(ds, output, None)
-            except InputError as error:
-                text = str(error).removeprefix("study.")
-                raise InputError(f"{ready.name}: {text}") from None
+        check_outputs(ds, ready.study.outputs, f"{ready.name}: ")
         return model_digest(simulation)
     raise InputError(f"{ready.name}: no run can begin: {first}")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from marsyard.campaign.member import digest
 from marsyard.campaign.study_file import GROWING, StudyFile
 
 FORMAT = "marsyard campaign 1"
@@ -89,13 +88,3 @@ def plain(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [plain(v) for v in data]
     return data if isinstance(data, int | float | str | bool | None) else str(data)
-
-
-def model_digest(simulation: Any) -> str:
-    """A fingerprint of the compiled model of a simulation."""
-    import mujoco
-    import numpy as np
-
-    buffer = np.empty(mujoco.mj_sizeModel(simulation.model), np.uint8)
-    mujoco.mj_saveModel(simulation.model, None, buffer)
-    return digest(buffer.tobytes().hex())

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from marsyard.campaign.base import Base, refuse_set_and_varied, replica_seed, varied
+from marsyard.campaign.base import Base, refuse_set_and_varied, replica_seed
 from marsyard.campaign.files import data_of, refuse_twice
 from marsyard.campaign.member import Plan, digest
 from marsyard.campaign.optimize.study_file import Case, OptimizeFile
 from marsyard.campaign.optimize.variables import Variable, make_variables, starts
-from marsyard.campaign.resume import model_digest
+from marsyard.campaign.trial import begin, check_outputs, model_digest
 from marsyard.errors import InputError
 from marsyard.results._page import quantity
 from marsyard.runner import Say, full_path
@@ -123,8 +121,7 @@ def make_problem(study: OptimizeFile, name: str, folder: Path, say: Say) -> Prob
         name, study, Cases(name, {}, (), study.time_limit, plans), tuple(variables),
         {case: base.data for case, base in bases.items()}, seeds, "",
     )  # fmt: skip
-    model = digest([_try(problem, case, say) for case in plans])
-    return Problem(**{**vars(problem), "model": model})
+    return replace(problem, model=digest([_try(problem, case, say) for case in plans]))
 
 
 def _whole_paths(
@@ -177,27 +174,12 @@ def _seeds(
 
 
 def _try(problem: Problem, case: str, say: Say) -> str:
-    """Build a run of a case: kernels compile, and outputs are found wrong, before any process
-    starts. The fingerprint of its model, as the scenario has it."""
-    from marsyard.simulation import Diverged, Simulation
-    from marsyard.study.workers import take
-
+    """Try a run of a case as its scenario is; the fingerprint of its model."""
     given = problem.study.all_cases[case]
     where = f"{problem.name}: " + (f"cases.{case}: " if problem.study.cases else "")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            simulation = Simulation(varied(given.scenario, problem.bases[case], {}), say=say)
-            simulation.warm_up()
-            # a drive has records once it was asked
-            with contextlib.suppress(Diverged):
-                simulation.step()
-            ds = simulation.dataset()
+        simulation, ds = begin(given.scenario, problem.bases[case], {}, say)
     except InputError as error:
         raise InputError(f"{where}the scenario cannot begin as it is: {error}") from None
-    for output in given.outputs:
-        try:
-            take(ds, output, None)
-        except InputError as error:
-            raise InputError(f"{where}{str(error).removeprefix('study.')}") from None
+    check_outputs(ds, given.outputs, where)
     return model_digest(simulation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from marsyard.campaign.files import refuse_names
@@ -99,7 +99,7 @@ def make_variables(
             whole = re.sub(r"\W+", "_", variable.paths[0])
             if whole in taken:
                 raise InputError(f"vary.{variable.key}: an output is called like it; rename it")
-            made[k] = Variable(**{**vars(variable), "name": whole, "label": variable.paths[0]})
+            made[k] = replace(variable, name=whole, label=variable.paths[0])
     return made
 
 
