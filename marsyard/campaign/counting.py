@@ -6,7 +6,6 @@ known by a key: its number, or a fingerprint of what it sets.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -139,13 +138,6 @@ class Count(Generic[Key]):
     def _note(self, outcome: Outcome) -> None:
         if outcome.stopped:
             self.watch.failed[len(self.watch.failed)] = outcome.stopped
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def known(

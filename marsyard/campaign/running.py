@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marsyard.campaign.counting import Count, Watch, cores, known
+from marsyard.campaign.counting import Count, Watch, known
 from marsyard.campaign.data import FILE_NAME, ZARR, dataset, save_data, write_table
-from marsyard.campaign.executors import make_executor
+from marsyard.campaign.executors import job_count, make_executor
 from marsyard.campaign.files import read
 from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
@@ -30,7 +30,6 @@ from marsyard.campaign.prepared import Prepared, prepare
 from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices
 from marsyard.campaign.study_file import StudyFile
-from marsyard.errors import InputError
 from marsyard.runner import Say
 from marsyard.study.workers import Outcome
 
@@ -113,8 +112,7 @@ def sweep(
     may end it (`Interrupted`).
     """
     say = say or (lambda text: None)
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs = {jobs}: must be at least 1")
+    processes = job_count(jobs)
     stop = stop or (lambda: False)
     ready = prepared(study, settings, say)
     folder = None if out is None else Path(out)
@@ -129,7 +127,7 @@ def sweep(
         executor = None
         if len(outcomes) < len(ready):
             left = len(ready) - len(outcomes)
-            executor = make_executor(ready.plan, jobs or cores(), scheduler, left, stop)
+            executor = make_executor(ready.plan, processes, scheduler, left, stop)
             open_things.callback(executor.close)
         # a folder is made when all that is asked for is there
         if folder is not None and journal is None:

@@ -10,7 +10,6 @@ threads changes nothing.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -21,6 +20,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import concatenate, iterate
 
+from marsyard.cores import cores
 from marsyard.errors import InputError, suggest
 
 
@@ -54,7 +54,7 @@ class ThreadVectorEnv(SyncVectorEnv):
         if threads is not None and threads < 1:
             raise InputError(f"threads = {threads}: must be at least 1")
         super().__init__(env_fns, autoreset_mode=_mode(autoreset_mode))
-        self._pool = ThreadPoolExecutor(min(threads or _cores(), self.num_envs))
+        self._pool = ThreadPoolExecutor(min(threads or cores(), self.num_envs))
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Step all environments; one that has ended begins anew as `autoreset_mode` says."""
@@ -127,10 +127,3 @@ def _mode(given: str | AutoresetMode) -> AutoresetMode:
         raise InputError(
             f"autoreset_mode: unknown '{given}'; {suggest(str(given), known)}"
         ) from None
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

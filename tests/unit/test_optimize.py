@@ -275,6 +275,12 @@ def test_an_unreachable_scheduler_leaves_nothing_behind(tmp_path, monkeypatch):
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize("campaign", [marsyard.optimize, marsyard.sweep])
+def test_no_jobs_at_all_are_refused(campaign):
+    with pytest.raises(InputError, match="^jobs = 0: must be at least 1$"):
+        campaign("not-read.yaml", jobs=0)
+
+
 # --- a rover
 
 

@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marsyard.campaign.counting import Count, Watch, cores, known
-from marsyard.campaign.executors import Executor, make_executor
+from marsyard.campaign.counting import Count, Watch, known
+from marsyard.campaign.executors import Executor, job_count, make_executor
 from marsyard.campaign.files import read
 from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
@@ -30,7 +30,6 @@ from marsyard.campaign.optimize.problem import Member, Problem, Values, make_pro
 from marsyard.campaign.optimize.resume import header_of, what_changed
 from marsyard.campaign.optimize.scoring import Score, score
 from marsyard.campaign.optimize.study_file import OptimizeFile
-from marsyard.errors import InputError
 from marsyard.runner import Say
 from marsyard.study.workers import Outcome
 
@@ -122,10 +121,11 @@ def optimize(
     study's own `set`. `watch` hears how far it is; `stop` may end it (`Interrupted`).
     """
     say = say or (lambda text: None)
+    processes = job_count(jobs)
     problem = prepared(study, settings, say)
     return solve(
-        problem, None if out is None else Path(out), jobs or cores(), scheduler, resume, overwrite,
-        say, watch or (lambda w: None), stop or (lambda: False),
+        problem, None if out is None else Path(out), processes, scheduler, resume, overwrite, say,
+        watch or (lambda w: None), stop or (lambda: False),
     )  # fmt: skip
 
 
@@ -153,8 +153,6 @@ def solve(
     """Run a problem that is ready; see `optimize`."""
     from marsyard.campaign.optimize.data import dataset
 
-    if jobs < 1:
-        raise InputError(f"jobs = {jobs}: must be at least 1")
     asker = Asker(problem.study, problem.variables)
     earlier = None
     if folder is not None:
