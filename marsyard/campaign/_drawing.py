@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import xarray as xr
 
 from marsyard.campaign.sensitivity import column
 from marsyard.results._page import number
-from marsyard.results._sheet import FONT, frame, unit_text
+from marsyard.results._sheet import FONT, FigureFile, frame, save_png, slug, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
+#: a figure with its title and caption: title, caption, figure
+Drawn: TypeAlias = "tuple[str, str, Canvas]"
 #: good is blue and bad is red, which all can tell apart
 BLUE, RED, GREY, ORANGE = "#2b5fc0", "#b42318", "#8a8a8a", "#d55e00"
 #: cells up to which their numbers are written into them
@@ -36,11 +40,19 @@ def sheet(rows: int, columns: int, width: float, height: float) -> tuple[Canvas,
     return canvas, panels
 
 
+def save_all(drawn: Iterable[Drawn], folder: Path) -> list[FigureFile]:
+    """Save figures as PNG files, numbered in their order."""
+    saved = []
+    for index, (title, caption, canvas) in enumerate(drawn, 1):
+        path = folder / f"{index:02d}-{slug(title)}.png"
+        saved.append(FigureFile(title, caption, save_png(canvas, path, 130)))
+    return saved
+
+
 def label(ds: xr.Dataset, name: str) -> str:
     """'friction angle [°]'."""
-    unit = unit_text(str(ds[name].attrs.get("units", "")))
-    text = str(ds[name].attrs.get("long_name", name))
-    return f"{text} [{unit}]" if unit else text
+    attrs = ds[name].attrs
+    return with_unit(str(attrs.get("long_name", name)), str(attrs.get("units", "")))
 
 
 def word_ticks(ax: Axes, ds: xr.Dataset, name: str, axis: str = "x") -> None:

@@ -74,7 +74,7 @@ def make_points(design: Design, parameters: Sequence[Parameter], seed: int) -> P
         return _grid(levels) if design.kind == "grid" else _listed(levels)
     count = design.n or 0
     if design.kind == "saltelli":
-        count *= (2 if design.second_order else 1) * len(parameters) + 2
+        count *= block_points(len(parameters), design.second_order)
     if count > MOST:
         raise InputError(f"design.n = {design.n}: makes {count} points; at most {MOST} are allowed")
     shares = np.clip(_shares(design, len(parameters), seed), 1e-12, 1 - 1e-12)
@@ -83,6 +83,11 @@ def make_points(design: Design, parameters: Sequence[Parameter], seed: int) -> P
         for row in shares
     )
     return Points(tuple(parameters), picked)
+
+
+def block_points(d: int, second_order: bool) -> int:
+    """Points in a block of a Saltelli design of d parameters."""
+    return 2 * d + 2 if second_order else d + 2
 
 
 def _grid(levels: Sequence[Levels]) -> Points:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,12 @@ from marsyard.campaign._drawing import (
     ORANGE,
     RED,
     WRITTEN,
+    Drawn,
     colour_bar,
     label,
     name_axes,
     numbers,
+    save_all,
     sheet,
     word_ticks,
     write_cells,
@@ -35,13 +37,13 @@ from marsyard.campaign.maps import drawn as are_drawn
 from marsyard.campaign.sensitivity import column, parameters_of, places, strongest
 from marsyard.campaign.study_file import StudyFile
 from marsyard.campaign.success_figures import success_figures
-from marsyard.results._sheet import FONT, FigureFile, save_png, slug, wrap
+from marsyard.results._page import capital
+from marsyard.results._sheet import FONT, FigureFile, wrap
 from marsyard.results.study_checks import outputs_of
 from marsyard.results.study_map import edges
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 #: parameters, and outputs, side by side in one figure
 _WIDE, _HIGH = 4, 5
@@ -51,15 +53,17 @@ _CURVES = 8
 
 def save_figures(ds: xr.Dataset, study: StudyFile, folder: Path) -> list[FigureFile]:
     """Draw the figures of a study as PNG files."""
-    saved = []
-    for index, (title, caption, canvas) in enumerate(draw_all(ds, study), 1):
-        path = folder / f"{index:02d}-{slug(title)}.png"
+    return save_all(_titled(draw_all(ds, study)), folder)
+
+
+def _titled(figures: Iterable[Drawn]) -> Iterator[Drawn]:
+    """Figures with their titles written above them."""
+    for title, caption, canvas in figures:
         canvas.suptitle(title, x=0.01, ha="left", fontsize=FONT + 3, fontweight="bold")
-        saved.append(FigureFile(title, caption, save_png(canvas, path, 130)))
-    return saved
+        yield title, caption, canvas
 
 
-def draw_all(ds: xr.Dataset, study: StudyFile) -> Iterator[tuple[str, str, Canvas]]:
+def draw_all(ds: xr.Dataset, study: StudyFile) -> Iterator[Drawn]:
     """Title, caption and figure, one after the other."""
     names = parameters_of(ds)
     drawn = are_drawn(ds)
@@ -86,7 +90,7 @@ def _numbered(ds: xr.Dataset) -> list[str]:
     return [name for name in outputs_of(ds) if np.isfinite(ds[name].values).any()]
 
 
-def _against(ds: xr.Dataset, names: list[str], drawn: bool) -> tuple[str, str, Canvas]:
+def _against(ds: xr.Dataset, names: list[str], drawn: bool) -> Drawn:
     """Outputs, one below the other, against parameters side by side."""
     outputs = _numbered(ds)[:_HIGH]
     shown = names
@@ -111,7 +115,7 @@ def _against(ds: xr.Dataset, names: list[str], drawn: bool) -> tuple[str, str, C
     )
     if len(names) > len(shown):
         caption += f" The {_WIDE} of {len(names)} parameters that matter most for the first output."
-    if (~(column(ds, "completed") == 1)).any():
+    if (column(ds, "completed") != 1).any():
         caption += " Crosses at the bottom: runs that failed."
     return "Outputs against parameters", caption, canvas
 
@@ -148,7 +152,7 @@ def _crosses(ax: Axes, ds: xr.Dataset, x: np.ndarray) -> None:
         )  # fmt: skip
 
 
-def _over_two(ds: xr.Dataset, output: str, a: str, b: str) -> tuple[str, str, Canvas]:
+def _over_two(ds: xr.Dataset, output: str, a: str, b: str) -> Drawn:
     """An output over a grid of two: curves where one has few words and the other numbers."""
     words = [name for name in (a, b) if ds[name].dtype.kind not in "fiu"]
     if len(words) == 1 and ds.sizes[words[0]] <= _CURVES:
@@ -156,7 +160,7 @@ def _over_two(ds: xr.Dataset, output: str, a: str, b: str) -> tuple[str, str, Ca
     return _output_map(ds, output, a, b)
 
 
-def _curves(ds: xr.Dataset, output: str, x: str, words: str) -> tuple[str, str, Canvas]:
+def _curves(ds: xr.Dataset, output: str, x: str, words: str) -> Drawn:
     canvas, panels = sheet(1, 1, 7.0, 3.8)
     ax = panels[0, 0]
     caption = ""
@@ -173,23 +177,23 @@ def _curves(ds: xr.Dataset, output: str, x: str, words: str) -> tuple[str, str, 
     if np.isnan(ds[output].values).any():
         caption += "Points without a number are left out."
     title = str(ds[output].attrs["long_name"])
-    return title[:1].upper() + title[1:], caption.strip(), canvas
+    return capital(title), caption.strip(), canvas
 
 
-def _output_map(ds: xr.Dataset, output: str, x: str, y: str) -> tuple[str, str, Canvas]:
+def _output_map(ds: xr.Dataset, output: str, x: str, y: str) -> Drawn:
     array = ds[output]
     more = ""
     if "replica" in array.dims:
         array, more = array.mean("replica"), " Mean over the replicas."
     values = array.transpose(y, x).values
-    canvas, ax, drawn = _map(ds, values, x, y, "viridis")
+    canvas, ax, drawn = _map(ds, values, x, y)
     colour_bar(canvas, ax, drawn, label(ds, output))
     title = str(ds[output].attrs["long_name"])
     empty = "Cells without colour have no number." if np.isnan(values).any() else ""
-    return title[:1].upper() + title[1:], f"{empty}{more}".strip(), canvas
+    return capital(title), f"{empty}{more}".strip(), canvas
 
 
-def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str, colours: str) -> Any:
+def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str) -> Any:
     """A map over two parameters of a grid."""
     canvas, panels = sheet(1, 1, 6.4, 4.4)
     ax = panels[0, 0]
@@ -201,14 +205,14 @@ def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str, colours: str) -> An
         values = np.take(values, order, axis=dim)
         borders[name] = edges(at[order])
     shown = np.ma.masked_invalid(values)
-    drawn = ax.pcolormesh(borders[x], borders[y], shown, cmap=colours)
+    drawn = ax.pcolormesh(borders[x], borders[y], shown, cmap="viridis")
     if values.size <= WRITTEN:
         write_cells(ax, borders[x], borders[y], values, drawn, numbers(values))
     name_axes(ax, ds, x, y)
     return canvas, ax, drawn
 
 
-def _histograms(ds: xr.Dataset, study: StudyFile) -> tuple[str, str, Canvas]:
+def _histograms(ds: xr.Dataset, study: StudyFile) -> Drawn:
     outputs = _numbered(ds)[:_HIGH]
     canvas, panels = sheet(1, len(outputs), max(4.5, 2.8 * len(outputs) + 0.5), 2.6)
     for ax, output in zip(panels[0], outputs, strict=True):
@@ -232,7 +236,7 @@ def _histograms(ds: xr.Dataset, study: StudyFile) -> tuple[str, str, Canvas]:
 # --- sensitivity
 
 
-def _bars(ds: xr.Dataset) -> tuple[str, str, Canvas]:
+def _bars(ds: xr.Dataset) -> Drawn:
     """First and total indices of all parameters, a panel per output."""
     outputs = [o for o in _numbered(ds) if np.isfinite(ds["sobol_first"].sel(output=o)).any()]
     outputs = outputs[:_HIGH]

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from marsyard.campaign.design import need_salib, unit_problem
+from marsyard.campaign.design import block_points, need_salib, unit_problem
 from marsyard.campaign.study_file import DRAWN, Design
 from marsyard.results.study_checks import outputs_of
 
@@ -49,7 +49,7 @@ def sobol_indices(
 ) -> tuple[dict[str, np.ndarray], int]:
     """Sobol indices from the numbers at the points of a Saltelli design, in their order; and how
     many blocks they are from. NaN where too few are left, or where nothing varies."""
-    blocks = numbers.reshape(-1, 2 * d + 2 if second_order else d + 2)
+    blocks = numbers.reshape(-1, block_points(d, second_order))
     good = blocks[np.isfinite(blocks).all(axis=1)]
     shapes: dict[str, tuple[int, ...]] = {"S1": (d,), "S1_conf": (d,), "ST": (d,), "ST_conf": (d,)}
     if second_order:
@@ -68,8 +68,7 @@ def sobol_indices(
 
 def block_size(ds: xr.Dataset) -> int:
     """Points in a block of a Saltelli design, by the data set of a study."""
-    d = len(parameters_of(ds))
-    return 2 * d + 2 if "sobol_second" in ds else d + 2
+    return block_points(len(parameters_of(ds)), "sobol_second" in ds)
 
 
 _WORDS = {

@@ -16,6 +16,7 @@ import xarray as xr
 from marsyard.campaign._drawing import (
     BLUE,
     WRITTEN,
+    Drawn,
     colour_bar,
     label,
     name_axes,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 _COLOURS = "RdYlBu"
 
 
-def success_figures(ds: xr.Dataset, names: list[str]) -> Iterator[tuple[str, str, Canvas]]:
+def success_figures(ds: xr.Dataset, names: list[str]) -> Iterator[Drawn]:
     """Title, caption and figure, over the parameters called `names`."""
     good = column(ds, "succeeded").astype(float)
     if len(names) == 1:
@@ -60,7 +61,7 @@ def _certain(ds: xr.Dataset, found: SuccessMap) -> bool:
     return not drawn(ds) and int(found.runs.max()) == 1
 
 
-def _curve(ds: xr.Dataset, found: SuccessMap) -> tuple[str, str, Canvas]:
+def _curve(ds: xr.Dataset, found: SuccessMap) -> Drawn:
     canvas, panels = sheet(1, 1, 7.0, 3.2)
     ax = panels[0, 0]
     seen = found.runs > 0
@@ -87,7 +88,7 @@ def _runs(found: SuccessMap) -> str:
     return f"{many} run{'s' if high > 1 else ''} each"
 
 
-def _map(ds: xr.Dataset, found: SuccessMap) -> tuple[str, str, Canvas]:
+def _map(ds: xr.Dataset, found: SuccessMap) -> Drawn:
     assert found.y is not None
     certain = _certain(ds, found)
     canvas, panels = sheet(1, 1 if certain else 2, 7.0 if certain else 10.5, 4.2)

@@ -151,13 +151,13 @@ def _table(found: Optimized) -> Any:
     from marsyard.campaign.optimize.best import best_of
     from marsyard.campaign.optimize.data import units_of
     from marsyard.results._page import number
-    from marsyard.results._sheet import unit_text
+    from marsyard.results._sheet import with_unit
 
     units = units_of(found.problem, found.candidates)
     names = [o.output for o in found.study.objectives]
     labels = [(v.label, v.unit) for v in found.problem.variables]
     labels += [(name, units[name]) for name in names]
-    head = [escape(f"{a} [{unit_text(u)}]" if unit_text(u) else a) for a, u in labels]
+    head = [escape(with_unit(label, unit)) for label, unit in labels]
     many = len(found.front)
     title = f"Pareto front, {many} candidate{'s' if many != 1 else ''}"
     table = Table("candidate", *head, title=title if len(names) > 1 else "The best candidate")

@@ -72,6 +72,11 @@ def escape(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
+def capital(text: str) -> str:
+    """A text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
 def number(value: float | None, digits: int = 5) -> str:
     """A number for reading: 5 digits, true minus sign, powers of ten written as such."""
     if value is None or not math.isfinite(value):

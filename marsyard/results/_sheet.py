@@ -106,6 +106,12 @@ def unit_text(units: str) -> str:
     return _UNITS.get(units, units)
 
 
+def with_unit(text: str, units: str) -> str:
+    """'friction angle [°]'; the text alone for what has no unit."""
+    unit = unit_text(units)
+    return f"{text} [{unit}]" if unit else text
+
+
 def wrap(text: str, width: int = 24) -> str:
     """Break a long axis label into two lines near its middle."""
     if len(text) <= width or " " not in text:

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.results._page import number
-from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, sheet, unit_text
+from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, sheet, with_unit
 from marsyard.results.study_checks import axis_unit, second_axis, variable_name
 from marsyard.scenario.study_schema import StudyFigure
 
@@ -112,11 +112,11 @@ def _numbers(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, drawn: 
 
 
 def _bar(canvas: Canvas, ax: Axes, drawn: object, name: str, units: str) -> None:
-    place, unit = ax.get_position(), unit_text(units)
+    place = ax.get_position()
     bar = canvas.add_axes(((LEFT + SPAN + 0.15) / WIDTH, place.y0, 0.12 / WIDTH, place.height))
     canvas.colorbar(drawn, cax=bar)  # type: ignore[arg-type]
     bar.tick_params(labelsize=FONT - 1.5, color="#8a8a8a")
-    bar.set_ylabel(f"{name} [{unit}]" if unit else name, fontsize=FONT - 1)
+    bar.set_ylabel(with_unit(name, units), fontsize=FONT - 1)
     for spine in bar.spines.values():
         spine.set_visible(False)
 
@@ -132,5 +132,4 @@ def _ticks(ax: Axes, ds: xr.Dataset, varied: str, other: str) -> None:
 
 
 def _label(ds: xr.Dataset, dim: str) -> str:
-    unit, label = unit_text(axis_unit(ds, dim)), str(ds[dim].attrs["long_name"])
-    return f"{label} [{unit}]" if unit else label
+    return with_unit(str(ds[dim].attrs["long_name"]), axis_unit(ds, dim))

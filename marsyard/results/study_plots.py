@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.results._page import number, quantity
+from marsyard.results._page import capital, number, quantity
 from marsyard.results._sheet import (
     FONT,
     FigureFile,
@@ -22,6 +22,7 @@ from marsyard.results._sheet import (
     sheet,
     slug,
     unit_text,
+    with_unit,
     wrap,
 )
 from marsyard.results.plots import OTHERS
@@ -95,9 +96,8 @@ def draw_study(ds: xr.Dataset, study: Study, figure: StudyFigure) -> Canvas:
     for ax in panels:
         _stopped(ax, ds)
     coordinate = ds[varied]
-    unit = unit_text(axis_unit(ds, varied))
-    label = str(coordinate.attrs["long_name"])
-    panels[-1].set_xlabel(f"{label} [{unit}]" if unit else label, fontsize=FONT)
+    label = with_unit(str(coordinate.attrs["long_name"]), axis_unit(ds, varied))
+    panels[-1].set_xlabel(label, fontsize=FONT)
     if coordinate.dtype.kind not in "fiu":
         panels[-1].set_xticks(range(coordinate.size), [str(v) for v in coordinate.values])
         panels[-1].set_xlim(-0.5, coordinate.size - 0.5)
@@ -297,9 +297,7 @@ def _legend_title(ds: xr.Dataset, names: Sequence[str]) -> str:
     other = second_axis(ds)
     if other is None or len(names) > 1:
         return ""
-    unit = unit_text(axis_unit(ds, other))
-    label = str(ds[other].attrs["long_name"])
-    return f"{label} [{unit}]" if unit else label
+    return with_unit(str(ds[other].attrs["long_name"]), axis_unit(ds, other))
 
 
 def _caption(figure: StudyFigure) -> str:
@@ -314,4 +312,4 @@ def _caption(figure: StudyFigure) -> str:
 def _listed(names: Sequence[str]) -> str:
     """'Drawbar pull, torque and sinkage'."""
     text = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return text[:1].upper() + text[1:]
+    return capital(text)

@@ -17,14 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.campaign._drawing import BLUE, GREY, ORANGE, RED, colour_bar, sheet
+from marsyard.campaign._drawing import (
+    BLUE,
+    GREY,
+    ORANGE,
+    RED,
+    Drawn,
+    colour_bar,
+    save_all,
+    sheet,
+)
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
-from marsyard.results._sheet import FONT, FigureFile, save_png, slug, unit_text, wrap
+from marsyard.results._page import capital
+from marsyard.results._sheet import FONT, FigureFile, with_unit, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
     from marsyard.campaign.optimize.running import Optimized
     from marsyard.campaign.optimize.variables import Variable
@@ -37,14 +46,10 @@ _WIDE = 4
 
 def save_figures(found: Optimized, folder: Path) -> list[FigureFile]:
     """Draw the figures as PNG files."""
-    saved = []
-    for index, (title, caption, canvas) in enumerate(draw_all(found), 1):
-        path = folder / f"{index:02d}-{slug(title)}.png"
-        saved.append(FigureFile(title, caption, save_png(canvas, path, 130)))
-    return saved
+    return save_all(draw_all(found), folder)
 
 
-def draw_all(found: Optimized) -> Iterator[tuple[str, str, Canvas]]:
+def draw_all(found: Optimized) -> Iterator[Drawn]:
     """Title, caption and figure, one after the other."""
     m = len(found.study.objectives)
     if not (found.data["completed"].values == 1).any():
@@ -62,8 +67,7 @@ def draw_all(found: Optimized) -> Iterator[tuple[str, str, Canvas]]:
 
 
 def _label(found: Optimized, name: str) -> str:
-    unit = unit_text(units_of(found.problem, found.candidates)[name])
-    return f"{name} [{unit}]" if unit else name
+    return with_unit(name, units_of(found.problem, found.candidates)[name])
 
 
 def _goal(found: Optimized, k: int) -> str:
@@ -80,7 +84,7 @@ def _blues() -> Any:
     return ListedColormap(colormaps["Blues"](np.linspace(0.3, 1.0, 256)))
 
 
-def _front(found: Optimized, a: int, b: int) -> tuple[str, str, Canvas]:
+def _front(found: Optimized, a: int, b: int) -> Drawn:
     from matplotlib.ticker import MaxNLocator
 
     canvas, panels = sheet(1, 1, 6.2, 4.4)
@@ -137,7 +141,7 @@ def _number_best(ax: Axes, found: Optimized, values: np.ndarray) -> None:
                         textcoords="offset points")  # fmt: skip
 
 
-def _single(found: Optimized) -> tuple[str, str, Canvas]:
+def _single(found: Optimized) -> Drawn:
     canvas, panels = sheet(1, 1, 6.2, 3.6)
     ax = panels[0, 0]
     values = found.data["objective"].values[:, 0]
@@ -158,7 +162,7 @@ def _single(found: Optimized) -> tuple[str, str, Canvas]:
     return "The search", "Each candidate in the order in which it was asked for.", canvas
 
 
-def _against(found: Optimized) -> tuple[str, str, Canvas]:
+def _against(found: Optimized) -> Drawn:
     """The objective against each variable."""
     variables = found.problem.variables
     canvas, panels = sheet(1, len(variables), 2.6 * len(variables) + 0.8, 3.0)
@@ -178,14 +182,14 @@ def _against(found: Optimized) -> tuple[str, str, Canvas]:
     panels[0, 0].set_ylabel(_goal(found, 0), fontsize=FONT)
     name = found.study.objectives[0].output
     caption = "A dot is a candidate; orange: the best; crosses: a limit is missed."
-    return f"{name[:1].upper()}{name[1:]} against what could change", caption, canvas
+    return f"{capital(name)} against what could change", caption, canvas
 
 
 def _words(found: Optimized, variable: Variable) -> list[str]:
     return sorted(set(map(str, found.data[variable.name].values)))
 
 
-def _hypervolume(found: Optimized) -> tuple[str, str, Canvas]:
+def _hypervolume(found: Optimized) -> Drawn:
     canvas, panels = sheet(1, 1, 6.2, 3.2)
     ax = panels[0, 0]
     ax.plot(found.data["hypervolume"].values, color=BLUE, drawstyle="steps-post")
@@ -207,14 +211,13 @@ def _columns(found: Optimized) -> list[tuple[str, np.ndarray]]:
         if variable.words:
             words = _words(found, variable)
             values = np.array([words.index(str(v)) for v in values], dtype=float)
-        unit = unit_text(variable.unit)
-        columns.append((f"{variable.label} [{unit}]" if unit else variable.label, values))
+        columns.append((with_unit(variable.label, variable.unit), values))
     for k, objective in enumerate(found.study.objectives):
         columns.append((_label(found, objective.output), found.data["objective"].values[:, k]))
     return columns
 
 
-def _parallel(found: Optimized) -> tuple[str, str, Canvas]:
+def _parallel(found: Optimized) -> Drawn:
     """A line per candidate over variables and objectives, each from its least to its largest."""
     columns = _columns(found)
     canvas, panels = sheet(1, 1, max(5.0, 1.25 * len(columns) + 1.0), 4.0)

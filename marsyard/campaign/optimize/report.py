@@ -11,8 +11,8 @@ from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
 from marsyard.campaign.report import elapsed_tile, html_table, speed_rows, title_parts
 from marsyard.campaign.tables import grouped
-from marsyard.results._page import escape, number, pairs, tiles
-from marsyard.results._sheet import FigureFile, unit_text
+from marsyard.results._page import capital, escape, number, pairs, tiles
+from marsyard.results._sheet import FigureFile, unit_text, with_unit
 from marsyard.results.report import (
     figures_section,
     parameters_section,
@@ -60,7 +60,7 @@ def _head(title: str, found: Optimized) -> str:
     parts.append(f'<p class="text">{escape(said)}</p>')
     if not found.front:
         nearest = nearest_words(found)
-        more = f" {nearest[0].upper()}{nearest[1:]}." if nearest else ""
+        more = f" {capital(nearest)}." if nearest else ""
         parts.append(
             '<div class="alarm" role="alert">No candidate is feasible; the table below says what '
             f"stands against them.{escape(more)}</div>"
@@ -90,9 +90,9 @@ def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
     limited = [c.output for c in found.study.constraints if c.output not in sought]
     limited = list(dict.fromkeys(limited))
     mean = "mean of " if found.study.replicas > 1 else ""
-    head = ["candidate", *(_with_unit(v.label, v.unit) for v in problem.variables)]
-    head += [_with_unit(name, units[name]) for name in sought]
-    head += [_with_unit(f"{mean}{name}", units[name]) for name in limited]
+    head = ["candidate", *(with_unit(v.label, v.unit) for v in problem.variables)]
+    head += [with_unit(name, units[name]) for name in sought]
+    head += [with_unit(f"{mean}{name}", units[name]) for name in limited]
     rows = []
     for k in chosen:
         candidate = found.candidates[k]
@@ -124,11 +124,6 @@ def nearest_words(found: Optimized) -> str:
             missed.append(f"{is_}, not {_bounds(limit)}")
     words = found.problem.words(candidate.values)
     return f"the nearest is candidate {k} ({words}): {'; '.join(missed)}"
-
-
-def _with_unit(name: str, unit: str) -> str:
-    unit = unit_text(unit)
-    return f"{name} [{unit}]" if unit else name
 
 
 def _infeasible(found: Optimized) -> str:
