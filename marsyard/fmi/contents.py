@@ -36,7 +36,7 @@ def pack_scenario(scenario: Scenario, folder: Path) -> None:
             for part in [*(terrain.get("layers") or []), terrain.get("soil_map") or {}]:
                 _pack_file(part, "file", folder)
         if isinstance(ground.get("soil"), str):
-            ground["soil"] = _pack_soil(ground["soil"], folder)
+            _refuse_soil_file(ground["soil"])
     for law in data["control"]:
         _pack_file(law, "file", folder)
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
@@ -55,14 +55,13 @@ def _pack_file(part: dict[str, Any], key: str, folder: Path) -> None:
         part[key] = _copy(Path(part[key]), folder / "files").relative_to(folder).as_posix()
 
 
-def _pack_soil(name: str, folder: Path) -> str | dict[str, Any]:
-    """A soil of the library by its name; one of a file as a mapping of all it says."""
-    if name in library.names("soils"):
-        return name
-    raise InputError(
-        f"ground.soil: '{name}' is a file; put its numbers into the scenario, as "
-        "soil: {name: …, cohesion: …}, for the FMU to carry them"
-    )
+def _refuse_soil_file(name: str) -> None:
+    """Soils of the library go by their names; one of a file is not carried."""
+    if name not in library.names("soils"):
+        raise InputError(
+            f"ground.soil: '{name}' is a file; put its numbers into the scenario, as "
+            "soil: {name: …, cohesion: …}, for the FMU to carry them"
+        )
 
 
 def _pack_robot(name: str, folder: Path) -> str:

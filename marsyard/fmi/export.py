@@ -16,10 +16,8 @@ same input gives the same bytes.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import re
 import tempfile
 import uuid
@@ -34,6 +32,7 @@ from marsyard.fmi.description import model_description
 from marsyard.fmi.interface import Interface, Variable, parameter, structured, with_inputs
 from marsyard.fmi.page import documentation
 from marsyard.fmi.paths import value_at
+from marsyard.results._files import replacing
 from marsyard.scenario import Scenario
 
 _MODULE = "marsyard_rover"
@@ -139,13 +138,13 @@ def _prepare(
     angles = {joint: float(angle) for joint, angle in zip(world.joints, at, strict=True)}
     changed, commands = with_inputs(scenario, world.robot, world.joints, inputs, angles)
     readings = [
-        Variable(structured(r.name), "output", "Real", r.unit, r.text, None, None, r.name)
+        Variable(structured(r.name), "output", unit=r.unit, text=r.text, source=r.name)
         for r in Readings(simulation).all
     ]
     simulation.close()
     _must_differ(shown, {v.name for v in [*commands, *readings]})
     interface = Interface(
-        model=name, text=scenario.title or f"{world.robot.title or world.robot.name}",
+        model=name, text=scenario.title or world.robot.title or world.robot.name,
         version=marsyard.__version__, period=float(scenario.run.control_period or 0.0),
         duration=scenario.run.duration, variables=(*commands, *shown, *readings),
     )  # fmt: skip
@@ -187,16 +186,9 @@ def _binaries(library: Path, identifier: str) -> dict[str, bytes]:
 
 def _write(out: Path, files: Mapping[str, bytes]) -> None:
     """The zip file, all of it or nothing."""
-    handle, temporary = tempfile.mkstemp(dir=out.parent, prefix=f".{out.stem}-", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name in sorted(files):
-                info: Any = zipfile.ZipInfo(name, _DATE)
-                info.compress_type = zipfile.ZIP_DEFLATED
-                info.external_attr = 0o644 << 16
-                archive.writestr(info, files[name])
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, out)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+    with replacing(out) as part, zipfile.ZipFile(part, "w") as archive:
+        for name in sorted(files):
+            info: Any = zipfile.ZipInfo(name, _DATE)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, files[name])

@@ -51,8 +51,9 @@ class Variable:
     unit: str = ""
     text: str = ""
     start: Any = None
-    #: of an input: number of its law in control; of a parameter: its path; of an output: a reading
+    #: of an input: number of its law in control
     law: int | None = None
+    #: of an input: its joint; of a parameter: its path; of an output: a reading
     source: str = ""
 
 
@@ -133,14 +134,13 @@ def with_inputs(
             laws.append(SpeedLaw(joints=joint, speed=_STEER))
         variables.append(
             Variable(
-                structured(f"set_{kind}.{joint}"),
-                "input",
-                "Real",
-                _UNITS[kind],
-                f"commanded {kind} of the joint {joint}{_HOW.get(kind, '')}",
-                start,
-                len(laws) - 1,
-                joint,
+                name=structured(f"set_{kind}.{joint}"),
+                causality="input",
+                unit=_UNITS[kind],
+                text=f"commanded {kind} of the joint {joint}{_HOW.get(kind, '')}",
+                start=start,
+                law=len(laws) - 1,
+                source=joint,
             )  # fmt: skip
         )
     changed = {"control": tuple(laws), "drive": None, "gait": None}
@@ -173,6 +173,7 @@ def parameter(name: str, path: str, value: Value) -> Variable:
     kinds = {bool: "Boolean", int: "Integer", float: "Real", str: "String"}
     kind = kinds[type(value.value)]
     return Variable(
-        structured(name), "parameter", kind, value.unit if kind == "Real" else "",
-        value.text or path, value.value, None, path,
+        name=structured(name), causality="parameter", type=kind,
+        unit=value.unit if kind == "Real" else "", text=value.text or path, start=value.value,
+        source=path,
     )  # fmt: skip

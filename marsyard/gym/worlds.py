@@ -4,7 +4,7 @@ To build a world means to make its terrain and to let the rover sink into the so
 a quarter of a second. To start again from a saved state takes a few milliseconds. An environment
 that draws from a fixed number of worlds therefore builds each of them once.
 
-What is drawn (`Drawn`), each value from the generator of the world alone:
+What is drawn (`Randomise`), each value from the generator of the world alone:
 
     terrain    seed of the generated ground
     start      x, y uniform in ±spread [m] about the scenario's place, heading in ±turn [rad]

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from marsyard.control.expression import STACK, Program, compile_expression, evaluate
+from marsyard.control.expression import (
+    OWN_ANGLE,
+    OWN_RATE,
+    STACK,
+    Program,
+    compile_expression,
+    evaluate,
+)
 from marsyard.control.fmu import FmuFile, FmuUnit
 from marsyard.control.names import STATE_NAMES
 from marsyard.errors import InputError, suggest
@@ -219,19 +226,11 @@ class FmuLaws:
         return lambda read, outputs: self._value(program, own)
 
     def _value(self, program: Program, own: int) -> float:
-        return float(
-            evaluate(
-                program.op,
-                program.argument,
-                0,
-                len(program.op),
-                self._state,
-                self._angles,
-                self._rates,
-                own,
-                self._stack,
-            )  # fmt: skip
-        )
+        value = evaluate(
+            program.op, program.argument, 0, len(program.op), self._state, self._angles,
+            self._rates, own, self._stack,
+        )  # fmt: skip
+        return float(value)
 
 
 def _name(law: FmuLaw) -> str:
@@ -239,6 +238,4 @@ def _name(law: FmuLaw) -> str:
 
 
 def _asks_own(program: Program) -> bool:
-    from marsyard.control.expression import OWN_ANGLE, OWN_RATE
-
     return bool(np.isin(program.op, (OWN_ANGLE, OWN_RATE)).any())

@@ -94,6 +94,7 @@ def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
     decoding = needed("mcap_ros2.decoder", "ros")
     from mcap.exceptions import McapError
     from mcap.reader import make_reader
+    from zstandard import ZstdError
 
     path = Path(path)
     chosen = None if wanted is None else list(wanted)
@@ -105,13 +106,8 @@ def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
                 _read(make_reader(stream, True, [decoding.DecoderFactory()]), file, chosen, bag)
         except InputError:
             raise
-        except _BROKEN as error:
+        except (*_BROKEN, McapError, ZstdError) as error:
             raise InputError(_broken(file, error)) from None
-        except Exception as error:
-            # the file's own errors, and those of what unpacks it
-            if isinstance(error, McapError) or type(error).__module__.startswith("zstandard"):
-                raise InputError(_broken(file, error)) from None
-            raise
     for messages in bag.messages.values():
         messages.sort(key=lambda row: row[0])
     return bag

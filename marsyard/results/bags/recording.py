@@ -79,13 +79,13 @@ class Recording:
             )
         try:
             robot = load_robot(said) if isinstance(said, str) else said
-        except InputError as error:
+        except InputError:
             if own and not Path(str(said)).exists():
                 raise InputError(
                     f"{self.bag.path.name}: its robot '{said}' is not to be found here; --robot "
                     "says where it is"
                 ) from None
-            raise error
+            raise
         model = robot.spec().compile()
         wheels = {name: _sizes(wheel) for name, wheel in robot.wheels.items()}
         if own and "wheels" in about:

@@ -34,6 +34,8 @@ from marsyard.robot.poses import Pose, row
 
 ROOT = "base_link"
 WORLD = "world"
+#: folder of the meshes beside the file
+MESHES = "meshes"
 #: limits of a joint that has none: URDF wants numbers [N·m or N; rad/s or m/s; m]
 _EFFORT, _RATE, _WAY = 1e6, 1e3, 1e3
 #: mass [kg] and moments of inertia [kg·m²] of a link between two joints of a body
@@ -58,7 +60,7 @@ def write_urdf(model: mujoco.MjModel, base: str | None, folder: Path, name: str)
     made = urdf_of(model, base, name)
     written = []
     for mesh, data in made.meshes.items():
-        path = folder / "meshes" / mesh
+        path = folder / MESHES / mesh
         with replacing(path) as part:
             part.write_bytes(data)
         written.append(path)
@@ -68,11 +70,9 @@ def write_urdf(model: mujoco.MjModel, base: str | None, folder: Path, name: str)
     return [path, *written]
 
 
-def urdf_of(
-    model: mujoco.MjModel, base: str | None, name: str, mesh_prefix: str = "meshes/"
-) -> Urdf:
+def urdf_of(model: mujoco.MjModel, base: str | None, name: str) -> Urdf:
     """A compiled model as URDF; `base` is the name of its base body [the first]."""
-    return _Writer(model, base, mesh_prefix).write(name)
+    return _Writer(model, base).write(name)
 
 
 def body_name(model: mujoco.MjModel, body: int) -> str:
@@ -112,8 +112,8 @@ def floats(model: mujoco.MjModel, body: int) -> bool:
 
 
 class _Writer:
-    def __init__(self, model: mujoco.MjModel, base: str | None, prefix: str) -> None:
-        self.model, self.base, self.prefix = model, base_of(model, base), prefix
+    def __init__(self, model: mujoco.MjModel, base: str | None) -> None:
+        self.model, self.base = model, base_of(model, base)
         self.apart = has_own_root(model, self.base)
         self.root = ET.Element("robot")
         self.meshes: dict[str, bytes] = {}
@@ -214,7 +214,7 @@ class _Writer:
             file = self._mesh(geom)
             if file is None:
                 return
-            shape, what = "mesh", {"filename": self.prefix + file}
+            shape, what = "mesh", {"filename": f"{MESHES}/{file}"}
         element = ET.SubElement(link, tag)
         _origin(element, Pose.of_quat(model.geom_pos[geom], model.geom_quat[geom]))
         ET.SubElement(ET.SubElement(element, "geometry"), shape, attrib=what)
@@ -240,7 +240,7 @@ class _Writer:
 
     def _moving(self, joint: int, parent: str, child: str, place: Pose) -> None:
         model, kind = self.model, int(self.model.jnt_type[joint])
-        name, axis = self._named(joint), model.jnt_axis[joint]
+        name, axis = joint_name(model, joint), model.jnt_axis[joint]
         if kind in (_BALL, _FREE):
             self._joint(name, "floating", parent, child, place)
             if kind == _BALL:
@@ -275,17 +275,14 @@ class _Writer:
         ET.SubElement(joint, "child", link=child)
         return joint
 
-    def _named(self, joint: int) -> str:
-        return joint_name(self.model, joint)
-
     # --- what is not said
 
     def _note_rest(self, tree: int, loose: bool) -> None:
         model = self.model
         bodies = range(1, model.nbody)
         beside = [body_name(model, b) for b in bodies if loose and model.body_rootid[b] != tree]
-        sprung = [self._named(j) for j in range(model.njnt) if np.any(model.jnt_stiffness[j])]
-        geared = [self._named(j) for j in range(model.njnt)
+        sprung = [joint_name(model, j) for j in range(model.njnt) if np.any(model.jnt_stiffness[j])]
+        geared = [joint_name(model, j) for j in range(model.njnt)
                   if model.jnt_type[j] in (_HINGE, _SLIDE)
                   and model.dof_armature[model.jnt_dofadr[j]] > 0]  # fmt: skip
         ties = [model.equality(e).name or f"equality{e}" for e in range(model.neq)]
