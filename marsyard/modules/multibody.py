@@ -17,7 +17,13 @@ from marsyard.errors import InputError
 from marsyard.modules.ports import BaseState, JointCommands, JointStates, OrganStates, OrganWrenches
 from marsyard.scenario import Scenario
 from marsyard.simulation import Simulation
-from marsyard.simulation.boxes import base_state, joint_states, look, organ_states, organ_table
+from marsyard.simulation.port_states import (
+    base_state,
+    joint_states,
+    look,
+    organ_states,
+    organ_table,
+)
 
 
 class EngineMultibody:

@@ -19,7 +19,8 @@ from marsyard.errors import InputError, suggest
 from marsyard.interaction.soil_contact.arrays import NEEDS_TILES
 from marsyard.modules.ports import OrganStates, OrganWrenches
 from marsyard.scenario import Scenario
-from marsyard.simulation.boxes import CALLBACK, organ_table, unpacked_damping
+from marsyard.simulation.boxes import CALLBACK, unpacked_damping
+from marsyard.simulation.port_states import organ_table
 from marsyard.simulation.soil import FLOW_PERIOD, FLOW_TIME, FLOWING, soil_aside
 from marsyard.simulation.world import build_world
 

@@ -16,35 +16,24 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, told
 from marsyard.interaction.soil_contact.arrays import STIFF_COLUMNS, TOTAL_COLUMNS
-from marsyard.modules.ports import (
-    BaseState,
-    Control,
-    Interaction,
-    JointCommands,
-    JointStates,
-    Message,
-    OrganStates,
-    OrganWrenches,
-)
-from marsyard.robot import Robot
+from marsyard.modules.ports import Control, Interaction, JointCommands, Message, OrganWrenches
 from marsyard.simulation.commands import FOREVER
-from marsyard.simulation.soil import (
-    NUMBERS,
-    S_FX,
-    S_FZ,
-    S_MX,
-    S_MZ,
-    STRESS_BINS,
-    SUM_COLUMNS,
-    SoilLoop,
+from marsyard.simulation.port_states import (
+    Felt,
+    OrganTable,
+    base_state,
+    joint_states,
+    look,
+    organ_table,
 )
+from marsyard.simulation.soil import NUMBERS, STRESS_BINS, SUM_COLUMNS, SoilLoop
 from marsyard.simulation.soil_world import chain_of, fill_addresses, no_soil
 
 if TYPE_CHECKING:
@@ -91,95 +80,6 @@ def recall(box: Any, prefix: str, arrays: Mapping[str, np.ndarray]) -> None:
             k.removeprefix(f"{prefix}_"): v for k, v in arrays.items() if k.startswith(f"{prefix}_")
         }
         box.restore(own)
-
-
-# --- the robot as the ports see it
-
-
-class OrganTable(NamedTuple):
-    """What does not change of the organs of a robot."""
-
-    name: tuple[str, ...]
-    kind: tuple[str, ...]
-    body: np.ndarray  # int64[n], mujoco's
-    joint: np.ndarray  # int64[n], mujoco's joint of a wheel's axle, else −1
-    radius: np.ndarray
-    width: np.ndarray
-    belt: np.ndarray  # int64[n], degree of freedom of the sprocket, else −1
-    pitch: np.ndarray  # float64[n], belt speed per rate [m]
-
-    def states(self, data: mujoco.MjData, twist: np.ndarray) -> OrganStates:
-        """The organs at mujoco's present kinematics; twist: velocity and angular velocity."""
-        n, wheel = len(self.name), self.joint >= 0
-        axis = np.zeros((n, 3))
-        axis[wheel] = data.xaxis[self.joint[wheel]]
-        return OrganStates(
-            name=self.name, kind=self.kind, radius=self.radius, width=self.width,
-            position=data.xpos[self.body], velocity=twist[:, :3].copy(),
-            rotation=data.xmat[self.body].reshape(n, 3, 3),
-            angular_velocity=twist[:, 3:6].copy(), axis=axis,
-            belt_speed=np.where(self.belt >= 0, self.pitch * data.qvel[self.belt], 0.0),
-        )  # fmt: skip
-
-
-def organ_table(robot: Robot, model: mujoco.MjModel) -> OrganTable:
-    """Wheels, feet, tracks, then all other bodies with a geom that collides."""
-    rows: list[tuple[str, str, int, int, float, float, int, float]] = []
-    for name, w in robot.wheels.items():
-        joint = model.joint(w.joint).id
-        rows.append((name, "wheel", model.body(w.body).id, joint, w.radius, w.width, -1, 0.0))
-    for name, f in robot.feet.items():
-        rows.append((name, "foot", model.body(f.body).id, -1, 0.0, 0.0, -1, 0.0))
-    for name, t in robot.tracks.items():
-        dof = int(model.jnt_dofadr[model.joint(t.joint).id])
-        body = model.body(t.body).id
-        rows.append((name, "track", body, -1, 0.0, t.width, dof, t.pitch_radius))
-    known = {row[2] for row in rows}
-    collides = (model.geom_contype | model.geom_conaffinity) != 0
-    for b in np.unique(model.geom_bodyid[collides]):
-        if b not in known and model.body_weldid[b] != 0:
-            name = model.body(b).name or f"body{b}"
-            rows.append((name, "body", int(b), -1, 0.0, 0.0, -1, 0.0))
-    whole = [np.array([row[k] for row in rows], dtype=np.int64) for k in (2, 3, 6)]
-    sizes = [np.array([row[k] for row in rows], dtype=float) for k in (4, 5, 7)]
-    body, joint, belt = whole
-    radius, width, pitch = sizes
-    names = tuple(row[0] for row in rows)
-    kinds = tuple(row[1] for row in rows)
-    return OrganTable(names, kinds, body, joint, radius, width, belt, pitch)
-
-
-def look(s: Simulation) -> None:
-    """Bring mujoco's kinematics up to the present state."""
-    mujoco.mj_kinematics(s.model, s.data)
-    mujoco.mj_comPos(s.model, s.data)
-    mujoco.mj_comVel(s.model, s.data)
-
-
-def twist_of(s: Simulation, body: int) -> np.ndarray:
-    """Velocity of a body's origin and angular velocity, in the world, after `look`."""
-    out = np.zeros(6)
-    mujoco.mj_objectVelocity(s.model, s.data, mujoco.mjtObj.mjOBJ_XBODY, body, out, 0)
-    return np.concatenate([out[3:], out[:3]])
-
-
-def organ_states(s: Simulation, table: OrganTable) -> OrganStates:
-    """The organs now, after `look`."""
-    twist = [twist_of(s, int(b)) for b in table.body]
-    return table.states(s.data, np.array(twist).reshape(-1, 6))
-
-
-def joint_states(s: Simulation) -> JointStates:
-    """The joints now."""
-    model = s._model
-    return JointStates(s.world.joints, s.qpos[model.joint_qpos], s.qvel[model.joint_dof])
-
-
-def base_state(s: Simulation) -> BaseState:
-    """The base frame now, after `look`."""
-    b = s._model.base
-    twist = twist_of(s, b)
-    return BaseState(s.data.xpos[b].copy(), s.data.xquat[b].copy(), twist[:3], twist[3:])
 
 
 # --- control
@@ -233,79 +133,6 @@ class OwnControl:
         self._felt.restore(arrays)
         self._simulation._commands.gain[:] = arrays["law_gain"]
         recall(self.law, "control", arrays)
-
-
-class Felt:
-    """Mean wrenches on the organs since the last call, from the loop's sums of impulses.
-
-    A record empties the sums, and keeps what they held; there may be several between two calls.
-    Moments are those of force laws; hard ground gives forces alone, and only those on wheels, feet
-    and tracks.
-    """
-
-    def __init__(self, simulation: Simulation, table: OrganTable) -> None:
-        self._simulation = simulation
-        self._row = {int(body): k for k, body in reversed(list(enumerate(table.body)))}
-        #: time of the last call [s], and the sums then
-        self._last = 0.0
-        self._sums = np.zeros((len(table.name), 6))
-        #: impulses of the records since then, and the time up to which they are in [s]
-        self._recorded = np.zeros_like(self._sums)
-        self._counted = 0.0
-
-    def mean(self) -> OrganWrenches:
-        """Since the last call."""
-        s = self._simulation
-        since, now = s.time - self._last, self._now()
-        self._count()
-        # of force and moment [N·s, N·m·s]
-        impulse = now - self._sums + self._recorded
-        mean = impulse / since if since > 0 else 0.0 * now
-        self._last = self._counted = s.time
-        self._sums, self._recorded = now, np.zeros_like(now)
-        return OrganWrenches(mean[:, :3], mean[:, 3:]).fit(n=len(mean))
-
-    def state(self) -> dict[str, np.ndarray]:
-        """What is needed to go on with the same means, also where the records are gone."""
-        self._count()
-        return {
-            "felt_time": np.array([self._last]), "felt_sums": self._sums.copy(),
-            "felt_recorded": self._recorded.copy(),
-        }  # fmt: skip
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Go on from what `state` gave."""
-        self._last, self._counted = float(arrays["felt_time"][0]), self._simulation.time
-        self._sums = np.array(arrays["felt_sums"])
-        self._recorded = np.array(arrays["felt_recorded"])
-
-    def _count(self) -> None:
-        """Add what the records hold that are new."""
-        s, r = self._simulation, self._simulation.records
-        new = np.searchsorted(r.time, self._counted + 0.5 * s.scenario.run.step)
-        for k in range(int(new), len(r.time)):
-            self._recorded += self._impulse(r.world[k], r.organ[k], r.soil_sums[k])
-        self._counted = s.time
-
-    def _now(self) -> np.ndarray:
-        s = self._simulation
-        return self._impulse(s._sums.world, s._sums.organ, s._soil_loop.sums)
-
-    def _impulse(self, wheels: np.ndarray, organs: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        out = np.zeros_like(self._sums)
-        w = len(wheels)
-        out[:w, :3] = wheels
-        out[w : w + len(organs), :3] = organs
-        loop = self._simulation._soil_loop
-        if len(loop.body):
-            rows = np.array([self._row[int(body)] for body in loop.body])
-            force, moment = sums[:, S_FX : S_FZ + 1], sums[:, S_MX : S_MZ + 1]
-            alone = (loop.wheel < 0) & (loop.organ < 0)  # else it is in the sums above
-            np.add.at(out[:, :3], rows[alone], force[alone])
-            arm = loop.centre - self._simulation.data.xpos[loop.body]
-            arm = np.where(loop.geom[:, None] >= 0, arm, 0.0)
-            np.add.at(out[:, 3:], rows, moment + np.cross(arm, force))
-        return out
 
 
 # --- interaction

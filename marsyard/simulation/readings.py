@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.simulation.boxes import Felt, look, organ_table, twist_of
 from marsyard.simulation.commands import motors_of
+from marsyard.simulation.port_states import Felt, look, organ_table, twist_of
 from marsyard.simulation.recorder import wheel_sinkage, wheel_slip
 
 if TYPE_CHECKING:
