@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from marsyard.results.export.imu import rotate, rotate_back, specific_force
+from marsyard.results.export.imu import specific_force
+from marsyard.results.quaternions import rotate, rotate_back
 
 G = np.array([0.0, 0.0, -3.72])
 

@@ -1,4 +1,4 @@
-"""Curves over time: values at other times, attitudes that do not jump, products of quaternions."""
+"""Curves over time: values at other times, attitudes that do not jump."""
 
 from __future__ import annotations
 
@@ -15,10 +15,3 @@ def continuous(turn: np.ndarray) -> np.ndarray:
     flips = np.sum(turn[1:] * turn[:-1], axis=1) < 0
     sign = np.concatenate([[1.0], np.where(flips, -1.0, 1.0)])
     return turn * np.cumprod(sign)[:, None]
-
-
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Products of quaternions w x y z, [n, 4]."""
-    w, u, s, v = a[:, :1], a[:, 1:], b[:, :1], b[:, 1:]
-    scalar = w * s - np.sum(u * v, axis=1, keepdims=True)
-    return np.concatenate([scalar, w * v + s * u + np.cross(u, v)], axis=1)

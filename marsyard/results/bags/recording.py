@@ -6,15 +6,14 @@ wheels, what they felt. So it can be replayed, compared with a run, and used to 
 
 The robot's model gives what was not measured. Pose and velocity of the base come from odometry,
 else from transforms; joints from joint states, by name. Forward kinematics then has the centre,
-axle and velocity of each wheel, and
+axle and velocity of each wheel, and with them its slips (`wheels`). Its heading is the base's x
+made perpendicular to the axle, its radius that to the tips of the grousers; a wheel whose joint is
+not recorded has NaN.
 
-    s = (r ω − v)/max(|r ω|, |v|)        β = atan2(v_left, |v|)
-
-with ω the rate of the wheel's joint, v its speed along its heading (the base's x made perpendicular
-to the axle), r to the tips of the grousers; NaN for a wheel whose joint is not recorded. A wrench
-is turned into the world from its frame (a link, a frame fixed to one by /tf_static, or the world);
-its vertical part is the wheel's load, the part along the level heading the drawbar pull, the one to
-the left the side force. The torque is that about the axle, else the effort of the wheel's joint.
+A wrench is turned into the world from its frame (a link, a frame fixed to one by /tf_static, or the
+world); its vertical part is the wheel's load, the part along the level heading the drawbar pull,
+the one to the left the side force. The torque is that about the axle, else the effort of the
+wheel's joint.
 
 Records lie at the times of the joint states. Other messages are interpolated to them: places and
 numbers linearly, attitudes along the shorter arc.
@@ -33,17 +32,18 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError, few, suggest
-from marsyard.results.bags.curves import continuous, interpolated, product
+from marsyard.results.bags.curves import continuous, interpolated
 from marsyard.results.bags.reading import Topics, cloud_points, open_bag, stamp
-from marsyard.results.export.imu import rotate, rotate_back
+from marsyard.results.bags.wheels import kinematics, slips
 from marsyard.results.export.messages import topic_names
 from marsyard.results.export.urdf import ROOT, base_of, body_name, floats
+from marsyard.results.quaternions import product, rotate, rotate_back
 from marsyard.robot import Robot, Wheel, load_robot
 
 #: frames that stand for the world
 WORLDS = ("map", "odom", "world")
-#: below this speed a wheel is at rest [m/s]
-_REST = 1e-4
+#: joints with one coordinate
+_SINGLE = (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
 
 
 def read_bag(
@@ -215,20 +215,10 @@ class Recording:
             self.q[:, q : q + 7] = np.concatenate([place, turn], axis=1)
             self.v[:, v : v + 6] = np.concatenate([velocity, spin], axis=1)
         self._place_others(time, tree)
-        names = [model.joint(j).name for j in range(model.njnt)
-                 if int(model.jnt_type[j]) in (2, 3)]  # fmt: skip
-        self.missing = [n for n in names if n not in joints]
-        if self.missing:
-            self.notes.append(f"joints not in the file, kept as in the model: {few(self.missing)}")
-        effort = np.full((len(time), len(names)), np.nan)
-        for k, name in enumerate(names):
-            if name in joints:
-                at, *values = joints[name]
-                q, v = (int(a[model.joint(name).id]) for a in (model.jnt_qposadr, model.jnt_dofadr))
-                self.q[:, q], self.v[:, v] = (np.interp(time, at, x) for x in values[:2])
-                effort[:, k] = np.interp(time, at, values[2])
-        at_q = [int(model.jnt_qposadr[model.joint(n).id]) for n in names]
-        at_v = [int(model.jnt_dofadr[model.joint(n).id]) for n in names]
+        single = [j for j in range(model.njnt) if int(model.jnt_type[j]) in _SINGLE]
+        names = [model.joint(j).name for j in single]
+        at_q, at_v = (a[single].tolist() for a in (model.jnt_qposadr, model.jnt_dofadr))
+        effort = self._place_joints(time, joints, list(zip(names, at_q, at_v, strict=True)))
         rows: list[tuple[str, str, Any, str, str]] = [
             ("position_base", "axis", place, "m", "position of the base frame"),
             ("quaternion_base", "quat", turn, "1", "attitude of the base frame"),
@@ -247,6 +237,22 @@ class Recording:
         ds.attrs = {"title": title, "scenario": self.bag.about.get("scenario", "")}
         return ds
 
+    def _place_joints(
+        self, time: np.ndarray, joints: Mapping[str, Any], places: list[tuple[str, int, int]]
+    ) -> np.ndarray:
+        """Put the joints where they were, by name and places of coordinate and rate; their
+        efforts [N·m or N], [time, joint], NaN for joints that are not in the file."""
+        self.missing = [name for name, _, _ in places if name not in joints]
+        if self.missing:
+            self.notes.append(f"joints not in the file, kept as in the model: {few(self.missing)}")
+        effort = np.full((len(time), len(places)), np.nan)
+        for k, (name, q, v) in enumerate(places):
+            if name in joints:
+                at, *values = joints[name]
+                self.q[:, q], self.v[:, v] = (np.interp(time, at, x) for x in values[:2])
+                effort[:, k] = np.interp(time, at, values[2])
+        return effort
+
     def _first(self, body: int) -> tuple[int, int]:
         joint = int(self.model.body_jntadr[body])
         return int(self.model.jnt_qposadr[joint]), int(self.model.jnt_dofadr[joint])
@@ -255,22 +261,17 @@ class Recording:
 
     def _add_wheels(self, ds: xr.Dataset, time: np.ndarray) -> None:
         names = list(self.wheels)
-        centre, axle, velocity, turns = self._kinematics()
+        wheels = self.wheels.values()
+        centre, axle, velocity, poses = kinematics(self.model, wheels, self.q, self.v)
         ahead = rotate(ds["quaternion_base"].values, np.array([[1.0, 0.0, 0.0]]))[:, None]
         heading = ahead - np.sum(ahead * axle, axis=-1, keepdims=True) * axle
         heading /= np.maximum(np.linalg.norm(heading, axis=-1, keepdims=True), 1e-9)
         along, across = (np.sum(velocity * way, axis=-1) for way in (heading, axle))
-        wheels = self.wheels.values()
         radius = np.array([w["radius"] + w.get("lug_height", 0.0) for w in wheels])
         dofs = [int(self.model.jnt_dofadr[self.model.joint(w["joint"]).id]) for w in wheels]
         rate = self.v[:, dofs]
         rate[:, [w["joint"] in self.missing for w in wheels]] = np.nan
-        rim = rate * radius
-        fastest = np.maximum(np.abs(rim), np.abs(along))
-        rests = fastest <= _REST
-        slip = np.where(rests, 0.0, (rim - along) / np.where(rests, 1.0, fastest))
-        beta = np.arctan2(across, np.abs(along))
-        angle = np.where(np.hypot(along, across) > _REST, beta, 0.0)
+        slip, angle = slips(rate * radius, along, across)
         ds.coords["wheel"] = names
 
         def add(name: str, values: np.ndarray, units: str, *dims: str) -> None:
@@ -284,33 +285,13 @@ class Recording:
                           ("lug_height", "grouser_height")):  # fmt: skip
             sizes = [w.get(key, 0.0) for w in wheels]
             ds[name] = ("wheel", sizes, {"units": "m"})
-        self._add_forces(ds, time, axle, turns, add)
+        self._add_forces(ds, time, axle, poses, add)
         depth = [
             self._numbers(self.topics.sinkage.format(wheel=self.parts[n]), time) for n in names
         ]
         if any(d is not None for d in depth):
             unknown = np.full(len(time), np.nan)
             add("sinkage", np.stack([unknown if d is None else d for d in depth], axis=1), "m")
-
-    def _kinematics(self) -> tuple[np.ndarray, ...]:
-        """Centres [m], axles and velocities [m/s] of the wheels, [time, wheel, 3], and the poses of
-        all bodies, [time, body, 7]."""
-        model, data = self.model, mujoco.MjData(self.model)
-        bodies = [model.body(w["body"]).id for w in self.wheels.values()]
-        joints = [model.joint(w["joint"]).id for w in self.wheels.values()]
-        n, jac = len(self.q), np.zeros((3, model.nv))
-        centre, axle, velocity = (np.empty((n, len(bodies), 3)) for _ in range(3))
-        poses = np.empty((n, model.nbody, 7))
-        for k in range(n):
-            data.qpos[:] = self.q[k]
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_comPos(model, data)
-            poses[k, :, :3], poses[k, :, 3:] = data.xpos, data.xquat
-            for w, (body, joint) in enumerate(zip(bodies, joints, strict=True)):
-                centre[k, w], axle[k, w] = data.xpos[body], data.xaxis[joint]
-                mujoco.mj_jac(model, data, jac, None, data.xpos[body], body)
-                velocity[k, w] = jac @ self.v[k]
-        return centre, axle, velocity, poses
 
     def _add_forces(
         self, ds: xr.Dataset, time: np.ndarray, axle: np.ndarray, poses: np.ndarray, add: Any

@@ -39,7 +39,7 @@ from marsyard.errors import InputError
 from marsyard.results._files import replacing
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
-from marsyard.results.export.imu import rotate, rotate_back, specific_force
+from marsyard.results.export.imu import specific_force
 from marsyard.results.export.inner_links import inner_frames
 from marsyard.results.export.messages import FLOAT32, schema_name, schema_text, topic_names
 from marsyard.results.export.source import Source
@@ -49,6 +49,7 @@ from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, has_own
 from marsyard.results.ground_file import FILE_NAME as GROUND
 from marsyard.results.ground_file import load_ground
 from marsyard.results.plots import followed_paths
+from marsyard.results.quaternions import conjugate, product, rotate, rotate_back
 from marsyard.results.replay import on_ground
 
 FILE_NAME = "run.mcap"
@@ -268,10 +269,7 @@ def _relative(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Poses of frames in others; both in the world, places [n, 3] and quaternions [n, 4]."""
     (p, a), (q, b) = outer, inner
-    w, u = a[:, :1], -a[:, 1:]
-    scalar = w * b[:, :1] - np.sum(u * b[:, 1:], axis=1, keepdims=True)
-    vector = w * b[:, 1:] + b[:, :1] * u + np.cross(u, b[:, 1:])
-    return rotate_back(a, q - p), np.concatenate([scalar, vector], axis=1)
+    return rotate_back(a, q - p), product(conjugate(a), b)
 
 
 def _joint_states(source: Source) -> Iterator[Message]:

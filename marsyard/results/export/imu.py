@@ -22,6 +22,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from marsyard.results.quaternions import rotate_back
+
 
 def specific_force(ds: xr.Dataset, gravity: np.ndarray) -> np.ndarray:
     """The specific force at the base frame's origin [m/s²], base frame, shape [time, 3].
@@ -44,15 +46,3 @@ def _half_way(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     sign = np.where(np.sum(a * b, axis=-1, keepdims=True) < 0, -1.0, 1.0)
     middle = a + sign * b
     return middle / np.linalg.norm(middle, axis=-1, keepdims=True)
-
-
-def rotate(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Vectors [n, 3] of a turned frame in the world; quaternions w x y z, [n, 4]."""
-    w, u = quaternion[..., :1], quaternion[..., 1:]
-    across = 2.0 * np.cross(u, vector)
-    return vector + w * across + np.cross(u, across)
-
-
-def rotate_back(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Vectors [n, 3] of the world in a turned frame; quaternions w x y z, [n, 4]."""
-    return rotate(quaternion * np.array([1.0, -1.0, -1.0, -1.0]), vector)
