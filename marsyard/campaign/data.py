@@ -22,6 +22,7 @@ import xarray as xr
 from marsyard.campaign.member import succeeded
 from marsyard.campaign.prepared import Prepared
 from marsyard.errors import InputError
+from marsyard.results.dataset import load_file
 from marsyard.results.study_checks import variable_name
 from marsyard.study.workers import Outcome
 
@@ -176,12 +177,8 @@ def open_sweep(path: str | Path) -> xr.Dataset:
     found = [p for p in (path / FILE_NAME, path / ZARR, path) if p.exists()]
     if not found or found == [path] and path.is_dir() and path.suffix != ".zarr":
         raise InputError(f"'{path}' holds no {FILE_NAME}; give the folder of a finished sweep")
-    try:
-        if found[0].suffix == ".zarr":
-            return xr.load_dataset(found[0], engine="zarr", consolidated=False)
-        return xr.load_dataset(found[0], engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"'{found[0]}' is not a file of results (NetCDF): {error}") from None
+    zarr = {"engine": "zarr", "consolidated": False} if found[0].suffix == ".zarr" else {}
+    return load_file(found[0], **zarr)
 
 
 def write_table(path: Path, ready: Prepared, outcomes: Mapping[int, Outcome]) -> None:

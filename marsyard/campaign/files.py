@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -13,6 +14,7 @@ from marsyard.errors import InputError
 from marsyard.file_mistakes import sentence
 from marsyard.results.study_checks import variable_name
 from marsyard.scenario import scenario_data
+from marsyard.study.axes import label_of, name_of
 
 Study = TypeVar("Study", bound=BaseModel)
 
@@ -67,6 +69,14 @@ def refuse_names(outputs: Sequence[str], reserved: Sequence[str]) -> None:
                 "rename one"
             )
         seen[name] = output
+
+
+def name_and_label(key: str, path: str, label: str) -> tuple[str, str]:
+    """What data sets and figures call a thing that a study varies: by its key, or by its first path
+    where the key is a path; a label that is given goes before."""
+    if "." in key:
+        return name_of(path), label or label_of(path)
+    return re.sub(r"\W+", "_", key), label or key.replace("_", " ")
 
 
 def refuse_twice(paths: Mapping[str, Sequence[str]]) -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from marsyard.campaign.base import Base
-from marsyard.campaign.files import refuse_names, refuse_twice
+from marsyard.campaign.files import name_and_label, refuse_names, refuse_twice
 from marsyard.campaign.study_file import StudyFile, Varied
 from marsyard.errors import InputError
 from marsyard.operations.uncertain import Distribution, parse
 from marsyard.results.study_checks import variable_name
 from marsyard.runner import full_path
-from marsyard.study.axes import Axis, field_unit, label_of, make_axis, name_of
+from marsyard.study.axes import Axis, field_unit, label_of, make_axis
 from marsyard.units import UNITS, dimension_of
 
 #: of the data set, beside parameters and outputs
@@ -181,8 +181,7 @@ def _renamed(parameter: Parameter, name: str, label: str | None) -> Parameter:
 
 def _make(key: str, varied: Varied, base: Base, paths: Sequence[str]) -> Parameter:
     field = f"vary.{key}"
-    name = name_of(paths[0]) if "." in key else re.sub(r"\W+", "_", key)
-    label = varied.label or (label_of(paths[0]) if "." in key else key.replace("_", " "))
+    name, label = name_and_label(key, paths[0], varied.label)
     if varied.distribution is not None:
         return _scattered(name, label, field, varied.distribution, base, tuple(paths))
     if varied.together:

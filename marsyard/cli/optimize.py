@@ -119,12 +119,12 @@ def _print(found: Optimized) -> None:
     from rich.console import Console
 
     from marsyard.campaign import grouped
+    from marsyard.campaign.optimize import front_table, nearest_words
 
     console = Console(width=max(Console().width, 120))
     say = speaker(console)
-
     if found.front:
-        console.print(_table(found))
+        console.print(front_table(found))
     else:
         say("no candidate is feasible:", style="bold red")
     if found.infeasible:
@@ -134,35 +134,8 @@ def _print(found: Optimized) -> None:
             words = found.problem.words(found.candidates[members[0]].values)
             say(f"  {len(members)} × {reason}; e.g. {words}")
     if found.nearest is not None:
-        from marsyard.campaign.optimize.report import nearest_words
-
         say(nearest_words(found))
     say(pace(found.info))
     if found.folder is not None and found.front:
         say(f"best scenarios: {found.folder / 'best'}")
     say(f"report: {found.report}")
-
-
-def _table(found: Optimized) -> Any:
-    """The best candidates for a terminal."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from marsyard.campaign.optimize.best import best_of
-    from marsyard.campaign.optimize.data import units_of
-    from marsyard.results._page import number
-    from marsyard.results._sheet import with_unit
-
-    units = units_of(found.problem, found.candidates)
-    names = [o.output for o in found.study.objectives]
-    labels = [(v.label, v.unit) for v in found.problem.variables]
-    labels += [(name, units[name]) for name in names]
-    head = [escape(with_unit(label, unit)) for label, unit in labels]
-    many = len(found.front)
-    title = f"Pareto front, {many} candidate{'s' if many != 1 else ''}"
-    table = Table("candidate", *head, title=title if len(names) > 1 else "The best candidate")
-    for k in best_of(found):
-        candidate = found.candidates[k]
-        cells = [v.text(candidate.values[v.key]) for v in found.problem.variables]
-        table.add_row(str(k), *cells, *(number(v, 4) for v in candidate.score.objectives))
-    return table

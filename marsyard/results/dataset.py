@@ -59,13 +59,18 @@ def open_results(path: str | Path) -> xr.Dataset:
         if path.is_dir():
             raise InputError(f"'{path}' is not the folder of a run: it has no {FILE_NAME}")
         raise InputError(f"'{path}' does not exist; give the folder of a run or its {FILE_NAME}")
-    try:
-        ds = xr.load_dataset(file, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"'{file}' is not a file of results (NetCDF): {error}") from None
+    ds = load_file(file)
     if "time" not in ds.dims:
         raise InputError(f"'{file}' is not the result of a run: it has no dimension 'time'")
     return ds
+
+
+def load_file(file: Path, **options: Any) -> xr.Dataset:
+    """The data set of a file of results: NetCDF, unless options of xarray say otherwise."""
+    try:
+        return xr.load_dataset(file, **{"engine": "h5netcdf", **options})
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"'{file}' is not a file of results (NetCDF): {error}") from None
 
 
 def _plain_attributes(attrs: dict[Any, Any]) -> dict[str, Any]:

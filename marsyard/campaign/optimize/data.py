@@ -25,6 +25,7 @@ from marsyard.campaign.data import column_head
 from marsyard.campaign.optimize.pareto import hypervolume, ranks
 from marsyard.campaign.optimize.problem import Problem
 from marsyard.errors import InputError
+from marsyard.results.dataset import load_file
 from marsyard.results.study_checks import variable_name
 
 if TYPE_CHECKING:
@@ -161,10 +162,7 @@ def open_optimized(path: str | Path) -> xr.Dataset:
     file = path / FILE_NAME if path.is_dir() else path
     if not file.is_file():
         raise InputError(f"'{path}' holds no {FILE_NAME}; give the folder of a finished study")
-    try:
-        return xr.load_dataset(file, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"'{file}' is not a file of results (NetCDF): {error}") from None
+    return load_file(file)
 
 
 def write_table(path: Path, found: Optimized) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from marsyard.campaign.base import varied
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
+from marsyard.campaign.optimize.tables import bounds_words, nearest_words
 from marsyard.campaign.report import elapsed_tile, html_table, speed_rows, title_parts
 from marsyard.campaign.tables import grouped
 from marsyard.results._page import capital, escape, number, pairs, tiles
@@ -23,7 +24,6 @@ from marsyard.results.report import (
 
 if TYPE_CHECKING:
     from marsyard.campaign.optimize.running import Optimized
-    from marsyard.campaign.optimize.study_file import Constraint
 
 
 def write_report(
@@ -108,24 +108,6 @@ def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
     return html_table(head, rows, 1) + f'<p class="soft">{escape(note)}</p>'
 
 
-def nearest_words(found: Optimized) -> str:
-    """Which candidate came nearest to keeping the limits where none does, and what it misses."""
-    k = found.nearest
-    if k is None:
-        return ""
-    units = units_of(found.problem, found.candidates)
-    candidate = found.candidates[k]
-    missed = []
-    for limit, by in zip(found.study.constraints, candidate.score.violations, strict=True):
-        if by > 0:
-            values = [number(v, 4) for v in candidate.score.numbers[limit.output]]
-            unit = unit_text(units[limit.output])
-            is_ = f"{limit.output} is {', '.join(values)} {unit}".rstrip()
-            missed.append(f"{is_}, not {_bounds(limit)}")
-    words = found.problem.words(candidate.values)
-    return f"the nearest is candidate {k} ({words}): {'; '.join(missed)}"
-
-
 def _infeasible(found: Optimized) -> str:
     if not found.infeasible:
         return ""
@@ -134,12 +116,6 @@ def _infeasible(found: Optimized) -> str:
         for reason, members in grouped(found.infeasible)
     ]
     return html_table(["candidates", "why", "for example"], rows, 3)
-
-
-def _bounds(limit: Constraint) -> str:
-    bounds = [f"at least {limit.at_least:g}"] if limit.at_least is not None else []
-    bounds += [f"at most {limit.at_most:g}"] if limit.at_most is not None else []
-    return " and ".join(bounds)
 
 
 def _sought(found: Optimized) -> str:
@@ -151,7 +127,7 @@ def _sought(found: Optimized) -> str:
         rows.append([o.output, "minimise" if o.sign > 0 else "maximise", over])
     for c in found.study.constraints:
         over = f"{c.over} of replicas" if several else ""
-        goal = f"{_bounds(c)} {unit_text(units[c.output])}".strip()
+        goal = f"{bounds_words(c)} {unit_text(units[c.output])}".strip()
         rows.append([c.output, goal, over])
     head, wide = ["output", "goal", "over"], 3 if several else 2
     return html_table(head[:wide], [row[:wide] for row in rows], wide)

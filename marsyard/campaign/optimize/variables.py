@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from marsyard.campaign.files import refuse_names
+from marsyard.campaign.files import name_and_label, refuse_names
 from marsyard.campaign.optimize.study_file import OptimizeFile, VariableFile
 from marsyard.errors import InputError
 from marsyard.results._page import number
 from marsyard.results.study_checks import variable_name
-from marsyard.study.axes import field_unit, label_of, name_of
+from marsyard.study.axes import field_unit
 from marsyard.units import any_to_si, dimension_of, in_unit, unit_of
 
 #: of the data set, beside variables and outputs
@@ -105,8 +105,7 @@ def make_variables(
 
 def _make(key: str, given: VariableFile, paths: tuple[str, ...]) -> Variable:
     field = f"vary.{key}"
-    name = name_of(paths[0]) if "." in key else re.sub(r"\W+", "_", key)
-    label = given.label or (label_of(paths[0]) if "." in key else key.replace("_", " "))
+    name, label = name_and_label(key, paths[0], given.label)
     if given.choice is not None:
         return Variable(key, name, label, "", paths, choices=given.choice)
     unit = _unit(given, paths[0], field)
