@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.results.export.tables import needed
+from marsyard.results._extras import needed
 
 #: how an MCAP file begins and ends
 _MAGIC = b"\x89MCAP0\r\n"

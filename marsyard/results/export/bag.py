@@ -36,6 +36,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError
+from marsyard.results._extras import needed
 from marsyard.results._files import replacing
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
@@ -43,7 +44,6 @@ from marsyard.results.export.imu import specific_force
 from marsyard.results.export.inner_links import inner_frames
 from marsyard.results.export.messages import FLOAT32, schema_name, schema_text, topic_names
 from marsyard.results.export.source import Source
-from marsyard.results.export.tables import needed
 from marsyard.results.export.terrain import Cloud, clouds
 from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, has_own_root, urdf_of
 from marsyard.results.ground_file import FILE_NAME as GROUND

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.errors import InputError
+from marsyard.results._extras import needed
 from marsyard.results._files import replacing
 from marsyard.results.dataset import open_results
 from marsyard.results.export.spelling import udunits
@@ -41,7 +41,7 @@ def to_dataframe(run: Any) -> pd.DataFrame:
 
         marsyard.to_dataframe("runs/rt0448-test-1")["position_base.z"].plot()
     """
-    pandas = needed("pandas")
+    pandas = needed("pandas", "data")
     ds = dataset_of(run)
     columns = {name: values for name, values, _ in curves(ds)}
     index = pandas.Index(ds["time"].values.astype(float), name="time")
@@ -97,7 +97,7 @@ def write_csv(ds: xr.Dataset, folder: Path) -> list[Path]:
 
 def write_parquet(ds: xr.Dataset, folder: Path) -> list[Path]:
     """Write `results.parquet` and `constants.parquet`, compressed by zstd."""
-    arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    arrow, parquet = needed("pyarrow", "data"), needed("pyarrow.parquet", "data")
     frame = to_dataframe(ds)
     # the index comes last otherwise, which readers other than pandas would show
     table = arrow.Table.from_pandas(frame).select(["time", *frame.columns])
@@ -124,19 +124,6 @@ def write_parquet(ds: xr.Dataset, folder: Path) -> list[Path]:
             parquet.write_table(content, part, compression="zstd")
         written.append(path)
     return written
-
-
-def needed(module: str, extra: str = "data") -> Any:
-    """An optional package, or one sentence that says how to get it."""
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        package = module.split(".")[0]
-        raise InputError(
-            f"this needs the package {package}: pip install 'marsyard[{extra}]'"
-        ) from None
 
 
 def _components(array: xr.DataArray, dims: Any) -> Iterator[tuple[list[str], tuple[int, ...]]]:
