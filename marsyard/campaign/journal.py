@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,23 +45,23 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, header: dict[str, Any]) -> Journal:
-        """A new journal, which takes the place of one that was there."""
+        """A new journal, which takes the place of one that was there and that nobody holds."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as part, part.open("wb") as file:
-            file.write(_encoded(header))
-            file.flush()
-            os.fsync(file.fileno())
-        _sync_folder(path.parent)
-        return cls.open(path)
+        with _only_one(path.parent):
+            if path.exists():
+                # closed before the file is replaced, but under the folder's lock
+                os.close(_held(path))
+            with replacing(path) as part, part.open("wb") as file:
+                file.write(_encoded(header))
+                file.flush()
+                os.fsync(file.fileno())
+            _sync_folder(path.parent)
+            return cls.open(path)
 
     @classmethod
     def open(cls, path: Path) -> Journal:
         """A journal that is there, to go on with."""
-        handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-        if not _locked(handle):
-            os.close(handle)
-            raise InputError(f"'{path.parent}' is in use: another process writes its results there")
-        return cls(path, handle)
+        return cls(path, _held(path))
 
     def append(self, records: Iterable[dict[str, Any]]) -> None:
         """Add records; they are on the disk when this returns, all of them or none."""
@@ -118,6 +118,31 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
         return json.loads(line[9:])
     except ValueError:
         return None
+
+
+def _held(path: Path) -> int:
+    """The file, open and held by this process; refuses one that another process holds."""
+    handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    if not _locked(handle):
+        os.close(handle)
+        raise InputError(f"'{path.parent}' is in use: another process writes its results there")
+    return handle
+
+
+@contextlib.contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Hold a folder while its journal is made: of two that begin at once, one is refused."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # folders cannot be opened on this system
+        yield
+        return
+    try:
+        if not _locked(handle):
+            raise InputError(f"'{folder}' is in use: another process writes its results there")
+        yield
+    finally:
+        os.close(handle)
 
 
 def _locked(handle: int) -> bool:

@@ -1,9 +1,9 @@
 """Whether finished runs of a folder belong to a study: what changed since, in words.
 
 What decides about the numbers must be the same: the scenario (with all it extends), what is set,
-the parameters, the outputs, the seed, and the robot's model. Titles and the limits of success may
-change, and points may be added where those that are there stay (`n` of sobol and monte_carlo, and
-replicas).
+the parameters, the outputs, the seed, the files that these name, and the robot's model. Titles and
+the limits of success may change, and points may be added where those that are there stay (`n` of
+sobol and monte_carlo, and replicas).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from marsyard.campaign.named_files import changed_file, file_digests
 from marsyard.campaign.study_file import GROWING, StudyFile
 
 FORMAT = "marsyard campaign 1"
@@ -27,7 +28,7 @@ def header_of(study: StudyFile, data: Mapping[str, Any], model: str) -> dict[str
     asked["order"] = list(study.vary)
     return {
         "format": FORMAT, "study": asked, "base": plain(data), "model": model,
-        "versions": versions(),
+        "files": file_digests([data, asked["vary"]]), "versions": versions(),
     }  # fmt: skip
 
 
@@ -47,9 +48,15 @@ def what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     if old["base"] != new["base"]:
         place, a, b = first_difference(old["base"], new["base"], "")
         return f"the scenario '{now['scenario']}' was changed: {place} was {a}, now it is {b}"
-    if old["model"] != new["model"]:
-        return "the robot's model was changed"
-    return ""
+    return other_files(old, new)
+
+
+def other_files(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """What was changed in files beside the study and its scenario, in words."""
+    file = changed_file(old.get("files", {}), new["files"])
+    if file:
+        return f"the file '{file}' was changed"
+    return "" if old["model"] == new["model"] else "the robot's model was changed"
 
 
 def other_versions(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

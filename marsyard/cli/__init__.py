@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from typing import Any
@@ -103,11 +104,21 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:
-        if not is_full(error):
+        text = _about_disk(error)
+        if not text:
             raise
-        where = f" for '{error.filename}'" if error.filename else ""
-        print(f"error: no space is left on the disk{where}", file=sys.stderr)
+        print(f"error: {text}", file=sys.stderr)
         sys.exit(2)
+
+
+def _about_disk(error: OSError) -> str:
+    """What a full or closed disk says to the user; empty for other errors."""
+    if is_full(error):
+        where = f" for '{error.filename}'" if error.filename else ""
+        return f"no space is left on the disk{where}"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and error.filename:
+        return f"'{error.filename}' cannot be read or written ({error.strerror})"
+    return ""
 
 
 def _warning(message: Warning | str, *_: Any, **__: Any) -> str:

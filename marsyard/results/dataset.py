@@ -236,7 +236,19 @@ def series(ds: xr.Dataset, name: str) -> xr.DataArray:
             array = array.min("surface").assign_attrs(attrs)
     if reduction:
         array = _reduce(array, name, reduction)
+    unit = component_unit(array)
+    if unit != array.attrs.get("units", ""):
+        array = array.assign_attrs(units=unit)
     return array.transpose("time", ...).rename(name)
+
+
+def component_unit(array: xr.DataArray, **index: int) -> str:
+    """The unit of a component of an array, picked already or by `index` (dimension: number). It is
+    that of the array, but for dimensions whose components have their own, `DIM_unit`."""
+    own = [name for name in array.coords if str(name).endswith("_unit")]
+    picked = [array[name].isel(index, missing_dims="ignore") for name in own]
+    found = [str(unit.values) for unit in picked if unit.ndim == 0]
+    return found[0] if found else str(array.attrs.get("units", ""))
 
 
 def lines(ds: xr.Dataset, name: str) -> list[Line]:
@@ -254,7 +266,7 @@ def lines(ds: xr.Dataset, name: str) -> list[Line]:
                 label=" ".join(picks) or " ".join(given) or variable,
                 time=time,
                 values=array.values[(slice(None), *index)].astype(float),
-                units=str(array.attrs.get("units", "")),
+                units=component_unit(array, **dict(zip(map(str, rest), index, strict=True))),
                 variable=variable,
                 picks=given + picks,
             )

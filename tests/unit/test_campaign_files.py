@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from marsyard.campaign import named_files
 from marsyard.campaign.base import Base, replica_seed
 from marsyard.campaign.design import make_points
 from marsyard.campaign.executors import run_members
 from marsyard.campaign.files import made
 from marsyard.campaign.journal import Journal, read_records
 from marsyard.campaign.maps import success_map, success_of, success_words
+from marsyard.campaign.named_files import file_digests
 from marsyard.campaign.prepared import make_base
 from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices, sobol_indices
@@ -178,6 +180,19 @@ def test_a_journal_keeps_what_was_appended(tmp_path):
     assert [r["k"] for r in again.records] == [1, 2] and again.records[0]["numbers"] == numbers
 
 
+def test_a_journal_in_use_is_not_replaced(tmp_path):
+    path = tmp_path / "finished.log"
+    held = Journal.create(path, {"study": 1})
+    for begin in (lambda: Journal.create(path, {"study": 2}), lambda: Journal.open(path)):
+        with pytest.raises(InputError, match="is in use: another process writes its results"):
+            begin()
+    held.append([{"point": 0}])
+    assert read_records(path) == [{"point": 0}]
+    held.close()
+    Journal.create(path, {"study": 2}).close()
+    assert read_records(path) == []
+
+
 @pytest.mark.parametrize("cut", [1, 5, 20])
 def test_a_torn_line_is_left_out(tmp_path, cut):
     path = tmp_path / "log"
@@ -261,6 +276,29 @@ def test_a_changed_scenario_or_model_is_named():
     new["base"] = {"run": {"duration": 2.0}, "robot": {"name": "a"}}
     assert what_changed(_header(), new).endswith("run.duration was 1.0, now it is 2.0")
     assert "model was changed" in what_changed(_header(), {**_header(), "model": "n"})
+
+
+def test_a_changed_file_that_the_scenario_names_is_named(tmp_path, monkeypatch):
+    fmu, ground, grid = (tmp_path / n for n in ("Pilot of two.fmu", "ground.yaml", "map.tif"))
+    fmu.write_bytes(b"one")
+    grid.write_bytes(b"x" * 100)
+    ground.write_text("layers: [{kind: map, file: map.tif}]")
+    data = {"control": [{"file": str(fmu)}], "ground": [{"terrain": str(ground)}], "title": "a.b"}
+    before = {**_header(), "files": file_digests(data)}
+    assert len(before["files"]) == 3 and what_changed(before, before) == ""
+    # a journal from before files were looked at
+    assert what_changed({k: v for k, v in before.items() if k != "files"}, before) == ""
+    for file, name in ((grid, "map.tif"), (fmu, "Pilot of two.fmu")):
+        old, content = {**before, "files": file_digests(data)}, file.read_bytes()
+        file.write_bytes(b"y" + content[1:])
+        new = {**before, "files": file_digests(data)}
+        assert what_changed(old, new) == f"the file '{name}' was changed"
+    # of a huge file the ends count
+    monkeypatch.setattr(named_files, "WHOLE", 50)
+    monkeypatch.setattr(named_files, "_END", 10)
+    ends = file_digests(data)
+    grid.write_bytes(grid.read_bytes()[:-1] + b"z")
+    assert file_digests(data) != ends
 
 
 # --- running and judging

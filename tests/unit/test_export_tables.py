@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ from synthetic import dataset
 
 import marsyard
 from marsyard.errors import InputError
-from marsyard.results import save, series
+from marsyard.results import lines, save, series
 from marsyard.results.export import export
 from marsyard.results.export.netcdf import write_netcdf
 
@@ -90,6 +92,29 @@ def test_two_units_of_a_variable_are_a_comment_of_classic_netcdf(ds, tmp_path):
     with netcdf_file(write_netcdf(ds, tmp_path)[0], mmap=False) as file:
         mixed = file.variables["reaction"]
         assert not hasattr(mixed, "units") and mixed.comment == b"units by component: N s, N m s"
+
+
+def test_outputs_of_fmus_have_units_of_their_own(ds, tmp_path):
+    values = np.zeros((ds.sizes["time"], 2))
+    about = {"units": "see fmu_unit", "long_name": "outputs of the scenario's FMUs"}
+    ds = ds.assign_coords(fmu=["motor.FL.current", "pilot.share"], fmu_unit=("fmu", ["A", ""]))
+    ds = ds.assign(fmu_output=(("time", "fmu"), values, about))
+    units = marsyard.to_dataframe(ds).attrs["units"]
+    assert units["fmu_output.motor.FL.current"] == "A" and units["fmu_output.pilot.share"] == ""
+    assert series(ds, "fmu_output.motor.FL.current").attrs["units"] == "A"
+    assert [line.units for line in lines(ds, "fmu_output")] == ["A", ""]
+    with netcdf_file(write_netcdf(ds, tmp_path)[0], mmap=False) as file:
+        assert not hasattr(file.variables["fmu_output"], "units")
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(folder, tmp_path, monkeypatch):
+    def closed(**_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", closed)
+    with pytest.raises(InputError, match=r"--out: .* cannot be written \(Permission denied\)"):
+        export(folder, ["parquet"], tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_mistakes_are_one_sentence(folder, tmp_path):

@@ -58,3 +58,15 @@ def test_other_commands_say_it(full, monkeypatch, capsys):
         main()
     assert left.value.code == 2
     assert capsys.readouterr().err == "error: no space is left on the disk for 'map.png'\n"
+
+
+def test_a_disk_that_may_not_be_written_is_one_sentence(monkeypatch, capsys):
+    def refused(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system", "map.png")
+
+    monkeypatch.setattr("marsyard.cli.app", refused)
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert said == "error: 'map.png' cannot be read or written (Read-only file system)\n"

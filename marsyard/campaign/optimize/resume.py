@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from marsyard.campaign.named_files import file_digests
 from marsyard.campaign.optimize.problem import Problem
-from marsyard.campaign.resume import first_difference, plain
+from marsyard.campaign.resume import first_difference, other_files, plain
 from marsyard.runner import versions
 
 FORMAT = "marsyard optimize 1"
@@ -20,6 +21,7 @@ def header_of(problem: Problem) -> dict[str, Any]:
     return {
         "format": FORMAT, "study": {k: v for k, v in given.items() if k not in _FREE},
         "base": plain(problem.bases), "model": problem.model,
+        "files": file_digests([plain(problem.bases), given["vary"]]),
         "versions": {**versions(), "optuna": _optuna_version()},
     }  # fmt: skip
 
@@ -43,4 +45,4 @@ def what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     if old["base"] != new["base"]:
         place, a, b = first_difference(old["base"], new["base"], "")
         return f"a scenario was changed: {place} was {a}, now it is {b}"
-    return "" if old["model"] == new["model"] else "the robot's model was changed"
+    return other_files(old, new)

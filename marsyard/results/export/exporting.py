@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -54,12 +55,14 @@ def export_robot(robot: str, out: str | Path | None = None) -> list[Path]:
 
 
 def target_folder(out: str | Path | None, default: Path) -> Path:
-    """The folder to write to, made where it is missing; refuses a file."""
+    """The folder to write to, made where it is missing; refuses one that cannot be written."""
     folder = Path(out) if out is not None else default
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"--out: '{folder}' is a file; give a folder")
         folder.mkdir(parents=True, exist_ok=True)
+        # whether files can be made there, only the system can tell
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(f"--out: '{folder}' cannot be written ({error.strerror})") from None
     return folder

@@ -37,8 +37,8 @@ def write_netcdf(ds: xr.Dataset, folder: Path) -> list[Path]:
         # coordinates are known everywhere; a value for what is missing is for the others
         variable.encoding = {"_FillValue": None} if name in plain.coords else {}
         unit = udunits(str(variable.attrs.pop("units", "")))
-        if "," in unit:
-            # one unit for hinges, another for slides: UDUNITS has no word for it
+        if "," in unit or unit.startswith("see "):
+            # one unit for hinges, another for slides, or by FMU: UDUNITS has no word for it
             variable.attrs["comment"] = f"units by component: {unit}"
         elif unit:
             variable.attrs["units"] = unit

@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ import xarray as xr
 
 from marsyard.results._extras import needed
 from marsyard.results._files import replacing
-from marsyard.results.dataset import open_results
+from marsyard.results.dataset import component_unit, open_results
 from marsyard.results.export.spelling import udunits
 
 if TYPE_CHECKING:
@@ -65,9 +65,10 @@ def curves(ds: xr.Dataset) -> Iterator[tuple[str, np.ndarray, dict[str, str]]]:
         if "time" not in array.dims:
             continue
         array = array.transpose("time", ...)
-        about = _about(array)
-        for labels, index in _components(array, array.dims[1:]):
+        dims = array.dims[1:]
+        for labels, index in _components(array, dims):
             at: Any = (slice(None), *index)
+            about = _about(array, dict(zip(map(str, dims), index, strict=True)))
             yield ".".join([str(variable), *labels]), array.values[at], about
 
 
@@ -141,8 +142,8 @@ def _label(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _about(array: xr.DataArray) -> dict[str, str]:
-    units = str(array.attrs.get("units", ""))
+def _about(array: xr.DataArray, index: Mapping[str, int] | None = None) -> dict[str, str]:
+    units = component_unit(array, **(index or {}))
     return {"units": units, "long_name": str(array.attrs.get("long_name", ""))}
 
 
