@@ -88,6 +88,13 @@ def _origin(entry: EntryPoint) -> str:
     return "an unknown package" if dist is None else f"{dist.name} {dist.version}"
 
 
+def versions() -> dict[str, str]:
+    """Versions of all packages that bring something, by name; nothing is imported."""
+    entries = [e for group in (*CALLED.values(), LIBRARY) for e in entry_points(group=group)]
+    known = {e.dist.name: e.dist.version for e in entries if e.dist is not None}
+    return dict(sorted(known.items()))
+
+
 def leave_out(sentence: str) -> None:
     """Say that something of a plug-in is not used."""
     warnings.warn(sentence, UserWarning, stacklevel=2)

@@ -21,14 +21,12 @@ _FREE = ("title", "description", "success", "time_limit")
 
 def header_of(study: StudyFile, data: Mapping[str, Any], model: str) -> dict[str, Any]:
     """What is written at the head of a journal: the study, the base scenario's data, the model."""
-    from marsyard.runner import versions
-
     given = study.model_dump(mode="json")
     asked = {key: value for key, value in given.items() if key not in _FREE}
     asked["order"] = list(study.vary)
     return {
         "format": FORMAT, "study": asked, "base": plain(data), "model": model,
-        "files": file_digests([data, asked["vary"]]), "versions": versions(),
+        "files": file_digests([data, asked["vary"]]), "versions": all_versions(),
     }  # fmt: skip
 
 
@@ -59,10 +57,19 @@ def other_files(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     return "" if old["model"] == new["model"] else "the robot's model was changed"
 
 
+def all_versions() -> dict[str, str]:
+    """What runs: versions of packages, Python and platform, and of the plug-ins that are there."""
+    from marsyard import plugins
+    from marsyard.runner import versions
+
+    return {**versions(), **plugins.versions()}
+
+
 def other_versions(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Packages of another version than those that made the old runs, in words."""
+    """Packages of another version than those that made the old runs, in words; a plug-in that was
+    not there then had no part in them."""
     pairs = [(k, old["versions"].get(k), v) for k, v in new["versions"].items()]
-    return ", ".join(f"{k} {a} → {b}" for k, a, b in pairs if a != b)
+    return ", ".join(f"{k} {a} → {b}" for k, a, b in pairs if a not in (None, b))
 
 
 def _grew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -89,6 +89,8 @@ class RoverEnv(gymnasium.Env, ABC):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}
     scenario: ClassVar[str]
     crab: ClassVar[bool] = False
+    #: whether the reward counts the energy of the motors
+    pays_energy: ClassVar[bool] = False
     randomise: ClassVar[Randomise] = Randomise()
 
     def __init__(
@@ -114,6 +116,11 @@ class RoverEnv(gymnasium.Env, ABC):
         self._worlds = Worlds(
             scenario or self.scenario, settings, chosen, self.draw, keep=worlds or 1
         )
+        if self.pays_energy and not self._worlds.has_motors:
+            raise InputError(
+                f"{scenario or self.scenario}: motors: are missing, and the reward counts their "
+                "electrical energy; give the drives some (as learning/drive-efficiently has them)"
+            )
         self._steps = self._worlds.steps(STEP)
         self.worlds, self.world_seed = worlds, world_seed
         self.render_mode, self._size = render_mode, size

@@ -107,6 +107,7 @@ class DriveEfficiently(_ToGoal):
 
     scenario = "learning/drive-efficiently"
     randomise = Randomise(terrain=True, turn=math.radians(30))
+    pays_energy = True
     #: P₀ [W]
     idle_power: ClassVar[float] = 20.0
     #: price of energy [1/J]

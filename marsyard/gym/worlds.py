@@ -32,7 +32,6 @@ from marsyard.simulation import Simulation, State
 
 if TYPE_CHECKING:
     from marsyard.scenario import Scenario
-    from marsyard.scenario.schema import Run
 
 #: numbers of a soil that are scattered, where it has them
 STRENGTH = ("cohesion", "friction_angle", "k_c", "k_phi")
@@ -107,7 +106,8 @@ class Worlds:
             apply_setting(self._data, key, value, "settings")
         self._name = str(scenario)
         self._built: OrderedDict[int, World] = OrderedDict()
-        self._run = self._check()
+        checked = self._check()
+        self._run, self.has_motors = checked.run, bool(checked.motors)
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles: without the built worlds, which are built again when needed."""
@@ -125,7 +125,7 @@ class Worlds:
             ) from None
         return whole_ratio("period", period, "step", self._run.step)
 
-    def _check(self) -> Run:
+    def _check(self) -> Scenario:
         scenario = self._scenario(self._data)
         if [g.kind for g in scenario.ground] != ["terrain"]:
             raise InputError(f"{self._name}: ground: an environment needs one ground, of terrain")
@@ -134,7 +134,7 @@ class Worlds:
                 f"{self._name}: ground.0.terrain: must be written out in the scenario, so that its "
                 "seed can be drawn; or give randomise={'terrain': False}"
             )
-        return scenario.run
+        return scenario
 
     def numbered(self, key: int, random: np.random.Generator) -> World:
         """The world of a number, built with its generator where it is not there yet."""

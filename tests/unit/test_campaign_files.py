@@ -21,7 +21,7 @@ from marsyard.campaign.journal import Journal, read_records
 from marsyard.campaign.maps import success_map, success_of, success_words
 from marsyard.campaign.named_files import file_digests
 from marsyard.campaign.prepared import make_base
-from marsyard.campaign.resume import header_of, what_changed
+from marsyard.campaign.resume import all_versions, header_of, other_versions, what_changed
 from marsyard.campaign.sensitivity import indices, sobol_indices
 from marsyard.campaign.study_file import Design, StudyFile, Varied
 from marsyard.campaign.tables import grouped, left_out, sobol_rows
@@ -299,6 +299,21 @@ def test_a_changed_file_that_the_scenario_names_is_named(tmp_path, monkeypatch):
     ends = file_digests(data)
     grid.write_bytes(grid.read_bytes()[:-1] + b"z")
     assert file_digests(data) != ends
+
+
+def test_another_version_of_a_plugin_is_told(tmp_path, monkeypatch):
+    def installed(version):
+        home = tmp_path / version / "dunes.dist-info"
+        home.mkdir(parents=True)
+        (home / "METADATA").write_text(f"Metadata-Version: 2.1\nName: dunes\nVersion: {version}\n")
+        (home / "entry_points.txt").write_text("[marsyard.laws]\nbed = nowhere:bed\n")
+        monkeypatch.syspath_prepend(str(home.parent))
+        return {"versions": all_versions()}
+
+    bare, old, new = {"versions": all_versions()}, installed("0.1"), installed("0.2")
+    assert other_versions(old, new) == "dunes 0.1 → 0.2"
+    # one that was not there had no part in the runs
+    assert other_versions(bare, new) == other_versions(old, old) == ""
 
 
 # --- running and judging

@@ -176,6 +176,12 @@ def test_mistakes_are_told_in_a_sentence(options, text):
         gymnasium.make("marsyard/ReachGoal-v0", **options)
 
 
+def test_energy_is_not_counted_without_motors():
+    with pytest.raises(InputError, match="eldorado2/rough: motors: are missing"):
+        gymnasium.make("marsyard/DriveEfficiently-v0", scenario="eldorado2/rough")
+    gymnasium.make("marsyard/ReachGoal-v0", scenario="eldorado2/rough")
+
+
 def test_mistakes_in_use_are_told_in_a_sentence():
     env = gymnasium.make("marsyard/ReachGoal-v0", worlds=2).unwrapped
     with pytest.raises(InputError, match="call reset first"):

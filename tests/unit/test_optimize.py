@@ -19,6 +19,7 @@ from marsyard.campaign.optimize.pareto import hypervolume, ranks, spread
 from marsyard.campaign.optimize.running import solve
 from marsyard.campaign.optimize.scoring import score
 from marsyard.campaign.optimize.study_file import OptimizeFile
+from marsyard.campaign.optimize.tables import objective_labels
 from marsyard.errors import InputError
 from marsyard.study.workers import Outcome
 
@@ -265,6 +266,14 @@ def test_mistakes_are_one_sentence(changes, words):
     with pytest.raises(InputError, match=words) as caught:
         marsyard.optimize({**STUDY, **changes})
     assert "\n" not in str(caught.value)
+
+
+def test_tables_say_how_replicas_make_an_objective():
+    sought = [{"minimise": "work"}, {"maximise": "way", "over": "worst"}]
+    study = made(OptimizeFile, {**STUDY, "objectives": sought, "replicas": 2}, "study")
+    assert objective_labels(study) == ["mean of work", "worst of way"]
+    alone = made(OptimizeFile, {**STUDY, "objectives": sought}, "study")
+    assert objective_labels(alone) == ["work", "way"]
 
 
 def test_an_unreachable_scheduler_leaves_nothing_behind(tmp_path, monkeypatch):

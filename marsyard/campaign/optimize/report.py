@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from marsyard.campaign.base import varied
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
-from marsyard.campaign.optimize.tables import bounds_words, nearest_words
+from marsyard.campaign.optimize.tables import bounds_words, nearest_words, objective_labels
 from marsyard.campaign.report import elapsed_tile, html_table, speed_rows, title_parts
 from marsyard.campaign.tables import grouped
 from marsyard.results._page import capital, escape, number, pairs, tiles
@@ -91,7 +91,8 @@ def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
     limited = list(dict.fromkeys(limited))
     mean = "mean of " if found.study.replicas > 1 else ""
     head = ["candidate", *(with_unit(v.label, v.unit) for v in problem.variables)]
-    head += [with_unit(name, units[name]) for name in sought]
+    named = zip(objective_labels(found.study), sought, strict=True)
+    head += [with_unit(label, units[name]) for label, name in named]
     head += [with_unit(f"{mean}{name}", units[name]) for name in limited]
     rows = []
     for k in chosen:

@@ -7,8 +7,7 @@ from typing import Any
 
 from marsyard.campaign.named_files import file_digests
 from marsyard.campaign.optimize.problem import Problem
-from marsyard.campaign.resume import first_difference, other_files, plain
-from marsyard.runner import versions
+from marsyard.campaign.resume import all_versions, first_difference, other_files, plain
 
 FORMAT = "marsyard optimize 1"
 #: keys of a study that do not decide about candidates
@@ -22,7 +21,7 @@ def header_of(problem: Problem) -> dict[str, Any]:
         "format": FORMAT, "study": {k: v for k, v in given.items() if k not in _FREE},
         "base": plain(problem.bases), "model": problem.model,
         "files": file_digests([plain(problem.bases), given["vary"]]),
-        "versions": {**versions(), "optuna": _optuna_version()},
+        "versions": {**all_versions(), "optuna": _optuna_version()},
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from marsyard.campaign.optimize.running import Optimized
-    from marsyard.campaign.optimize.study_file import Constraint
+    from marsyard.campaign.optimize.study_file import Constraint, OptimizeFile
 
 
 def front_table(found: Optimized) -> Table:
@@ -24,7 +24,7 @@ def front_table(found: Optimized) -> Table:
     units = units_of(found.problem, found.candidates)
     names = [o.output for o in found.study.objectives]
     labels = [(v.label, v.unit) for v in found.problem.variables]
-    labels += [(name, units[name]) for name in names]
+    labels += [(a, units[b]) for a, b in zip(objective_labels(found.study), names, strict=True)]
     head = [escape(with_unit(label, unit)) for label, unit in labels]
     many = len(found.front)
     title = f"Pareto front, {many} candidate{'s' if many != 1 else ''}"
@@ -34,6 +34,12 @@ def front_table(found: Optimized) -> Table:
         cells = [v.text(candidate.values[v.key]) for v in found.problem.variables]
         table.add_row(str(k), *cells, *(number(v, 4) for v in candidate.score.objectives))
     return table
+
+
+def objective_labels(study: OptimizeFile) -> list[str]:
+    """What tables call the objectives: 'worst of way' where there are replicas."""
+    several = study.replicas > 1
+    return [f"{o.over} of {o.output}" if several else o.output for o in study.objectives]
 
 
 def nearest_words(found: Optimized) -> str:
