@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import mujoco
 
@@ -217,14 +219,26 @@ def _element(
     return None
 
 
+#: how many are quiet now, and who heard MuJoCo's warnings before the first of them
+_quiet: list[Any] = []
+_quiet_lock = threading.Lock()
+
+
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """MuJoCo's warnings neither printed nor written to a log file."""
-    mujoco.set_mju_user_warning(_hush)
+    """MuJoCo's warnings neither printed nor written to a log file; who heard them before does so
+    again when the last of all threads leaves."""
+    with _quiet_lock:
+        _quiet.append(mujoco.get_mju_user_warning() if not _quiet else None)
+        mujoco.set_mju_user_warning(_hush)
     try:
         yield
     finally:
-        mujoco.set_mju_user_warning(None)
+        with _quiet_lock:
+            before = _quiet[0]
+            _quiet.pop()
+            if not _quiet:
+                mujoco.set_mju_user_warning(before)
 
 
 def _hush(_: str) -> None:

@@ -326,3 +326,26 @@ def test_shares_and_slip_are_given_in_per_cent():
     assert take(ds, output, None)[:2] == (20.0, "%")
     with pytest.raises(InputError, match="'m' is not a unit .* a plain number; valid: %"):
         take(ds, Output(name="slip", of="slip", unit="m"), None)
+
+
+def test_runs_that_diverge_leave_no_log_where_the_user_is(tmp_path, monkeypatch, capfd):
+    import mujoco
+
+    monkeypatch.chdir(tmp_path)
+    heard = []
+    mujoco.set_mju_user_warning(heard.append)
+    try:
+        wild = [{"joints": "drives", "torque": "-1e3*rate + 1e2*sin(1e3*t)"}]
+        settings = {"control": wild, "run.duration": 0.4, "run.control_period": "2 ms"}
+        run = marsyard.run("vehicle2001/slope", **settings)
+        assert run.stopped and "is not finite" in run.stopped
+        study = {**STUDY, "scenario": "vehicle2001/slope", "set": settings, "replicas": 1}
+        found = marsyard.sweep({**study, "vary": {"gravity": [3.7]}, "design": "grid"}, jobs=1)
+        assert found.failures
+        assert (
+            not list(tmp_path.iterdir()) and not heard and "WARNING" not in capfd.readouterr().err
+        )
+        # who listened to MuJoCo before does so again
+        assert mujoco.get_mju_user_warning() == heard.append
+    finally:
+        mujoco.set_mju_user_warning(None)

@@ -128,6 +128,7 @@ def simulate(
     check: Callable[[Simulation], Any] | None = None,
 ) -> tuple[Simulation, str]:
     """A run to its end, and why it diverged; empty if it did not. `check` sees it first."""
+    from marsyard.robot.model_file import quiet
     from marsyard.simulation import Diverged, Simulation
 
     simulation = Simulation(scenario)
@@ -135,7 +136,8 @@ def simulate(
         check(simulation)
     simulation.warm_up()
     try:
-        simulation.run(tell)
+        with quiet():
+            simulation.run(tell)
     except Diverged as error:
         return simulation, str(error)
     return simulation, ""
