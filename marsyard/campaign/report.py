@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ def write_report(found: Sweep, folder: Path, figures: Sequence[FigureFile]) -> P
         section("Which parameter matters", _sensitivity(ds)),
         section("Figures", figures_section(figures)),
         section("Runs that failed", _failures(found)),
+        section("Warnings", warnings_table(found.warned, found.ready.words, "runs")),
         section("What was varied", _varied(ready)),
         section("Base scenario", parameters_section(base, {})),
         section("Speed", pairs(speed_rows(found.info))),
@@ -190,6 +191,12 @@ def _failures(found: Sweep) -> str:
     if len(failures) > _LISTED:
         table += f'<p class="soft">… and {len(failures) - _LISTED} more, see sweep.csv.</p>'
     return table
+
+
+def warnings_table(warned: Mapping[int, str], words: Callable[[int], str], head: str) -> str:
+    """Which warnings runs gave, how often, and an example in `words`; empty without any."""
+    rows = [[str(len(m)), said, words(m[0])] for said, m in grouped(warned)]
+    return html_table([head, "said", "for example"], rows, 3) if rows else ""
 
 
 def _varied(ready: Prepared) -> str:

@@ -61,6 +61,12 @@ class Sweep:
         return {k: o.stopped for k, o in sorted(self.outcomes.items()) if o.stopped}
 
     @property
+    def warned(self) -> dict[int, str]:
+        """Members that went to their end with warnings, and which."""
+        ended = sorted((k, o) for k, o in self.outcomes.items() if o.warnings and not o.stopped)
+        return {k: "; ".join(o.warnings) for k, o in ended}
+
+    @property
     def gaps(self) -> dict[str, dict[int, str]]:
         """Members that went to their end without a number of an output, and why, by output."""
         found: dict[str, dict[int, str]] = {}

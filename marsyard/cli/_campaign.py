@@ -49,6 +49,18 @@ def speaker(console: Any) -> Callable[..., None]:
     return say
 
 
+def tell_warnings(
+    say: Callable[..., None], warned: Mapping[int, str], words: Callable[[int], str], of: str
+) -> None:
+    """Say which warnings runs gave, the most frequent first, each with an example in `words`."""
+    from marsyard.campaign import grouped
+
+    if warned:
+        say(f"{len(warned)} of {of} gave warnings:", style="yellow")
+        for said, members in grouped(warned)[:3]:
+            say(f"  {len(members)} × {said}; e.g. {words(members[0])}")
+
+
 def pace(info: Mapping[str, Any]) -> str:
     """How many runs in which time, and how many need none."""
     if not info["ran"]:

@@ -18,6 +18,7 @@ from marsyard.cli._campaign import (
     again,
     pace,
     speaker,
+    tell_warnings,
 )
 
 if TYPE_CHECKING:
@@ -135,6 +136,10 @@ def _print(found: Optimized) -> None:
             say(f"  {len(members)} × {reason}; e.g. {words}")
     if found.nearest is not None:
         say(nearest_words(found))
+    tell_warnings(
+        say, found.warned, lambda k: found.problem.words(found.candidates[k].values),
+        f"{len(found.candidates)} candidates",
+    )  # fmt: skip
     say(pace(found.info))
     if found.folder is not None and found.front:
         say(f"best scenarios: {found.folder / 'best'}")

@@ -18,6 +18,7 @@ from marsyard.cli._campaign import (
     again,
     pace,
     speaker,
+    tell_warnings,
 )
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def _print(found: Sweep) -> None:
         say(f"{len(found.failures)} of {len(found.outcomes)} runs failed:", style="bold red")
         for reason, members in grouped(found.failures)[:8]:
             say(f"  {len(members)} × {reason}; e.g. {found.ready.words(members[0])}")
+    tell_warnings(say, found.warned, found.ready.words, f"{len(found.outcomes)} runs")
     say(pace(found.info))
     say(f"results: {found.file}")
     say(f"report: {found.report}")

@@ -112,6 +112,14 @@ def test_a_stopped_study_goes_on_without_doing_anything_twice(tmp_path, counted,
     assert (open_sweep(tmp_path / "s").way == whole.data.way).all()
 
 
+def test_warnings_of_runs_are_told(tmp_path):
+    study = {**STUDY, "design": "grid", "vary": {"robot.position.2": [2.0, 0.57]}}
+    found = marsyard.sweep(study, jobs=1, out=tmp_path / "s")
+    assert list(found.warned) == [1] and not found.failures
+    assert "mm inside the ground" in found.warned[1]
+    assert "mm inside the ground" in (tmp_path / "s/report.html").read_text()
+
+
 def test_failed_members_are_recorded_and_stop_nothing(tmp_path):
     study = {
         **STUDY, "vary": {"run.step": "choice(0.0003, 0.0005)", "gravity": "uniform(3, 4)"},

@@ -10,7 +10,13 @@ from marsyard.campaign.base import varied
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
 from marsyard.campaign.optimize.tables import bounds_words, nearest_words, objective_labels
-from marsyard.campaign.report import elapsed_tile, html_table, speed_rows, title_parts
+from marsyard.campaign.report import (
+    elapsed_tile,
+    html_table,
+    speed_rows,
+    title_parts,
+    warnings_table,
+)
 from marsyard.campaign.tables import grouped
 from marsyard.results._page import capital, escape, number, pairs, tiles
 from marsyard.results._sheet import FigureFile, unit_text, with_unit
@@ -37,6 +43,7 @@ def write_report(
         section("The best candidates", _best(found, best)),
         section("Figures", figures_section(figures)),
         section("Not feasible", _infeasible(found)),
+        section("Warnings", _warnings(found)),
         section("What was sought", _sought(found)),
         section("What could change", _variables(found)),
     ]
@@ -107,6 +114,13 @@ def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
     files = ", ".join(p.name for k in chosen[:3] for p in best.get(k, [])[:1])
     note += f". Their scenarios are in best/ ({files}, …), ready for marsyard run."
     return html_table(head, rows, 1) + f'<p class="soft">{escape(note)}</p>'
+
+
+def _warnings(found: Optimized) -> str:
+    def words(k: int) -> str:
+        return found.problem.words(found.candidates[k].values)
+
+    return warnings_table(found.warned, words, "candidates")
 
 
 def _infeasible(found: Optimized) -> str:

@@ -84,6 +84,15 @@ class Optimized:
         return {k: c.score.reason for k, c in enumerate(self.candidates) if not c.score.feasible}
 
     @property
+    def warned(self) -> dict[int, str]:
+        """Candidates whose runs gave warnings, and which."""
+        said = (
+            dict.fromkeys(w for o in c.outcomes.values() for w in o.warnings)
+            for c in self.candidates
+        )
+        return {k: "; ".join(words) for k, words in enumerate(said) if words}
+
+    @property
     def nearest(self) -> int | None:
         """The candidate that misses its limits least, where none keeps them and one has numbers."""
         whole = [k for k, c in enumerate(self.candidates) if c.score.complete]
