@@ -470,9 +470,12 @@ def test_a_path_far_from_the_rover_is_refused():
 
 def test_a_rover_that_slides_away_keeps_its_records():
     # a slope no soil can hold it on, and a ground that ends
-    settings = {"ground.0.terrain.layers.0.slope": "50 deg", "run.duration": 30}
-    sim = Simulation(load_scenario("control/path", {**settings, "run.step": "2 ms"}))
-    with pytest.raises(Diverged):
+    settings = {
+        "ground.0.terrain.layers.0.slope": "50 deg", "run.duration": 30, "run.step": "2 ms",
+        "ground.0.terrain.bounds": [[-20, 20], [-2, 20]],
+    }  # fmt: skip
+    sim = Simulation(load_scenario("control/path", settings))
+    with pytest.raises(Diverged, match="left the map"):
         sim.run()
     data = sim.dataset()
     assert len(data.time) > 2 and data.stopped.startswith("stopped at t =")
