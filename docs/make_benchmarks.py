@@ -12,7 +12,6 @@ stand there between `<!-- bench: BENCHMARK: ROW -->` and `<!-- end -->`.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import json
 import os
@@ -23,6 +22,8 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from marsyard.cli.bench import benchmarks
 
 HERE = Path(__file__).parent
 DATA = HERE / "benchmarks.json"
@@ -104,20 +105,14 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def about(benchmark: str) -> str:
-    """What a benchmark is about: the first sentence of its docstring."""
-    text = (HERE.parent / "benchmarks" / f"{benchmark}.py").read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0]
-
-
 def page() -> str:
-    parts = [HEAD]
+    parts, about = [HEAD], benchmarks()
     for run in kept():
         on = run["machine"]
         parts.append(f"## {on['processor']}, {on['cores']} cores, {on['date']}\n")
         parts.append(f"{on['system']}; {on['versions']}.\n")
         for name, rows in itertools.groupby(run["rows"], lambda row: row["benchmark"]):
-            parts.append(f"### {name}\n\n{about(name)}\n\n{table(list(rows))}\n")
+            parts.append(f"### {name}\n\n{about[name]}\n\n{table(list(rows))}\n")
     return "\n".join(parts)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marsyard.errors import InputError, suggest
-from marsyard.scenario import Scenario, apply_setting, validate
+from marsyard.scenario import Scenario, apply_setting, soil_in_place, validate
 from marsyard.study.members import plain_copy
 
 _SOIL = re.compile(r"ground\.(\d+)\.(soil|soils\.[^.]+)\.([^.]+)")
@@ -117,7 +117,7 @@ class Base:
             name = ground.get("soil") or self._terrain(ground).get("soil")
             if name is None:
                 raise InputError(f"{path}: the ground has no soil; give one")
-            ground["soil"] = dict((ground.get("soils") or {}).get(name, {"name": name}))
+            ground["soil"] = soil_in_place(ground, name)
         if _SOIL.fullmatch(path):
             number = path.rsplit(".", 1)[1]
             numbers = self._soil_numbers(path)

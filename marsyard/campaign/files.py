@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from marsyard import library
 from marsyard.errors import InputError
@@ -15,6 +15,7 @@ from marsyard.file_mistakes import sentence
 from marsyard.results.study_checks import variable_name
 from marsyard.scenario import scenario_data
 from marsyard.study.axes import label_of, name_of
+from marsyard.units import Time
 
 Study = TypeVar("Study", bound=BaseModel)
 
@@ -25,6 +26,15 @@ def _several(value: Any) -> Any:
 
 #: paths of a scenario: one, or a list of them
 Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
+#: keys that every campaign has
+TimeLimit = Annotated[
+    Annotated[Time, Field(gt=0)] | None,
+    Field(
+        description="on the clock, for each run: one that takes longer is ended and counts as "
+        "failed; results then depend on the machine"
+    ),
+]
+Seed = Annotated[int, Field(ge=0, description="of all that is drawn")]
 
 
 def made(kind: type[Study], data: Mapping[str, Any], name: str) -> Study:

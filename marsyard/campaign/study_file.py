@@ -22,11 +22,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from marsyard.campaign.files import Paths
+from marsyard.campaign.files import Paths, Seed, TimeLimit
 from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Range, Value
-from marsyard.units import Time
 
 Kind = Literal["grid", "list", "latin_hypercube", "sobol", "monte_carlo", "saltelli"]
 #: designs that draw points, and so take distributions and a number of points
@@ -144,12 +143,8 @@ class StudyFile(Part):
     replica_seeds: Literal["own", "shared"] = Field(
         "own", description="own: every run draws its own ground; shared: all points see the same"
     )
-    time_limit: Annotated[Time, Field(gt=0)] | None = Field(
-        None,
-        description="on the clock, for each run: one that takes longer is ended and counts as "
-        "failed; results then depend on the machine",
-    )
-    seed: Annotated[int, Field(ge=0)] = Field(0, description="of all that is drawn")
+    time_limit: TimeLimit = None
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _names(self) -> StudyFile:

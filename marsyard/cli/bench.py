@@ -27,7 +27,7 @@ def bench(
                marsyard bench step laws
                marsyard bench --json > bench.json
     """
-    about = _benchmarks()
+    about = benchmarks()
     if list_:
         width = max(map(len, about))
         for name, words in about.items():
@@ -65,7 +65,7 @@ def _folder() -> Path:
     return Path(marsyard.__file__).parents[1] / "benchmarks"
 
 
-def _benchmarks() -> dict[str, str]:
+def benchmarks() -> dict[str, str]:
     """Names of the benchmarks, each with what it is about."""
     import ast
 

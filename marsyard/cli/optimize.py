@@ -132,14 +132,10 @@ def _print(found: Optimized) -> None:
         many = f"{len(found.infeasible)} of {len(found.candidates)}"
         say(f"{many} candidates are not feasible; what stands most often against them:")
         for reason, members in grouped(found.infeasible)[:5]:
-            words = found.problem.words(found.candidates[members[0]].values)
-            say(f"  {len(members)} × {reason}; e.g. {words}")
+            say(f"  {len(members)} × {reason}; e.g. {found.words(members[0])}")
     if found.nearest is not None:
         say(nearest_words(found))
-    tell_warnings(
-        say, found.warned, lambda k: found.problem.words(found.candidates[k].values),
-        f"{len(found.candidates)} candidates",
-    )  # fmt: skip
+    tell_warnings(say, found.warned, found.words, f"{len(found.candidates)} candidates")
     say(pace(found.info))
     if found.folder is not None and found.front:
         say(f"best scenarios: {found.folder / 'best'}")

@@ -6,6 +6,7 @@ from marsyard.scenario.scenario import (
     load_scenario,
     parse_setting,
     scenario_data,
+    soil_in_place,
     validate,
 )
 from marsyard.scenario.schema import Check, Figure, Scenario, Study
@@ -23,6 +24,7 @@ __all__ = [
     "load_scenario",
     "load_terrain",
     "parse_setting",
+    "soil_in_place",
     "scenario_data",
     "validate",
     "validate_terrain",

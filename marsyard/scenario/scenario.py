@@ -171,5 +171,10 @@ def _open_soil(at: dict[str, Any], part: str, before: list[str]) -> None:
     name = at.get(part)
     soil = before[:1] == ["ground"] and (part == "soil" or before[-1] == "soils")
     if soil and isinstance(name, str):
-        own = (at.get("soils") or {}).get(name)
-        at[part] = dict(own) if isinstance(own, dict) else {"name": name}
+        at[part] = soil_in_place(at, name)
+
+
+def soil_in_place(ground: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A soil that a ground's data names, as a mapping: one of its own `soils`, or the library's."""
+    own = (ground.get("soils") or {}).get(name)
+    return dict(own) if isinstance(own, Mapping) else {"name": name}

@@ -43,7 +43,7 @@ def write_report(
         section("The best candidates", _best(found, best)),
         section("Figures", figures_section(figures)),
         section("Not feasible", _infeasible(found)),
-        section("Warnings", _warnings(found)),
+        section("Warnings", warnings_table(found.warned, found.words, "candidates")),
         section("What was sought", _sought(found)),
         section("What could change", _variables(found)),
     ]
@@ -116,18 +116,11 @@ def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
     return html_table(head, rows, 1) + f'<p class="soft">{escape(note)}</p>'
 
 
-def _warnings(found: Optimized) -> str:
-    def words(k: int) -> str:
-        return found.problem.words(found.candidates[k].values)
-
-    return warnings_table(found.warned, words, "candidates")
-
-
 def _infeasible(found: Optimized) -> str:
     if not found.infeasible:
         return ""
     rows = [
-        [str(len(members)), reason, found.problem.words(found.candidates[members[0]].values)]
+        [str(len(members)), reason, found.words(members[0])]
         for reason, members in grouped(found.infeasible)
     ]
     return html_table(["candidates", "why", "for example"], rows, 3)

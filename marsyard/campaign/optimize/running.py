@@ -78,6 +78,10 @@ class Optimized:
             ],
         )
 
+    def words(self, k: int) -> str:
+        """The values of a candidate, in words."""
+        return self.problem.words(self.candidates[k].values)
+
     @property
     def infeasible(self) -> dict[int, str]:
         """Candidates that failed or miss a limit, and why."""

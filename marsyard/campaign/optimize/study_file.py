@@ -26,11 +26,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from marsyard.campaign.files import Paths
+from marsyard.campaign.files import Paths, Seed, TimeLimit
 from marsyard.errors import suggest
 from marsyard.scenario.part import Part
 from marsyard.scenario.study_schema import Limit, Output, Value
-from marsyard.units import Time
 
 Over = Literal["mean", "worst"]
 
@@ -166,12 +165,8 @@ class OptimizeFile(Part):
         1, description="runs of each candidate with other seeds, the same ones for all candidates"
     )
     optimiser: Optimiser = Optimiser()
-    time_limit: Annotated[Time, Field(gt=0)] | None = Field(
-        None,
-        description="on the clock, for each run: one that takes longer is ended and counts as "
-        "failed; results then depend on the machine",
-    )
-    seed: Annotated[int, Field(ge=0)] = Field(0, description="of all that is drawn")
+    time_limit: TimeLimit = None
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _complete(self) -> OptimizeFile:

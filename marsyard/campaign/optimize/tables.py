@@ -56,8 +56,7 @@ def nearest_words(found: Optimized) -> str:
             unit = unit_text(units[limit.output])
             is_ = f"{limit.output} is {', '.join(values)} {unit}".rstrip()
             missed.append(f"{is_}, not {bounds_words(limit)}")
-    words = found.problem.words(candidate.values)
-    return f"the nearest is candidate {k} ({words}): {'; '.join(missed)}"
+    return f"the nearest is candidate {k} ({found.words(k)}): {'; '.join(missed)}"
 
 
 def bounds_words(limit: Constraint) -> str:
