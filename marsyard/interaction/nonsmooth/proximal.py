@@ -48,9 +48,9 @@ GOOD, POOR = 1e-6, 1e-4
 #: e(r) of a warm start that counts as good
 NEAR = 1e-3
 #: smallest δ over the mean diagonal of W: below it u/δ is rounding
-FLOOR = 1e-8
+FLOOR = 1e-10
 _LOWER = 0.1
-_INNER_STEPS = 30
+_INNER_STEPS = 20
 _SEARCHES = 12
 
 
@@ -309,6 +309,8 @@ def proximal(n, W, q, mu, r, u, work, scale, tolerance, max_iterations):
     best = natural_residual(n, r, u, mu, scale)
     residual = best
     level = GOOD if best < NEAR else POOR
+    lower = _LOWER
+    reach = 1.0
     done = 0
     while best > tolerance and done < max_iterations:
         for i in range(m):
@@ -321,18 +323,27 @@ def proximal(n, W, q, mu, r, u, work, scale, tolerance, max_iterations):
         done += max(steps, 1)
         if not error <= inner:
             # too stiff from here
+            if reach > 1.0:
+                for i in range(m):
+                    centre[i] = r[i]
+                reach = 1.0
+                continue
+            lower = math.sqrt(lower)
             level *= 10.0
             if level > 1.0:
                 break
             continue
-        for i in range(m):
-            centre[i] = law[i]
-        multiply(m, W, centre, q, u)
-        residual = natural_residual(n, centre, u, mu, scale)
+        multiply(m, W, law, q, u)
+        last = residual
+        residual = natural_residual(n, law, u, mu, scale)
         if residual < best:
             best = residual
             for i in range(m):
-                r[i] = centre[i]
-        level = max(_LOWER * level, FLOOR)
+                r[i] = law[i]
+        # where velocities in the null space are left, go further in the same direction
+        reach = min(2.0 * reach, 1e3) if residual > 0.5 * last and residual < last else 1.0
+        for i in range(m):
+            centre[i] += reach * (law[i] - centre[i])
+        level = max(lower * level, FLOOR)
     multiply(m, W, r, q, u)
     return done, best
