@@ -248,6 +248,7 @@ def solve_regularised(n, W, q, mu, x, u, centre, delta, work, scale, tolerance, 
     multiply(m, W, x, q, u)
     impulse_of(n, u, centre, delta, mu, bound, False, status, tx, ty, k_slip, law)
     error = _mismatch(m, W, x, law, scale, spare, trial)
+    lowest = error
     done = 0
     while error > tolerance and done < max_iterations:
         done += 1
@@ -265,7 +266,8 @@ def solve_regularised(n, W, q, mu, x, u, centre, delta, work, scale, tolerance, 
             ahead[i] = u[i] + du[i]
         impulse_of(n, ahead, centre, delta, mu, trial_bound, False, status, tx, ty, k_slip, trial)
         there = _mismatch(m, W, trial_x, trial, scale, spare, b)
-        if there < 0.5 * error:
+        if there < 0.5 * lowest:
+            lowest = there
             for i in range(m):
                 x[i] = trial_x[i]
                 u[i] = ahead[i]
