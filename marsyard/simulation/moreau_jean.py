@@ -26,8 +26,8 @@ E v⁺ (`projection`). A linkage keeps its energy to second order in h.
 
 Energy. For e = 0 the law never adds energy to v_free. Newton's law with e > 0 and friction at
 several contacts can (Kane's paradox); where the impulses of a step would do positive work,
-Σ p·(u⁺ + u_free)/2 > 0, the step is solved again with all its restitution coefficients halved, up
-to eight times, then with none. Such steps are counted (`limited`).
+Σ p·(u⁺ + u_free)/2 > 0, the step is solved again with all its restitution coefficients scaled by
+the largest s < 1 that adds none, to within `SCALE_WIDTH`. Such steps are counted (`limited`).
 
 Sources: J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics (1988);
 M. Jean, The non-smooth contact dynamics method (1999); V. Acary, B. Brogliato, Numerical methods
@@ -95,6 +95,10 @@ SERVO_TIME = 0.1
 # a predicted gap counts as closed up to this much [m]: what projection and rounding leave open;
 # without it some contacts of a resting pile are missed in turn, and it creeps
 TOUCHING = 1e-9
+#: restitution that would add energy is scaled back by this much first, then by twice as much, …
+SCALE_BACK = 1e-4
+#: until no energy is added; what is needed is then found to this width
+SCALE_WIDTH = 1e-3
 #: how often a step is solved again at most, for friction of polygonal contact
 TIGHTEN = 3
 
@@ -356,6 +360,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
         contacts.bilateral[i] = total
     warm_start(n, contacts)
     scale = 1.0
+    low, high = -1.0, 1.0
     iterations = 0
     attempt = 0
     rank = 0
@@ -380,7 +385,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
             F.solve, n, contacts, scheme.tolerance, scheme.max_iterations, scheme.method
         )
         iterations += used
-        if not restitution or scale == 0.0:
+        if not restitution or scale == 0.0 or scale == low:
             break
         # work of the impulses: u⁺ is the velocity without the restitution terms
         gained = 0.0
@@ -397,9 +402,17 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
                 gained += half
                 size += abs(half)
         if gained <= 1e-9 * size:
-            break
+            if attempt == 0 or high - scale <= SCALE_WIDTH:
+                break
+            low = scale
+        else:
+            high = scale
+        scale = 1.0 - SCALE_BACK * 2.0**attempt
+        if low < 0.0 and scale <= 0.0:
+            low = 0.0
+        if low >= 0.0:
+            scale = 0.5 * (low + high) if high - low > SCALE_WIDTH else low
         attempt += 1
-        scale = 0.5 * scale if attempt < 8 else 0.0
     if bilateral > 0:
         bilateral_impulses(bilateral, rank, n, contacts)
     work.stats[1] = iterations

@@ -63,7 +63,7 @@ def test_solved_to_1e_8(problem, method):
 def test_velocity_does_not_depend_on_the_method(problem):
     W, q, mu = problem
     a = solve_friction_contact(W, q, mu).velocity
-    b = solve_friction_contact(W, q, mu, method="continuation").velocity
+    b = solve_friction_contact(W, q, mu, method="proximal").velocity
     assert np.abs(a - b).max() <= 1e-6 * np.linalg.norm(q)
 
 

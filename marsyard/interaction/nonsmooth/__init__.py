@@ -18,12 +18,12 @@ from marsyard.interaction.nonsmooth.cone import (
 from marsyard.interaction.nonsmooth.kernel import (
     AUTO,
     CENTRAL_PATH,
-    CONTINUATION,
     CONVERGED,
     GAUSS_SEIDEL,
     NEWTON,
     NOT_CONVERGED,
     NOT_FINITE,
+    PROXIMAL,
     solve_kernel,
     work_size,
 )
@@ -38,13 +38,13 @@ from marsyard.interaction.nonsmooth.solver import (
 __all__ = [
     "AUTO",
     "CENTRAL_PATH",
-    "CONTINUATION",
     "CONVERGED",
     "GAUSS_SEIDEL",
     "METHODS",
     "NEWTON",
     "NOT_CONVERGED",
     "NOT_FINITE",
+    "PROXIMAL",
     "FrictionContactSolution",
     "de_saxce",
     "dual",

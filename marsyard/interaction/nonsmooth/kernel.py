@@ -12,8 +12,8 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 5. semismooth Newton from there (`newton`);
 6. with many contacts, smoothing Newton along the central path (`central_path`): jammed piles,
    where many contacts are at their cones without sliding and Newton finds no active set;
-7. sweeps from zero, more each time, each time followed by Newton;
-8. continuation in a strong regularisation, Newton at each stage (`continuation`);
+7. proximal points from the warm start (`proximal`): hyperstatic contacts at their friction limits;
+8. sweeps from zero, more each time, each time followed by Newton;
 9. the central path of a regularised W, Newton to finish.
 
 From 7 on the work is bounded (`_BUDGET`), so that a hopeless problem ends within seconds.
@@ -28,7 +28,6 @@ import numpy as np
 from marsyard.interaction.nonsmooth.blocks import FEW, block_matrix, islands
 from marsyard.interaction.nonsmooth.central_path import central_path
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
-from marsyard.interaction.nonsmooth.continuation import continuation
 from marsyard.interaction.nonsmooth.gauss_seidel import gauss_seidel
 from marsyard.interaction.nonsmooth.low_rank import (
     factor_low_rank,
@@ -36,6 +35,7 @@ from marsyard.interaction.nonsmooth.low_rank import (
 )
 from marsyard.interaction.nonsmooth.newton import newton, newton_work_size
 from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
+from marsyard.interaction.nonsmooth.proximal import proximal
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual, norm
 from marsyard.interaction.nonsmooth.sticking import close_resting, solve_sticking
 from marsyard.jit import allocating, kernel
@@ -44,7 +44,7 @@ from marsyard.jit import allocating, kernel
 AUTO = 0
 GAUSS_SEIDEL = 1
 NEWTON = 2
-CONTINUATION = 3
+PROXIMAL = 3
 CENTRAL_PATH = 4
 # methods that can have answered, beyond those
 NOTHING = 10
@@ -58,6 +58,9 @@ NOT_FINITE = 2
 
 _SHIFT = 1e-8
 _NEWTON_STEPS = 100
+# the most proximal steps in turn, and up to how many contacts they come first
+_PROXIMAL_STEPS = 400
+_SEVERAL = 20
 # arithmetic of the heavy methods, in the time of a floating-point operation of LAPACK (0.1 ns)
 _BUDGET = 2e10
 
@@ -96,7 +99,7 @@ def solve_kernel(n, W, q, mu, r, u, work, tolerance, max_iterations, method):
     work : float64[≥ work_size(n)], contiguous scratch memory; its content does not matter.
     tolerance : float, for the relative natural-map residual (`residual`), 1e-10 or so.
     max_iterations : int, the most Newton steps and Gauss–Seidel sweeps together, for each island.
-    method : AUTO, GAUSS_SEIDEL, NEWTON, CONTINUATION or CENTRAL_PATH.
+    method : AUTO, GAUSS_SEIDEL, NEWTON, PROXIMAL or CENTRAL_PATH.
 
     Returns
     -------
@@ -430,7 +433,7 @@ def _solve_island(
     if method in (AUTO, NEWTON) and best_residual > tolerance:
         limit = max_iterations - done
         if method == AUTO:
-            limit = min(_NEWTON_STEPS if n < FEW else _NEWTON_STEPS // 2, limit)
+            limit = min(_NEWTON_STEPS // 4 if n <= _SEVERAL else _NEWTON_STEPS // 2, limit)
         steps, residual = newton(
             n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, 5.0
         )
@@ -459,7 +462,7 @@ def _solve_island(
                 max_iterations,
             )
             best_residual = _keep_best(m, r, best, residual, best_residual)
-        if method == AUTO and n >= FEW:
+        if method == AUTO and n > _SEVERAL:
             limit = min(100, max_iterations - done)
             steps, residual = _follow_path(
                 n, W, q, mu, r, u, work, scale, tolerance, limit, mean, 1e-13, 0
@@ -467,6 +470,16 @@ def _solve_island(
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = CENTRAL_PATH
+        if method in (AUTO, PROXIMAL) and best_residual > tolerance:
+            for i in range(m):
+                r[i] = begin[i]
+            limit = max_iterations - done
+            if method == AUTO:
+                limit = min(_PROXIMAL_STEPS, limit, int(50.0 + _BUDGET / _newton_cost(n)))
+            steps, residual = proximal(n, W, q, mu, r, u, work, scale, tolerance, limit)
+            done += steps
+            best_residual = _keep_best(m, r, best, residual, best_residual)
+            used = PROXIMAL
         if method == AUTO and best_residual > tolerance:
             for i in range(m):
                 r[i] = 0.0
@@ -489,42 +502,15 @@ def _solve_island(
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = HYBRID
-        # the heavy ones
-        heavy = int(min(1500.0, 50.0 + _BUDGET / _newton_cost(n)))
-        for turn in range(3):
-            if best_residual <= tolerance or done >= max_iterations:
-                break
+        if method in (AUTO, CENTRAL_PATH) and best_residual > tolerance and done < max_iterations:
+            heavy = int(min(1500.0, 50.0 + _BUDGET / _newton_cost(n)))
             limit = min(heavy, max_iterations - done)
-            if turn == 2:
-                if method in (AUTO, CENTRAL_PATH):
-                    steps, residual = _follow_path(
-                        n, W, q, mu, r, u, work, scale, tolerance, limit, mean, 1e-9, 2
-                    )
-                    used = CENTRAL_PATH
-                else:
-                    continue
-            elif method in (AUTO, CONTINUATION):
-                steps, residual = continuation(
-                    n,
-                    W,
-                    q,
-                    mu,
-                    r,
-                    u,
-                    work,
-                    start,
-                    columns,
-                    values,
-                    scale,
-                    tolerance,
-                    limit,
-                    turn == 1,
-                )
-                used = CONTINUATION
-            else:
-                continue
+            steps, residual = _follow_path(
+                n, W, q, mu, r, u, work, scale, tolerance, limit, mean, 1e-9, 2
+            )
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
+            used = CENTRAL_PATH
         # from the best of all these, sweeps and Newton once more
         if method == AUTO and best_residual > tolerance and done < max_iterations:
             for i in range(m):

@@ -26,7 +26,7 @@ METHODS: dict[str, int] = {
     "auto": kernel.AUTO,
     "gauss_seidel": kernel.GAUSS_SEIDEL,
     "newton": kernel.NEWTON,
-    "continuation": kernel.CONTINUATION,
+    "proximal": kernel.PROXIMAL,
     "central_path": kernel.CENTRAL_PATH,
 }
 
@@ -85,7 +85,7 @@ def solve_friction_contact(
     q : contact velocity without contact impulses [m/s], shape [3n].
     mu : friction coefficients, shape [n] or one number for all; 0 means frictionless, and then the
         tangential rows and columns of that contact are not used and may be zero.
-    method : "auto" (recommended), "newton", "gauss_seidel", "continuation", "central_path".
+    method : "auto" (recommended), "newton", "gauss_seidel", "proximal", "central_path".
     tolerance : bound on the relative natural-map residual.
     max_iterations : the most Newton steps and Gauss–Seidel sweeps together.
     start : impulse to start from [N s], shape [3n]; zero if absent.
