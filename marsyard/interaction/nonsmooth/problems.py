@@ -223,6 +223,30 @@ def standing_rover(rng: np.random.Generator, contacts: int, mu: float) -> Contac
     )
 
 
+def toed_rover(rng: np.random.Generator, contacts: int, mu: float) -> ContactProblem:
+    """A rolling rover whose wheels are not quite parallel: each axle is off by 1e-12 to 1e-3 rad,
+    so that wheels drag each other sideways at that share of the speed. Two contacts a wheel."""
+    wheels = (contacts + 1) // 2
+    toe = 10.0 ** rng.uniform(-12.0, -3.0)
+    radius, speed = 0.14, 0.1
+    h = np.zeros((3 * contacts, 6 + wheels))
+    for c in range(contacts):
+        w = c // 2
+        angle = toe * rng.normal() if c % 2 == 0 else angle
+        arm = np.array([(w // 2 - 1) * 0.6, (w % 2 - 0.5) * 1.2 + (c % 2 - 0.5) * 0.1, -0.4])
+        along = np.array([np.cos(angle), np.sin(angle), 0.0])
+        frame = np.array([[0.0, 0.0, 1.0], along, [-along[1], along[0], 0.0]])
+        h[3 * c : 3 * c + 3, :6] = np.hstack([frame, np.cross(arm, frame)])
+        h[3 * c + 1, 6 + w] = -radius
+    mass = np.r_[np.full(3, 60.0), [5.0, 6.0, 7.0], np.full(wheels, 0.05)]
+    velocity = np.r_[speed, 0.0, -3.7 * STEP, np.zeros(3), np.full(wheels, speed / radius)]
+    velocity[6:] += rng.uniform(0.0, 1e-3, wheels)  # what the motors add in a step
+    w = (h / mass) @ h.T
+    return ContactProblem(
+        f"toed-{contacts}-{toe:.0e}-mu{mu:g}", 0.5 * (w + w.T), h @ velocity, np.full(contacts, mu)
+    )
+
+
 def random_bodies(rng: np.random.Generator, contacts: int, mu: float) -> ContactProblem:
     """Random bodies with contacts at random points in random directions."""
     scene = _Scene()
@@ -266,6 +290,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator, int, float], ContactProblem]]
     "pile": pile,
     "pushed_box": pushed_box,
     "standing_rover": standing_rover,
+    "toed_rover": toed_rover,
     "random_bodies": random_bodies,
     "low_rank": low_rank,
 }
