@@ -12,7 +12,8 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 5. semismooth Newton from there (`newton`);
 6. with many contacts, smoothing Newton along the central path (`central_path`): jammed piles,
    where many contacts are at their cones without sliding and Newton finds no active set;
-7. proximal points from the warm start (`proximal`): hyperstatic contacts at their friction limits;
+7. proximal points (`proximal`), from the warm start if it nearly solves the problem: hyperstatic
+   contacts at their friction limits;
 8. sweeps from zero, more each time, each time followed by Newton;
 9. the central path of a regularised W, Newton to finish.
 
@@ -58,9 +59,14 @@ NOT_FINITE = 2
 
 _SHIFT = 1e-8
 _NEWTON_STEPS = 100
-# the most proximal steps in turn, and up to how many contacts they come first
+# the most proximal steps in turn, and up to how many contacts they come before the central path
 _PROXIMAL_STEPS = 400
 _SEVERAL = 20
+# e(r) of a warm start that counts as the impulses of a step before, and Newton steps from it then
+_SETTLED = 0.1
+_FEW_STEPS = 12
+# steps of the first sweeps and Newton from zero otherwise
+_COLD_STEPS = 60
 # arithmetic of the heavy methods, in the time of a floating-point operation of LAPACK (0.1 ns)
 _BUDGET = 2e10
 
@@ -390,6 +396,10 @@ def _solve_island(
         best[i] = 0.0
     mean /= m
     best_residual = natural_residual(n, best, q, mu, scale)
+    multiply(m, W, begin, q, u)
+    several = n <= _SEVERAL
+    warm = norm(m, begin) > 0.0
+    settled = several and warm and natural_residual(n, begin, u, mu, scale) < _SETTLED
     used = method
     done = 0
 
@@ -433,7 +443,8 @@ def _solve_island(
     if method in (AUTO, NEWTON) and best_residual > tolerance:
         limit = max_iterations - done
         if method == AUTO:
-            limit = min(_NEWTON_STEPS // 4 if n <= _SEVERAL else _NEWTON_STEPS // 2, limit)
+            most = _NEWTON_STEPS // 4 if several else _NEWTON_STEPS // 2
+            limit = min(_FEW_STEPS if settled else most, limit)
         steps, residual = newton(
             n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, 5.0
         )
@@ -462,7 +473,7 @@ def _solve_island(
                 max_iterations,
             )
             best_residual = _keep_best(m, r, best, residual, best_residual)
-        if method == AUTO and n > _SEVERAL:
+        if method == AUTO and not several:
             limit = min(100, max_iterations - done)
             steps, residual = _follow_path(
                 n, W, q, mu, r, u, work, scale, tolerance, limit, mean, 1e-13, 0
@@ -470,6 +481,17 @@ def _solve_island(
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = CENTRAL_PATH
+        if method == AUTO and several and warm and not settled:
+            for i in range(m):
+                begin[i] = 0.0
+                r[i] = 0.0
+            limit = min(_COLD_STEPS, max_iterations - done)
+            steps, residual = _hybrid(
+                n, W, q, mu, r, u, work, start, columns, values, scale, tolerance, limit, mean
+            )
+            done += steps
+            best_residual = _keep_best(m, r, best, residual, best_residual)
+            used = HYBRID
         if method in (AUTO, PROXIMAL) and best_residual > tolerance:
             for i in range(m):
                 r[i] = begin[i]
