@@ -63,7 +63,7 @@ _NEWTON_STEPS = 100
 _PROXIMAL_STEPS = 400
 _SEVERAL = 20
 # e(r) of a warm start that counts as the impulses of a step before, and Newton steps from it then
-_SETTLED = 0.1
+_SETTLED = 1.0
 _FEW_STEPS = 12
 # steps of the first sweeps and Newton from zero otherwise
 _COLD_STEPS = 60

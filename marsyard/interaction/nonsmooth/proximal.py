@@ -44,13 +44,13 @@ from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import kernel
 
 #: first δ over the mean diagonal of W, from a good warm start and from a poor one
-GOOD, POOR = 1e-6, 1e-4
+GOOD, POOR = 1e-6, 1e-3
 #: e(r) of a warm start that counts as good
 NEAR = 1e-3
 #: smallest δ over the mean diagonal of W: below it u/δ is rounding
 FLOOR = 1e-10
 _LOWER = 0.1
-_INNER_STEPS = 20
+_INNER_STEPS = 12
 _SEARCHES = 12
 
 
