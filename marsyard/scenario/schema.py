@@ -21,6 +21,7 @@ from marsyard.scenario.compliant import CompliantContact
 from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
+from marsyard.scenario.integrators import check_integrator
 from marsyard.scenario.part import Part, Point, Slope, SurfaceName
 from marsyard.scenario.plugin import PluginUse
 from marsyard.scenario.polygonal import PolygonalContact
@@ -521,20 +522,5 @@ class Scenario(Part):
                 raise ValueError("gait: a scenario has either a gait or a drive; remove one")
             period = self.run.control_period
             whole_ratio("gait.sample", self.gait.sample, "run.control_period", period)
-        smooth = self.run.integrator != "moreau_jean"
-        if smooth and self.interaction.polygonal.pairs:
-            raise ValueError(
-                f"run.integrator: '{self.run.integrator}' is MuJoCo's and cannot carry "
-                "interaction.polygonal.pairs; use moreau_jean"
-            )
-        if smooth and self.interaction.law in ("nonsmooth", "compliant", "polygonal"):
-            raise ValueError(
-                f"run.integrator: '{self.run.integrator}' is MuJoCo's and cannot carry the "
-                f"{self.interaction.law} law; use moreau_jean, or interaction.law mujoco or none"
-            )
-        if not smooth and self.interaction.law == "mujoco":
-            raise ValueError(
-                "interaction.law: mujoco's soft contact needs a smooth integrator; "
-                "use run.integrator semi_implicit or implicit_damping"
-            )
+        check_integrator(self)
         return self

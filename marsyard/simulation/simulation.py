@@ -129,6 +129,7 @@ class Simulation:
             contacts=contact_finder.address, distance=distance_finder.address
         )
         self._ready = False
+        self._say = say
         self._offsets = offsets()
         self._start()
         self.drive = Drive(self) if scenario.drive is not None else None
@@ -482,7 +483,7 @@ class Simulation:
             d.qpos[:] = Simulation(self._as_given).qpos
         elif robot.settle:
             self._need_solver()
-            place_on_ground(self)
+            place_on_ground(self, self._say)
         elif self.scenario.interaction.law in ("nonsmooth", "compliant", "polygonal"):
             gap, where = (element_gap if self._model.has_compliant else smallest_gap)(self)
             elastic = self.scenario.interaction.law != "nonsmooth"
