@@ -1,4 +1,4 @@
-"""Which laws and which ground an integrator can carry.
+"""Which laws and which ground an integrator can carry, and which numbers a law knows.
 
 `moreau_jean` evaluates every force law and every constraint law of the yard, but not MuJoCo's soft
 contact. MuJoCo's own schemes, `semi_implicit` and `implicit_damping`, know soft contact with convex
@@ -21,6 +21,7 @@ _OURS = ("nonsmooth", "compliant", "polygonal")
 def check_integrator(scenario: Scenario) -> None:
     """Raise ValueError where the integrator cannot carry the law or the ground."""
     integrator, law = scenario.run.integrator, scenario.interaction
+    _check_couples(scenario)
     if integrator == "moreau_jean":
         if law.law == "mujoco":
             raise ValueError(
@@ -43,3 +44,18 @@ def check_integrator(scenario: Scenario) -> None:
             f"{refusal} the soil of ground '{soil.name}', so that the robot would fall through it; "
             "use moreau_jean with interaction.law nonsmooth, compliant, polygonal or none"
         )
+
+
+def _check_couples(scenario: Scenario) -> None:
+    """Couples against rolling and spinning belong to hard contact."""
+    law = scenario.interaction
+    if law.law == "nonsmooth":
+        return
+    named = {"interaction": law} | {f"interaction.surfaces.{k}": v for k, v in law.surfaces.items()}
+    for path, values in named.items():
+        for field in ("rolling_friction", "spinning_friction"):
+            if getattr(values, field):
+                raise ValueError(
+                    f"{path}.{field}: the {law.law} law has no such couple; use interaction.law "
+                    "nonsmooth, or leave it at 0"
+                )

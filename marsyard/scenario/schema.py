@@ -202,6 +202,12 @@ class Surface(Part):
     restitution_tangential: Annotated[Number, Field(ge=0, le=1)] | None = Field(
         None, description="the same along the surface; default: that of `interaction`"
     )
+    rolling_friction: Annotated[Length, Field(ge=0)] | None = Field(
+        None, description="lever of the couple against rolling [m]; default: that of `interaction`"
+    )
+    spinning_friction: Annotated[Length, Field(ge=0)] | None = Field(
+        None, description="the same against spinning [m]; default: that of `interaction`"
+    )
 
 
 class ContactSolver(Part):
@@ -234,6 +240,14 @@ class Interaction(Part):
     )
     restitution_tangential: Annotated[Number, Field(ge=0, le=1)] = Field(
         0.0, description="the same for the tangential velocity"
+    )
+    rolling_friction: Annotated[Length, Field(ge=0)] = Field(
+        0.0,
+        description="ρ of the couple ρ N against rolling, of the law nonsmooth [m]; a wheel of "
+        "radius R is slowed down by ρ/R of its load",
+    )
+    spinning_friction: Annotated[Length, Field(ge=0)] = Field(
+        0.0, description="the same against spinning about the normal [m]"
     )
     surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
     solver: ContactSolver = ContactSolver()

@@ -297,7 +297,7 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
     # MuJoCo's soft contact gives way to the exact one here
     alone = not soil and not s._model.has_compliant and not s._model.has_polygonal
     model = s._model._replace(damping=held, smooth=False, has_rigid=s._model.has_rigid or alone)
-    law = s._law._replace(restitution=0 * s._law.restitution)
+    law = s._law._replace(restitution=0 * s._law.restitution, couples=False)
     if friction is not None:
         law = law._replace(friction=0 * law.friction + friction)
     # where a robot stands does not depend on how the run solves its contact problems

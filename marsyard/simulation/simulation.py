@@ -26,7 +26,7 @@ from marsyard.simulation.callables import (
     solver_aside,
 )
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
-from marsyard.simulation.compliant_world import STATE, build_compliant
+from marsyard.simulation.compliant_world import STATE, build_compliant, ground_of_law
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.moreau_jean import update_positions
@@ -442,7 +442,7 @@ class Simulation:
         )
         self._data = filling.data_views(m, self.data)
         # kept alive: the tables point into them
-        self._packed = pack(world.surfaces)
+        self._packed = pack(ground_of_law(law, world.surfaces))
         self._ground = ground_table(self._packed)
         self._meshes, numbers = mesh_ground(world.surfaces)
         shapes = body_shapes(m, world.surfaces if law in ("nonsmooth", "polygonal") else ())
@@ -455,7 +455,9 @@ class Simulation:
         self._commands = build_commands(scenario, world, own_control)
 
     def _build_state(self) -> None:
-        self._contacts = filling.contact_room(self.model, self._model, self._wheels)
+        self._contacts = filling.contact_room(
+            self.model, self._model, self._wheels, self._law.couples
+        )
         self._work = filling.scratch(self._model)
         self._sums = filling.empty_sums(
             self._model, len(self._wheels.body), len(self.world.surfaces)
@@ -537,6 +539,8 @@ class Simulation:
         }  # fmt: skip
         if self._model.has_polygonal:
             out.update(self._polygonal.state())
+        if self._model.floating:
+            out["momentum"], out["momentum_of"] = self._work.momentum, self._work.left
         if self._model.has_beams:
             out["beam_lost"] = self._model.beams.lost
         if self._model.has_compliant:
