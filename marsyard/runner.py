@@ -284,17 +284,23 @@ def simulate(
         if progress is not None:
             progress(t, total, "simulating")
 
-    try:
-        # why a run stops is told by us; MuJoCo would leave a log file where the user is
-        if live is None:
-            with quiet():
-                simulation.run(told)
-        else:
-            say("running; ctrl-c ends the run and keeps what was recorded")
-            stopped = live.run(simulation, told, name)
-            shortened = shortened or stopped is not None
-    except Diverged as error:
-        stopped = str(error)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            # why a run stops is told by us; MuJoCo would leave a log file where the user is
+            if live is None:
+                with quiet():
+                    simulation.run(told)
+            else:
+                say("running; ctrl-c ends the run and keeps what was recorded")
+                stopped = live.run(simulation, told, name)
+                shortened = shortened or stopped is not None
+        except Diverged as error:
+            stopped = str(error)
+    remarks = tuple(dict.fromkeys(str(w.message) for w in caught))
+    heard += remarks
+    for text in remarks:
+        say(f"warning: {text}")
     pilot = simulation.drive or simulation.gait
     if pilot is not None and stopped is None:
         remarks = pilot.remarks()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.ground.rim_walls import hang_walls
 from marsyard.ground.shapes import surface_name, unit_vector
 
 if TYPE_CHECKING:
@@ -110,6 +111,13 @@ class TriangleMesh:
         vertices, triangles = read_mesh(path)
         options.setdefault("name", path.stem)
         return cls(vertices * scale, triangles, **options)
+
+    def with_walls(self, height: float) -> TriangleMesh:
+        """The same with walls of this height [m] below its rim (`rim_walls`); itself if closed."""
+        vertices, triangles = hang_walls(self.vertices, self.triangles, height)
+        if triangles is self.triangles:
+            return self
+        return replace(self, vertices=vertices, triangles=triangles, orient=False)
 
     def tables(self) -> MeshTables:
         """The arrays the contact kernels need, made once: hierarchy, faces, edges, vertices."""

@@ -21,6 +21,7 @@ from marsyard.scenario.compliant import CompliantContact
 from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
+from marsyard.scenario.integrators import check_integrator
 from marsyard.scenario.part import Part, Point, Slope, SurfaceName
 from marsyard.scenario.plugin import PluginUse
 from marsyard.scenario.polygonal import PolygonalContact
@@ -201,6 +202,12 @@ class Surface(Part):
     restitution_tangential: Annotated[Number, Field(ge=0, le=1)] | None = Field(
         None, description="the same along the surface; default: that of `interaction`"
     )
+    rolling_friction: Annotated[Length, Field(ge=0)] | None = Field(
+        None, description="lever of the couple against rolling [m]; default: that of `interaction`"
+    )
+    spinning_friction: Annotated[Length, Field(ge=0)] | None = Field(
+        None, description="the same against spinning [m]; default: that of `interaction`"
+    )
 
 
 class ContactSolver(Part):
@@ -233,6 +240,14 @@ class Interaction(Part):
     )
     restitution_tangential: Annotated[Number, Field(ge=0, le=1)] = Field(
         0.0, description="the same for the tangential velocity"
+    )
+    rolling_friction: Annotated[Length, Field(ge=0)] = Field(
+        0.0,
+        description="ρ of the couple ρ N against rolling, of the law nonsmooth [m]; a wheel of "
+        "radius R is slowed down by ρ/R of its load",
+    )
+    spinning_friction: Annotated[Length, Field(ge=0)] = Field(
+        0.0, description="the same against spinning about the normal [m]"
     )
     surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
     solver: ContactSolver = ContactSolver()
@@ -521,20 +536,5 @@ class Scenario(Part):
                 raise ValueError("gait: a scenario has either a gait or a drive; remove one")
             period = self.run.control_period
             whole_ratio("gait.sample", self.gait.sample, "run.control_period", period)
-        smooth = self.run.integrator != "moreau_jean"
-        if smooth and self.interaction.polygonal.pairs:
-            raise ValueError(
-                f"run.integrator: '{self.run.integrator}' is MuJoCo's and cannot carry "
-                "interaction.polygonal.pairs; use moreau_jean"
-            )
-        if smooth and self.interaction.law in ("nonsmooth", "compliant", "polygonal"):
-            raise ValueError(
-                f"run.integrator: '{self.run.integrator}' is MuJoCo's and cannot carry the "
-                f"{self.interaction.law} law; use moreau_jean, or interaction.law mujoco or none"
-            )
-        if not smooth and self.interaction.law == "mujoco":
-            raise ValueError(
-                "interaction.law: mujoco's soft contact needs a smooth integrator; "
-                "use run.integrator semi_implicit or implicit_damping"
-            )
+        check_integrator(self)
         return self

@@ -44,6 +44,7 @@ class Model(NamedTuple):
     has_polygonal: bool  # pairs of surfaces in polygonal contact
     joint_qpos: Array  # int64[njoint] of hinge and slide joints
     joint_dof: Array  # int64[njoint]
+    joint_range: Array  # float64[njoint, 2], stops; infinite where there are none
     between: int  # number of the law for contacts between bodies
     smooth: bool  # step with mj_step instead of Moreau-Jean
     has_loops: bool  # loop closures
@@ -108,6 +109,9 @@ class Law(NamedTuple):
     friction: Array
     restitution: Array
     restitution_tangential: Array
+    rolling: Array  # [m], lever of the couple against rolling
+    spinning: Array  # [m], and against spinning
+    couples: bool  # one of them is not zero
 
 
 class Scheme(NamedTuple):
@@ -173,6 +177,8 @@ class Contacts(NamedTuple):
     belt: Array  # degree of freedom that moves the surface of body2 along itself, or -1
     belt_radius: Array  # float64[c], speed of that motion per rate [m]
     surface: Array  # number of the ground surface; the last law's number between bodies
+    bound: Array  # float64[c], of what has no surface: couple by normal impulse, of scaled rows
+    pressed: Array  # float64[c], and that normal impulse; negative where there is no couple
     point: Array  # float64[c, 3]
     frame: Array  # float64[c, 3, 3], rows: normal into body2, first and second tangent
     gap: Array
@@ -226,6 +232,7 @@ class Work(NamedTuple):
     stats: Array  # float64: contacts, iterations, residual, unconverged, limited, penetration
     failure: Array  # int64[2]: what became non-finite, its index
     momentum: Array  # float64[groups, 3, 6], to be kept, what is missing, scratch
+    left: Array  # float64[nq + nv], state in which the loop left what floats freely
 
 
 class Sums(NamedTuple):

@@ -249,10 +249,23 @@ def stand_on_arc(C, e, R, depth):
     return mean / rows, part / rows
 
 
+@inlined
+def ground_distance(F, C, p, ground, surfaces, contacts):
+    """Distance of the point p to the nearest surface [m], negative inside."""
+    least = math.inf
+    for s in range(surfaces):
+        _call_distance(
+            F.distance, SPHERE, 0.0, 0.0, p.ctypes.data, C.scratch[1].ctypes.data,
+            ground.ctypes.data, ground.shape[0], s, contacts.answer.ctypes.data,
+        )  # fmt: skip
+        least = min(least, contacts.answer[0])
+    return least
+
+
 @kernel
 def smallest_element_gap(F, data, ground, surfaces, C, contacts):
     """Smallest distance of the elements to the ground [m], at any distance, and its body; positions
-    must be up to date."""
+    must be up to date. Balls that are further away than what is found already are passed by."""
     least = math.inf
     body = -1
     for b in range(C.body.shape[0]):
@@ -260,16 +273,21 @@ def smallest_element_gap(F, data, ground, surfaces, C, contacts):
         R = data.xmat[C.body[b]]
         if C.belt[b, 0] >= 0:
             move_belt(C, data, b)
-        q = C.scratch[2]
-        for c in range(C.balls[b, 0], C.balls[b, 1]):
+        p, q = C.scratch[0], C.scratch[2]
+        c = C.balls[b, 0]
+        while c < C.balls[b, 1]:
+            if least < math.inf:
+                # around the balls inside the body through which elements are seen
+                to_world(o, R, C.ball[c], p)
+                reach = C.ball[c, 3] + C.numbers[INSIDE]
+                if ground_distance(F, C, p, ground, surfaces, contacts) - reach >= least:
+                    c = C.ball_next[c, 0]
+                    continue
             for e in range(C.ball_next[c, 1], C.ball_next[c, 2]):
                 to_world(o, R, C.place[e], q)
-                for s in range(surfaces):
-                    _call_distance(
-                        F.distance, SPHERE, 0.0, 0.0, q.ctypes.data, C.scratch[1].ctypes.data,
-                        ground.ctypes.data, ground.shape[0], s, contacts.answer.ctypes.data,
-                    )  # fmt: skip
-                    if contacts.answer[0] < least:
-                        least = contacts.answer[0]
-                        body = C.body[b]
+                gap = ground_distance(F, C, q, ground, surfaces, contacts)
+                if gap < least:
+                    least = gap
+                    body = C.body[b]
+            c = C.ball_next[c, 0] if C.ball_next[c, 2] > C.ball_next[c, 1] else c + 1
     return least, body

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.ground import Plane, Surface, pack
+from marsyard.ground import Plane, Surface, TriangleMesh, pack
 from marsyard.ground.soil import load_soil
 from marsyard.interaction.compliant import curves, elements
 from marsyard.interaction.compliant.elements import Balls, Belt, Elements
@@ -27,6 +27,8 @@ from marsyard.simulation.soil_world import chain_of, fill_addresses
 THIN_LAYER = 1e-3
 #: radius of the ball through which an element looks at the ground [m]
 INSIDE = 0.03
+#: height of the walls below the rim of an open mesh, more than elements see into it [m]
+WALL = 0.1
 #: distance up to which balls look for ground [m]
 _FAR = 0.05
 #: arrays of the loop that belong to the state
@@ -71,6 +73,13 @@ def curve_of(scenario: Scenario) -> curves.Curve:
 def no_compliant(nv: int) -> CompliantLoop:
     """For worlds without: nothing that touches."""
     return _assemble([], [], np.zeros((0, 0, 0), dtype=np.int64), nv, (1e8, 0.0), curves.loose(1.0))
+
+
+def ground_of_law(law: str, surfaces: tuple[Surface, ...]) -> tuple[Surface, ...]:
+    """The ground as a law meets it: elements see meshes from within, and need walls at rims."""
+    if law != "compliant":
+        return surfaces
+    return tuple(s.with_walls(WALL) if isinstance(s, TriangleMesh) else s for s in surfaces)
 
 
 def build_compliant(

@@ -247,6 +247,8 @@ def limit_contacts(O, d, nv, n, contacts):
         contacts.organ[n] = -1
         contacts.belt[n] = -1
         contacts.surface[n] = -1
+        contacts.bound[n] = 0.0
+        contacts.pressed[n] = -1.0
         contacts.gap[n] = read_double(position, first + i)
         for j in range(nv):
             contacts.jacobian[3 * n, j] = read_double(jacobian, (first + i) * nv + j)

@@ -77,6 +77,7 @@ def model_facts(
         roots=roots, body_group=group_of_bodies(m, roots), has_polygonal=pairs,
         joint_qpos=np.array([m.jnt_qposadr[j] for j in joints], dtype=np.int64),
         joint_dof=np.array([m.jnt_dofadr[j] for j in joints], dtype=np.int64),
+        joint_range=_joint_ranges(m, joints),
         between=len(world.surfaces),
         smooth=scenario.run.integrator != "moreau_jean",
         has_loops=m.neq > 0,
@@ -84,6 +85,13 @@ def model_facts(
         body_organ=body_organ, organ_body=organ_body,
         has_beams=bool(robot.beams), beams=build_beams(robot, m),
     )  # fmt: skip
+
+
+def _joint_ranges(m: mujoco.MjModel, joints: list[int]) -> np.ndarray:
+    """Stops of joints [rad, m], infinite where there are none."""
+    made = np.array(m.jnt_range[joints], dtype=float).reshape(-1, 2)
+    made[~np.array(m.jnt_limited[joints], dtype=bool)] = -np.inf, np.inf
+    return made
 
 
 def _on_free_joint(m: mujoco.MjModel, body: int) -> bool:
@@ -150,7 +158,8 @@ def wheel_radii(world: World, scenario: Scenario) -> tuple[np.ndarray, np.ndarra
 
 
 def law_numbers(world: World, scenario: Scenario) -> arrays.Law:
-    """Friction and restitution by surface, and at the end between bodies."""
+    """Friction and restitution by surface, and at the end between bodies; couples against rolling
+    and spinning likewise."""
     law = scenario.interaction
 
     def by_surface(field: str) -> np.ndarray:
@@ -160,9 +169,11 @@ def law_numbers(world: World, scenario: Scenario) -> arrays.Law:
             values.append(getattr(law, field) if own is None else own)
         return np.array([*values, getattr(law, field)], dtype=float)
 
+    rolling, spinning = by_surface("rolling_friction"), by_surface("spinning_friction")
     return arrays.Law(
-        by_surface("friction"), by_surface("restitution"), by_surface("restitution_tangential")
-    )
+        by_surface("friction"), by_surface("restitution"), by_surface("restitution_tangential"),
+        rolling, spinning, bool(rolling.any() or spinning.any()),
+    )  # fmt: skip
 
 
 def scheme_numbers(scenario: Scenario) -> arrays.Scheme:
@@ -184,8 +195,11 @@ def scheme_numbers(scenario: Scenario) -> arrays.Scheme:
 # --- state and scratch
 
 
-def contact_room(m: mujoco.MjModel, model: arrays.Model, wheels: arrays.Wheels) -> arrays.Contacts:
-    """Room for the contacts of a step and for its equations of loops."""
+def contact_room(
+    m: mujoco.MjModel, model: arrays.Model, wheels: arrays.Wheels, couples: bool
+) -> arrays.Contacts:
+    """Room for the contacts of a step and for its equations of loops; `couples`: each of them may
+    have one against rolling and one against spinning."""
     c = 8 * (len(wheels.body) + len(wheels.shapes.body) + 1) + 4 * len(wheels.parts.body)
     if model.has_collisions:
         # room for every colliding shape to touch a few others, within reason for the memory
@@ -193,11 +207,13 @@ def contact_room(m: mujoco.MjModel, model: arrays.Model, wheels: arrays.Wheels) 
         c += min(2048, 64 + 16 * int(colliding))
     if model.has_constraints:
         c += m.njnt + m.ntendon
+    if couples:
+        c *= 3
     e, nv = 6 * m.neq, m.nv
     f, i = np.zeros, np.int64
     return arrays.Contacts(
         key=f(c, i), body1=f(c, i), body2=f(c, i), wheel=f(c, i), organ=f(c, i),
-        belt=f(c, i), belt_radius=f(c), surface=f(c, i),
+        belt=f(c, i), belt_radius=f(c), surface=f(c, i), bound=f(c), pressed=f(c),
         point=f((c, 3)), frame=f((c, 3, 3)), gap=f(c), jacobian=f((3 * c, nv)),
         before=f(3 * c), free=f(3 * c), active=f(c, i),
         rows=f((e + 3 * c, nv)), half=f((e + 3 * c, nv)), delassus=f((3 * c, 3 * c)),
@@ -220,6 +236,8 @@ def scratch(model: arrays.Model) -> arrays.Work:
         f(model.nq), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f(nv), f((3, nv)),
         f((3, nv)), f(6), f(2, np.int64),
         f((1 + int(model.roots[:, 2].max(initial=0)), 3, 6)),
+        # no state is all zero: the first step measures
+        f((model.nq + model.nv) if model.floating else 0),
     )  # fmt: skip
 
 

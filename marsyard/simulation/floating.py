@@ -113,6 +113,28 @@ def measure_group(model, data, g, out, centre):
 
 
 @kernel
+def is_as_left(model, data, work):
+    """Whether nobody has changed the state since the loop left it (`leave_state`)."""
+    for i in range(model.nq):
+        if work.left[i] != data.qpos[i]:
+            return False
+    for i in range(model.nv):
+        if work.left[model.nq + i] != data.qvel[i]:
+            return False
+    return True
+
+
+@kernel
+def leave_state(model, data, work):
+    """Note the state, so that the next steps keep the same momentum to the last digit, however
+    many the loop takes at once."""
+    for i in range(model.nq):
+        work.left[i] = data.qpos[i]
+    for i in range(model.nv):
+        work.left[model.nq + i] = data.qvel[i]
+
+
+@kernel
 def measure_momentum(F, m, d, model, data, work):
     """Momentum of every group at the present state, as that to be kept."""
     update_motion(F, m, d)

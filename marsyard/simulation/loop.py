@@ -18,12 +18,13 @@ from marsyard.simulation.contacts import (
     place_part,
     wheel_frame,
 )
-from marsyard.simulation.floating import measure_momentum
+from marsyard.simulation.floating import is_as_left, leave_state, measure_momentum
 from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_inertia
 from marsyard.simulation.moreau_jean import (
     NOT_FINITE_FORCE,
     OK,
     SERVO_TIME,
+    is_at_stop,
     line_torque,
     step,
     update_positions,
@@ -168,7 +169,9 @@ def account_for_speeds(model, data, commands, h, v, sums):
         if commands.servo_full[j] != 0.0:
             commands.servo_lag[j] = 0.0
         elif commands.servo_gain[j] > 0.0:
-            commands.servo_lag[j] += h * (commands.servo_speed[j] - data.qvel[i])
+            error = commands.servo_speed[j] - data.qvel[i]
+            if not is_at_stop(model, data, j, error):
+                commands.servo_lag[j] += h * error
         sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
 
 
@@ -412,7 +415,7 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
     damped away, and the steps end when nothing moves faster than this.
     """
     per_record = scheme.steps_per_control * scheme.controls_per_record
-    if model.floating and steps > 0:
+    if model.floating and steps > 0 and not is_as_left(model, data, work):
         measure_momentum(F, m, d, model, data, work)
     for _ in range(steps):
         if slow == 0.0 and counters[0] % scheme.steps_per_control == 0:
@@ -433,6 +436,8 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
             work.failure[0] = status
             return status
         counters[0] += 1
+        if model.floating:
+            leave_state(model, data, work)
         if model.has_soil:
             flow_soil(F, soil, counters[0] * scheme.h if slow == 0.0 else 0.0)
         if slow > 0.0:

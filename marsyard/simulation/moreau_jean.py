@@ -54,6 +54,7 @@ from marsyard.simulation.contacts import (
     find_contacts,
     limit_contacts,
 )
+from marsyard.simulation.couples import bind_couples, find_couples, press_couples
 from marsyard.simulation.delassus import (
     assemble,
     bilateral_impulses,
@@ -101,6 +102,11 @@ SCALE_BACK = 1e-4
 SCALE_WIDTH = 1e-3
 #: how often a step is solved again at most, for friction of polygonal contact
 TIGHTEN = 3
+#: nearer than this a joint stands at its stop [rad, m]
+AT_STOP = 1e-6
+#: where contacts change the rate of a joint by more than this, inertia forces are taken again
+#: at the mean velocity that they leave [rad/s, m/s]
+STOPPED = 0.5
 
 
 @kernel
@@ -174,6 +180,7 @@ def free_velocity(
         call_md(F.com_vel, m, d)
         call_mdip(F.rne, m, d, 0, data.bias.ctypes.data)
         for i in range(nv):
+            work.bias[i] = data.bias[i]
             work.rhs[i] = h * (work.force[i] - data.bias[i])
         solve_inertia(F, m, d, model, data, work.delta, work.rhs)
     for i in range(nv):
@@ -253,6 +260,16 @@ def hold_speeds(model, data, commands, h, v):
         add_to_diagonal(model, data, i, implicit)
 
 
+@inlined
+def is_at_stop(model, data, j, error):
+    """Whether joint j stands at its stop and is driven against it: what it misses there does not
+    wind its servo up."""
+    q = data.qpos[model.joint_qpos[j]]
+    if error > 0.0:
+        return q >= model.joint_range[j, 1] - AT_STOP
+    return q <= model.joint_range[j, 0] + AT_STOP
+
+
 @kernel
 def account_for_motors(model, data, commands, h, v, sums):
     """Torques as they have acted, now that the end velocity is known, and their work."""
@@ -268,8 +285,10 @@ def account_for_motors(model, data, commands, h, v, sums):
         elif commands.servo_gain[j] > 0.0:
             error = commands.servo_speed[j] - data.qvel[i]
             if commands.servo_full[j] == 0.0:
-                commands.servo_lag[j] += h * error
-                torque = commands.servo_gain[j] * (error + commands.servo_lag[j] / SERVO_TIME)
+                behind = commands.servo_lag[j] + h * error
+                if not is_at_stop(model, data, j, error):
+                    commands.servo_lag[j] = behind
+                torque = commands.servo_gain[j] * (error + behind / SERVO_TIME)
                 commands.torque[j] = commands.given[j] + torque
                 most = min(
                     commands.servo_limit[j], voltage_limit(commands, j, torque, data.qvel[i])
@@ -308,7 +327,7 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
         if min(now, predicted) <= TOUCHING:
             contacts.active[n] = c
             s = contacts.surface[c]
-            contacts.mu[n] = law.friction[s] if s >= 0 else 0.0
+            contacts.mu[n] = law.friction[s] if s >= 0 else contacts.bound[c]
             for k in range(3):
                 for j in range(nv):
                     contacts.rows[bilateral + 3 * n + k, j] = contacts.jacobian[3 * c + k, j]
@@ -349,6 +368,8 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
     """Impulses of the n active contacts and the bilateral rows."""
     nv = model.nv
     assemble(F, m, d, model, bilateral, n, contacts, data, work.root)
+    if law.couples:
+        bind_couples(n, contacts)
     # right-hand side of the bilateral rows: E v_free − b. The way of the step lies in the loop,
     # E (θ v⁺ + (1−θ) v) = 0, and `project` sees to positions and to the end velocity; without it
     # E v⁺ = −c/(10 h) keeps the loop from drifting
@@ -377,9 +398,13 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
                 contacts.q[3 * i + k] = (
                     contacts.free[3 * c + k] + scale * et * contacts.before[3 * c + k]
                 )
+        if law.couples:
+            press_couples(n, contacts)
         if bilateral > 0:
             if attempt > 0:
                 assemble(F, m, d, model, bilateral, n, contacts, data, work.root)
+                if law.couples:
+                    bind_couples(n, contacts)
             rank = eliminate(bilateral, n, contacts)
         status, used, residual = solve_problem(
             F.solve, n, contacts, scheme.tolerance, scheme.max_iterations, scheme.method
@@ -419,6 +444,49 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
     work.stats[2] = residual
     work.stats[3] = 0.0 if status == CONVERGED else 1.0
     work.stats[4] = 1.0 if attempt > 0 else 0.0
+
+
+@kernel
+def find_impulses(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
+    """Impulses of contacts and loops, and the velocity they add, into work.delta; generalised
+    impulse of the contacts alone into work.force."""
+    for i in range(model.nv):
+        work.rhs[i] = 0.0
+    solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
+    transposed_product(3 * n, model.nv, contacts.rows, bilateral, contacts.r, work.rhs)
+    for i in range(model.nv):
+        work.force[i] = work.rhs[i]
+    transposed_product(bilateral, model.nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs)
+    solve_inertia(F, m, d, model, data, work.delta, work.rhs)
+
+
+@inlined
+def is_stopped(model, work):
+    """Whether contacts have changed the rate of a joint by much."""
+    for j in range(model.joint_dof.shape[0]):
+        if abs(work.delta[model.joint_dof[j]]) > STOPPED:
+            return True
+    return False
+
+
+@kernel
+def correct_free_velocity(F, m, d, model, data, scheme, work):
+    """Take inertia forces at the mean velocity with contacts, v + θ (v⁺ − v), in place of that
+    without them. A motor that pushes against a stop has a large free velocity that never comes
+    about; its centrifugal forces would act on the robot from nowhere."""
+    h, theta = scheme.h, scheme.theta
+    v = work.v_start
+    for i in range(model.nv):
+        data.qvel[i] = v[i] + theta * (work.v_free[i] + work.delta[i] - v[i])
+    call_md(F.com_vel, m, d)
+    call_mdip(F.rne, m, d, 0, data.bias.ctypes.data)
+    for i in range(model.nv):
+        work.rhs[i] = h * (work.bias[i] - data.bias[i])
+        work.bias[i] = data.bias[i]
+    solve_inertia(F, m, d, model, data, work.delta, work.rhs)
+    for i in range(model.nv):
+        work.v_free[i] += work.delta[i]
+        data.qvel[i] = v[i]
 
 
 @kernel
@@ -480,19 +548,24 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
             break
 
     # impulses, and the motion with them
-    n = activate(F, m, d, model, scheme, law, contacts, work, found, total, bilateral)
-    work.stats[0] = n
+    everything = total
+    if law.couples:
+        everything = find_couples(F, m, d, nv, law, wheels, found, total, contacts, work.jac1)
+        if everything < 0:
+            return TOO_MANY_CONTACTS
+    n = activate(F, m, d, model, scheme, law, contacts, work, found, everything, bilateral)
+    work.stats[0] = n - (everything - total)
     for i in range(nv):
         work.rhs[i] = 0.0
+        work.delta[i] = 0.0
     if n + bilateral > 0:
-        solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
-        transposed_product(3 * n, nv, contacts.rows, bilateral, contacts.r, work.rhs)
+        find_impulses(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
+        # not for loops alone, which the mean velocity knows already
+        if n > 0 and theta < 1.0 and scheme.projection and is_stopped(model, work):
+            correct_free_velocity(F, m, d, model, data, scheme, work)
+            n = activate(F, m, d, model, scheme, law, contacts, work, found, everything, bilateral)
+            find_impulses(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
         add_to_sums(n, contacts, work, sums)
-        transposed_product(bilateral, nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs)
-        solve_inertia(F, m, d, model, data, work.delta, work.rhs)
-    else:
-        for i in range(nv):
-            work.delta[i] = 0.0
     keep_for_warm_start(n, contacts)
     for i in range(nv):
         data.qvel[i] = work.v_free[i] + work.delta[i]
@@ -530,8 +603,8 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
 @kernel
 def add_to_sums(n, contacts, work, sums):
     """Add this step's impulses to what the next record will show."""
-    for j in range(work.rhs.shape[0]):
-        sums.reaction[j] += work.rhs[j]
+    for j in range(work.force.shape[0]):
+        sums.reaction[j] += work.force[j]
     for i in range(n):
         c = contacts.active[i]
         s = contacts.surface[c]

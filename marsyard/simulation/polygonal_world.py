@@ -40,6 +40,7 @@ from marsyard.interaction.polygonal import (
     solid_box,
     sphere,
     turned,
+    with_walls,
 )
 from marsyard.interaction.polygonal.layer import RELAXATION
 from marsyard.interaction.polygonal.pairs import Pairs, Shapes, pressed
@@ -177,7 +178,8 @@ def _with_ground(
         if own is not None and own.friction is not None:
             friction = own.friction
         layer = contact_layer(options.layer, friction)
-        other, frame = _ground(surface)
+        # walls reach beyond the depth up to which faces are seen
+        other, frame = _ground(surface, 2.0 * options.deepest)
         for part in bodies:
             common = {
                 "joint": part.joint, "wheel": part.wheel, "organ": part.organ, "surface": number,
@@ -198,8 +200,9 @@ def _with_ground(
     return placed
 
 
-def _ground(surface: GroundSurface) -> tuple[Other, np.ndarray]:
-    """What faces are tested against, and its frame in the world."""
+def _ground(surface: GroundSurface, walls: float) -> tuple[Other, np.ndarray]:
+    """What faces are tested against, and its frame in the world; meshes get walls of this height
+    [m] at their rims."""
     if isinstance(surface, Plane):
         return plane(), _frame(np.array(surface.point), np.array(surface.normal))
     if isinstance(surface, Sphere):
@@ -209,7 +212,7 @@ def _ground(surface: GroundSurface) -> tuple[Other, np.ndarray]:
         mujoco.mju_quat2Mat(turn, np.array(surface.rotation))
         return solid_box(np.array(surface.half_size)), np.concatenate([surface.centre, turn])
     made = open_surface(surface.vertices, surface.triangles, f"ground.{surface.name}")
-    return mesh(made), _HERE
+    return mesh(with_walls(made, walls)), _HERE
 
 
 @dataclass

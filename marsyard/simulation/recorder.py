@@ -132,7 +132,11 @@ def columns(simulation: Simulation) -> Columns:
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
     if s._model.has_compliant or s._model.has_polygonal:
         text = "work taken by elastic contact since the start, what it stores included"
-        add("energy_ground", (), np.cumsum(r.ground_work), "J", text)
+        taken = np.cumsum(r.ground_work)
+        if s.interaction is not None:
+            text = "work taken by the interaction and by elastic contact since the start"
+            taken = taken + ds["energy_ground"].values
+        add("energy_ground", (), taken, "J", text)
     if s._model.has_beams:
         text = "work taken by the damping of beams since the start"
         add("energy_beams", (), np.cumsum(r.beam_loss), "J", text)

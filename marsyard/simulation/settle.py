@@ -5,19 +5,27 @@ Then it sinks onto the ground with drives, steering, legs and frame held and its
 away, by the same compiled step as the run itself, until it rests: first without friction and held
 in x, y and yaw, so that every wheel comes down; then free and with friction, to a pose of static
 equilibrium. Onto soil it is eased likewise, straight down and then free, so that nothing drops.
+
+The steps are taken in pieces of a tenth of a second on the clock, so that ctrl-c is answered and a
+long wait is told. A robot that does not come to rest, or that tips over, is refused.
 """
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground import TriangleMesh
+from marsyard.interaction.nonsmooth.kernel import AUTO
+from marsyard.scenario.schema import ContactSolver
+from marsyard.simulation import arrays
 from marsyard.simulation.compliant_finding import smallest_element_gap
 from marsyard.simulation.contacts import find_contacts
 from marsyard.simulation.loop import advance
@@ -29,16 +37,22 @@ if TYPE_CHECKING:
 
 #: beyond this much motion up or down nothing is found to stand on [m]
 _FAR = 1e4
-_HOLD = 1e6  # damping that holds drives and steering [N·m·s/rad]
-#: roles of joints that carry weight and are held by their servos, so that they do not creep
-_CARRYING = ("legs", "frame")
-_SERVO_GAIN = 1e5  # [N·m·s/rad, N·s/m]
+#: roles of joints that are held by an inertia [kg·m², kg]; damping would let them creep on a slope,
+#: and the projection that ends a step would turn them
+_HELD = ("drives", "steering", "legs", "frame")
+_HOLD = 1e10
 _HOLD_BASE = 1e10  # and the base [N·s/m, N·m·s/rad]
 _STEP = 2e-3  # [s]
 _MAX_STEPS = 20000
 # on soil, stresses between the wheels fade slowly and without consequence
 _MAX_STEPS_SOIL = 5000
 _SLOW_ON_SOIL = 2e-5  # [m/s]
+#: a robot that still moves faster than this when the steps are used up does not stand [m/s, rad/s]
+_MOVING = 1e-3
+#: and one that has turned by more than this has not settled but tipped over [rad]
+_TIPPED = np.radians(75.0)
+#: one piece of the steps, time between two messages, and the longest that settling may take [s]
+_PIECE, _TELL, LONGEST = 0.1, 5.0, 60.0
 
 
 def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, str]:
@@ -53,45 +67,85 @@ def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, s
     return float(s._contacts.gap[c]), f"body '{body_name(s.model, int(s._contacts.body2[c]))}'"
 
 
-def place_on_ground(simulation: Simulation) -> None:
-    """Settle the robot on the ground; raises InputError if there is none under it."""
+def place_on_ground(simulation: Simulation, say: Callable[[str], Any] | None = None) -> None:
+    """Settle the robot on the ground; raises InputError if there is none under it, if it does not
+    come to rest, or if it tips over. `say` hears of a long wait."""
     s = simulation
     if not s._model.free_base or s.scenario.interaction.law == "none":
         raise InputError("robot.settle: needs a robot with a free base and a law of contact")
-    with _carrying_joints_held(s):
+    up = _up(s.data.qpos)
+    clock = _Clock(say)
+    with _motors_held(s):
         if s.world.soil is not None:
-            _ease_into_soil(s)
+            _ease_into_soil(s, clock)
         else:
-            _onto_hard_ground(s)
+            _onto_hard_ground(s, clock)
+    turned = float(np.arccos(np.clip(up @ _up(s.data.qpos), -1.0, 1.0)))
+    if turned > _TIPPED:
+        raise InputError(
+            f"robot.settle: the robot tips over by {np.degrees(turned):.0f}° as it settles; give "
+            "robot.joints with which it stands, or robot.position and robot.attitude"
+        )
+
+
+class _Clock:
+    """Time spent on settling, and what is told of it."""
+
+    def __init__(self, say: Callable[[str], Any] | None) -> None:
+        self.began = self.told = time.perf_counter()
+        self.say = say
+
+    def tell(self, simulated: float, speed: float) -> None:
+        """Tell of a long wait now and then; raises InputError when it is too long."""
+        now = time.perf_counter()
+        state = (
+            f"after {simulated:.3g} s of simulated time it still moves at {speed:.2g} m/s or rad/s"
+        )
+        if now - self.began > LONGEST:
+            raise InputError(
+                f"robot.settle: the robot does not come to rest within {LONGEST:.0f} s of "
+                f"computing; {state}; give robot.position and robot.attitude instead"
+            )
+        if self.say is not None and now - self.told > _TELL:
+            self.told = now
+            self.say(f"settling the robot on the ground: {state}")
+
+
+def _up(qpos: np.ndarray) -> np.ndarray:
+    """The base's z axis in the world."""
+    w, x, y, z = qpos[3:7]
+    return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
 
 
 @contextmanager
-def _carrying_joints_held(s: Simulation) -> Iterator[None]:
-    """Hold the joints that carry weight by their servos; commands are afterwards as before."""
-    before = [np.array(array) for array in s._commands]
+def _motors_held(s: Simulation) -> Iterator[None]:
+    """Hold all driven joints by an inertia that nothing here can move; models are afterwards as
+    before."""
     roles = s.world.robot.roles
-    for name in [joint for role in _CARRYING for joint in roles.get(role, ())]:
-        j = s.world.joints.index(name)
-        s._commands.servo_speed[j], s._commands.servo_lag[j] = 0.0, 0.0
-        s._commands.servo_gain[j], s._commands.servo_limit[j] = _SERVO_GAIN, np.inf
+    joints = [joint for role in _HELD for joint in roles.get(role, ())]
+    dofs = s._model.joint_dof[[s.world.joints.index(name) for name in joints]]
+    both = s.model.dof_armature, s._model.tree.armature
+    before = [np.array(armature) for armature in both]
+    for armature in both:
+        armature[dofs] += _HOLD
     try:
         yield
     finally:
-        for array, old in zip(s._commands, before, strict=True):
-            array[...] = old
+        for armature, old in zip(both, before, strict=True):
+            armature[...] = old
 
 
-def _onto_hard_ground(s: Simulation) -> None:
+def _onto_hard_ground(s: Simulation, clock: _Clock) -> None:
     if s._model.has_compliant:
-        _ease_onto_elements(s)
+        _ease_onto_elements(s, clock)
         return
     if s._model.has_polygonal and s.scenario.interaction.law == "polygonal":
         # onto the surfaces as if they were rigid, then into their layers
         with _rigid(s):
-            _onto_rigid_ground(s)
-        _sink(s, friction=None, upright=False)
+            _onto_rigid_ground(s, clock)
+        _sink(s, clock, friction=None, upright=False)
         return
-    _onto_rigid_ground(s)
+    _onto_rigid_ground(s, clock)
 
 
 @contextmanager
@@ -110,20 +164,20 @@ def _rigid(s: Simulation) -> Iterator[None]:
         s._model, s._scheme = model, scheme
 
 
-def _onto_rigid_ground(s: Simulation) -> None:
+def _onto_rigid_ground(s: Simulation, clock: _Clock) -> None:
     _lift(s)
     _touch(s)
     # without friction, straight down: wheels that stick would keep others in the air; then with it
     place = s.data.qpos[:2].copy()
     heading = _heading(s.data.qpos)
     for _ in range(3):
-        _sink(s, friction=0.0, upright=True)
+        _sink(s, clock, friction=0.0, upright=True)
         s.data.qpos[:2] = place
         _turn(s.data.qpos, heading - _heading(s.data.qpos))
-    _sink(s, friction=2.0, upright=False)
+    _sink(s, clock, friction=2.0, upright=False)
 
 
-def _ease_into_soil(s: Simulation) -> None:
+def _ease_into_soil(s: Simulation, clock: _Clock) -> None:
     # from just touching, straight down with x, y and yaw held, then free
     mujoco.mj_kinematics(s.model, s.data)
     assert s.world.soil is not None
@@ -135,20 +189,20 @@ def _ease_into_soil(s: Simulation) -> None:
         rigid, _ = smallest_gap(s)
         s.data.qpos[2] += max(0.0, -rigid) if np.isfinite(rigid) else 0.0
     for upright in (True, False):
-        _sink(s, friction=2.0, upright=upright)
+        _sink(s, clock, friction=2.0, upright=upright)
 
 
-def _ease_onto_elements(s: Simulation) -> None:
+def _ease_onto_elements(s: Simulation, clock: _Clock) -> None:
     # as onto rigid ground, with each element's own depth; friction is the ground's in the end
     _lift(s)
     _touch(s, element_gap)
     place = s.data.qpos[:2].copy()
     heading = _heading(s.data.qpos)
-    _sink(s, friction=0.0, upright=True)
+    _sink(s, clock, friction=0.0, upright=True)
     s.data.qpos[:2] = place
     _turn(s.data.qpos, heading - _heading(s.data.qpos))
     _forget_displacements(s)
-    _sink(s, friction=None, upright=False)
+    _sink(s, clock, friction=None, upright=False)
 
 
 def _forget_displacements(s: Simulation) -> None:
@@ -190,12 +244,15 @@ def _lift(s: Simulation) -> None:
     low, high = (points - reach).min(axis=0), (points + reach).max(axis=0)
     for surface in s.world.surfaces:
         if isinstance(surface, TriangleMesh):
-            corners = surface.vertices[surface.triangles]
-            near = np.all(corners.max(axis=1)[:, :2] >= low[:2], axis=1)
-            near &= np.all(corners.min(axis=1)[:, :2] <= high[:2], axis=1)
+            near = np.ones(len(surface.triangles), dtype=bool)
+            for k in range(2):
+                a, b, c = surface.vertices[:, k][surface.triangles.T]
+                near &= np.maximum(np.maximum(a, b), c) >= low[k]
+                near &= np.minimum(np.minimum(a, b), c) <= high[k]
             if near.any():
-                s.data.qpos[2] += max(0.0, corners[near, :, 2].max() - low[2] + 0.01)
-                low[2] = max(low[2], corners[near, :, 2].max() + 0.01)
+                top = surface.vertices[surface.triangles[near], 2].max()
+                s.data.qpos[2] += max(0.0, top - low[2] + 0.01)
+                low[2] = max(low[2], top + 0.01)
 
 
 def _touch(s: Simulation, measure: Callable[..., tuple[float, str]] = smallest_gap) -> None:
@@ -203,12 +260,21 @@ def _touch(s: Simulation, measure: Callable[..., tuple[float, str]] = smallest_g
     with _ground_felt_from_afar(s):
         height = s.data.qpos[2]
         for _ in range(200):
-            gap, _ = measure(s, margin=_FAR)
+            gap = _nearest(s, measure)
             if not np.isfinite(gap) or abs(s.data.qpos[2] - height) > _FAR:
                 raise InputError("robot.settle: there is no ground above or below the robot")
             s.data.qpos[2] -= gap
             if abs(gap) < 1e-9:
                 return
+
+
+def _nearest(s: Simulation, measure: Callable[..., tuple[float, str]]) -> float:
+    """Smallest gap, however large [m]; looked for nearby first, since far is dear on a mesh."""
+    for margin in (0.1, 1.0, 10.0, _FAR) if measure is smallest_gap else (_FAR,):
+        gap, _ = measure(s, margin=margin)
+        if np.isfinite(gap):
+            break
+    return gap
 
 
 @contextmanager
@@ -223,21 +289,23 @@ def _ground_felt_from_afar(s: Simulation) -> Iterator[None]:
         s.model.geom_margin[ground] = margin
 
 
-def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
+def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -> None:
     soil = s.world.soil
     held = s._model.damping.copy()
     if upright:
         held[[0, 1, 5]] += _HOLD_BASE  # x, y and yaw
-    roles = s.world.robot.roles
-    for name in [*roles.get("drives", ()), *roles.get("steering", ())]:
-        held[s._model.joint_dof[s.world.joints.index(name)]] += _HOLD
     # MuJoCo's soft contact gives way to the exact one here
     alone = not soil and not s._model.has_compliant and not s._model.has_polygonal
     model = s._model._replace(damping=held, smooth=False, has_rigid=s._model.has_rigid or alone)
-    law = s._law._replace(restitution=0 * s._law.restitution)
+    law = s._law._replace(restitution=0 * s._law.restitution, couples=False)
     if friction is not None:
         law = law._replace(friction=0 * law.friction + friction)
-    scheme = s._scheme._replace(h=_STEP, theta=1.0, projection=True)
+    # where a robot stands does not depend on how the run solves its contact problems
+    solver = ContactSolver()
+    scheme = s._scheme._replace(
+        h=_STEP, theta=1.0, projection=True, tolerance=solver.tolerance,
+        max_iterations=solver.max_iterations, method=AUTO,
+    )  # fmt: skip
     steps_of_soil = s._soil_loop.numbers[:2].copy()
     s._soil_loop.numbers[:2] = _STEP
     s.data.qvel[:] = 0.0
@@ -245,22 +313,22 @@ def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
     slow = 1e-6 if upright else 1e-9
     if soil is not None:
         slow = _SLOW_ON_SOIL
-    counters = np.zeros(2, np.int64)
     most = _MAX_STEPS if soil is None else _MAX_STEPS_SOIL
-    status = NEEDS_TILES
-    while status == NEEDS_TILES:
-        if soil is not None:
-            soil.make_tiles()
-        status = advance(
-            s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
-            s._ground, law, scheme, s._commands, s._soil_loop, s._compliant,
-            s._polygonal.loop, s._contacts, s._work, s._sums, s._records, counters,
-            most - int(counters[0]), slow,
-        )  # fmt: skip
-    if status != OK:
-        raise InputError("robot.settle: the robot could not be placed on the ground")
+    try:
+        rests = _step_until_rest(s, model, law, scheme, most, slow, clock)
+    finally:
+        s._soil_loop.numbers[:2] = steps_of_soil
+    speed = float(np.max(np.abs(s.data.qvel)))
+    if not rests and speed > _MOVING:
+        text = (
+            f"robot.settle: the robot does not come to rest on the ground; after {most * _STEP:g} "
+            f"s of simulated time it still moves at {speed:.2g} m/s or rad/s"
+        )
+        if soil is None:
+            raise InputError(f"{text}; give robot.position and robot.attitude instead")
+        # what soil can hold is for the run to show
+        warnings.warn(text, stacklevel=2)
     s.data.qvel[:] = 0.0
-    s._soil_loop.numbers[:2] = steps_of_soil
     for array in (s._soil_loop.sums, s._soil_loop.bins, s._soil_loop.bin_count):
         array[:] = 0
     s._compliant.work[:] = 0.0
@@ -270,3 +338,39 @@ def _sink(s: Simulation, friction: float | None, upright: bool) -> None:
     for array in s._sums:
         array[:] = 0.0
     s._sums.point[:] = np.nan
+
+
+def _step_until_rest(
+    s: Simulation,
+    model: arrays.Model,
+    law: arrays.Law,
+    scheme: arrays.Scheme,
+    most: int,
+    slow: float,
+    clock: _Clock,
+) -> bool:
+    """Step until nothing moves faster than `slow` [m/s, rad/s], at most `most` steps; whether it
+    rests."""
+    counters = np.zeros(2, np.int64)
+    piece = 50
+    while counters[0] < most:
+        began, before = time.perf_counter(), int(counters[0])
+        ahead = min(piece, most - before)
+        status = advance(
+            s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
+            s._ground, law, scheme, s._commands, s._soil_loop, s._compliant,
+            s._polygonal.loop, s._contacts, s._work, s._sums, s._records, counters, ahead, slow,
+        )  # fmt: skip
+        if status == NEEDS_TILES and s.world.soil is not None:
+            s.world.soil.make_tiles()
+            continue
+        if status != OK:
+            raise InputError("robot.settle: the robot could not be placed on the ground")
+        done = int(counters[0]) - before
+        # the loop takes a tenth of the velocity away before it ends; a piece may end with it, too
+        if done < ahead or (counters[0] > 10 and np.max(np.abs(s.data.qvel)) <= 0.9 * slow):
+            return True
+        clock.tell(int(counters[0]) * scheme.h, float(np.max(np.abs(s.data.qvel))))
+        spent = time.perf_counter() - began
+        piece = int(min(max(done * _PIECE / max(spent, 1e-4), 1), 10 * piece))
+    return False

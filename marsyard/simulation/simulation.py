@@ -26,19 +26,19 @@ from marsyard.simulation.callables import (
     solver_aside,
 )
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
-from marsyard.simulation.compliant_world import STATE, build_compliant
+from marsyard.simulation.compliant_world import STATE, build_compliant, ground_of_law
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
+from marsyard.simulation.plausibility import Watch, check_start
 from marsyard.simulation.plugged import own_boxes, without_plugins
 from marsyard.simulation.polygonal import evaluate_polygonal, polygonal_aside
 from marsyard.simulation.polygonal_world import build_polygonal
-from marsyard.simulation.settle import element_gap, place_on_ground, smallest_gap
+from marsyard.simulation.settle import place_on_ground
 from marsyard.simulation.soil import soil_aside
 from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
-from marsyard.simulation.validity import warn_of_deep_wheels
 from marsyard.simulation.world import (
     World,
     body_name,
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from marsyard.modules.ports import Control, Interaction
     from marsyard.simulation.fmu_laws import FmuLaws
 
-#: elements that start deeper than this in the ground are worth a warning [m]
-DEEP = 0.01
 #: control periods between two records that do not come
 _NEVER = 2**40
 
@@ -129,11 +127,13 @@ class Simulation:
             contacts=contact_finder.address, distance=distance_finder.address
         )
         self._ready = False
+        self._say = say
         self._offsets = offsets()
         self._start()
         self.drive = Drive(self) if scenario.drive is not None else None
         self.gait = GaitRun(self) if scenario.gait is not None else None
         self.fmus = _fmu_laws(self)
+        self._watch = Watch(self)
 
     # --- what a user reads and sets
 
@@ -202,17 +202,19 @@ class Simulation:
         run = self.scenario.run
         total = whole_ratio("duration", run.duration, "step", run.step)
         chunk = max(1, self._scheme.steps_per_control)
-        while self._counters[0] < total and not self.done:
-            began = clock.perf_counter()
-            self._step(min(chunk, total - self.steps), to_the_end=False)
-            spent = clock.perf_counter() - began
-            # about ten calls a second keep the bar alive and ctrl-c answered
-            chunk = int(min(max(chunk * 0.1 / max(spent, 1e-4), 1), 10 * chunk, 10_000_000))
-            if progress is not None:
-                progress(self.time)
+        with self._watch.whole_run():
+            while self._counters[0] < total and not self.done:
+                began = clock.perf_counter()
+                self._step(min(chunk, total - self.steps), to_the_end=False)
+                spent = clock.perf_counter() - began
+                # about ten calls a second keep the bar alive and ctrl-c answered
+                chunk = int(min(max(chunk * 0.1 / max(spent, 1e-4), 1), 10 * chunk, 10_000_000))
+                if progress is not None:
+                    progress(self.time)
         if self.done and self.records.time[-1] < self.time - 0.5 * run.step:
             self.record_now()
-        warn_of_deep_wheels(self)
+        for remark in self._watch.remarks():
+            warnings.warn(remark, stacklevel=2)
         return self
 
     def step(self, count: int = 1) -> None:
@@ -256,10 +258,17 @@ class Simulation:
             status = self._advance_on_tiles(ahead)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
+        absurd = self._watch.check()
         if status != moreau_jean.OK:
             self._blame_interaction()
-            self.stopped = self._explain(status)
-            raise Diverged(self.stopped)
+            absurd = absurd or self._explain(status)
+        self._end_if(absurd)
+
+    def _end_if(self, reason: str | None) -> None:
+        """End the run where there is a reason; what was recorded until then is kept."""
+        if reason is not None:
+            self.stopped = reason
+            raise Diverged(reason)
 
     def _blame_interaction(self) -> None:
         """End the run where an interaction of the user's made an error."""
@@ -282,7 +291,7 @@ class Simulation:
         if self.steps == 0:
             raise error
         at = "" if isinstance(error, BoxError) else f" at t = {self.time:.6g} s"
-        self.stopped = f"stopped{at}: {error}"
+        self.stopped = self._watch.check() or f"stopped{at}: {error}"
         raise Diverged(self.stopped) from error
 
     def _advance_on_tiles(self, count: int) -> int:
@@ -433,7 +442,7 @@ class Simulation:
         )
         self._data = filling.data_views(m, self.data)
         # kept alive: the tables point into them
-        self._packed = pack(world.surfaces)
+        self._packed = pack(ground_of_law(law, world.surfaces))
         self._ground = ground_table(self._packed)
         self._meshes, numbers = mesh_ground(world.surfaces)
         shapes = body_shapes(m, world.surfaces if law in ("nonsmooth", "polygonal") else ())
@@ -446,7 +455,9 @@ class Simulation:
         self._commands = build_commands(scenario, world, own_control)
 
     def _build_state(self) -> None:
-        self._contacts = filling.contact_room(self.model, self._model, self._wheels)
+        self._contacts = filling.contact_room(
+            self.model, self._model, self._wheels, self._law.couples
+        )
         self._work = filling.scratch(self._model)
         self._sums = filling.empty_sums(
             self._model, len(self._wheels.body), len(self.world.surfaces)
@@ -482,16 +493,9 @@ class Simulation:
             d.qpos[:] = Simulation(self._as_given).qpos
         elif robot.settle:
             self._need_solver()
-            place_on_ground(self)
-        elif self.scenario.interaction.law in ("nonsmooth", "compliant", "polygonal"):
-            gap, where = (element_gap if self._model.has_compliant else smallest_gap)(self)
-            elastic = self.scenario.interaction.law != "nonsmooth"
-            if gap < (-DEEP if elastic else -1e-6):
-                warnings.warn(
-                    f"robot.position: the robot starts {-gap * 1000:.3g} mm inside the ground "
-                    f"({where}); set robot.settle to true to place it on the ground",
-                    stacklevel=3,
-                )
+            place_on_ground(self, self._say)
+        elif self.interaction is None:
+            check_start(self)
         if self._model.free_base:
             d.qvel[:3] = robot.velocity
             d.qvel[3:6] = robot.angular_velocity
@@ -535,6 +539,8 @@ class Simulation:
         }  # fmt: skip
         if self._model.has_polygonal:
             out.update(self._polygonal.state())
+        if self._model.floating:
+            out["momentum"], out["momentum_of"] = self._work.momentum, self._work.left
         if self._model.has_beams:
             out["beam_lost"] = self._model.beams.lost
         if self._model.has_compliant:

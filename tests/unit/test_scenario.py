@@ -283,3 +283,22 @@ def test_lists_that_are_too_long_say_how_long_they_may_be():
     given = {"robot": {"name": "exomars"}, "interaction": {"polygonal": {"layer": layer}}}
     with pytest.raises(InputError, match=r"layer\.materials: holds 3; at most 2 allowed"):
         validate({**given, "run": {"duration": 1}})
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit", "implicit_damping"])
+@pytest.mark.parametrize("law", ["none", "mujoco"])
+def test_soil_needs_an_integrator_that_knows_it(integrator, law):
+    # MuJoCo's schemes do not evaluate soil: the robot would fall through it
+    data = {
+        "robot": {"name": "exomars"},
+        "ground": [{"kind": "terrain", "name": "sand", "soil": "krenn2008"}],
+        "interaction": {"law": law},
+        "run": {"duration": 1, "integrator": integrator},
+    }
+    with pytest.raises(
+        InputError, match=f"run.integrator: '{integrator}' .* soil of ground 'sand'"
+    ):
+        validate(data)
+    data["interaction"] = {"law": law, "plugin": {"name": "springs"}}
+    with pytest.raises(InputError, match=r"cannot carry interaction.plugin; use moreau_jean"):
+        validate({**data, "ground": []})

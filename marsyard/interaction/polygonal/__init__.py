@@ -22,10 +22,12 @@ from marsyard.interaction.polygonal.surface import (
     solid_box,
     sphere,
     turned,
+    with_walls,
 )
 
 __all__ = [
     "Layer", "Material", "Other", "Pair", "PolygonalContact", "Pressed", "Surface", "ball", "box",
     "check_profile", "closed_surface", "divided", "in_series", "make_pairs", "mesh", "open_surface",
     "plane", "resample", "revolution", "solid_box", "sphere", "turned",
+    "with_walls",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground._bvh import build_nodes, leaf_count, tree_order
 from marsyard.ground._mesh_topology import degenerate, neighbours, weld
+from marsyard.ground.rim_walls import hang_walls, rim_sides
 from marsyard.interaction.polygonal.contact import HIDDEN, PART, Shapes
 from marsyard.interaction.polygonal.distance import BOX, MESH, PLANE, REVOLUTION, SPHERE
 from marsyard.interaction.polygonal.revolution import polygons, section_bulge
@@ -83,6 +84,12 @@ def open_surface(vertices: Array, triangles: Array, name: str) -> Surface:
     if len(index) == 0:
         raise InputError(f"{name}: the mesh has no triangle of an area above zero")
     return Surface(points, index, name)
+
+
+def with_walls(surface: Surface, height: float) -> Surface:
+    """An open surface with walls of this height [m] below its rim (`ground.rim_walls`)."""
+    points, triangles = hang_walls(surface.vertices, surface.triangles, height)
+    return Surface(points, triangles, surface.name)
 
 
 def signed_volume(surface: Surface) -> float:
@@ -395,7 +402,9 @@ def _tables(surface: Surface) -> tuple[Array, Array, Array, int]:
 
 
 def pseudo_normals(surface: Surface) -> Array:
-    """Normals of the three corners and the three sides of each triangle, float64[t, 18]."""
+    """Normals of the three corners and the three sides of each triangle, float64[t, 18].
+
+    They are zero on a rim: what is nearest to it is outside."""
     points, index = surface.vertices, surface.triangles
     corners = points[index]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -407,11 +416,13 @@ def pseudo_normals(surface: Surface) -> Array:
         cosine = np.einsum("ij,ij->i", u, v) / np.linalg.norm(u, axis=1) / np.linalg.norm(v, axis=1)
         angle = np.arccos(np.clip(cosine, -1.0, 1.0))
         np.add.at(at_vertex, index[:, k], angle[:, None] * normal)
+    alone, border = rim_sides(index, len(points))
+    at_vertex[np.unique(border)] = 0.0
     twin = neighbours(index, len(points))
     out = np.zeros((len(index), 18))
     for k in range(3):
         out[:, 3 * k : 3 * k + 3] = at_vertex[index[:, k]]
         other = twin[k::3]
         beside = np.where((other >= 0)[:, None], normal[np.maximum(other, 0) // 3], 0.0)
-        out[:, 9 + 3 * k : 12 + 3 * k] = normal + beside
+        out[:, 9 + 3 * k : 12 + 3 * k] = np.where(alone[:, k, None], 0.0, normal + beside)
     return out
