@@ -79,7 +79,8 @@ def _write_files(plan: Plan, folder: Path) -> None:
             mesh.set("file", f"meshes/{name}")
     text = plan.flat.text()
     for mesh in plan.flat.tree.findall("asset/mesh"):
-        mesh.set("file", str(mesh.get("file", "")).removeprefix("meshes/"))
+        if mesh.get("file"):
+            mesh.set("file", str(mesh.get("file")).removeprefix("meshes/"))
     (folder / "robot.xml").write_text(text, encoding="utf-8")
     (folder / "robot.yaml").write_text(robot_yaml(plan), encoding="utf-8")
 
