@@ -40,9 +40,10 @@ def page(browser, replay):
     """The replay's page, loaded, with the problems it met."""
     page = open_page(browser, "about:blank", 900, 600)
     page.on("requestfailed", lambda request: page.problems.append(request.url))
+    own = replay.url.partition("?")[0]
     page.on(
         "request",
-        lambda r: None if r.url.startswith((replay.url, "data:", "blob:", "ws")) else
+        lambda r: None if r.url.startswith((own, "data:", "blob:", "ws")) else
         page.problems.append(f"request to {r.url}"),
     )  # fmt: skip
     page.goto(replay.url)
