@@ -10,9 +10,10 @@ unless `spacing` is given; a header line with x, y, z says so too. Points on a r
 that grid, missing ones holes; scattered ones are put on a grid of `spacing` (default: their median
 distance) by linear interpolation over Delaunay's triangles, holes outside their convex hull.
 
-Rows of a raster lie where its transform says, north up or south up; it must not be turned. Maps in
-degrees are refused, or, with `body_radius` R, taken as x = R cos φ₀ Δλ, y = R Δφ with the latitude
-φ₀ at the middle of the window: true in scale there only.
+Rows of a raster lie where its transform says, north up or south up; it must not be turned. A map is
+true in scale at the middle of its window, whatever its projection (`map_scale`); maps in degrees
+need the body's radius. Heights are in the unit that the band, the vertical axis of the map or its x
+and y (if those are feet) are said to be in, unless told.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.ground.terrain.grids import Grid
 from marsyard.ground.terrain.layer import Bounds
+from marsyard.ground.terrain.map_scale import height_unit, metres_per_degree, metres_per_unit
 
-METRES = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "km": 1e3, "ft": 0.3048}
+METRES = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "km": 1e3, "ft": 0.3048, "us_ft": 1200 / 3937}
 UNIT_NAMES = {
     "m": "m", "metre": "m", "metres": "m", "meter": "m", "meters": "m", "cm": "cm", "mm": "mm",
     "km": "km", "kilometre": "km", "kilometer": "km", "ft": "ft", "foot": "ft", "feet": "ft",
+    "us survey foot": "us_ft", "us_survey_foot": "us_ft", "ftus": "us_ft", "us-ft": "us_ft",
 }  # fmt: skip
 TABLES = (".csv", ".txt", ".xyz", ".dat")
 ARRAYS = (".npy", ".npz")
@@ -263,9 +266,14 @@ def _points(points: np.ndarray, spec: Any, name: str) -> Raw:
         raise InputError(f"{name}: x and y of every point must be finite")
     if len(points) < 3:
         raise InputError(f"{name}: needs at least 3 points, not {len(points)}")
-    metre = METRES[getattr(spec, "horizontal_unit", "m")]
-    grid = _regular(points) or _scattered(points, spec, name, metre)
-    return Raw(grid, (metre, metre))
+    if spec.horizontal_unit == "deg":
+        (west, south), (east, north) = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+        (west, east), (south, north) = spec.window or ((west, east), (south, north))
+        metres = _per_degree(spec, (west, east, south, north), name)
+    else:
+        metres = (METRES[spec.horizontal_unit],) * 2
+    grid = _regular(points) or _scattered(points, spec, name, metres[1])
+    return Raw(grid, metres)
 
 
 def _regular(points: np.ndarray) -> Grid | None:
@@ -406,6 +414,7 @@ def _read_raster(data: Any, name: str, spec: Any, margin: int, heights: bool) ->
     values = _band(data, spec.band, ((j0, j1), (i0, i1)), heights, nodata)
     x0, y0 = x0 + i0 * dx, y0 + j0 * dy
     unit = UNIT_NAMES.get((data.units[spec.band - 1] or "").strip().lower())
+    unit = unit or height_unit(data.crs)
     if plain:
         return _plain_grid(values, spec, name)._replace(unit=unit)
     # rows from south to north, columns from west to east
@@ -443,18 +452,21 @@ def _metres(
     data: Any, grid: Grid, window: Bounds | None, spec: Any, name: str
 ) -> tuple[float, float]:
     """Factors from a raster's coordinates to metres."""
-    crs = data.crs
+    crs, part = data.crs, window or grid.extent
     if crs is not None and crs.is_geographic:
-        if spec.body_radius is None:
-            raise InputError(
-                f"{name}: is a map in degrees; reproject it to metres (gdalwarp -t_srs …), or give "
-                "'body_radius' (Mars: 3396190) to convert it by its scale at the middle"
-            )
-        low, high = (window or grid.extent)[2:]
-        degree = math.pi / 180 * spec.body_radius
-        return degree * math.cos(math.radians((low + high) / 2)), degree
+        return _per_degree(spec, part, name)
     if crs is not None and crs.is_projected:
-        metre = float(crs.linear_units_factor[1])
-        return metre, metre
-    metre = METRES[getattr(spec, "horizontal_unit", "m")]
+        return metres_per_unit(crs, part, name)
+    if spec.horizontal_unit == "deg":
+        return _per_degree(spec, part, name)
+    metre = METRES[spec.horizontal_unit]
     return metre, metre
+
+
+def _per_degree(spec: Any, window: Bounds, name: str) -> tuple[float, float]:
+    if spec.body_radius is None:
+        raise InputError(
+            f"{name}: is a map in degrees; reproject it to metres (gdalwarp -t_srs …), or give "
+            "'body_radius' (Mars: 3396190) to convert it by its scale at the middle"
+        )
+    return metres_per_degree(spec.body_radius, window, name)
