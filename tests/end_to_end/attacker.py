@@ -20,11 +20,11 @@ from websockets.sync.client import connect
 
 VISER = [f"viser-v{viser.__version__}"]
 #: a viewer counts as one when it has said where it looks from
-CAMERA = {
+HELLO = msgspec.msgpack.encode({
     "type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (-3.0, -3.0, 2.0),
     "fov": 1.0, "near": 0.01, "far": 100.0, "image_height": 300, "image_width": 400,
     "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
-}  # fmt: skip
+})  # fmt: skip
 UPGRADE = (
     "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
@@ -148,7 +148,7 @@ def strike(target: Target, port: int, path: str | None = None, **options: Any) -
     """Try to do harm through a websocket: "refused", or "open" if the websocket was opened."""
     try:
         with opened(port, target.path if path is None else path, **options) as one:
-            one.send(msgspec.msgpack.encode(CAMERA) if target.path != "/ws" else order("take"))
+            one.send(HELLO if target.path != "/ws" else order("take"))
             for message in target.orders():
                 one.send(message)
             wait_until(target.harmed, 0.5)
@@ -165,7 +165,7 @@ def strike_as_owner(target: Target) -> bool:
     with opened(
         target.port, target.path, origin=target.origin, additional_headers=fields
     ) as one:  # fmt: skip
-        one.send(msgspec.msgpack.encode(CAMERA) if target.path != "/ws" else order("take"))
+        one.send(HELLO if target.path != "/ws" else order("take"))
         for message in target.orders():
             one.send(message)
         obeyed = wait_until(target.harmed)

@@ -17,6 +17,7 @@ from pathlib import Path
 import mujoco
 import pytest
 from attacker import (
+    HELLO,
     UPGRADE,
     Target,
     exchange,
@@ -354,6 +355,32 @@ def test_paths_lead_to_no_other_files(target):
         status, answer = get(target.port, path, f"Cookie: {target.cookie}")
         assert status in (0, 400, 403, 404) or b"<html" in answer.lower(), path
         assert b"root:" not in answer and b"import " not in answer.partition(b"<")[0], path
+
+
+@pytest.mark.parametrize("target", [("editor", host) for host in HOSTS], indirect=True, ids=HOSTS)
+def test_the_editor_writes_nowhere_else(target, tmp_path):
+    """Not even for who has the token."""
+    (tmp_path / "foreign.yaml").write_text("mine: 1\n", encoding="utf-8")
+    Path("out").symlink_to(tmp_path, target_is_directory=True)
+    Path("there.yaml").write_text("mine: 2\n", encoding="utf-8")
+    before = sorted(p.name for p in Path().iterdir())
+    panel, up = target.page.editor.panel, os.path.relpath(tmp_path)
+    names = (
+        f"{tmp_path}/new.yaml", f"{tmp_path}/foreign.yaml", f"{up}/new.yaml", f"{up}/foreign.yaml",
+        "out/new.yaml", "out/foreign.yaml", "there.yaml",
+    )  # fmt: skip
+    with opened(target.port, "/", **owner(target)) as one:
+        one.send(HELLO)
+        for name in names:
+            panel.say("")
+            one.send(update(panel.file, name))
+            one.send(press(button(target.page.server, "Save")))
+            assert wait_until(lambda: "save:" in panel._message.content), name
+    assert [p.name for p in tmp_path.iterdir()] == ["foreign.yaml"]
+    assert (tmp_path / "foreign.yaml").read_text(encoding="utf-8") == "mine: 1\n"
+    assert Path("there.yaml").read_text(encoding="utf-8") == "mine: 2\n"
+    assert sorted(p.name for p in Path().iterdir()) == before
+    Path("out").unlink()
 
 
 # --- messages and requests that make no sense
