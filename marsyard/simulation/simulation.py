@@ -189,6 +189,14 @@ class Simulation:
     @property
     def done(self) -> bool:
         """Whether drive or gait of the scenario are carried out and end the run."""
+        """Whether the run has come to its end: its duration is over, or its drive or gait is
+        carried out and ends it."""
+        run = self.scenario.run
+        total = whole_ratio("duration", run.duration, "step", run.step)
+        return self.steps >= total or self._carried_out
+
+    @property
+    def _carried_out(self) -> bool:
         pilots = (self.drive, self.gait)
         return any(p is not None and p.finished and p.spec.stop for p in pilots)
 
@@ -202,7 +210,7 @@ class Simulation:
         run = self.scenario.run
         total = whole_ratio("duration", run.duration, "step", run.step)
         chunk = max(1, self._scheme.steps_per_control)
-        while self._counters[0] < total and not self.done:
+        while self._counters[0] < total and not self._carried_out:
             began = clock.perf_counter()
             self._step(min(chunk, total - self.steps), to_the_end=False)
             spent = clock.perf_counter() - began
@@ -210,7 +218,7 @@ class Simulation:
             chunk = int(min(max(chunk * 0.1 / max(spent, 1e-4), 1), 10 * chunk, 10_000_000))
             if progress is not None:
                 progress(self.time)
-        if self.done and self.records.time[-1] < self.time - 0.5 * run.step:
+        if self._carried_out and self.records.time[-1] < self.time - 0.5 * run.step:
             self.record_now()
         warn_of_deep_wheels(self)
         return self
@@ -236,13 +244,13 @@ class Simulation:
             if self.drive is not None:
                 if self.drive.due == 0:
                     self._update(self.drive)
-                    if self.done and not to_the_end:
+                    if self._carried_out and not to_the_end:
                         break
                 ahead = min(ahead, self.drive.due or self.drive.steps)
             if self.gait is not None:
                 if self.gait.due == 0:
                     self._update(self.gait)
-                    if self.done and not to_the_end:
+                    if self._carried_out and not to_the_end:
                         break
                 ahead = min(ahead, self.gait.due)
             if self.control is not None:

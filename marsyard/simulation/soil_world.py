@@ -268,8 +268,7 @@ def _assemble(
         weight = float(model.body_subtreemass[0]) * scenario.gravity
         _wheel_laws(laws, robot, scenario.interaction, soils, scenario.gravity, weight)
         found = [replace(b, kind=MODEL) if b.kind == WHEEL else b for b in found]
-    for body in found:
-        check_resolution(body, grid.spacing)
+    check_resolution(found, grid.spacing)
     n = len(found)
     numbers = _soil_numbers(soils, found, options, scenario.gravity)
     triangles = np.concatenate([np.zeros((0, 9)), *(b.triangles for b in found)])
