@@ -41,9 +41,9 @@ def run(
     port: int = typer.Option(8080, help="Port of the live view; 0 takes a free one."),
     host: str = typer.Option(
         "127.0.0.1",
-        help="Address of the live view; other machines see it only with the token it prints.",
+        help="Address of the live view; 0.0.0.0: from other machines, too.",
     ),
-    token: str = typer.Option(None, help="Token of the live view [default: a random one]."),
+    token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
     speed: str = typer.Option(
         "1", metavar="X", help="Of the live view at first, in times real time, or max."
     ),

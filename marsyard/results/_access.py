@@ -107,6 +107,13 @@ def is_upgrade(headers: Headers) -> bool:
     return any("websocket" in value.lower() for value in headers.get_all("Upgrade"))
 
 
+def comes_from_link(headers: Headers) -> bool:
+    """Whether a browser was led here by a link on a page of another site. Then it keeps the cookie
+    that it has just been given to itself, until the page is asked for from here."""
+    navigates = headers.get_all("Sec-Fetch-Mode") == ["navigate"]
+    return navigates and headers.get_all("Sec-Fetch-Site") == ["cross-site"]
+
+
 def tokens_shown(path: str) -> list[str]:
     """The tokens in an address."""
     return parse_qs(path.partition("?")[2], keep_blank_values=True).get("token", [])

@@ -39,7 +39,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from marsyard.errors import InputError
-from marsyard.results._access import Access, Verdict, is_upgrade, without_token
+from marsyard.results._access import Access, Verdict, comes_from_link, is_upgrade, without_token
 
 HEAD_TIME = 5.0  # in which a request must have come [s]
 ANSWER_TIME = 120.0  # in which an answer must have been taken [s]
@@ -188,7 +188,8 @@ class Gate:
             # a token that is nearly right has no place in a log
             asked = request.path.partition("?")[0][:200]
             _LOG.warning("refused (%s): %r", verdict.name.lower(), asked)
-            return _say(http.HTTPStatus.FORBIDDEN, verdict.value)
+            again = verdict is Verdict.TOKEN and comes_from_link(request.headers)
+            return _say(http.HTTPStatus.FORBIDDEN, verdict.value, again)
         if len(self._guests) >= MOST_GUESTS:
             most = f"{MOST_GUESTS} connections"
             return _say(
@@ -307,7 +308,10 @@ def _add_security_fields(connection: Any, request: Request, response: Response) 
         response.headers[name] = value
 
 
-def _say(status: http.HTTPStatus, text: str) -> Response:
+def _say(status: http.HTTPStatus, text: str, again: bool = False) -> Response:
+    """An answer of one sentence; `again`: the browser is to ask for the front page once more."""
     body = f"{text}\n".encode()
     fields = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body))}
+    if again:
+        fields["Refresh"] = "0; url=/"
     return Response(status, status.phrase, Headers(fields), body)

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
-from browsing import IN_A_BROWSER, open_page, pixels
+from browsing import IN_A_BROWSER, open_page, pixels, until
 from synthetic import XML, Slope, dataset, ground_data, soil_dataset
 
 from marsyard.errors import InputError
@@ -154,6 +154,21 @@ def test_ruts_appear_as_time_passes(browser, page):
     assert "Soil" in page.locator("body").inner_text() and page.problems == []
     page.close()
     replay.stop()
+
+
+def test_a_link_of_another_site_leads_to_the_page(browser, replay):
+    """Browsers do not send a strict cookie with a request that another site led to."""
+    context = browser.new_context(java_script_enabled=False)  # nothing has to be drawn
+    page = context.new_page()
+    link = f'<a href="{replay.url}">go</a>'
+    page.route("http://far.example/", lambda r: r.fulfill(body=link, content_type="text/html"))
+    page.goto("http://far.example/")
+    answers = []
+    page.on("response", lambda r: answers.append(r.status))
+    page.get_by_text("go").click(no_wait_after=True)
+    until(page, lambda: 200 in answers)
+    assert page.url == replay.url.partition("?")[0] and answers == [303, 403, 200]
+    context.close()
 
 
 def test_a_taken_port_is_said_clearly(replay):
