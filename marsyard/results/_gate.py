@@ -264,7 +264,7 @@ class _Connection(ServerConnection):
 
     def _end_without_request(self) -> None:
         if self.request is None:
-            self.transport.abort()
+            self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()
