@@ -21,6 +21,7 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.robot import link_inertia
 from marsyard.robot.motors import Motors, find_motors
+from marsyard.robot.named_files import check_named_files
 from marsyard.robot.urdf import Gear, read_urdf
 from marsyard.robot.xml_file import Element, read_xml
 
@@ -89,6 +90,7 @@ def _from_urdf(path: Path, root: Element, meshes: tuple[Path, ...], repair: bool
 
 def _from_mjcf(path: Path, root: Element, repair: bool) -> ModelFile:
     _check_numbers(root)
+    check_named_files(root, path)
     try:
         with quiet():
             spec = mujoco.MjSpec.from_file(str(path))

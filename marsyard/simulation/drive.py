@@ -11,7 +11,8 @@ displacement of the base in the world, ψ its heading:
     wheel odometry    dead reckoning (`control.odometry`) with the true attitude; no velocity is
                       seen, so slip is not compensated
 
-Wheels. `share` says how the driving is shared among them:
+Wheels, and tracks, which count as wheels (`control.rover_kinematics`). `share` says how the driving
+is shared among them:
 
     rates    those of plane kinematics
     slip     ω_i = v_i/(r (1 − s)) with v_i the seen speed of wheel i along its ground, which
@@ -134,7 +135,9 @@ class Drive:
         if not simulation._model.free_base:
             raise InputError("drive: the robot's base is fixed; a drive needs one that moves")
         soil = simulation.world.soil
-        self.kinematics = RoverKinematics(simulation.world.robot, grousers=soil is not None)
+        self.kinematics = RoverKinematics(
+            simulation.world.robot, grousers=soil is not None, with_tracks=True
+        )
         rate_max = self.spec.rate_max or np.inf
         self.layout: WheelLayout = WheelLayout.of(self.kinematics, rate_max=rate_max)
         #: physics steps of a period
@@ -725,11 +728,6 @@ class Drive:
         """The part of `state` whose shapes a saved one must have; drives with more or fewer
         commands to come may go on from it."""
         return {k: v for k, v in self.state().items() if k != "drive_timeline"}
-
-    def check(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Whether the command of a saved state is one of this drive; one sentence if not."""
-        if not arrays["drive_numbers"][0] <= self.last:
-            raise InputError("restore: 'drive_numbers' of the saved state does not fit this world")
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave; entries of later periods are dropped."""

@@ -38,6 +38,7 @@ from marsyard.simulation.settle import element_gap, place_on_ground, smallest_ga
 from marsyard.simulation.soil import soil_aside
 from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
+from marsyard.simulation.state_check import check_state
 from marsyard.simulation.validity import warn_of_deep_wheels
 from marsyard.simulation.world import (
     World,
@@ -188,7 +189,6 @@ class Simulation:
 
     @property
     def done(self) -> bool:
-        """Whether drive or gait of the scenario are carried out and end the run."""
         """Whether the run has come to its end: its duration is over, or its drive or gait is
         carried out and ends it."""
         run = self.scenario.run
@@ -197,6 +197,7 @@ class Simulation:
 
     @property
     def _carried_out(self) -> bool:
+        """Whether drive or gait of the scenario are carried out and end the run."""
         pilots = (self.drive, self.gait)
         return any(p is not None and p.finished and p.spec.stop for p in pilots)
 
@@ -367,23 +368,11 @@ class Simulation:
 
     def restore(self, state: State) -> None:
         """Go to a state of this world; records written later than it are dropped."""
-        own = self._state_arrays()
-        state.must_fit(own)
-        if self.drive is not None:
-            state.must_fit(self.drive.fixed_state())
-            self.drive.check(state.arrays)
-        if self.gait is not None:
-            state.must_fit(self.gait.state())
+        check_state(self, state)
         boxes = [box for box in (self.control, self.interaction) if box is not None]
-        for box in boxes:
-            state.must_fit(box.state())
-        if self.fmus is not None:
-            state.must_fit(self.fmus.fixed_state())
         if self._soil is not None:
-            if "soil_tile" not in state.arrays:
-                raise InputError("restore: 'soil_tile' of the saved state does not fit this world")
             self._soil.restore(dict(state.arrays))
-        for name, array in own.items():
+        for name, array in self._state_arrays().items():
             array[...] = state.arrays[name]
         if self.drive is not None:
             self.drive.restore(state.arrays)

@@ -27,7 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marsyard.errors import InputError, suggest
+from marsyard.errors import InputError, clip, suggest
+from marsyard.files import check_file, is_file, read_text
+from marsyard.files.arrays import load_arrays
+from marsyard.files.pictures import load_picture
 from marsyard.ground.terrain.grids import Grid
 from marsyard.ground.terrain.layer import Bounds
 from marsyard.ground.terrain.map_scale import height_unit, metres_per_degree, metres_per_unit
@@ -86,7 +89,7 @@ def find(name: str, folder: Path | None) -> Path:
     """The file of that name in `folder`, or else here."""
     tried = [Path(name)] if folder is None else [folder / name, Path(name)]
     for path in tried:
-        if path.is_file():
+        if is_file(path):
             return path
     raise InputError(f"file: '{name}' does not exist (looked for {tried[0].absolute()})")
 
@@ -193,15 +196,15 @@ def _table(path: Path, spec: Any) -> Raw:
 
 def _numbers(path: Path) -> tuple[list[str], np.ndarray]:
     """The header, if any, and the numbers of a text file; empty and NaN cells are holes."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            text = [t for t in (line.split("#")[0].strip() for line in stream) if t]
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name}: is not a text file") from None
+    lines = read_text(path, "table", path.name, "utf-8-sig").split("\n")
+    text = [t for t in (line.split("#")[0].strip() for line in lines) if t]
     if not text:
         raise InputError(f"{path.name}: holds no numbers")
     sign = next((s for s in (";", "\t", ",") if s in text[0]), None)
-    rows = list(csv.reader(text, delimiter=sign)) if sign else [t.split() for t in text]
+    try:
+        rows = list(csv.reader(text, delimiter=sign)) if sign else [t.split() for t in text]
+    except csv.Error as error:
+        raise InputError(f"{path.name}: is not a table of numbers ({error})") from None
     header: list[str] = []
     if not all(_is_number(cell) for cell in rows[0]):
         header = rows.pop(0)
@@ -211,7 +214,8 @@ def _numbers(path: Path) -> tuple[list[str], np.ndarray]:
             raise InputError(f"{path.name}: row {number} has {len(row)} values, the first {width}")
         bad = next((cell for cell in row if not _is_number(cell)), None)
         if bad is not None:
-            raise InputError(f"{path.name}: row {number} holds '{bad}', which is not a number")
+            said = f"row {number} holds '{clip(bad)}', which is not a number"
+            raise InputError(f"{path.name}: {said}")
     if not rows:
         raise InputError(f"{path.name}: holds no numbers")
     return header, np.array([[float(c) if c.strip() else np.nan for c in row] for row in rows])
@@ -226,28 +230,32 @@ def _is_number(cell: str) -> bool:
 
 
 def _numpy(path: Path, spec: Any) -> Raw:
-    try:
-        data = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path.name}: cannot be read by numpy ({error})") from None
+    data = load_arrays(path)
     if isinstance(data, np.ndarray):
         return _array_or_points(data, spec, path.name)
-    with data:
-        names = list(data.files)
-        if {"x", "y", "z"} <= set(names):
-            return _gridded(data["x"], data["y"], data["z"], spec, path.name)
-        if len(names) == 1:
-            return _array_or_points(data[names[0]], spec, path.name)
+    names = list(data)
+    if {"x", "y", "z"} <= set(names):
+        x, y, z = (_real(data[n], path.name) for n in "xyz")
+        return _gridded(x, y, z, spec, path.name)
+    if len(names) == 1:
+        return _array_or_points(data[names[0]], spec, path.name)
     raise InputError(f"{path.name}: must hold x, y and z, or one array, not {', '.join(names)}")
 
 
 def _array_or_points(values: np.ndarray, spec: Any, name: str) -> Raw:
-    if values.ndim != 2 or not np.issubdtype(values.dtype, np.number):
+    if values.ndim != 2:
         raise InputError(f"{name}: must hold a table of numbers with two dimensions")
-    values = values.astype(np.float64)
+    values = _real(values, name)
     if values.shape[1] == 3 and spec.spacing is None:
         return _points(values, spec, name)
     return _plain_grid(values, spec, name)
+
+
+def _real(values: np.ndarray, name: str) -> np.ndarray:
+    """Numbers as float64."""
+    if values.dtype.kind not in "fiu":
+        raise InputError(f"{name}: must hold real numbers, not values of type {values.dtype}")
+    return values.astype(np.float64)
 
 
 def _gridded(x: np.ndarray, y: np.ndarray, z: np.ndarray, spec: Any, name: str) -> Raw:
@@ -327,17 +335,7 @@ def _scattered(points: np.ndarray, spec: Any, name: str, metre: float) -> Grid:
 
 
 def _picture(path: Path, spec: Any, heights: bool) -> Raw:
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as image:
-            mode, values = image.mode, np.asarray(image)
-            if mode == "P":
-                values = np.asarray(image.convert("RGB")) if _by_colour(spec) else values
-            elif mode in ("LA", "RGBA") and values.ndim == 3:
-                values = values[..., :-1]
-    except (UnidentifiedImageError, OSError) as error:
-        raise InputError(f"{path.name}: cannot be read as a picture ({error})") from None
+    mode, values = load_picture(path, _by_colour(spec))
     full = float(np.iinfo(values.dtype).max) if np.issubdtype(values.dtype, np.integer) else 1.0
     if mode == "I":
         full = 65535.0
@@ -368,7 +366,7 @@ def _raster(path: Path, spec: Any, margin: int, heights: bool) -> Raw:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         try:
-            with rasterio.open(path) as data:
+            with rasterio.open(check_file(path, "map", path.name)) as data:
                 return _read_raster(data, path.name, spec, margin, heights)
         except RasterioError as error:
             kinds = [*TABLES, *ARRAYS, *PICTURES, ".tif", ".asc", ".img", ".jp2", ".vrt"]
