@@ -222,7 +222,7 @@ class Gate:
             )
         except (OSError, ValueError):  # a name that no file can have
             answer = None
-        return answer or nothing
+        return nothing if answer is None or answer.status_code == nothing.status_code else answer
 
     def _welcome(self, request: Request) -> Response:
         cookie = f"{self.access.cookie}={self.access.token}; Path=/; HttpOnly; SameSite=Strict"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import mujoco
@@ -169,6 +171,50 @@ def test_a_link_of_another_site_leads_to_the_page(browser, replay):
     until(page, lambda: 200 in answers)
     assert page.url == replay.url.partition("?")[0] and answers == [303, 403, 200]
     context.close()
+
+
+ATTACK = """async url => {
+  const opened = await new Promise((resolve) => {
+    const socket = new WebSocket(url.replace("http", "ws"), "viser-v%s");
+    socket.onopen = () => resolve("open");
+    socket.onerror = () => resolve("refused");
+  });
+  const fetched = await fetch(url, { credentials: "include" }).then(
+    (answer) => answer.status, () => "refused");
+  return [opened, fetched];
+}"""
+
+
+class Foreign(http.server.BaseHTTPRequestHandler):
+    """A server of somebody else's on this machine; browsers keep other ones off by themselves."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<p>a page</p>")
+
+    def log_message(self, *given) -> None:
+        pass
+
+
+def test_other_pages_in_the_same_browser_get_nothing(browser, replay):
+    """Neither another site nor another port of this machine, whose requests carry the cookie."""
+    import viser
+
+    own = replay.url.partition("?")[0]
+    context = browser.new_context()
+    context.request.get(replay.url)  # the user has opened the page: the cookie is there
+    page, said = context.new_page(), []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign) as foreign:
+        threading.Thread(target=foreign.serve_forever, daemon=True).start()
+        port = foreign.server_address[1]
+        for site in (f"{own}none", f"http://localhost:{port}/", f"http://127.0.0.1:{port}/"):
+            page.goto(site)
+            said.append(page.evaluate(ATTACK % viser.__version__, own))
+        context.close()
+        foreign.shutdown()
+    assert said == [["open", 200], ["refused", "refused"], ["refused", "refused"]]
 
 
 def test_a_taken_port_is_said_clearly(replay):

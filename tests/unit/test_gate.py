@@ -238,9 +238,17 @@ def test_a_slow_reader_is_served_and_one_that_stands_still_is_cut_off(gate, monk
     # the same for websockets
     with websocket(gate) as one:
         one.recv(timeout=10)
+        (connection,) = gate._guests
+        waiting = []
         for _ in range(30):
             one.send("8000000")
-        until(lambda: gate.connections == (0, 0))
+
+        def gone() -> bool:
+            waiting.append(connection.transport.get_write_buffer_size())
+            return gate.connections == (0, 0)
+
+        until(gone)
+        assert 0 < max(waiting) < 9_000_000  # one message, not all of them
 
 
 def test_it_stops_at_once_and_frees_the_port(gate):
