@@ -27,6 +27,7 @@ from marsyard.simulation.callables import (
 )
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
 from marsyard.simulation.compliant_world import STATE, build_compliant
+from marsyard.simulation.cost import check_cost, check_nodes
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.moreau_jean import update_positions
@@ -103,6 +104,8 @@ class Simulation:
         control, interaction = boxes.control, boxes.interaction
         self._as_given = without_plugins(scenario)
         self.scenario = scenario = _replaced(scenario, control, interaction)
+        if world is None:
+            check_nodes(scenario)
         self.world = world or build_world(scenario)
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
@@ -203,11 +206,16 @@ class Simulation:
 
     # --- running
 
-    def run(self, progress: Callable[[float], Any] | None = None) -> Simulation:
+    def run(
+        self, progress: Callable[[float], Any] | None = None, *, yes: bool = False
+    ) -> Simulation:
         """Run to the end of the scenario; `progress` is called with the simulated time [s].
+
+        What would take longer than a day or most of the memory is refused, unless `yes`.
 
         A run that diverges raises `Diverged`; what it recorded is kept.
         """
+        check_cost(self.scenario, yes, robot=self.world.robot)
         run = self.scenario.run
         total = whole_ratio("duration", run.duration, "step", run.step)
         chunk = max(1, self._scheme.steps_per_control)
