@@ -70,9 +70,12 @@ def check_token(token: str | None) -> None:
 def address(gate: Gate) -> str:
     """What to type into a browser."""
     access = gate.access
-    local = access.host in ("0.0.0.0", "127.0.0.1", "::", "::1")
-    name = f"[{access.host}]" if ":" in access.host else access.host
-    return f"http://{'localhost' if local else name}:{access.port}/?token={access.token}"
+    # localhost need not lead to the address of IPv6
+    name = {"0.0.0.0": "localhost", "127.0.0.1": "localhost", "::": "::1"}.get(
+        access.host, access.host
+    )
+    shown = f"[{name}]" if ":" in name else name
+    return f"http://{shown}:{access.port}/?token={access.token}"
 
 
 def _close_with(server: viser.ViserServer, gate: Gate) -> None:

@@ -275,7 +275,7 @@ def test_a_port_that_is_taken_is_said():
 
 @pytest.mark.parametrize(
     "host, start",
-    [("127.0.0.1", "localhost"), ("0.0.0.0", "localhost"), ("::1", "localhost"),
+    [("127.0.0.1", "localhost"), ("0.0.0.0", "localhost"), ("::1", "[::1]"), ("::", "[::1]"),
      ("yard.example", "yard.example"), ("fe80::1", "[fe80::1]")],
 )  # fmt: skip
 def test_addresses(host, start):
