@@ -515,6 +515,10 @@ class Scenario(Part):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"ground: two surfaces are called '{name}'; names must differ")
+        tethers = [t.name for t in self.tethers]
+        for name in tethers:
+            if tethers.count(name) > 1:
+                raise ValueError(f"tethers: two are called '{name}'; names must differ")
         for name in self.interaction.surfaces:
             if name not in names:
                 raise ValueError(
