@@ -7,7 +7,9 @@ import math
 import foreign_robots as foreign
 import numpy as np
 import pytest
+import robot_files as files
 
+from marsyard.errors import InputError
 from marsyard.robot.importing import plan_import
 from marsyard.robot.robot_folder import write_robot
 from marsyard.scenario import validate
@@ -116,3 +118,28 @@ def test_an_omni_platform_moves_sideways(imported):
     # and on the spot, all hubs alike: R ω over the arm
     spin = world(imported("omni_platform"), 1.0, control=[{"joints": "drives", "speed": 1.0}]).run()
     assert abs(yaw(spin)) == pytest.approx(radius / foreign.OMNI_ARM, rel=0.12)
+
+
+def test_a_drive_does_not_turn_rollers_of_omni_wheels(imported):
+    with pytest.raises(InputError, match="turn no wheel but hub_0_j, hub_1_j, hub_2_j"):
+        world(imported("omni_platform"), drive={"commands": [{"rate": 1, "duration": 1}]})
+
+
+def test_a_drive_leaves_wheels_without_motor_free(tmp_path):
+    path = files.rocker_bogie(tmp_path)
+    motors = "".join(
+        f'<transmission name="{s}"><joint name="{e}_{s}_wheel_joint"/><actuator name="m"/>'
+        "</transmission>"
+        for e in ("front", "middle")
+        for s in ("left", "right")
+    )
+    path.write_text(path.read_text().replace("</robot>", motors + "</robot>"))
+    robot = str(write_robot(plan_import(path), tmp_path / "out"))
+    sim = world(robot, 4.0, drive={"commands": [{"path": [[0, 0], [0.2, 0]], "speed": 0.1}]}).run()
+    assert sim.drive.finished
+    # the rear wheels roll along, and no motor turns them
+    data = sim.dataset()
+    assert np.abs(data.motor_torque.sel(joint="rear_left_wheel_joint")).max() == 0
+    free, driven = (data.wheel_rate.sel(wheel=w).values[5:20] for w in ("RL", "FL"))
+    assert driven.max() > 0.5
+    np.testing.assert_allclose(free, driven, atol=0.02)
