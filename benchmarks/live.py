@@ -83,7 +83,7 @@ def measure(
     simulation = _endless(name)
     simulation.warm_up()
     live = LiveRun(port=0)
-    crowd = Crowd(f"ws://127.0.0.1:{live.server.get_port()}/", viewers)
+    crowd = Crowd(live.url.replace("http", "ws", 1), viewers)
     thread = threading.Thread(target=live.run, args=(simulation,), daemon=True)
     thread.start()
     while live.view is None:

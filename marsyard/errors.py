@@ -3,27 +3,71 @@
 `InputError` is raised for anything a user wrote that cannot be used: an unknown name, a wrong
 unit, a negative mass. Its text names the field and what is allowed. The command line prints it
 without a traceback and exits with code 2.
+
+Whatever a message quotes, it is one line of printable characters, shorter than 400.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
+import reprlib
 from collections.abc import Iterable, Sequence
+
+_LONGEST = 395  # characters of a message
+_WORD = 160  # of a word in it
+_QUOTED = 80  # of a value of the user's
 
 
 class InputError(ValueError):
     """Something in the input cannot be used; the message says what and what is allowed."""
 
+    def __init__(self, text: object = "") -> None:
+        super().__init__(one_line(str(text)))
+
+
+def one_line(text: str) -> str:
+    """A text in one line of printable characters; long words and texts lose their middle."""
+    flat = "".join(c if c.isprintable() else _escape(c) for c in " ".join(text.split()))
+    flat = re.sub(rf"\S{{{_WORD + 1},}}", lambda word: clip(word.group(), _WORD), flat)
+    return clip(flat, _LONGEST)
+
+
+def clip(text: object, most: int = _QUOTED) -> str:
+    """A text; of a long one the beginning and the end."""
+    text = str(text)
+    end = most // 4
+    return text if len(text) <= most else f"{text[: most - end - 1]}…{text[-end:]}"
+
+
+def quote(value: object) -> str:
+    """A value of the user's as Python writes it; of a large one a part."""
+    return clip(_SHORT.repr(value))
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 4, _QUOTED, 40, _QUOTED
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii")
+
 
 def check_path(path: object, field: str) -> None:
-    """Refuse a path that no file or folder can have."""
+    """Refuse a path that no file or folder can have, or that cannot be written in a message."""
     if "\0" in str(path):
         raise InputError(f"{field}: {str(path)!r} holds a NUL character; no file can be called so")
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{field}: {str(path)!r} is not UTF-8 text; rename it") from None
 
 
 def suggest(name: str, valid: Iterable[str], count: int = 3) -> str:
     """The end of an error sentence that offers the valid names nearest to `name`."""
     names = [str(v) for v in valid]
+    # nothing that long is meant
+    name = clip(name, 200)
     near = difflib.get_close_matches(str(name), names, n=count, cutoff=0.5)
     if not near and len(str(name)) > 2:
         near = [n for n in names if n.lower().startswith(str(name).lower())][:count]

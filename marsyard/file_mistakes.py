@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from marsyard.errors import suggest
+from marsyard.errors import clip, quote, suggest
 
 _KINDS = {
     "plane", "sphere", "box", "mesh", "terrain", "torque", "speed", "fmu",
@@ -61,41 +61,46 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{where}: is required and missing"
     if kind == "literal_error":
         valid = _quoted(context["expected"])
-        return f"{where}: '{value}' is not allowed; {suggest(str(value), valid)}"
+        return f"{where}: '{_text(value)}' is not allowed; {suggest(_text(value), valid)}"
     if kind.startswith("union_tag"):
         allowed = _quoted(str(context.get("expected_tags", "plane, sphere, box, mesh")))
         if context.get("discriminator") == "'mode'":
-            given = str(context.get("tag", ""))
+            given = clip(context.get("tag", ""))
             return f"{where}.mode: '{given}' is not allowed; {suggest(given, allowed)}"
         return f"{where}.kind: unknown or missing kind; valid: {', '.join(allowed)}"
     if kind in ("bool_parsing", "bool_type"):
-        return f"{where}: '{value}' is not allowed; valid: true, false."
+        return f"{where}: '{_text(value)}' is not allowed; valid: true, false."
     bounds = {
         "greater_than": "above {gt}", "greater_than_equal": "at least {ge}",
         "less_than": "below {lt}", "less_than_equal": "at most {le}",
     }  # fmt: skip
     if kind in bounds:
-        return f"{where} = {value}: must be {bounds[kind].format(**context)}"
+        return f"{where} = {_text(value)}: must be {bounds[kind].format(**context)}"
     if kind in ("model_type", "dict_type", "dataclass_type"):
-        return f"{where}: {value!r} is not a mapping; give keys and values, in curly brackets"
+        return f"{where}: {quote(value)} is not a mapping; give keys and values, in curly brackets"
     if kind == "string_type" and isinstance(value, bool):
         words = "yes, on or true" if value else "no, off or false"
         return f"{where}: {words} without quotes is not a text; put it in quotes"
     if kind == "string_type":
-        return f"{where}: {value!r} is not a text"
+        return f"{where}: {quote(value)} is not a text"
     if kind == "tuple_type":
-        return f"{where}: {value!r} is not a list; give one, in square brackets"
+        return f"{where}: {quote(value)} is not a list; give one, in square brackets"
     if kind == "float_type" or kind == "float_parsing":
-        return f"{where}: {value!r} is not a number"
+        return f"{where}: {quote(value)} is not a number"
     if kind == "finite_number":
-        return f"{where}: {value!r} is not a finite number"
+        return f"{where}: {quote(value)} is not a finite number"
     if kind.startswith("int_"):
-        return f"{where}: {value!r} is not a whole number"
+        return f"{where}: {quote(value)} is not a whole number"
     if kind == "too_short":
         return f"{where}: holds {context['actual_length']}; at least {context['min_length']} needed"
     if kind == "too_long":
         return f"{where}: holds {context['actual_length']}; at most {context['max_length']} allowed"
     return f"{where}: {message}" if where else message
+
+
+def _text(value: Any) -> str:
+    """A value in a sentence: a text without quotes, and a part of a large one."""
+    return clip(value) if isinstance(value, str) else quote(value)
 
 
 def _is_form(part: str) -> bool:

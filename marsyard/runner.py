@@ -124,6 +124,7 @@ def run(
     post: Mapping[str, PostProcessing] | None = None,
     sequence: str | Path | Sequence | None = None,
     live: LiveRun | None = None,
+    yes: bool = False,
     **short: Any,
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
@@ -145,6 +146,7 @@ def run(
 
     A `sequence`, or its file, takes the place of the scenario's drive (`marsyard.operations`).
     With `live` the run can be watched and steered in the browser (`marsyard.operations.live`).
+    A run that would take longer than a day or most of the memory is refused, unless `yes`.
     """
     from marsyard.scenario import Scenario, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
@@ -180,6 +182,9 @@ def run(
             overrides = {**overrides, "sequence": str(sequence)}
             sequence = load_sequence(sequence)
         resolved = on_scenario(sequence, resolved)
+    from marsyard.simulation.cost import check_cost
+
+    check_cost(resolved, yes, say)
     target = None if out is None else Path(out)
     if resolved.study is not None and study:
         from marsyard.study import run_study
@@ -192,7 +197,7 @@ def run(
     alone = resolved.model_copy(update={"study": None})
     with written_whole(target) as staging:
         result = simulate(
-            name, alone, overrides, staging, say, progress, boxes, shortened, live, target
+            name, alone, overrides, staging, say, progress, boxes, shortened, live, target, yes
         )
     return replace(result, folder=target)
 
@@ -255,9 +260,11 @@ def simulate(
     shortened: bool = False,
     live: LiveRun | None = None,
     out: Path | None = None,
+    yes: bool = False,
 ) -> Run:
     """One run from start to end, its files written into `folder`, which will take the place of
-    `out`; `shortened` says that it ends earlier than the scenario's checks expect."""
+    `out`; `shortened` says that it ends earlier than the scenario's checks expect, `yes` that it
+    may take long (`marsyard.simulation.cost`)."""
     from marsyard.robot.model_file import quiet
     from marsyard.simulation import Diverged, Simulation
     from marsyard.simulation.plugged import plugin_names
@@ -290,7 +297,7 @@ def simulate(
             # why a run stops is told by us; MuJoCo would leave a log file where the user is
             if live is None:
                 with quiet():
-                    simulation.run(told)
+                    simulation.run(told, yes=yes)
             else:
                 say("running; ctrl-c ends the run and keeps what was recorded")
                 stopped = live.run(simulation, told, name)

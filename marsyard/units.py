@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from marsyard.errors import suggest
+from marsyard.errors import clip, quote, suggest
 
 _DEG = math.pi / 180.0
 
@@ -71,23 +71,23 @@ def to_si(value: Any, dimension: str) -> float:
     kind = ("an " if kind[0] in "aeiou" else "a ") + kind
     give = f"give a number or one with a unit: {allowed}"
     if isinstance(value, bool):
-        raise ValueError(f"'{value}' is not {kind}; {give}")
+        raise ValueError(f"'{clip(value)}' is not {kind}; {give}")
     if isinstance(value, int | float):
         number = float(value) if abs(value) < 1e308 else math.inf
     elif isinstance(value, str):
         match = _NUMBER.match(value)
         if match is None:
-            raise ValueError(f"'{value}' is not {kind}; {give}")
+            raise ValueError(f"'{clip(value)}' is not {kind}; {give}")
         unit = match.group(2)
         if unit and unit not in units:
             other = dimension_of(unit)
             what = f"a unit of {other.replace('_', ' ')}" if other else "not a known unit"
-            raise ValueError(f"'{unit}' in '{value}' is {what}; {kind} takes {allowed}")
+            raise ValueError(f"'{clip(unit)}' in '{clip(value)}' is {what}; {kind} takes {allowed}")
         number = float(match.group(1)) * units.get(unit, 1.0)
     else:
-        raise ValueError(f"{value!r} is not {kind}; {give}")
+        raise ValueError(f"{quote(value)} is not {kind}; {give}")
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is not finite; {kind} must be a finite number")
+        raise ValueError(f"{quote(value)} is not finite; {kind} must be a finite number")
     return number
 
 
@@ -108,7 +108,7 @@ def any_to_si(value: Any) -> float:
     dimension = dimension_of(unit)
     if dimension is None:
         nearest = suggest(unit, [u for units in UNITS.values() for u in units if u])
-        raise ValueError(f"'{unit}' in '{value}' is not a known unit; {nearest}")
+        raise ValueError(f"'{clip(unit)}' in '{clip(value)}' is not a known unit; {nearest}")
     return to_si(value, dimension)
 
 
@@ -118,7 +118,7 @@ def in_unit(value: Any, unit: str) -> float:
     if own == unit:
         return float(str(value).removesuffix(unit)) if unit else any_to_si(value)
     if own and dimension_of(own) != dimension:
-        raise ValueError(f"'{own}' in '{value}' cannot be given in '{unit}'")
+        raise ValueError(f"'{own}' in '{clip(value)}' cannot be given in '{unit}'")
     return any_to_si(value) / (UNITS[dimension][unit] if dimension else 1.0)
 
 

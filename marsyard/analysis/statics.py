@@ -157,7 +157,7 @@ def chassis_of(robot: Robot) -> Chassis:
             f"{robot.name}: a rover with three wheels or more is expected, it has "
             f"{len(robot.wheels)}{_stands_on(robot)}"
         )
-    model = robot.spec().compile()
+    model = robot.compile()
     if model.njnt == 0 or model.jnt_type[0] != mujoco.mjtJoint.mjJNT_FREE:
         raise InputError(f"{robot.name}: the base has no free joint; a rover is expected")
     data = mujoco.MjData(model)

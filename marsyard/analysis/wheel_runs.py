@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.analysis.wheel_data import WheelData
 from marsyard.analysis.wheel_table import parse_condition
 from marsyard.errors import InputError
+from marsyard.files import parse_json
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,7 +58,7 @@ def from_bag(
             "--topic joint_states=TOPIC names another"
         )
     data = from_dataset(ds, path, given, where, window)
-    return replace(data, notes=(*data.notes, *json.loads(ds.attrs["notes"])))
+    return replace(data, notes=(*data.notes, *parse_json(ds.attrs["notes"], "notes")))
 
 
 def from_dataset(

@@ -20,11 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from marsyard.analysis.wheel_columns import Column, is_unit, understand
-from marsyard.errors import InputError, suggest
+from marsyard.errors import InputError, clip, suggest
+from marsyard.files import read_bytes
 
 EMPTY = ("", "nan", "na", "n/a", "#n/a", "#value!", "#div/0!", "-", "--", "–", "—", "null", "none")
 #: lines looked at for the names of the columns
 _TOP = 60
+_LONGEST_REMARK = 1000
 #: a % before a separator is a unit
 _COMMENT = re.compile(r"^\s*(?:#|//|%(?!\s*[;,\t|]))")
 _CONDITION = re.compile(r"^\s*([^<>=!]+?)\s*(<=|>=|!=|=|<|>)\s*(.+?)\s*$")
@@ -148,14 +150,13 @@ def read_table(path: Path, known: Sequence[str] = ()) -> Table:
         raise InputError(f"{path.name}: there are no rows below a line of column names")
     rows = _points(rows) if mark != "," else rows
     filled = tuple(tuple(c.replace("−", "-") for c in row) for row in rows)
-    return Table(path.name, tuple(names), filled, "\n".join([*body[:at], *remarks]))
+    # sizes are looked for in lines that somebody wrote
+    said = [line for line in (*body[:at], *remarks) if len(line) < _LONGEST_REMARK]
+    return Table(path.name, tuple(names), filled, "\n".join(said))
 
 
 def _text(path: Path) -> str:
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"'{path}' cannot be read ({error.strerror})") from None
+    raw = read_bytes(path, "table")
     wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     if path.suffix.lower() in (".xls", ".xlsx", ".ods", ".mat", ".h5") or (
         b"\0" in raw and not wide
@@ -172,7 +173,11 @@ def _text(path: Path) -> str:
 def _cells(line: str, mark: str) -> list[str]:
     if mark == " ":
         return line.split()
-    return [c.strip() for c in next(csv.reader([line], delimiter=mark, skipinitialspace=True), [])]
+    try:
+        cells = next(csv.reader([line], delimiter=mark, skipinitialspace=True), [])
+    except csv.Error as error:
+        raise InputError(f"the line '{clip(line)}' is not one of a table ({error})") from None
+    return [c.strip() for c in cells]
 
 
 def _head(body: list[str], known: Sequence[str]) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from marsyard import library
 from marsyard.errors import InputError
 from marsyard.file_mistakes import sentence
+from marsyard.files import exists
 from marsyard.results.study_checks import variable_name
 from marsyard.scenario import scenario_data
 from marsyard.study.axes import label_of, name_of
@@ -59,7 +60,7 @@ def read(kind: type[Study], study: str | Path | Mapping[str, Any]) -> tuple[Stud
 def data_of(scenario: str, folder: Path) -> dict[str, Any]:
     """The data of the scenario a study names; a file beside the study goes before others."""
     beside = folder / scenario
-    if scenario not in library.names("scenarios") and beside.exists():
+    if scenario not in library.names("scenarios") and exists(beside):
         return scenario_data(beside)
     return scenario_data(scenario)
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from marsyard.errors import InputError
+from marsyard.files import check_file, is_file, open_file, parse_json, read_bytes
+from marsyard.files.regular import LARGEST
 from marsyard.results._files import replacing
 
 
@@ -87,10 +89,10 @@ class Journal:
 
 def read_header(path: Path) -> dict[str, Any] | None:
     """What a journal is of; None where there is none."""
-    if not path.is_file():
+    if not is_file(path):
         return None
-    with path.open("rb") as file:
-        return _decoded(file.readline().rstrip(b"\n"))
+    with open_file(path, "journal") as file:
+        return _decoded(file.readline(LARGEST["json"]).rstrip(b"\n"))
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
@@ -100,7 +102,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
 
 def _read(path: Path) -> tuple[list[bytes], int]:
     """Whole lines, and where the last of them ends."""
-    content = path.read_bytes()
+    content = read_bytes(path, "journal")
     end = content.rfind(b"\n") + 1
     return content[:end].splitlines(), end
 
@@ -115,13 +117,15 @@ def _decoded(line: bytes) -> dict[str, Any] | None:
     try:
         if int(line[:8], 16) != zlib.crc32(line[9:]):
             return None
-        return json.loads(line[9:])
-    except ValueError:
+        found = parse_json(line[9:], "journal")
+    except ValueError:  # InputError is one
         return None
+    return found if isinstance(found, dict) else None
 
 
 def _held(path: Path) -> int:
     """The file, open and held by this process; refuses one that another process holds."""
+    check_file(path, "journal")
     handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
     if not _locked(handle):
         os.close(handle)

@@ -7,12 +7,14 @@ does. Of a file beyond `WHOLE` bytes (a map of a whole planet) its size and both
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from marsyard import library
 from marsyard.errors import InputError
+from marsyard.files import open_file
 
 #: files up to this size are read whole [bytes]
 WHOLE = 256 * 2**20
@@ -30,23 +32,24 @@ def changed_file(old: Mapping[str, str], new: Mapping[str, str]) -> str:
     return Path(next(changed, "")).name
 
 
-def _files(data: Any, folder: Path) -> Iterator[Path]:
-    """Files named in data, and those that YAML files among them name."""
+def _files(data: Any, folder: Path, seen: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """Files named in data, and those that YAML files among them name; `seen` led here."""
     if isinstance(data, Mapping):
         data = list(data.values())
     if isinstance(data, list | tuple):
         for value in data:
-            yield from _files(value, folder)
+            yield from _files(value, folder, seen)
     path = _file(data, folder) if isinstance(data, str) else None
     if path is None:
         return
     yield path
-    if path.suffix in (".yaml", ".yml"):
+    if path.suffix in (".yaml", ".yml") and path not in seen:
         try:
             inner = library.read_yaml(path)
         except InputError:  # told by whoever needs it
             return
-        yield from _files({k: v for k, v in inner.items() if k != "extends"}, path.parent)
+        named = {k: v for k, v in inner.items() if k != "extends"}
+        yield from _files(named, path.parent, seen | {path})
 
 
 def _file(text: str, folder: Path) -> Path | None:
@@ -64,8 +67,8 @@ def _file(text: str, folder: Path) -> Path | None:
 
 def _digest(path: Path) -> str:
     found = hashlib.sha256()
-    with path.open("rb") as file:
-        size = path.stat().st_size
+    with open_file(path, "map") as file:
+        size = os.fstat(file.fileno()).st_size
         found.update(str(size).encode())
         if size > WHOLE:
             found.update(file.read(_END))

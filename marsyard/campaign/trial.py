@@ -28,10 +28,13 @@ def begin(
     """The scenario that `data` and `settings` describe after its first step, and its records; an
     InputError if it cannot begin."""
     from marsyard.simulation import Diverged, Simulation
+    from marsyard.simulation.cost import check_cost
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        simulation = Simulation(varied(name, data, settings), say=say)
+        scenario = varied(name, data, settings)
+        check_cost(scenario)
+        simulation = Simulation(scenario, say=say)
         simulation.warm_up()
         # a drive has records once it was asked
         with contextlib.suppress(Diverged):

@@ -52,7 +52,14 @@ def import_robot(
         None, "--exit", help="Where soil leaves the wheels, RULE:VALUE, e.g. height:1.0."
     ),
     collisions: str = typer.Option(
-        "box", help="Of meshes other than wheels: box (around them), mesh (convex hull) or none."
+        "pieces",
+        help="Of meshes other than wheels: pieces (boxes and convex hulls near their surface), box "
+        "(one around each), mesh (its convex hull) or none.",
+    ),
+    repair_inertia: bool = typer.Option(
+        False,
+        "--repair-inertia",
+        help="Replace inertias that no body has by the nearest ones that a body can have.",
     ),
     meshes: list[Path] = typer.Option([], help="A folder with the meshes; may be repeated."),
     force: bool = typer.Option(False, "--force", help="Replace a robot's folder that exists."),
@@ -90,7 +97,9 @@ def import_robot(
     )  # fmt: skip
 
     def plan() -> Plan:
-        return plan_import(file, wish, tuple(meshes), collisions, _exit(exit_))
+        return plan_import(
+            file, wish, tuple(meshes), collisions, _exit(exit_), repair=repair_inertia
+        )
 
     found = plan()
     _show(found)

@@ -41,13 +41,16 @@ def run(
     port: int = typer.Option(8080, help="Port of the live view; 0 takes a free one."),
     host: str = typer.Option(
         "127.0.0.1",
-        help="Address of the live view; other machines see it only with the token it prints.",
+        help="Address of the live view; 0.0.0.0: from other machines, too.",
     ),
-    token: str = typer.Option(None, help="Token of the live view [default: a random one]."),
+    token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
     speed: str = typer.Option(
         "1", metavar="X", help="Of the live view at first, in times real time, or max."
     ),
     wait: bool = typer.Option(False, "--wait", help="Begin when somebody watches."),
+    yes: bool = typer.Option(
+        False, "--yes", "-y", help="Run also what would take longer than a day or most of memory."
+    ),
 ) -> None:
     """Run a scenario: progress bar, then results.nc, figures and report.html in a folder.
 
@@ -73,7 +76,7 @@ def run(
             result = runner.run(
                 scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
                 progress=bar.update, study=not no_study, jobs=jobs, live=watched,
-                sequence=sequence,
+                sequence=sequence, yes=yes,
             )  # fmt: skip
         if result.study is None:
             _print(result)

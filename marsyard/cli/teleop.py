@@ -61,9 +61,9 @@ def teleop(
     runs: int = typer.Option(60, min=1, help="Of a validation at the page."),
     port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
     host: str = typer.Option(
-        "127.0.0.1", help="Of the page; other machines see it only with the token it prints."
+        "127.0.0.1", help="Address of the page; 0.0.0.0: from other machines, too."
     ),
-    token: str = typer.Option(None, help="Token of the page [default: a random one]."),
+    token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for what is recorded [default: runs/SCENARIO-session]."
     ),

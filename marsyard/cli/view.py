@@ -18,9 +18,9 @@ def view(
     ),
     port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
     host: str = typer.Option(
-        "127.0.0.1", help="Address to listen on; other machines need the token it prints."
+        "127.0.0.1", help="Address to listen on; 0.0.0.0: from other machines, too."
     ),
-    token: str = typer.Option(None, help="Token to ask for [default: a random one]."),
+    token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
     robot: str = typer.Option(
         None, help="Robot that a recording is of [default: as the file says]."
     ),

@@ -25,7 +25,6 @@ model's mean difference is taken off first.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -42,6 +41,7 @@ from marsyard.analysis.wheel_data import WheelData
 from marsyard.analysis.wheel_files import read_wheel_data
 from marsyard.comparison.laws import Variant, variants_of
 from marsyard.errors import InputError, suggest
+from marsyard.files import read_json
 from marsyard.ground.soil import Soil, load_soil
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
 
@@ -289,7 +289,7 @@ def _wheel_of(what: str, base: dict[str, Any]) -> tuple[str, list[str]]:
         if len({(w.radius, w.width) for w in robot.wheels.values()}) > 1:
             notes.append(f"the wheels differ; {name} is taken")
         if "load" not in base:
-            weight = float(sum(robot.spec().compile().body_mass)) * base["gravity"]
+            weight = float(sum(robot.compile().body_mass)) * base["gravity"]
             base["load"] = weight / len(robot.wheels)
             notes.append(
                 f"load {base['load']:.4g} N: the weight of {weight:.4g} N at {base['gravity']:g} "
@@ -444,12 +444,12 @@ def _read_fit(folder: str) -> dict[str, Any]:
     file = path / "fit.json"
     if not file.is_file():
         raise InputError(f"fit: '{folder}' is not the folder of `marsyard identify`: no fit.json")
+    found = read_json(file)
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
         model, own = str(found["model"]), found.get("coefficients") or {}
         coefficients = {k: float(v) for k, v in own.items() if k in MODELS[model][1]}
         wheels, offset = found["wheels"], float(found.get("sinkage_offset") or 0.0)
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"fit: '{file}' cannot be read; make it anew") from None
     return {
         "model": model, "coefficients": coefficients, "wheels": wheels, "sinkage_offset": offset,

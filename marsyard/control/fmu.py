@@ -23,7 +23,6 @@ import sys
 import tempfile
 import threading
 import weakref
-import zipfile
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +32,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from marsyard.errors import InputError, few, suggest
+from marsyard.files.archives import check_archive, read_member
+from marsyard.files.xml_text import check_xml
 
 _WHOLE = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64")
 #: types of numbers, by the name of the functions that read and write them
@@ -139,24 +140,14 @@ class FmuFile:
             )
 
     def _read(self, fmpy: Any) -> Any:
-        if not self.path.is_file():
-            raise self.error("no such file" if not self.path.exists() else "is a folder")
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                broken = archive.testzip()
-                has = "modelDescription.xml" in archive.namelist()
-                text = archive.read("modelDescription.xml") if has and broken is None else b""
-        except (zipfile.BadZipFile, OSError, EOFError):
-            raise self.error("is not an FMU, which is a zip file, or is not complete") from None
-        if broken is not None:
-            raise self.error(f"is damaged: '{broken}' cannot be unpacked")
-        if not has:
+        check_archive(self.path, "fmu", self.where, "an FMU, which is a zip file")
+        text = read_member(self.path, "modelDescription.xml", "fmu", self.where)
+        if text is None:
             raise self.error("is not an FMU: it holds no modelDescription.xml")
-        try:
-            root = ElementTree.fromstring(text)
-        except ElementTree.ParseError as error:
-            said = f"its modelDescription.xml cannot be read ({_one_line(error)})"
-            raise self.error(said) from None
+        wrong = check_xml(text)
+        if wrong:
+            raise self.error(f"its modelDescription.xml cannot be read ({wrong})")
+        root = ElementTree.fromstring(text)
         version = root.get("fmiVersion", "")
         if root.tag != "fmiModelDescription" or not version:
             raise self.error("its modelDescription.xml is none: it tells no fmiVersion")

@@ -87,7 +87,7 @@ class Odometry:
         self.covariance = np.zeros((3, 3))
         self.distance = 0.0
         self.wheel_spread, self.hold = wheel_spread, hold
-        self._wheel_joints = [w.joint for w in self.kinematics.robot.wheels.values()]
+        self._wheel_joints = list(self.kinematics.drive_joint)
         self._frames, self._turns = self._read(joints or {})
 
     @property

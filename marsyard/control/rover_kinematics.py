@@ -9,6 +9,12 @@ For joint angles q the model gives, in the base frame B (x forward, y left, z up
 A wheel joint whose axis points the other way has `sign` -1: its rate is sign times the roll rate.
 Wheels turn about their own centre, so q of the wheels does not matter and counts as zero.
 
+A track counts as one wheel where asked for: its centre is above the middle of what its belt stands
+on, by the sprocket's pitch radius, and its rate is that of the sprocket, so that the belt's speed
+is radius times rate. Seen from above this is the usual model of a tracked vehicle, which turns by
+the difference of its belts' speeds (J. Y. Wong: Theory of ground vehicles, kinematics of skid
+steering).
+
 Shared by steering, odometry, placement and slip; costs some 10 µs a call.
 """
 
@@ -21,7 +27,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.robot import Robot, Wheel, load_robot
+from marsyard.robot import Robot, Track, Wheel, load_robot
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
@@ -40,7 +46,8 @@ class RoverKinematics:
     Attributes:
         robot: what was read from the library or a file.
         model, data: MuJoCo's, private to this object (its state is scratch).
-        wheels: names of the wheels, in the order of all arrays.
+        wheels: names of the wheels, then of tracks, in the order of all arrays.
+        drive_joint: names of their joints, of tracks those of the sprockets.
         radius, width: [m], shape [n]; the radius to the grousers' tips with `grousers`, as on
             soil, where they dig in.
         sign: +1, or -1 where a wheel's joint turns backwards, shape [n].
@@ -48,30 +55,35 @@ class RoverKinematics:
         joints: names of all hinge and slide joints.
     """
 
-    def __init__(self, robot: Robot | str, grousers: bool = False):
+    def __init__(self, robot: Robot | str, grousers: bool = False, with_tracks: bool = False):
         self.robot = load_robot(robot) if isinstance(robot, str) else robot
-        if not self.robot.wheels:
+        tracks = self.robot.tracks if with_tracks else {}
+        if not (self.robot.wheels or tracks):
+            what = "wheels or tracks" if with_tracks else "wheels"
             raise InputError(
-                f"robot: {self.robot.name} has no wheels; give wheels in its robot.yaml"
+                f"robot: {self.robot.name} has no {what}; give {what} in its robot.yaml"
             )
-        self.model = self.robot.spec().compile()
+        self.model = self.robot.compile()
         self.data = mujoco.MjData(self.model)
-        self.wheels = tuple(self.robot.wheels)
-        specs: list[Wheel] = list(self.robot.wheels.values())
-        tips = [w.lug_height if grousers else 0.0 for w in specs]
+        taken = self.robot.wheels
+        self.wheels = (*taken, *(f"track:{k}" if k in taken else k for k in tracks))
+        rolling: list[Wheel | Track] = [*taken.values(), *tracks.values()]
         # cones roll on their large ends
-        self.radius = np.array([w.largest_radius for w in specs]) + tips
-        self.width = np.array([w.width for w in specs])
+        self.radius = np.array([_rolling_radius(w, grousers) for w in rolling])
+        self.width = np.array([w.width for w in rolling])
+        self.drive_joint = tuple(w.joint for w in rolling)
         self.joints = tuple(
             self.model.joint(j).name
             for j in range(self.model.njnt)
             if self.model.jnt_type[j] in _SCALAR
         )
         self.base = self._base_body()
-        self.wheel_body = np.array([self.model.body(w.body).id for w in specs])
-        self.wheel_joint = np.array([self.model.joint(w.joint).id for w in specs])
+        self.wheel_body = np.array([self.model.body(w.body).id for w in rolling])
+        self.wheel_joint = np.array([self.model.joint(w.joint).id for w in rolling])
+        #: where tracks stand, in their body's frame [m], [n, 3]; NaN for wheels
+        self._stands = np.array([_standing_point(w) for w in rolling])
         self._address = {name: int(self.model.joint(name).qposadr[0]) for name in self.joints}
-        self.sign = np.ones(len(specs))
+        self.sign = np.ones(len(rolling))
         forward = np.cross(self.frames().axle, [0.0, 0.0, 1.0])[:, 0]
         self.sign = np.where(forward < -1e-9, -1.0, 1.0)
 
@@ -81,9 +93,12 @@ class RoverKinematics:
         mujoco.mj_kinematics(self.model, self.data)
         p_WB = self.data.xpos[self.base]
         R_WB = self.data.xmat[self.base].reshape(3, 3)
-        centre = (self.data.xanchor[self.wheel_joint] - p_WB) @ R_WB
+        turn = self.data.xmat[self.wheel_body].reshape(-1, 3, 3)
+        on_track = self.data.xpos[self.wheel_body] + np.einsum("nij,nj->ni", turn, self._stands)
+        centre = np.where(np.isnan(self._stands), self.data.xanchor[self.wheel_joint], on_track)
+        centre = (centre - p_WB) @ R_WB
         axle = (self.data.xaxis[self.wheel_joint] @ R_WB) * self.sign[:, None]
-        carrier = R_WB.T @ self.data.xmat[self.wheel_body].reshape(-1, 3, 3)
+        carrier = R_WB.T @ turn
         return WheelFrames(centre, axle, carrier)
 
     def set_joints(self, joints: Mapping[str, float]) -> None:
@@ -117,3 +132,19 @@ class RoverKinematics:
             return int(self.model.body(self.robot.base).id)
         free = np.flatnonzero(self.model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE))
         return int(self.model.jnt_bodyid[free[0]]) if free.size else 1
+
+
+def _rolling_radius(rolling: Wheel | Track, grousers: bool) -> float:
+    """Way per radian of the joint [m]."""
+    if isinstance(rolling, Track):
+        return rolling.pitch_radius
+    return rolling.largest_radius + (rolling.lug_height if grousers else 0.0)
+
+
+def _standing_point(rolling: Wheel | Track) -> tuple[float, float, float]:
+    """The centre of the wheel that a track counts as, in its body's frame [m]; NaN for a wheel."""
+    if isinstance(rolling, Wheel):
+        return np.nan, np.nan, np.nan
+    low = min(r.z - r.radius for r in rolling.rollers) - rolling.thickness
+    ends = [r.x for r in rolling.rollers if r.z - r.radius - rolling.thickness < low + 1e-3]
+    return (min(ends) + max(ends)) / 2, rolling.y, low + rolling.pitch_radius

@@ -179,7 +179,7 @@ class WheelLayout:
             angle_min=low,
             angle_max=high,
             rate_max=rate_max,
-            drive_joint=tuple(w.joint for w in kinematics.robot.wheels.values()),
+            drive_joint=kinematics.drive_joint,
         )
 
     def restricted(self, steered: np.ndarray) -> WheelLayout:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,8 @@ from pythonfmu.enums import Fmi2Status
 
 import marsyard
 from marsyard.errors import InputError
+from marsyard.files import parse_json, read_json
+from marsyard.files.arrays import read_arrays
 from marsyard.fmi.contents import SCENARIO
 from marsyard.fmi.interface import Interface
 
@@ -41,7 +44,7 @@ class RoverSlave(Fmi2Slave):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._folder = Path(unquote(str(self.resources)))
-        data = json.loads((self._folder / INTERFACE).read_text(encoding="utf-8"))
+        data = read_json(self._folder / INTERFACE)
         self.interface = Interface.read(data)
         self._variables = self.interface.variables
         self._values: list[Any] = [v.start for v in self._variables]
@@ -179,16 +182,39 @@ class RoverSlave(Fmi2Slave):
     def _set_fmu_state(self, state: dict[str, Any]) -> None:
         from marsyard.simulation import State
 
-        self._values, self._start = list(state["values"]), state["start"]
+        self._check_values(state["values"], state["start"])
         arrays = state["arrays"]
         if arrays is None:
+            self._values, self._start = list(state["values"]), state["start"]
             self._simulation = None
             return
+        before = self._values
+        self._values = list(state["values"])
         simulation = self._need_simulation()
-        simulation.restore(State({k: v for k, v in arrays.items() if not k.startswith("read_")}))
+        own = {f"read_{name}": value for name, value in self._readings.state().items()}
+        try:
+            State(arrays).must_fit({**own, "read_values": self._read})
+            own_arrays = {k: v for k, v in arrays.items() if not k.startswith("read_")}
+            simulation.restore(State(own_arrays))
+        except InputError:
+            self._values = before
+            raise
+        self._start = state["start"]
         felt = {k.removeprefix("read_"): v for k, v in arrays.items() if k.startswith("read_felt")}
         self._readings.restore(felt)
         self._read = np.array(arrays["read_values"])
+
+    def _check_values(self, values: Any, start: Any) -> None:
+        """Refuse values and a start time that are none of this FMU's."""
+        own = [v.start for v in self._variables]
+        if not isinstance(values, list) or len(values) != len(own):
+            raise InputError("the FMU's state: has other variables than this FMU")
+        for variable, value in zip(self._variables, values, strict=True):
+            number = isinstance(variable.start, int | float) and isinstance(value, int | float)
+            if not number and type(value) is not type(variable.start):
+                raise InputError(f"the FMU's state: '{variable.name}' is of another type")
+        if not isinstance(start, int | float) or not math.isfinite(start):
+            raise InputError("the FMU's state: its start time is not a finite number")
 
     @staticmethod
     def _fmu_state_to_bytes(state: dict[str, Any]) -> bytes:
@@ -202,9 +228,13 @@ class RoverSlave(Fmi2Slave):
 
     @staticmethod
     def _fmu_state_from_bytes(state: bytes) -> dict[str, Any]:
-        with np.load(io.BytesIO(state), allow_pickle=False) as file:
-            rest = json.loads(file["rest"].tobytes().decode())
-            arrays = {k.removeprefix("array_"): file[k] for k in file.files if k != "rest"}
+        found = read_arrays(io.BytesIO(state), "state", "the FMU's state")
+        if not isinstance(found, dict) or "rest" not in found:
+            raise InputError("the FMU's state: is none that this FMU saved")
+        rest = parse_json(found.pop("rest").tobytes(), "the FMU's state")
+        if not isinstance(rest, dict) or set(rest) != {"values", "start"}:
+            raise InputError("the FMU's state: is none that this FMU saved")
+        arrays = {k.removeprefix("array_"): v for k, v in found.items()}
         return {**rest, "arrays": arrays or None}
 
 

@@ -30,6 +30,7 @@ import numpy as np
 from marsyard import library
 from marsyard.cards import card, table
 from marsyard.errors import InputError, suggest
+from marsyard.files import exists
 from marsyard.ground.triaxial import Triaxial, read_triaxial
 from marsyard.units import UNITS, to_si
 
@@ -237,7 +238,7 @@ def _file(name: str, folder: Path | None) -> tuple[str, dict[str, Any]]:
     if not name.endswith((".yaml", ".yml")):
         raise InputError(f"unknown soil '{name}'; {suggest(name, library.names('soils'))}")
     candidates = [Path(name)] if folder is None else [folder / name, Path(name)]
-    path = next((p for p in candidates if p.exists()), None)
+    path = next((p for p in candidates if exists(p)), None)
     if path is None:
         raise InputError(f"soil: no such file '{name}'")
     return path.stem, library.read_yaml(path)

@@ -254,9 +254,14 @@ class SoilGrid:
         room = 4
         while room < len(tiles):
             room *= 2
+        before = self.arrays
         self.arrays = _room_for(room, self.spacing, self.columns)
-        for ti, tj in tiles:
-            self._make_tile(int(ti), int(tj))
+        try:
+            for ti, tj in tiles:
+                self._make_tile(int(ti), int(tj))
+        except InputError:
+            self.arrays = before
+            raise
         a = self.arrays
         for name in _CHANGING:
             getattr(a, name)[: len(state[name])] = state[name]

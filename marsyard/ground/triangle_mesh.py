@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.files import exists, read_bytes
+from marsyard.files.meshes import parse_mesh
 from marsyard.ground.rim_walls import hang_walls
 from marsyard.ground.shapes import surface_name, unit_vector
 
@@ -161,19 +163,10 @@ def read_mesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and triangles of a file as they are written there."""
     if path.suffix.lower() not in FILE_KINDS:
         raise InputError(f"mesh file '{path}' must end in {', '.join(FILE_KINDS)}.")
-    if not path.is_file():
+    if not exists(path):
         raise InputError(f"mesh file '{path}' does not exist.")
     try:
-        import trimesh
-    except ImportError:
-        raise InputError(
-            "reading mesh files needs the package trimesh: pip install trimesh."
-        ) from None
-    try:
-        mesh: Any = trimesh.load(path, force="mesh", process=False)
-        vertices, faces = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
-    except Exception as error:
+        mesh = parse_mesh(read_bytes(path, "mesh"), path.suffix[1:].lower())
+    except ValueError as error:
         raise InputError(f"mesh file '{path}' cannot be read: {error}.") from None
-    if len(faces) == 0:
-        raise InputError(f"mesh file '{path}' must hold at least one triangle.")
-    return vertices, faces
+    return np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)

@@ -1,41 +1,84 @@
-"""A gate before a web server: only who knows the token gets through.
+"""The gate before every page: one server that lets in who may, and keeps limits.
 
-viser has no log-in of its own. Where it is to be seen from other machines it listens on a port of
-127.0.0.1 only, and this gate listens in its stead. It reads the head of every HTTP request, the
-opening of a websocket among them, and passes bytes on only after it has found the token there:
+It is built on websockets, a library made for servers of websockets that browsers reach: it reads
+requests strictly (GET, HTTP/1.1, lines of at most 8 KiB, 128 fields), has a hook for each of them
+before anything is opened, limits the size of messages, waits for slow readers and closes
+connections in good order. viser and the desk run on it anyway, so that no other package is needed.
+
+Pages have no servers of their own. A `Site` lies behind the gate in the same process; nothing but
+the gate listens, and there is no way around it:
 
     GET /?token=TOKEN     answered with a cookie and the address without the token
-    Cookie: marsyard-PORT=TOKEN
+    GET /PREFIX/PATH      answered by the site of that prefix, then the connection is closed
+    websocket             handed over to the site of its prefix
 
-Everything else is answered with 403 and closed. A connection carries one request ("Connection:
-close" is put in), so that none slips through behind another. Bytes go no faster than the slower
-side takes them. The way itself is not encrypted; over other people's networks use ssh.
-
-Behind it there may be several servers (`routes`): what begins with a prefix, "/scene/", goes to
-another port, without the prefix. A page that commands something is in front of a gate even without
-a token. Then a request must name this machine as its host, and a websocket must be opened by a page
-of the same host (`Origin`): no other web page that the same browser shows can open it, neither by
-its own name nor by one that it has made point here.
+Who is let in says `_access`. Everybody else is answered with 403. Limits: of connections that have
+not shown a token at most `MOST_STRANGERS` are kept, the oldest goes first, and their requests must
+have come within `HEAD_TIME`; of those that have shown one, at most `MOST_GUESTS`, the next is
+answered with 503. A message has at most `MAX_MESSAGE` bytes. A reader that takes nothing for
+`STALL_CHECKS` · `STALL_TIME` is cut off. The connection is not encrypted; over other people's
+networks use ssh.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
+import dataclasses
+import functools
+import http
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping
-from urllib.parse import parse_qs, urlencode, urlsplit
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
 
-LONGEST_HEAD = 32_768  # [bytes]
-HEAD_TIME = 10.0  # in which the head of a request must have come [s]
-PIECE = 65_536  # [bytes]
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_REFUSED = b"This view is open only to its token: use the whole address that marsyard printed.\n"
-_FOREIGN = b"This page is open only to this machine and to its own pages.\n"
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from marsyard.errors import InputError
+from marsyard.results._access import Access, Verdict, comes_from_link, is_upgrade, without_token
+
+HEAD_TIME = 5.0  # in which a request must have come [s]
+ANSWER_TIME = 120.0  # in which an answer must have been taken [s]
+CLOSE_TIME = 1.0  # in which the other side must close, too [s]
+PING_TIME, PONG_TIME = 5.0, 20.0  # between pings, and for their answers [s]
+STALL_TIME, STALL_CHECKS = 10.0, 3  # of readers that take nothing [s]
+MAX_MESSAGE = 2**20  # [B]
+MOST_STRANGERS, MOST_GUESTS = 256, 128  # connections
+BACKLOG = 512  # connections that wait to be accepted
+
+#: of every answer. Pages are made of inline scripts, styles and WebAssembly, and load nothing from
+#: elsewhere; viser's client would connect to any server that its address names
+SECURITY_FIELDS = {
+    "Content-Security-Policy": "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "
+    "connect-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'; "
+    "frame-ancestors 'self'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Connection": "close",
+}
 _LOG = logging.getLogger("marsyard.gate")
+
+
+class Site(Protocol):
+    """What lies behind the gate under a prefix."""
+
+    def answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """The answer to a request for a page or file, in a thread of the gate's; None: there is
+        none. Paths begin behind the prefix, with a slash."""
+
+    def select_subprotocol(self, offered: list[str]) -> str | None:
+        """Which of the subprotocols that a websocket offers is spoken."""
+
+    async def serve(self, connection: ServerConnection, request: Request) -> None:
+        """Talk to a websocket, in the event loop of the gate."""
 
 
 def new_token() -> str:
@@ -44,50 +87,51 @@ def new_token() -> str:
 
 
 class Gate:
-    """A running gate from `host`:`port` to a port of this machine; `stop` ends it.
+    """A running gate at `host`:`port` before sites by prefix of the path ("/", "/scene/"); `stop`
+    ends it.
 
-    token: none for a page of this machine only. routes: other ports by prefix of the path, "/x/".
-    strict: refuse websockets of other pages. opened: told the path of each websocket, without its
-    prefix, and the port from which the server behind the gate sees it.
+    Attributes:
+        refused: requests that were not let in.
     """
 
     def __init__(
-        self,
-        host: str,
-        port: int,
-        inner_port: int,
-        token: str | None,
-        *,
-        routes: Mapping[str, int] | None = None,
-        strict: bool = False,
-        opened: Callable[[str, int], None] | None = None,
+        self, host: str, port: int, sites: Mapping[str, Site], token: str | None = None
     ) -> None:
-        self._host, self._port, self._inner, self._token = host, port, inner_port, token
-        self._routes, self._strict, self._opened = dict(routes or {}), strict, opened
-        self._cookie = f"marsyard-{port}"
-        self.refused = 0  # requests
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.access = Access(host, port, token or new_token())
+        # the longest prefix is looked for first
+        self._sites = sorted(sites.items(), key=lambda item: -len(item[0]))
+        self.refused = 0
+        self._strangers: dict[_Connection, None] = {}
+        self._guests: set[_Connection] = set()
+        self._files = ThreadPoolExecutor(2, thread_name_prefix="gate files")
         self._loop = asyncio.new_event_loop()
+        self._ended = asyncio.Event()
         self._failure: OSError | None = None
-        self._ended: asyncio.Event | None = None
         ready = threading.Event()
-        self._thread = threading.Thread(target=self._serve, args=(ready,), name="gate", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="gate", daemon=True)
         self._thread.start()
         ready.wait()
         if self._failure is not None:
-            raise self._failure
+            reason = self._failure.strerror or self._failure
+            raise InputError(
+                f"cannot listen on {host} port {port} ({reason}); choose another with --port"
+            )
 
     def stop(self) -> None:
-        """End all connections and free the port."""
+        """Close all connections and free the port."""
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._end)
-        self._thread.join(timeout=2.0)
+            self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(timeout=5.0)
+        self._files.shutdown(wait=False, cancel_futures=True)
 
-    def _end(self) -> None:
-        if self._ended is not None:
-            self._ended.set()
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many there are that have not shown the token, and that have."""
+        return len(self._strangers), len(self._guests)
 
-    def _serve(self, ready: threading.Event) -> None:
+    # --- the server
+
+    def _run(self, ready: threading.Event) -> None:
         try:
             self._loop.run_until_complete(self._listen(ready))
         finally:
@@ -95,201 +139,179 @@ class Gate:
             self._loop.close()
 
     async def _listen(self, ready: threading.Event) -> None:
-        self._ended = asyncio.Event()
+        quiet = logging.getLogger("marsyard.gate.websockets")
+        quiet.setLevel(logging.CRITICAL)  # it tells of every connection that is cut off
+        make: Any = functools.partial(_Connection, self)
+        server = serve(
+            self._serve, self.access.host, self.access.port, process_request=self._answer,
+            process_response=_add_security_fields, server_header=None, open_timeout=ANSWER_TIME,
+            ping_interval=PING_TIME, ping_timeout=PONG_TIME, close_timeout=CLOSE_TIME,
+            max_size=MAX_MESSAGE, compression=None, logger=quiet, backlog=BACKLOG,
+            create_connection=make,
+            select_subprotocol=_select_subprotocol,
+        )  # fmt: skip
         try:
-            server = await asyncio.start_server(
-                self._connected, self._host, self._port, limit=LONGEST_HEAD
-            )
+            running = await server
         except OSError as error:
             self._failure = error
             return
         ready.set()
         await self._ended.wait()
-        server.close()
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        running.close()
+        await asyncio.sleep(0)
+        for connection in [*self._strangers, *(g for g in self._guests if not g.is_websocket)]:
+            connection.transport.abort()
+        await running.wait_closed()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await self._answer(reader, writer)
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-            pass
-        except asyncio.CancelledError:
-            pass  # the gate is closed; asyncio would print it
-        finally:
-            self._tasks.discard(task)
-            writer.close()
+    def take_in(self, connection: _Connection) -> None:
+        """Keep a new connection; the oldest that has not shown a token may have to go for it."""
+        if len(self._strangers) >= MOST_STRANGERS:
+            oldest = next(iter(self._strangers))
+            self.forget(oldest)
+            oldest.transport.abort()
+        self._strangers[connection] = None
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), HEAD_TIME)
-        verdict = self._judge(head)
-        if verdict == "pass":
-            await self._pass_on(head, reader, writer)
-            return
-        if verdict != "welcome":
+    def forget(self, connection: _Connection) -> None:
+        """A connection is gone."""
+        self._strangers.pop(connection, None)
+        self._guests.discard(connection)
+
+    # --- requests
+
+    async def _answer(self, connection: Any, request: Request) -> Response | None:
+        """The answer to a request; None: a websocket is opened."""
+        verdict = self.access.judge(request, connection.local_address[0])
+        if verdict is Verdict.WELCOME:
+            return self._welcome(request)
+        if verdict is not Verdict.PASS:
             self.refused += 1
             # a token that is nearly right has no place in a log
-            asked = head[:200].split(b"\r\n")[0].split(b"?")[0].decode("latin-1")
-            _LOG.warning("refused (%s): %r", verdict, asked)
-        if verdict == "welcome":
-            answer = (
-                f"HTTP/1.1 303 See Other\r\nLocation: {without_token(head)}\r\n"
-                f"Set-Cookie: {self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict\r\n"
-                "Referrer-Policy: no-referrer\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-            ).encode()
-        else:
-            text = _FOREIGN if verdict == "foreign" else _REFUSED
-            answer = (
-                "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\n"
-                f"Content-Length: {len(text)}\r\nConnection: close\r\n\r\n"
-            ).encode() + text
-        writer.write(answer)
-        await writer.drain()
+            asked = request.path.partition("?")[0][:200]
+            _LOG.warning("refused (%s): %r", verdict.name.lower(), asked)
+            again = verdict is Verdict.TOKEN and comes_from_link(request.headers)
+            return _say(http.HTTPStatus.FORBIDDEN, verdict.value, again)
+        if len(self._guests) >= MOST_GUESTS:
+            most = f"{MOST_GUESTS} connections"
+            return _say(
+                http.HTTPStatus.SERVICE_UNAVAILABLE,
+                f"There are too many viewers: {most} are open; close some.",
+            )
+        self._strangers.pop(connection, None)
+        self._guests.add(connection)
+        return await self._find(connection, request)
 
-    def _judge(self, head: bytes) -> str:
-        if self._token is not None:
-            verdict = judge(head, self._cookie, self._token)
+    async def _find(self, connection: _Connection, request: Request) -> Response | None:
+        """The answer of the site that a request is for."""
+        nothing = _say(http.HTTPStatus.NOT_FOUND, "There is no such page.")
+        for prefix, site in self._sites:
+            if request.path.startswith(prefix):
+                connection.site = site
+                connection.inner = dataclasses.replace(
+                    request, path=request.path[len(prefix) - 1 :]
+                )
+                break
         else:
-            verdict = "pass" if names_this_machine(head, self._host) else "foreign"
-        if verdict == "pass" and self._strict and is_upgrade(head) and not is_own_page(head):
-            return "foreign"
-        return verdict
-
-    async def _pass_on(
-        self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        head, path, port = routed(head, self._routes, self._inner)
-        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+            return nothing
+        if is_upgrade(request.headers):
+            connection.is_websocket = True
+            return None
+        connection.close_timeout = ANSWER_TIME
         try:
-            if self._opened is not None and is_upgrade(head):
-                self._opened(path, int(inner_writer.get_extra_info("sockname")[1]))
-            if not is_upgrade(head):
-                # what the viewer sends behind the head of a page is not read
-                inner_writer.write(one_request(head))
-                await _pump(inner_reader, writer)
-                return
-            inner_writer.write(head)
-            ways = [
-                asyncio.ensure_future(_pump(reader, inner_writer)),
-                asyncio.ensure_future(_pump(inner_reader, writer)),
-            ]
-            try:
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
-        finally:
-            inner_writer.close()
+            answer = await self._loop.run_in_executor(
+                self._files, connection.site.answer, connection, connection.inner
+            )
+        except (OSError, ValueError):  # a name that no file can have
+            answer = None
+        return nothing if answer is None or answer.status_code == nothing.status_code else answer
+
+    def _welcome(self, request: Request) -> Response:
+        cookie = f"{self.access.cookie}={self.access.token}; Path=/; HttpOnly; SameSite=Strict"
+        fields = {
+            "Location": without_token(request.path), "Set-Cookie": cookie, "Content-Length": "0",
+        }  # fmt: skip
+        return Response(303, "See Other", Headers(fields), b"")
+
+    async def _serve(self, connection: Any) -> None:
+        await connection.site.serve(connection, connection.inner)
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while piece := await reader.read(PIECE):
-        writer.write(piece)
-        await writer.drain()
+class _Connection(ServerConnection):
+    """A connection of the gate: counted, with a time for its request, and cut off when the other
+    side takes nothing.
+
+    Attributes:
+        site, inner: whom its request is for, and the request as that one sees it.
+    """
+
+    site: Site
+    inner: Request
+
+    def __init__(self, gate: Gate, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._gate = gate
+        self.is_websocket = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._gate.take_in(self)
+        self.loop.call_later(HEAD_TIME, self._end_without_request)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._gate.forget(self)
+        self._stop_timer()
+
+    def _end_without_request(self) -> None:
+        if self.request is None:
+            self.transport.close()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch(self.transport.get_write_buffer_size(), STALL_CHECKS)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_timer()
+
+    def _watch(self, waiting: int, checks: int) -> None:
+        """Look again in a while whether less waits to be taken; what adds to it waits itself, so
+        that it cannot grow time and again."""
+
+        def look() -> None:
+            now = self.transport.get_write_buffer_size()
+            left = STALL_CHECKS if now < waiting else checks - 1
+            if left:
+                self._watch(now, left)
+            else:
+                _LOG.warning("cut off: a reader takes nothing, %d bytes wait for it", now)
+                self.transport.abort()
+
+        self._timer = self.loop.call_later(STALL_TIME, look)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
-# --- heads of requests
+def _select_subprotocol(connection: Any, offered: Sequence[str]) -> Any:
+    return connection.site.select_subprotocol(list(offered))
 
 
-def judge(head: bytes, cookie: str, token: str) -> str:
-    """What to do with a request: "pass", "welcome" (token in the address) or "refuse"."""
-    lines = head.decode("latin-1").split("\r\n")
-    request = lines[0].split(" ")
-    if len(request) != 3 or request[0] not in ("GET", "HEAD"):
-        return "refuse"
-    if any(_same(given, token) for given in _cookies(lines[1:], cookie)):
-        return "pass"
-    given = parse_qs(urlsplit(request[1]).query).get("token", [])
-    if not any(_same(text, token) for text in given):
-        return "refuse"
-    return "pass" if is_upgrade(head) else "welcome"
+def _add_security_fields(connection: Any, request: Request, response: Response) -> None:
+    if response.status_code == http.HTTPStatus.SWITCHING_PROTOCOLS:
+        return
+    for name, value in SECURITY_FIELDS.items():
+        if name in response.headers:
+            del response.headers[name]
+        response.headers[name] = value
 
 
-def without_token(head: bytes) -> str:
-    """The address that a request with a token is sent on to: the front page, with whatever else was
-    asked for."""
-    asked = parse_qs(urlsplit(head.split(b"\r\n")[0].split(b" ")[1].decode("latin-1")).query)
-    rest = urlencode({k: v for k, v in asked.items() if k != "token"}, doseq=True)
-    return f"/?{rest}" if rest else "/"
-
-
-def is_upgrade(head: bytes) -> bool:
-    """Whether a request opens a websocket."""
-    return any(value.lower() == "websocket" for value in _fields(head, "upgrade"))
-
-
-def names_this_machine(head: bytes, host: str) -> bool:
-    """Whether a request was meant for this machine by name, and not by a name of somebody else's
-    that leads here."""
-    request = head.split(b"\r\n")[0].split(b" ")
-    if len(request) != 3 or request[0] not in (b"GET", b"HEAD"):
-        return False
-    hosts = _fields(head, "host")
-    if len(hosts) != 1 or "@" in hosts[0]:
-        return False
-    return _host_name(f"http://{hosts[0]}") in {*LOOPBACK, host.lower()}
-
-
-def is_own_page(head: bytes) -> bool:
-    """Whether a websocket is opened by a page of the same host and port, or by no page at all."""
-    origins, hosts = _fields(head, "origin"), _fields(head, "host")
-    if not origins:
-        return True
-    if len(origins) != 1 or len(hosts) != 1:
-        return False
-    return urlsplit(origins[0]).netloc.lower() == hosts[0].lower()
-
-
-def routed(head: bytes, routes: Mapping[str, int], usual: int) -> tuple[bytes, str, int]:
-    """A request as the server behind gets it, its path there, and that server's port."""
-    line, _, rest = head.partition(b"\r\n")
-    method, path, version = line.decode("latin-1").split(" ")
-    for prefix, port in routes.items():
-        if path.startswith(prefix):
-            path = path[len(prefix) - 1 :]
-            return f"{method} {path} {version}\r\n".encode("latin-1") + rest, path, port
-    return head, path, usual
-
-
-def _fields(head: bytes, name: str) -> list[str]:
-    """Values of the fields of a name (in small letters)."""
-    fields = [line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:]]
-    return [value.strip() for key, _, value in fields if key.strip().lower() == name]
-
-
-def _host_name(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
-
-
-def one_request(head: bytes) -> bytes:
-    """The head with "Connection: close" in place of what it said of the connection."""
-    lines = head[:-4].split(b"\r\n")
-    kept = [line for line in lines if not line.lower().startswith((b"connection:", b"keep-alive:"))]
-    return b"\r\n".join([*kept, b"Connection: close", b"", b""])
-
-
-def _cookies(lines: list[str], name: str) -> list[str]:
-    """Values of the cookies of a name."""
-    found = []
-    for line in lines:
-        field, _, value = line.partition(":")
-        if field.strip().lower() != "cookie":
-            continue
-        for part in value.split(";"):
-            key, _, given = part.strip().partition("=")
-            if key == name:
-                found.append(given)
-    return found
-
-
-def _same(given: str, token: str) -> bool:
-    """Compared in a time that does not tell how much of it was right."""
-    return hmac.compare_digest(given.encode("latin-1", "replace"), token.encode("latin-1"))
+def _say(status: http.HTTPStatus, text: str, again: bool = False) -> Response:
+    """An answer of one sentence; `again`: the browser is to ask for the front page once more."""
+    body = f"{text}\n".encode()
+    fields = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body))}
+    if again:
+        fields["Refresh"] = "0; url=/"
+    return Response(status, status.phrase, Headers(fields), body)

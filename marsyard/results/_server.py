@@ -1,9 +1,9 @@
-"""A viser server at a free port, and waiting for ctrl-c: what all 3D views have in common."""
+"""A page with viser's 3D scene behind the gate, and waiting for ctrl-c: what all 3D views have in
+common."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import re
 import socket
 import threading
@@ -11,12 +11,14 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from marsyard.errors import InputError
-from marsyard.results._gate import LOOPBACK, Gate, new_token
 from marsyard.results._viser_events import mend
 from marsyard.results._viser_filter import heed_only
 
 if TYPE_CHECKING:
     import viser
+
+    from marsyard.results._gate import Gate
+    from marsyard.results._viser_site import ViserSite
 
 
 class View(Protocol):
@@ -29,36 +31,34 @@ class View(Protocol):
 def start_server(
     host: str, port: int, what: str, token: str | None = None
 ) -> tuple[viser.ViserServer, str]:
-    """A server at `host`:`port` (0 takes any free port) for `what`, and its address.
+    """A server at `host`:`port` (0 takes any free port) for `what`, and its address, which holds
+    the token that the page needs: `token`, or a random one. See `_gate`."""
+    from marsyard.results._gate import Gate
 
-    An address that other machines can reach is open only to a token, which stands in the address
-    that is returned (see `_gate`); `token` chooses it, and asks for it on this machine, too.
-    """
+    check_token(token)
+    port = free_port(host, port)
+    server, site = start_scene(host, port, what)
     try:
-        import viser
+        gate = Gate(host, port, {"/": site}, token)
+    except BaseException:
+        server.stop()
+        raise
+    _close_with(server, gate)
+    return server, address(gate)
+
+
+def start_scene(host: str, port: int, what: str) -> tuple[viser.ViserServer, ViserSite]:
+    """viser's server for `what`, to be put behind a gate at `host`:`port`."""
+    try:
+        from marsyard.results._viser_site import start_viser
+
+        mend()
+        server, site = start_viser(host, port)
     except ImportError:
         raise InputError(f"{what} needs the package viser: pip install viser") from None
-    mend()
-    check_token(token)
-    gated = token is not None or host not in LOOPBACK
-    port = free_port(host, port)
-    inner_host, inner_port = ("127.0.0.1", free_port("127.0.0.1", 0)) if gated else (host, port)
-    # viser's own banner is left out; the address is said by the view
-    with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(
-            host=inner_host, port=inner_port, label="marsyard", verbose=False
-        )
-    if server.get_port() != inner_port:
-        server.stop()
-        raise InputError(f"port {port} of {host} was taken meanwhile; choose another with --port")
     # everybody who gets in may use the controls, but not share them with the internet
     heed_only(server, lambda viewer: True)
-    url = address(host, port)
-    if not gated:
-        return server, url
-    token = token or new_token()
-    _close_with(server, Gate(host, port, inner_port, token))
-    return server, f"{url}/?token={token}"
+    return server, site
 
 
 def check_token(token: str | None) -> None:
@@ -67,10 +67,15 @@ def check_token(token: str | None) -> None:
         raise InputError("--token: must be 8 to 128 letters, digits, '-' or '_'")
 
 
-def address(host: str, port: int) -> str:
+def address(gate: Gate) -> str:
     """What to type into a browser."""
-    shown = "localhost" if host in ("0.0.0.0", "127.0.0.1", "::", "::1") else host
-    return f"http://{shown}:{port}"
+    access = gate.access
+    # localhost need not lead to the address of IPv6
+    name = {"0.0.0.0": "localhost", "127.0.0.1": "localhost", "::": "::1"}.get(
+        access.host, access.host
+    )
+    shown = f"[{name}]" if ":" in name else name
+    return f"http://{shown}:{access.port}/?token={access.token}"
 
 
 def _close_with(server: viser.ViserServer, gate: Gate) -> None:

@@ -20,6 +20,8 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError, suggest
+from marsyard.files.netcdf import load_netcdf
+from marsyard.files.regular import format_reason
 from marsyard.results._files import replacing
 
 FILE_NAME = "results.nc"
@@ -67,10 +69,12 @@ def open_results(path: str | Path) -> xr.Dataset:
 
 def load_file(file: Path, **options: Any) -> xr.Dataset:
     """The data set of a file of results: NetCDF, unless options of xarray say otherwise."""
+    if not options:
+        return load_netcdf(file, "a file of results")
     try:
-        return xr.load_dataset(file, **{"engine": "h5netcdf", **options})
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"'{file}' is not a file of results (NetCDF): {error}") from None
+        return xr.load_dataset(file, **options)
+    except Exception as error:  # zarr and xarray raise whatever they meet
+        raise InputError(f"'{file}' is not a file of results: {format_reason(error)}") from None
 
 
 def _plain_attributes(attrs: dict[Any, Any]) -> dict[str, Any]:

@@ -24,7 +24,6 @@ The stresses of the last step lie along `point`, one per node in contact: `stres
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +32,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, quote
+from marsyard.files import parse_json
+from marsyard.files.netcdf import load_netcdf
 from marsyard.results.dataset import save
 
 FILE_NAME = "ground.nc"
@@ -60,7 +61,8 @@ class Ground:
         self.spacing = float(data.attrs["spacing"])
         self.side = int(data.sizes["i"])
         said = data.attrs.get("soils", "[]")
-        self.soils: tuple[str, ...] = tuple(json.loads(said) if isinstance(said, str) else said)
+        named = parse_json(said, "soils") if isinstance(said, str) else said
+        self.soils: tuple[str, ...] = tuple(named)
         self._terrain, self._rebuild = terrain, rebuild
 
     def __repr__(self) -> str:
@@ -321,13 +323,33 @@ def load_ground(run: str | Path) -> Ground:
         if path.is_dir() and (path / "results.nc").exists():
             raise InputError(f"'{path}' has no {FILE_NAME}; the run had no ground of kind terrain")
         raise InputError(f"'{file}' does not exist; give the folder of a run on soil")
-    try:
-        data = xr.load_dataset(file, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"'{file}' is not a file of a ground (NetCDF): {error}") from None
-    if "spacing" not in data.attrs or "change" not in data:
-        raise InputError(f"'{file}' is not the ground of a run: it has no 'change' and 'spacing'")
+    data = load_netcdf(file, "a file of a ground")
+    _check(data, file)
     return Ground(data, rebuild=lambda: _terrain(file.parent / "scenario.yaml"))
+
+
+def _check(data: xr.Dataset, file: Path) -> None:
+    """Refuse a data set that is not the ground of a run."""
+    about = f"'{file}' is not the ground of a run"
+    if "spacing" not in data.attrs or "change" not in data:
+        raise InputError(f"{about}: it has no 'change' and 'spacing'")
+    spacing = data.attrs["spacing"]
+    if not isinstance(spacing, float | np.floating) or not 0 < spacing < np.inf:
+        raise InputError(f"{about}: its spacing is {quote(spacing)}, not a length")
+    for name, dims in _VARIABLES.items():
+        if name not in data or data[name].dims != dims or data[name].dtype.kind not in "fiu":
+            raise InputError(f"{about}: '{name}' is missing or not numbers over {', '.join(dims)}")
+    for name in ("tile_x", "tile_y"):
+        if not (np.abs(data[name].values / spacing) < _HALF * data.sizes["i"]).all():
+            raise InputError(f"{about}: '{name}' lies outside of the grid's tiles")
+
+
+_NODES = ("tile", "i", "j")
+#: what every ground has
+_VARIABLES: dict[str, tuple[str, ...]] = {
+    "tile_x": ("tile",), "tile_y": ("tile",), "base": _NODES, "change": _NODES, "depth": _NODES,
+    "soil": _NODES, "time": _NODES,
+}  # fmt: skip
 
 
 def _terrain(path: Path) -> Any:

@@ -154,7 +154,12 @@ def default_figures(ds: xr.Dataset) -> tuple[Figure, ...]:
         ("Attitude and speed", [["roll", "pitch", "yaw"], ["speed"]]),
         (
             "The drive",
-            [["path_distance"], ["path_offset"], ["rate_commanded"], ["angle_commanded"]],
+            [
+                ["path_distance"],
+                ["path_offset"],
+                ["rate_commanded", "track_rate_commanded"],
+                ["angle_commanded"],
+            ],
         ),
         (
             "Contact impulses per wheel",

@@ -11,7 +11,7 @@ import io
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError
+from marsyard.files import check_file
 from marsyard.ground import Surface
 from marsyard.results._meshes import GroundMesh, Shape, body_shapes, ground_meshes
 from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
@@ -44,6 +45,8 @@ from marsyard.results.scene_parts import (
     track_lines,
     usual_force,
 )
+from marsyard.robot.model_file import quiet
+from marsyard.robot.model_file import read_model as read_model_file
 
 if TYPE_CHECKING:
     import viser
@@ -176,9 +179,9 @@ def run_folder(run: str | Path) -> Path:
 
 def read_model(folder: Path) -> mujoco.MjModel:
     """The model of a run: `model.mjb`, or `model.xml` where MuJoCo cannot read that."""
-    readers = {
-        "model.mjb": mujoco.MjModel.from_binary_path,
-        "model.xml": mujoco.MjModel.from_xml_path,
+    readers: dict[str, Callable[[Path], mujoco.MjModel]] = {
+        "model.mjb": _read_binary,
+        "model.xml": lambda path: read_model_file(path).compile(),
     }
     there = [folder / name for name in readers if (folder / name).exists()]
     if not there:
@@ -186,10 +189,16 @@ def read_model(folder: Path) -> mujoco.MjModel:
     problems = []
     for path in there:
         try:
-            return readers[path.name](str(path))
+            return readers[path.name](path)
         except (ValueError, RuntimeError) as error:
             problems.append(f"{path.name}: {' '.join(str(error).split())}")
     raise InputError(f"MuJoCo cannot read the model in '{folder}' ({'; '.join(problems)})")
+
+
+def _read_binary(path: Path) -> mujoco.MjModel:
+    check_file(path, "model")
+    with quiet():
+        return mujoco.MjModel.from_binary_path(str(path))
 
 
 def _poses(
@@ -491,8 +500,8 @@ def serve(
     block: bool = True,
     token: str | None = None,
 ) -> Replay | None:
-    """Show the scene in the browser at `host`:`port` (0 takes any free port). Where other machines
-    can see it the address holds a token, random unless it is given.
+    """Show the scene in the browser at `host`:`port` (0 takes any free port). Its address holds the
+    token that it needs, random unless it is given.
 
     With `block` it returns when ctrl-c is pressed, else at once with the running replay.
     """

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from marsyard.files import parse_json
 from marsyard.results._files import replacing
 from marsyard.results._page import STYLE, escape, number, pairs, quantity, tiles, vector
 from marsyard.results.checks import CheckResult
@@ -574,7 +574,7 @@ def versions(info: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
     info = info or {}
     said = info.get("versions") or {}
     if isinstance(said, str):
-        said = json.loads(said)
+        said = parse_json(said, "versions")
     rows = {}
     for package in ("marsyard", "mujoco", "numba", "numpy"):
         try:

@@ -119,6 +119,36 @@ class Anatomy:
             return None
         return shape
 
+    def rollers_around(self, hub: int) -> list[int]:
+        """Joints of the rollers of an omni wheel by its hub's joint, by angle; none if it is none.
+
+        They hang on the hub, have no stops, are round, and lie in a ring around its axle: equally
+        far from it, no two neighbours more than 150° apart.
+        """
+        m, b = self.m, self.body_of(hub)
+        if int(m.jnt_type[hub]) != HINGE or int(m.body_jntnum[b]) != 1 or not self.endless(hub):
+            return []
+        still, axis, place = set(self.rigid(b)), self.axle(hub), np.array(self.d.xanchor[hub])
+        across = np.eye(3) - np.outer(axis, axis)
+        ring = []
+        for j in self.joints:
+            own = int(m.body_parentid[self.body_of(j)]) in still and self.body_of(j) not in still
+            if not own or int(m.jnt_type[j]) != HINGE or not self.endless(j) or not self.is_last(j):
+                continue
+            shape = self.round_about(j)
+            if shape is not None and shape.roundness >= ROUND:
+                ring.append((j, across @ (np.array(self.d.xanchor[j]) - place)))
+        if len(ring) < 3:
+            return []
+        away = np.array([np.linalg.norm(v) for _, v in ring])
+        if away.min() < 0.8 * away.max() or away.max() < 1e-6:
+            return []
+        first = ring[0][1] / away[0]
+        angles = [np.arctan2(np.cross(first, v) @ axis, first @ v) for _, v in ring]
+        order = np.argsort(angles)
+        gaps = np.diff([*np.sort(angles), np.min(angles) + 2 * np.pi])
+        return [ring[k][0] for k in order] if gaps.max() < np.radians(150) else []
+
     def endless(self, j: int) -> bool:
         """Whether a joint has no stops, or stops that are turns apart."""
         low, high = self.m.jnt_range[j]

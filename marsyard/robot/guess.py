@@ -4,16 +4,24 @@ All in the reference pose, z up; H is the robot's height from its lowest to its 
 
     wheel     the last hinge of a chain, without stops, its axis level, its shape round about it
               (the least reach across the axis at least 0.88 of the largest), near the ground
-    drives    joints of wheels; of those with motors only, where the file says who has motors
+    omni      a hinge without stops whose body carries a ring of three or more round rollers: the
+              rollers are wheels without motor, the hub is driven
+    drives    joints of wheels and hubs; of those with motors only, where the file says who has
     steering  a hinge with an upright axis that carries one or two wheels
     passive   other hinges and slides above a wheel, or joints without motor where others have one
     foot      the end of a limb of two or more hinges that carries no wheel and comes within 0.1 H
               of the lowest point; `legs` are the joints that move it, and joints above a wheel
               that have a motor or are called so
     frame     a slide with level axis that carries two or more wheels: it moves an axle
+    caster    a steering joint and its wheel, both without motor: passive
     track     three or more rollers on one body and side whose names say track, belt, crawler,
-              sprocket, idler, road wheel or roller; one of them turns, the others may be drawn
+              sprocket, idler, road wheel or roller, or five or more nearly touching each other in a
+              row; one of them turns, the others may be drawn
     locked    all other joints (mast, arm, antenna) of a robot that rolls or walks: held still
+
+What a file says of its motors (`motors`) comes before names: a joint with a motor is none of a
+caster's, whatever it is called, and a rocker without one is no leg. Motors that move no wheel say
+nothing of the wheels.
 
 The front is the base's +x unless axles say that it is ±y; names with front and rear, or left and
 right, say which. Any guess can be replaced by name patterns.
@@ -30,6 +38,7 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.robot.anatomy import FREE, HINGE, LEVEL, ROUND, SLIDE, UPRIGHT
 from marsyard.robot.guess_organs import NO_WHEEL, Organs
+from marsyard.robot.motors import Motors
 from marsyard.robot.roles import FRONTS, Roles, WheelGuess, Wish
 
 _PASSIVE = re.compile(r"rocker|bogie|differential|suspension|susp|passive|caster|swivel|free", re.I)
@@ -42,18 +51,18 @@ _RIGHT = re.compile(r"right|(^|_)([fcmbh]?r|r[fcmbh])(_|$)", re.I)
 
 def guess(
     model: mujoco.MjModel,
-    motors: set[str],
+    motors: Motors,
     ties: Iterable[set[str]] = (),
     wish: Wish | None = None,
 ) -> Roles:
-    """The roles of a model; `motors` are joints with actuators, `ties` joints that belong together
-    because an equation couples them."""
+    """The roles of a model; `motors` say which joints have one, `ties` are joints that belong
+    together because an equation couples them."""
     return _Guess(model, motors, [set(t) for t in ties], wish or Wish()).run()
 
 
 class _Guess(Organs):
     def __init__(
-        self, model: mujoco.MjModel, motors: set[str], ties: list[set[str]], wish: Wish
+        self, model: mujoco.MjModel, motors: Motors, ties: list[set[str]], wish: Wish
     ) -> None:
         super().__init__(model, motors, wish)
         self.ties = ties
@@ -192,10 +201,16 @@ class _Guess(Organs):
             if not 1 <= len(wheels) <= 2 or abs(self.axle(j)[2]) < UPRIGHT:
                 continue
             why = f"upright axis above wheel {' and '.join(wheels)}"
-            if (self.motors and name not in self.motors) or _PASSIVE.search(self.text(j)):
-                self.roles.give(name, "passive", f"{why}; no motor")
+            said = self.has_motor(j)
+            if said is False or (said is None and _PASSIVE.search(self.text(j))):
+                free = all(self.roles.joints.get(self._joint(k)) == "passive" for k in wheels)
+                caster = "a caster" if free else "turns freely"
+                self.roles.give(name, "passive", f"{why}; no motor: {caster}")
             else:
-                self.roles.give(name, "steering", why)
+                self.roles.give(name, "steering", f"{why}; motor of the file" if said else why)
+
+    def _joint(self, key: str) -> str:
+        return self.roles.wheels[key].joint
 
     def _rest(self) -> None:
         moves = bool(self.roles.wheels or self.roles.feet or self.roles.tracks)
@@ -233,8 +248,9 @@ class _Guess(Organs):
 
     def _is_leg(self, j: int) -> bool:
         """Whether a motor moves what the joint carries."""
-        if self.motors:
-            return self.names[j] in self.motors
+        said = self.has_motor(j)
+        if said is not None:
+            return said
         return bool(_LEG.search(self.text(j))) and not _PASSIVE.search(self.text(j))
 
     def _holds(self, j: int, body: str) -> bool:
@@ -260,7 +276,9 @@ class _Guess(Organs):
                 say(f"wheel {', '.join(odd)}: radius far from the others' ({middle:.3g} m)")
             if not 0.01 < middle < 2:
                 say(f"wheels of {middle:.3g} m radius: are the lengths in metres?")
-        elsewhere = [k for k, w in self.roles.wheels.items() if self._leans(w)]
+        omni = {self.names[j] for rollers in self.hubs.values() for j in rollers}
+        wheels = {k: w for k, w in self.roles.wheels.items() if w.joint not in omni}
+        elsewhere = [k for k, w in wheels.items() if self._leans(w)]
         if elsewhere:
             say(f"wheel {', '.join(elsewhere)}: the axle does not point across the front")
 

@@ -15,22 +15,41 @@ from marsyard.errors import InputError, suggest
 from marsyard.robot import extent
 from marsyard.robot.anatomy import HINGE, ROUND, Anatomy
 from marsyard.robot.extent import Round
+from marsyard.robot.motors import Motors
+from marsyard.robot.organs import MOST_ROAD_WHEELS
 from marsyard.robot.roles import Roles, TrackGuess, WheelGuess, Wish
 
 NO_WHEEL = re.compile(r"lidar|laser|radar|antenna|fan|prop|rotor|camera|mast|arm_|gripper", re.I)
 _TRACK = re.compile(r"track|belt|crawler|tread|sprocket|idler|road_?wheel|roller", re.I)
 _SPROCKET, _IDLER = re.compile(r"sprocket|drive", re.I), re.compile(r"idler|tension", re.I)
+#: so many rollers close together in a row carry a belt, whatever they are called
+_ROW = 5
 _FOOT = re.compile(r"foot|feet|toe|paw|hoof", re.I)
 
 
 class Organs(Anatomy):
     """Finds tracks, wheels and feet of a model whose base and front are known; what the user wishes
-    comes first, and joints with `motors` are driven."""
+    comes first, then what the file says of its motors, then names."""
 
-    def __init__(self, model: mujoco.MjModel, motors: set[str], wish: Wish) -> None:
+    def __init__(self, model: mujoco.MjModel, motors: Motors, wish: Wish) -> None:
         super().__init__(model)
         self.motors, self.wish = motors, wish
         self.roles = Roles(base="")
+        #: rollers by the hub of the omni wheel that carries them
+        self.hubs = {j: r for j in self.joints if (r := self.rollers_around(j))}
+        rolling = [j for j in self.joints if j in self.hubs or self.rolls(j) is not None]
+        #: the motors that the file names move at least one of the wheels it may have
+        self.wheels_in_motors = not rolling or any(self.names[j] in motors.named for j in rolling)
+
+    def has_motor(self, j: int) -> bool | None:
+        """Whether the file says that a joint has a motor; none where it does not say.
+
+        Motors that move no wheel (those of an arm) say nothing of the joints they do not name.
+        """
+        said, name = self.motors.says(self.names[j]), self.names[j]
+        if said is False and not self.wheels_in_motors and name not in self.motors.without:
+            return None
+        return said
 
     # --- wheels
 
@@ -50,6 +69,7 @@ class Organs(Anatomy):
         wheels: list[WheelGuess] = []
         keys: list[str] = []
         if self.wish.wheels is None:
+            self._omni_wheels(wheels, keys)
             margin = max(0.25 * self.height, 0.0)
             for j in self.joints:
                 shape = None if self.names[j] in self.roles.joints else self.rolls(j)
@@ -72,11 +92,25 @@ class Organs(Anatomy):
         self.roles.wheels = dict(pairs)
 
     def _is_drive(self, j: int, why: str) -> None:
-        name = self.names[j]
-        if (self.motors and name not in self.motors) or re.search("caster", self.text(j), re.I):
+        name, said = self.names[j], self.has_motor(j)
+        if said is False or (said is None and re.search("caster", self.text(j), re.I)):
             self.roles.give(name, "passive", f"{why}; no motor")
         else:
-            self.roles.give(name, "drives", why)
+            self.roles.give(name, "drives", f"{why}; motor of the file" if said else why)
+
+    def _omni_wheels(self, wheels: list[WheelGuess], keys: list[str]) -> None:
+        """Rollers of omni wheels are the wheels that touch the ground; their hub is driven."""
+        places = [np.array(self.d.xanchor[hub]) for hub in self.hubs]
+        named = self._keys(places, [""] * len(places))
+        for key, (hub, rollers) in zip(named, self.hubs.items(), strict=True):
+            self.roles.hubs[key] = self.body_name(self.body_of(hub))
+            self._is_drive(hub, f"hub of omni wheel {key} with {len(rollers)} rollers")
+            for k, j in enumerate(rollers, start=1):
+                shape = self.round_about(j)
+                assert shape is not None  # it has one: see `rollers_around`
+                wheels.append(self._as_wheel(j, shape))
+                keys.append(f"{key}_{k}")
+                self.roles.give(self.names[j], "passive", f"roller {k} of omni wheel {key}")
 
     def _size_of(self, j: int) -> Round:
         """The size of a wheel that the user named."""
@@ -140,7 +174,8 @@ class Organs(Anatomy):
         elif self.wish.wheels is None:
             left = np.cross((0.0, 0.0, 1.0), self.roles.front)
             sides: dict[tuple[int, bool], list[int]] = {}
-            rolling = [j for j in self.joints if self.rolls(j) is not None]
+            omni = {j for rollers in self.hubs.values() for j in rollers}
+            rolling = [j for j in self.joints if j not in omni and self.rolls(j) is not None]
             across = {j: float(self.d.xanchor[j] @ left) for j in rolling}
             middle = (min(across.values()) + max(across.values())) / 2 if rolling else 0.0
             for j in rolling:
@@ -150,12 +185,21 @@ class Organs(Anatomy):
             for (parent, side), found in sides.items():
                 text = " ".join([self.body_name(parent), *(self.text(j) for j in found)])
                 still = self._still_rollers(found[0])
-                if len(found) + len(still) >= 3 and _TRACK.search(text):
+                belt = _TRACK.search(text) or self._in_a_row(found)
+                if len(found) + len(still) >= 3 and belt:
                     key = "L" if side else "R"
                     same = sum(name.startswith(key) for name in groups)
                     groups[f"{key}{same + 1}" if same else key] = found
         for key, found in groups.items():
             self._track(key or f"T{len(self.roles.tracks) + 1}", found)
+
+    def _in_a_row(self, found: list[int]) -> bool:
+        """Whether so many rollers of one size stand so close that a belt runs over them."""
+        if len(found) < _ROW:
+            return False
+        along = np.sort([float(self.d.xanchor[j] @ self.roles.front) for j in found])
+        radii = [shape.radius for j in found if (shape := self.round_about(j)) is not None]
+        return bool(np.diff(along).max() < 2.2 * float(np.median(radii)))
 
     def _track(self, key: str, found: list[int]) -> None:
         still = self._still_rollers(found[0])
@@ -169,17 +213,33 @@ class Organs(Anatomy):
             raise InputError(f"--tracks: the rollers of {key} must all hang on the same body")
         rollers = [self._as_wheel(j, self._size_of(j)) for j in found] + still
         rollers.sort(key=lambda r: float(r.place @ self.roles.front))
-        sprocket = self._one(rollers, _SPROCKET, self.motors) or next(r for r in rollers if r.joint)
+        sprocket = self._one(rollers, _SPROCKET, self.motors.named) or next(
+            r for r in rollers if r.joint
+        )
         others = [r for r in rollers if r is not sprocket]
         behind = float((sprocket.place - others[0].place) @ self.roles.front) <= 0
         idler = self._one(others, _IDLER, set()) or (others[-1] if behind else others[0])
-        road = [r for r in others if r is not idler]
-        self.roles.tracks[key] = TrackGuess(self.body_name(parents.pop()), [sprocket, *road, idler])
+        road = self._fewer([r for r in others if r is not idler], key)
+        kept = [sprocket, *road, idler]
+        spare = [r for r in others if all(r is not k for k in kept)]
+        self.roles.tracks[key] = TrackGuess(self.body_name(parents.pop()), kept, spare)
         self.roles.give(sprocket.joint, "drives", f"sprocket of track {key}")
         for roller in others:
             if roller.joint:
                 why = f"roller of track {key}: the belt moves"
                 self.roles.give(roller.joint, "locked", why)
+
+    def _fewer(self, road: list[WheelGuess], key: str) -> list[WheelGuess]:
+        """At most as many road wheels as a track may have: those that stand lowest, evenly."""
+        if len(road) <= MOST_ROAD_WHEELS:
+            return road
+        low = min(float(r.place[2]) - r.round.radius for r in road)
+        lower = [r for r in road if r.place[2] - r.round.radius < low + r.round.radius]
+        picks = np.unique(np.linspace(0, len(lower) - 1, MOST_ROAD_WHEELS).round().astype(int))
+        self.roles.warnings.append(
+            f"track {key} has {len(road)} road wheels; {len(picks)} of them carry the belt"
+        )
+        return [lower[i] for i in picks]
 
     def _still_rollers(self, j: int) -> list[WheelGuess]:
         """Cylinders on the body that carries a roller, beside it and along its axle."""

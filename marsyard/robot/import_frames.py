@@ -185,7 +185,8 @@ def _centre(flat: FlatModel, wheel: WheelGuess, up: np.ndarray) -> None:
     place = numbers(joint.get("pos"), 3) + middle * axis
     turn = np.eye(3)
     if np.linalg.norm(axis - (0.0, 1.0, 0.0)) > _SAME:
-        x = np.cross(axis, up)
+        # a roller of an omni wheel may have an upright axle: any x across it does
+        x = np.cross(axis, up if abs(axis @ up) < 0.999 else np.eye(3)[np.argmin(np.abs(axis))])
         x /= np.linalg.norm(x)
         turn = _clean(np.column_stack([x, axis, np.cross(x, axis)]))
     if np.linalg.norm(place) > _SAME or not np.array_equal(turn, np.eye(3)):

@@ -1,27 +1,32 @@
 """Import: shapes brought to what every law and ground can do.
 
-Wheels and rollers touch by their shape in robot.yaml and are only drawn, other meshes touch by
-boxes around them; feet get bodies of their own where they touch; the robot stands on z = 0, and
-bodies that overlap in the reference pose do not collide with each other.
+Wheels and rollers touch by their shape in robot.yaml and are only drawn; other meshes touch by
+boxes and convex hulls that stay near their surface (`convex_pieces`); feet get bodies of their own
+where they touch; the robot stands on z = 0, and bodies that overlap in the reference pose do not
+collide with each other.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
 from marsyard.errors import few
 from marsyard.robot import extent
+from marsyard.robot.convex_pieces import Box, Hull, bounding_box, convex_pieces
 from marsyard.robot.flat_model import FlatModel, numbers, pose_of, set_pose
 from marsyard.robot.poses import Pose, row
 from marsyard.robot.roles import Roles
 
 #: what may become of meshes that collide
-COLLISIONS = ("box", "mesh", "none")
-#: shapes that a mesh ground does not take
-_BOXED = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_ELLIPSOID))
+COLLISIONS = ("pieces", "box", "mesh", "none")
+#: how far pieces may stand out of their mesh, in parts of the robot's height
+_TOLERANCE = 0.02
+#: shapes that get others in their place
+_FITTED = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_ELLIPSOID))
 
 
 def only_draw_rolling(flat: FlatModel, roles: Roles) -> None:
@@ -54,10 +59,16 @@ def _collides(geom: ET.Element) -> bool:
     return geom.get("contype", "1") != "0" or geom.get("conaffinity", "1") != "0"
 
 
-def box_meshes(flat: FlatModel, collisions: str, notes: list[str]) -> None:
-    """Boxes for meshes that collide, or as the user says."""
+def fit_collision_shapes(
+    flat: FlatModel, collisions: str, notes: list[str], warnings: list[str]
+) -> None:
+    """Give meshes and ellipsoids that collide shapes that every ground takes, or what the user
+    says: pieces near their surface, or one box around each, level in the reference pose."""
     model = flat.compile()
-    boxed = 0
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    tolerance = _TOLERANCE * _height(model, data)
+    pieces, far = 0, {}
     for body in list(flat.each("body")):
         for geom in body.findall("geom"):
             g = model.geom(geom.get("name")).id
@@ -65,12 +76,44 @@ def box_meshes(flat: FlatModel, collisions: str, notes: list[str]) -> None:
                 continue
             if collisions == "none":
                 _only_seen(geom)
-            elif collisions == "box" and int(model.geom_type[g]) in _BOXED:
-                _box(body, geom, model, g)
-                boxed += 1
-    if boxed:
-        notes.append(f"meshes and ellipsoids that collide became boxes around them: {boxed} "
+            elif collisions != "mesh" and int(model.geom_type[g]) in _FITTED:
+                level = data.geom_xmat[g].reshape(3, 3).T
+                vertices, faces = _triangles(model, g)
+                shapes: Sequence[Box | Hull] = [bounding_box(vertices, level)]
+                deviation = 0.0
+                if collisions == "pieces":
+                    shapes, deviation = convex_pieces(vertices, faces, tolerance, level)
+                _replace(flat, body, geom, model, g, shapes)
+                pieces += len(shapes)
+                if deviation > 1.5 * tolerance:
+                    far[str(geom.get("name"))] = deviation
+    if pieces:
+        what = "boxes and convex hulls" if collisions == "pieces" else "boxes around them"
+        notes.append(f"meshes and ellipsoids that collide became {what}: {pieces} "
                      "(--collisions mesh keeps them)")  # fmt: skip
+    if far:
+        shown = [f"{name} ({1000 * d:.3g} mm)" for name, d in far.items()]
+        warnings.append(f"collision shapes stand out of their mesh: {few(shown)}; give the link "
+                        "simple collision shapes, or --collisions none")  # fmt: skip
+
+
+def _height(model: mujoco.MjModel, data: mujoco.MjData) -> float:
+    geoms = [g for g in range(model.ngeom) if model.geom_bodyid[g] > 0]
+    low, high = extent.lowest(model, data, geoms), extent.highest(model, data, geoms)
+    return high - low if geoms else 1.0
+
+
+def _triangles(model: mujoco.MjModel, g: int) -> tuple[np.ndarray, np.ndarray]:
+    """Corners [m] and triangles of a mesh or an ellipsoid in the frame of its geom."""
+    if int(model.geom_type[g]) == mujoco.mjtGeom.mjGEOM_MESH:
+        mesh = int(model.geom_dataid[g])
+        first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+        faces = np.asarray(model.mesh_face[first : first + count], dtype=np.int64)
+        return extent.vertices(model, g), faces
+    import trimesh
+
+    ball = trimesh.creation.icosphere(3)
+    return np.asarray(ball.vertices) * model.geom_size[g], np.asarray(ball.faces)
 
 
 def _only_seen(geom: ET.Element) -> None:
@@ -78,23 +121,39 @@ def _only_seen(geom: ET.Element) -> None:
     geom.set("conaffinity", "0")
 
 
-def _box(body: ET.Element, geom: ET.Element, model: mujoco.MjModel, g: int) -> None:
-    low, high = -model.geom_size[g], model.geom_size[g]
-    if int(model.geom_type[g]) == mujoco.mjtGeom.mjGEOM_MESH:
-        corners = extent.vertices(model, g)
-        low, high = corners.min(axis=0), corners.max(axis=0)
-    at = Pose.of_quat(model.geom_pos[g], model.geom_quat[g])
-    at = at.then(Pose((low + high) / 2, np.eye(3)))
+def _replace(
+    flat: FlatModel,
+    body: ET.Element,
+    geom: ET.Element,
+    model: mujoco.MjModel,
+    g: int,
+    shapes: Sequence[Box | Hull],
+) -> None:
+    """Let other shapes collide in a geom's place; it is still drawn if it was."""
+    own = Pose.of_quat(model.geom_pos[g], model.geom_quat[g])
     name = str(geom.get("name"))
     keys = ("contype", "conaffinity", "friction", "condim", "class", "group", "priority")
     kept = {k: v for k in keys if (v := geom.get(k)) is not None}
-    seen = numbers(geom.get("rgba", "0.5 0.5 0.5 1"), 4)[3] > 0
-    box = ET.Element("geom", {"name": f"{name}_box", "type": "box", "mass": "0", **kept})
-    box.set("rgba", "0.7 0.7 0.7 0")
-    box.set("size", row(np.maximum((high - low) / 2, 1e-4)))
-    set_pose(box, at)
-    body.insert(list(body).index(geom), box)
-    if seen:
+    taken = {e.get("name") for e in flat.tree.iter() if e.tag in ("geom", "mesh")}
+    for k, shape in enumerate(shapes):
+        kind = "box" if isinstance(shape, Box) else "hull"
+        new = f"{name}_{kind}" + (f"_{k + 1}" if len(shapes) > 1 else "")
+        while new in taken:
+            new += "_"
+        taken.add(new)
+        part = ET.Element("geom", {"name": new, "mass": "0", **kept, "rgba": "0.7 0.7 0.7 0"})
+        if isinstance(shape, Box):
+            part.set("type", "box")
+            part.set("size", row(shape.half))
+            set_pose(part, own.then(Pose(shape.middle, shape.turn)))
+        else:
+            part.set("type", "mesh")
+            part.set("mesh", new)
+            corners = row(np.round(shape.corners, 6).ravel())
+            ET.SubElement(flat.section("asset"), "mesh", name=new, vertex=corners)
+            set_pose(part, own)
+        body.insert(list(body).index(geom), part)
+    if numbers(geom.get("rgba", "0.5 0.5 0.5 1"), 4)[3] > 0:
         _only_seen(geom)
     else:
         body.remove(geom)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+from pydantic import ValidationError
 
 from marsyard.errors import InputError, few
 from marsyard.exit_rule import Exit
@@ -19,6 +20,7 @@ from marsyard.robot import extent
 from marsyard.robot.closing import close_loops, closed_pose, length
 from marsyard.robot.flat_model import FlatModel, flatten
 from marsyard.robot.guess import guess
+from marsyard.robot.import_checks import find_blocked_steering, find_low_bodies
 from marsyard.robot.import_frames import (
     free_base,
     no_dry_friction,
@@ -29,8 +31,8 @@ from marsyard.robot.import_frames import (
     turn_joints,
 )
 from marsyard.robot.import_shapes import (
-    box_meshes,
     exclude_overlaps,
+    fit_collision_shapes,
     give_soles,
     keep_used_assets,
     only_draw_rolling,
@@ -97,12 +99,13 @@ def plan_import(
     path: Path,
     wish: Wish | None = None,
     meshes: tuple[Path, ...] = (),
-    collisions: str = "box",
+    collisions: str = "pieces",
     exit_rule: Exit | None = None,
+    repair: bool = False,
 ) -> Plan:
     """Read a model file and make a robot of it; what stands in the way is one InputError."""
     wish = wish or Wish()
-    file = read_model(path, meshes)
+    file = read_model(path, meshes, repair)
     flat = flatten(file)
     only_base(flat, wish)
     put_up(flat, wish.up)
@@ -124,7 +127,7 @@ def plan_import(
     tracks = _tracks(flat.compile(), roles)
     only_draw_rolling(flat, roles)
     no_dry_friction(flat, model, notes)
-    box_meshes(flat, collisions, notes)
+    fit_collision_shapes(flat, collisions, notes, roles.warnings)
     give_soles(flat, roles, notes)
     keep_used_assets(flat)
     stand(flat)
@@ -182,11 +185,16 @@ def _tracks(model: mujoco.MjModel, roles: Roles) -> dict[str, Track]:
             Roller(x=_short(p[0]), z=_short(p[2]), radius=_short(r.round.radius))
             for p, r in zip(points, track.rollers, strict=True)
         ]
-        out[key] = Track(
-            body=track.body, joint=track.rollers[0].joint, sprocket=rollers[0], idler=rollers[-1],
-            road_wheels=tuple(rollers[1:-1]), y=_short(float(np.mean([p[1] for p in points]))),
-            width=_short(max(r.round.width for r in track.rollers)),
-        )  # fmt: skip
+        try:
+            out[key] = Track(
+                body=track.body, joint=track.rollers[0].joint, sprocket=rollers[0],
+                idler=rollers[-1], road_wheels=tuple(rollers[1:-1]),
+                y=_short(float(np.mean([p[1] for p in points]))),
+                width=_short(max(r.round.width for r in track.rollers)),
+            )  # fmt: skip
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise InputError(f"track {key}: {reason}; --tracks names its rollers") from None
     return out
 
 
@@ -202,12 +210,14 @@ def _zero_beyond_stops(model: mujoco.MjModel, name: str) -> bool:
 
 def _look_over(plan: Plan, file: ModelFile) -> None:
     say = plan.warnings.append
+    plan.warnings += find_low_bodies(plan.model, plan.roles)
+    plan.warnings += find_blocked_steering(plan.model, plan.roles)
     if not 0.05 < plan.mass < 1e5:
         say(f"the mass is {plan.mass:.3g} kg: are the units right?")
     if not 0.02 < plan.height < 50:
         say(f"the robot is {plan.height:.3g} m high: are the lengths in metres?")
     moving = [n for n, r in plan.roles.joints.items() if r != "locked"]
-    if moving and not file.motors:
+    if moving and not file.motors.named:
         say("the file names no motors, so that driven and passive joints are guessed by shape and "
             "name")  # fmt: skip
     beyond = [n for n in moving if _zero_beyond_stops(plan.model, n)]

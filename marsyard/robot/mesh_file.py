@@ -10,10 +10,12 @@ pycollada, DAE are turned into binary STL [m].
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
+
+from marsyard.errors import InputError
+from marsyard.files import is_file, read_bytes
+from marsyard.files.meshes import parse_mesh
 
 READ = (".stl", ".obj", ".msh")
 TURNED = (".ply", ".off", ".glb", ".gltf", ".dae")
@@ -28,7 +30,7 @@ def find_mesh(name: str, folder: Path, also: tuple[Path, ...] = ()) -> Path:
     """The file that a model in `folder` means by `name`; `also` are folders to look in first."""
     places = list(dict.fromkeys(_places(name, folder, also)))
     for place in places:
-        if place.is_file():
+        if is_file(place):
             return place
     shown = [str(p) for p in places[:3]]
     more = f" and {len(places) - 3} more places" if len(places) > 3 else ""
@@ -63,9 +65,9 @@ def mesh_bytes(path: Path) -> tuple[str, bytes]:
         known = ", ".join(k[1:] for k in READ + TURNED)
         raise MeshError(f"'{path.name}' is of no known mesh format; use one of {known}")
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise MeshError(f"'{path}' cannot be read ({error.strerror})") from None
+        data = read_bytes(path, "mesh")
+    except InputError as error:
+        raise MeshError(str(error)) from None
     if not data.strip():
         raise MeshError(f"the mesh file '{path.name}' is empty")
     if kind in TURNED or (kind == ".stl" and not _is_binary_stl(data)):
@@ -82,18 +84,12 @@ def _is_binary_stl(data: bytes) -> bool:
 
 
 def _turned(path: Path, data: bytes, kind: str) -> bytes:
-    import trimesh
-
     try:
-        mesh: Any = trimesh.load(io.BytesIO(data), file_type=kind[1:], force="mesh")
-        if not len(mesh.faces):
-            raise ValueError("it holds no triangles")
-        return mesh.export(file_type="stl")
+        return parse_mesh(data, kind[1:], process=True).export(file_type="stl")
     except ImportError:
         raise MeshError(
             f"'{path.name}': reading {kind[1:]} needs the package pycollada (pip install "
             "pycollada), or save the mesh as stl or obj"
         ) from None
-    except Exception as error:  # trimesh's readers raise whatever they meet
-        reason = " ".join(str(error).split())[:80] or type(error).__name__
-        raise MeshError(f"'{path.name}' is not a mesh that can be read ({reason})") from None
+    except ValueError as error:
+        raise MeshError(f"'{path.name}' is not a mesh that can be read ({error})") from None

@@ -16,8 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from marsyard.errors import InputError, suggest
+from marsyard.robot import link_inertia
+from marsyard.robot.motors import Motors, find_motors
+from marsyard.robot.named_files import check_named_files
 from marsyard.robot.urdf import Gear, read_urdf
 from marsyard.robot.xml_file import Element, read_xml
 
@@ -29,7 +33,7 @@ _WORDS = ("name", "class", "childclass", "file", "material", "mesh", "texture", 
 class ModelFile:
     """What a model file holds, and what its format says beyond MuJoCo's specification.
 
-    gears: joints that follow others (URDF's mimic). motors: joints with an actuator.
+    gears: joints that follow others (URDF's mimic). motors: which joints have one.
     notes: what was read with a pinch of salt. assets: mesh files by name (URDF).
     """
 
@@ -37,7 +41,7 @@ class ModelFile:
     kind: str
     spec: mujoco.MjSpec
     gears: list[Gear] = field(default_factory=list)
-    motors: set[str] = field(default_factory=set)
+    motors: Motors = field(default_factory=Motors)
     notes: list[str] = field(default_factory=list)
     assets: dict[str, bytes] = field(default_factory=dict)
     elements: dict[str, Element] = field(default_factory=dict)
@@ -56,22 +60,23 @@ class ModelFile:
         return _sentence(text, self.path.name, self.root, self.elements)
 
 
-def read_model(path: Path, meshes: tuple[Path, ...] = ()) -> ModelFile:
-    """Read MJCF or URDF, whichever it is; `meshes` are folders to look for URDF's meshes first."""
+def read_model(path: Path, meshes: tuple[Path, ...] = (), repair: bool = False) -> ModelFile:
+    """Read MJCF or URDF, whichever it is; `meshes` are folders to look for URDF's meshes first,
+    `repair` replaces inertias that no body has."""
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give an MJCF or URDF file")
     root = read_xml(path)
     if root.tag == "robot":
-        return _from_urdf(path, root, meshes)
+        return _from_urdf(path, root, meshes, repair)
     if root.tag == "mujoco":
-        return _from_mjcf(path, root)
+        return _from_mjcf(path, root, repair)
     known = {"sdf": "SDF", "COLLADA": "a COLLADA mesh", "svg": "a picture", "html": "a web page"}
     what = f"is {known[root.tag]}; " if root.tag in known else ""
     raise root.error(f"{what}a robot begins with <mujoco> (MJCF) or <robot> (URDF)")
 
 
-def _from_urdf(path: Path, root: Element, meshes: tuple[Path, ...]) -> ModelFile:
-    urdf = read_urdf(root, path.parent, meshes)
+def _from_urdf(path: Path, root: Element, meshes: tuple[Path, ...], repair: bool) -> ModelFile:
+    urdf = read_urdf(root, path.parent, meshes, repair)
     text = ET.tostring(urdf.tree, encoding="unicode")
     try:
         with quiet():
@@ -83,15 +88,43 @@ def _from_urdf(path: Path, root: Element, meshes: tuple[Path, ...]) -> ModelFile
     )
 
 
-def _from_mjcf(path: Path, root: Element) -> ModelFile:
+def _from_mjcf(path: Path, root: Element, repair: bool) -> ModelFile:
     _check_numbers(root)
+    check_named_files(root, path)
     try:
         with quiet():
             spec = mujoco.MjSpec.from_file(str(path))
     except (ValueError, OSError) as error:
         raise _sentence(str(error), path.name, root, {}) from None
     _check_meshes(spec, root, path)
-    return ModelFile(path, "mjcf", spec, motors=_motors(spec), root=root)
+    notes = _repair_inertias(spec) if repair else []
+    return ModelFile(path, "mjcf", spec, motors=find_motors(spec), notes=notes, root=root)
+
+
+def _repair_inertias(spec: mujoco.MjSpec) -> list[str]:
+    """Replace inertias that no body has by the nearest ones that one can have; what was changed."""
+    notes = []
+    for body in spec.bodies:
+        if not body.explicitinertial or body.mass <= 0:
+            continue
+        full = np.array(body.fullinertia)
+        given, whole = np.diag(body.inertia), bool(np.isfinite(full).all())
+        if whole:
+            xx, yy, zz, xy, xz, yz = full
+            given = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        fault = link_inertia.find_fault(given)
+        if fault is None and np.linalg.eigvalsh(given)[0] <= 1e-14:
+            fault = "was zero"
+        if fault is None:
+            continue
+        good = link_inertia.repair(given, body.mass)
+        if whole:
+            body.fullinertia = [*np.diag(good), good[0, 1], good[0, 2], good[1, 2]]
+        else:
+            body.inertia = np.diag(good)
+        told = link_inertia.describe_moments(good)
+        notes.append(f"the inertia of body '{body.name}' {fault}; repaired to {told} kg·m²")
+    return notes
 
 
 def _check_numbers(root: Element) -> None:
@@ -141,20 +174,16 @@ def _naming(root: Element, tag: str, file: str) -> Element | None:
     return next(same, None)
 
 
-def _motors(spec: mujoco.MjSpec) -> set[str]:
-    """Joints that an actuator works on."""
-    kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-    return {a.target for a in spec.actuators if a.trntype in kinds}
-
-
 # --- MuJoCo's complaints
 
 _PLAIN = (
     (r"mass and inertia of moving bodies must be larger.*",
      "moves but has no mass or inertia; give it an <inertial> or a geom with mass"),
     (r"inertia must satisfy A \+ B >= C.*",
-     "its inertia is that of no body: the largest moment exceeds the sum of the others"),
-    (r"inertia must have positive eigenvalues.*", "its inertia has a moment below 0"),
+     "its inertia is that of no body: the largest moment exceeds the sum of the others; "
+     "--repair-inertia takes the nearest of a body"),
+    (r"inertia must have positive eigenvalues.*",
+     "its inertia has a moment below 0; --repair-inertia takes the nearest of a body"),
     (r"Schema violation: unrecognized attribute: '(.*)'", r"unknown attribute '\1'"),
     (r"Schema violation: unrecognized element.*",
      "is no element of MJCF, or stands in a wrong place"),

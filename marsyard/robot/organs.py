@@ -107,6 +107,8 @@ class Foot(BaseModel):
     point: tuple[Length, Length, Length] | None = None
 
 
+#: so many road wheels a track may have
+MOST_ROAD_WHEELS = 24
 #: so many of the smallest roller's radii a belt may be long
 MOST_ROLLERS = 400
 
@@ -135,7 +137,7 @@ class Track(BaseModel):
     joint: str
     sprocket: Roller
     idler: Roller
-    road_wheels: Annotated[tuple[Roller, ...], Field(min_length=1, max_length=24)]
+    road_wheels: Annotated[tuple[Roller, ...], Field(min_length=1, max_length=MOST_ROAD_WHEELS)]
     width: Annotated[Length, Field(gt=0)]
     y: Length = 0.0
     thickness: Annotated[Length, Field(ge=0)] = 0.0

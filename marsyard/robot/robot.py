@@ -9,6 +9,7 @@ import` finds them.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from marsyard import library
 from marsyard.cards import card, table
 from marsyard.errors import InputError, suggest
 from marsyard.file_mistakes import sentence
+from marsyard.files import exists, is_file
 from marsyard.robot.beams import Beam
 from marsyard.robot.loops import GearLoop, Loop, add_loops
-from marsyard.robot.model_file import read_model
+from marsyard.robot.model_file import ModelFile, read_model
 from marsyard.robot.organs import Foot, Track, Wheel
 from marsyard.robot.shapes import Shape
 
@@ -84,13 +86,20 @@ class Robot(BaseModel):
 
     def spec(self) -> mujoco.MjSpec:
         """A fresh, editable MuJoCo specification of the model, with its loops closed."""
+        return self._read_file().spec
+
+    def compile(self) -> mujoco.MjModel:
+        """The compiled model; what MuJoCo refuses is one sentence."""
+        return self._read_file().compile()
+
+    def _read_file(self) -> ModelFile:
         file = read_model(self.model)
         gears = {g.joint: GearLoop(kind="gear", joint=g.joint, other=g.other, ratio=g.ratio,
                                    offset=g.offset) for g in file.gears}  # fmt: skip
         for k, joint in enumerate(file.spec.joints):
             joint.name = joint.name or f"joint{k}"
         add_loops(file.spec, {**gears, **self.loops}, self.name)
-        return file.spec
+        return file
 
     def joints_of(self, group: str | tuple[str, ...], joints: list[str], field: str) -> list[str]:
         """The joints that a role, a joint's name or a list of names stands for."""
@@ -115,17 +124,17 @@ def load_robot(name: str, folder: Path | None = None) -> Robot:
         return _from_yaml(library.path_of("rovers", name), name)
     candidates = [Path(name)] if folder is None else [folder / name, Path(name)]
     looks_like_path = any(s in name for s in ("/", "\\", ".xml", ".yaml", ".yml", ".urdf"))
-    if not looks_like_path and not any((p / "robot.yaml").is_file() for p in candidates):
+    if not looks_like_path and not any(is_file(p / "robot.yaml") for p in candidates):
         raise InputError(
             f"robot.name: unknown rover '{name}'; {suggest(name, library.names('rovers'))}"
         )
-    path = next((p for p in candidates if p.exists()), None)
+    path = next((p for p in candidates if exists(p)), None)
     if path is None:
         raise InputError(f"robot.name: no such file '{name}'")
     if path.is_dir():
         path = path / "robot.yaml"
     if path.suffix in (".yaml", ".yml"):
-        return _from_yaml(path, path.resolve().parent.name)
+        return _from_yaml(path, Path(os.path.abspath(path)).parent.name)
     return Robot(name=path.stem, model=path)
 
 
@@ -134,7 +143,7 @@ def _from_yaml(path: Path, name: str) -> Robot:
     if isinstance(data.get("shapes"), str):
         # long profiles may lie in a file of their own
         beside = path.parent / data["shapes"]
-        if not beside.is_file():
+        if not is_file(beside):
             raise InputError(f"{path.name}: shapes: no such file '{data['shapes']}'")
         data = {**data, "shapes": library.read_yaml(beside).get("shapes", {})}
     try:
@@ -142,6 +151,6 @@ def _from_yaml(path: Path, name: str) -> Robot:
     except ValidationError as error:
         raise InputError(f"{path.name}: {sentence(error, Robot)}") from None
     model = path.parent / robot.model
-    if not model.exists():
+    if not exists(model):
         raise InputError(f"{path.name}: model: no such file '{robot.model}'")
     return robot.model_copy(update={"model": model})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import tempfile
@@ -22,7 +23,7 @@ _GENERIC = ("robot", "model", "scene", "main", "urdf", "mjcf", "xml", "descripti
 def robot_name(path: Path) -> str:
     """A name for the robot of a file: the file's, or its folder's where that says nothing."""
     stem = path.name.split(".")[0]
-    folder = path.resolve().parent
+    folder = Path(os.path.abspath(path)).parent
     while stem.lower() in _GENERIC and folder.name:
         stem, folder = folder.name, folder.parent
     return re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "robot"
@@ -58,7 +59,7 @@ def write_robot(plan: Plan, folder: Path, force: bool = False) -> Path:
         new = work / folder.name
         new.mkdir()
         _write_files(plan, new)
-        load_robot(str(new / "robot.yaml")).spec().compile()
+        load_robot(str(new / "robot.yaml")).compile()
         if folder.exists():
             folder.rename(work / "old")
         new.rename(folder)
@@ -79,7 +80,8 @@ def _write_files(plan: Plan, folder: Path) -> None:
             mesh.set("file", f"meshes/{name}")
     text = plan.flat.text()
     for mesh in plan.flat.tree.findall("asset/mesh"):
-        mesh.set("file", str(mesh.get("file", "")).removeprefix("meshes/"))
+        if mesh.get("file"):
+            mesh.set("file", str(mesh.get("file")).removeprefix("meshes/"))
     (folder / "robot.xml").write_text(text, encoding="utf-8")
     (folder / "robot.yaml").write_text(robot_yaml(plan), encoding="utf-8")
 

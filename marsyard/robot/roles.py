@@ -57,16 +57,19 @@ class WheelGuess:
 
 @dataclass
 class TrackGuess:
-    """Rollers of a belt: sprocket first, idler last."""
+    """Rollers of a belt: sprocket first, idler last; `spare` are those it runs over that add
+    nothing to it."""
 
     body: str
     rollers: list[WheelGuess]
+    spare: list[WheelGuess] = field(default_factory=list)
 
 
 @dataclass
 class Roles:
     """What everything is for. `forward` counts in the base's frame, `front` is the same in the
-    world. `why` says how each joint, or 'body NAME', got its role."""
+    world. `hubs` are the bodies of omni wheels by key. `why` says how each joint, or 'body NAME',
+    got its role."""
 
     base: str
     fixed: bool = False
@@ -75,6 +78,7 @@ class Roles:
     wheels: dict[str, WheelGuess] = field(default_factory=dict)
     feet: dict[str, str] = field(default_factory=dict)
     tracks: dict[str, TrackGuess] = field(default_factory=dict)
+    hubs: dict[str, str] = field(default_factory=dict)
     joints: dict[str, str] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -82,7 +86,8 @@ class Roles:
     @property
     def rolling(self) -> list[WheelGuess]:
         """Wheels, and rollers of tracks."""
-        return [*self.wheels.values(), *(w for t in self.tracks.values() for w in t.rollers)]
+        rollers = (w for t in self.tracks.values() for w in (*t.rollers, *t.spare))
+        return [*self.wheels.values(), *rollers]
 
     def of(self, role: str) -> list[str]:
         """Joints of a role, in the model's order."""

@@ -11,7 +11,7 @@ What becomes of it:
 - revolute, continuous, prismatic are hinge and slide. A revolute joint whose limits are missing,
   both zero or infinite has none. Damping is kept, friction is kept as MuJoCo's frictionloss.
 - `<mimic>` is a gear: angle = offset + multiplier · angle of the other joint.
-- `<transmission>` and `<ros2_control>` say which joints have motors.
+- `<transmission>` and `<ros2_control>` say which joints have motors (`motors`).
 
 Format: wiki.ros.org/urdf/XML. Rotations are rpy: R = Rz(yaw) Ry(pitch) Rx(roll).
 """
@@ -26,13 +26,13 @@ from pathlib import Path
 import numpy as np
 
 from marsyard.errors import suggest
+from marsyard.robot import link_inertia
 from marsyard.robot.mesh_file import MeshError, find_mesh, mesh_bytes
+from marsyard.robot.motors import Motors, read_motors
 from marsyard.robot.poses import Pose, row
 from marsyard.robot.xml_file import Element
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-#: by how much the largest moment may exceed the sum of the others: rounding in files
-_ROUNDING = 0.02
 #: an angle this near to a quarter turn is one: files give 4 or 5 digits [rad]
 _QUARTER = 5e-5
 _LONGEST = 150  # joints in a chain
@@ -56,7 +56,7 @@ class Urdf:
     tree: ET.Element
     assets: dict[str, bytes] = field(default_factory=dict)
     gears: list[Gear] = field(default_factory=list)
-    motors: set[str] = field(default_factory=set)
+    motors: Motors = field(default_factory=Motors)
     notes: list[str] = field(default_factory=list)
     elements: dict[str, Element] = field(default_factory=dict)
 
@@ -94,18 +94,22 @@ class _Joint:
     pose: Pose
 
 
-def read_urdf(root: Element, folder: Path, meshes: tuple[Path, ...] = ()) -> Urdf:
-    """The robot of a URDF that lies in `folder`; `meshes` are further folders with its meshes."""
+def read_urdf(
+    root: Element, folder: Path, meshes: tuple[Path, ...] = (), repair: bool = False
+) -> Urdf:
+    """The robot of a URDF that lies in `folder`; `meshes` are further folders with its meshes;
+    `repair` replaces inertias that no body has by the nearest ones that a body can have."""
     _refuse_xacro(root)
-    links = _links(root)
+    notes: list[str] = []
+    links = _links(root, notes if repair else None)
     joints = _joints(root, links)
     top = _root(root, links)
-    out = Urdf(ET.Element("mujoco", model=root.name or "robot"))
+    out = Urdf(ET.Element("mujoco", model=root.name or "robot"), notes=notes)
     out.elements = {e.name: e for e in root.children if e.tag in ("link", "joint")}
     ET.SubElement(out.tree, "compiler", angle="radian", autolimits="true")
-    _Builder(out, root, folder, meshes).build(top)
+    _Builder(out, root, folder, meshes, repair).build(top)
     out.gears = _gears(joints)
-    out.motors = _motors(root, joints)
+    out.motors = read_motors(root, joints)
     return out
 
 
@@ -131,7 +135,7 @@ def _refuse_xacro(root: Element) -> None:
 # --- links and joints
 
 
-def _links(root: Element) -> dict[str, _Link]:
+def _links(root: Element, repaired: list[str] | None) -> dict[str, _Link]:
     links: dict[str, _Link] = {}
     for element in root.all("link"):
         if not element.name:
@@ -139,14 +143,15 @@ def _links(root: Element) -> dict[str, _Link]:
         if element.name in links:
             other = links[element.name].element.line
             raise element.error(f"the name is taken by the link in line {other}")
-        links[element.name] = _inertial(_Link(element))
+        links[element.name] = _inertial(_Link(element), repaired)
     if not links:
         raise root.error("holds no <link>")
     return links
 
 
-def _inertial(link: _Link) -> _Link:
-    """Fill in mass [kg], centre [m] and inertia about it, in the link's frame [kg·m²]."""
+def _inertial(link: _Link, repaired: list[str] | None) -> _Link:
+    """Fill in mass [kg], centre [m] and inertia about it, in the link's frame [kg·m²]; `repaired`
+    is told what was changed, none refuses what no body has."""
     given = link.element.first("inertial")
     if given is None:
         return link
@@ -164,33 +169,22 @@ def _inertial(link: _Link) -> _Link:
     names = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
     xx, yy, zz, xy, xz, yz = (element.number(n, "0") for n in names)
     own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if link.mass > 0:
-        _check_inertia(own, element, link.name)
-        own = _balanced(own)
+    fault = link_inertia.find_fault(own) if link.mass > 0 else None
+    if fault is not None and repaired is None:
+        raise element.error(
+            f"the inertia of link '{link.name}' {fault}; --repair-inertia takes the nearest of a "
+            "body"
+        )
+    if fault is not None:
+        own = link_inertia.repair(own, link.mass)
+        repaired.append(  # type: ignore[union-attr]
+            f"the inertia of link '{link.name}' {fault}; repaired to "
+            f"{link_inertia.describe_moments(own)} kg·m²"
+        )
+    elif link.mass > 0:
+        own = link_inertia.balance(own)
     link.inertia = pose.turn @ own @ pose.turn.T
     return link
-
-
-def _check_inertia(inertia: np.ndarray, element: Element, name: str) -> None:
-    small, middle, large = np.linalg.eigvalsh(inertia)
-    told = f"({small:.3g}, {middle:.3g}, {large:.3g} kg·m²)"
-    if small < -1e-9 * max(abs(large), 1e-300):
-        raise element.error(f"the inertia of link '{name}' has a moment below 0 {told}")
-    if large > (small + middle) * (1 + _ROUNDING) and large > 1e-12:
-        raise element.error(
-            f"the inertia of link '{name}' is that of no body: its largest moment exceeds the sum "
-            f"of the others {told}"
-        )
-
-
-def _balanced(inertia: np.ndarray) -> np.ndarray:
-    """The same with the largest moment at most the sum of the others."""
-    values, axes = np.linalg.eigh(inertia)
-    most = (values[0] + values[1]) * (1 - 1e-9)
-    if values[2] <= most or values[2] <= 1e-12:
-        return inertia
-    values[2] = most
-    return axes @ np.diag(values) @ axes.T
 
 
 def _joints(root: Element, links: dict[str, _Link]) -> dict[str, _Joint]:
@@ -291,26 +285,17 @@ def _gears(joints: dict[str, _Joint]) -> list[Gear]:
     return gears
 
 
-def _motors(root: Element, joints: dict[str, _Joint]) -> set[str]:
-    found = {
-        joint.name
-        for group in root.all("transmission")
-        for joint in group.walk()
-        if joint.tag == "joint"
-    }
-    for group in root.all("ros2_control"):
-        found |= {j.name for j in group.all("joint") if j.first("command_interface")}
-    return found & joints.keys()
-
-
 # --- the tree
 
 
 class _Builder:
     """Writes links into the MJCF tree."""
 
-    def __init__(self, out: Urdf, root: Element, folder: Path, meshes: tuple[Path, ...]) -> None:
+    def __init__(
+        self, out: Urdf, root: Element, folder: Path, meshes: tuple[Path, ...], repair: bool
+    ) -> None:
         self.out = out
+        self.repair = repair
         self.folder = folder
         self.meshes = meshes
         self.colours = {
@@ -425,6 +410,12 @@ class _Builder:
     def _inertial(self, body: ET.Element, link: _Link) -> None:
         mass, centre, inertia = _carried(link)
         if mass > 0:
+            if self.repair and np.linalg.eigvalsh(inertia)[0] <= 1e-14:
+                inertia = link_inertia.repair(inertia, mass)
+                self.out.notes.append(
+                    f"the inertia of link '{link.name}' was zero; repaired to "
+                    f"{link_inertia.describe_moments(inertia)} kg·m²"
+                )
             full = (*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2])
             ET.SubElement(body, "inertial", mass=repr(mass), pos=row(centre), fullinertia=row(full))
 
@@ -443,10 +434,10 @@ class _Builder:
                 raise link.element.error(
                     f"moves but {given}, nor has anything fixed to it; give its mass and inertia"
                 )
-            if np.linalg.eigvalsh(inertia)[0] <= 1e-14:
+            if np.linalg.eigvalsh(inertia)[0] <= 1e-14 and not self.repair:
                 raise link.element.error(
-                    "moves but its inertia is zero; give ixx, iyy, izz above 0 "
-                    f"(a ball of its mass and 5 cm radius has {0.4 * mass * 0.05**2:.2g} kg·m²)"
+                    "moves but its inertia is zero; give ixx, iyy, izz above 0 (a ball of its mass "
+                    f"and 5 cm radius has {0.4 * mass * 0.05**2:.2g} kg·m²), or --repair-inertia"
                 )
 
     # --- shapes

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from marsyard.errors import InputError
-
-_DEEPEST = 490  # elements in each other; MuJoCo reads 500
+from marsyard.errors import InputError, clip
+from marsyard.files import read_bytes
+from marsyard.files.xml_text import DEEPEST, make_parser
 
 
 @dataclass
@@ -51,8 +51,8 @@ class Element:
 
     def error(self, text: str) -> InputError:
         """One sentence that names file, line and element."""
-        named = f' name="{self.name}"' if self.name else ""
-        return InputError(f"{self.file}, line {self.line}, <{self.tag}{named}>: {text}")
+        named = f' name="{clip(self.name)}"' if self.name else ""
+        return InputError(f"{self.file}, line {self.line}, <{clip(self.tag)}{named}>: {text}")
 
     def numbers(self, key: str, count: int, default: str | None = None) -> list[float]:
         """The attribute `key` as `count` finite numbers."""
@@ -62,11 +62,11 @@ class Element:
         try:
             values = [float(part) for part in text.split()]
         except ValueError:
-            raise self.error(f'{key}="{text}": must be {_count(count)}') from None
+            raise self.error(f'{key}="{clip(text)}": must be {_count(count)}') from None
         if len(values) != count:
-            raise self.error(f'{key}="{text}": must be {_count(count)}, not {len(values)}')
+            raise self.error(f'{key}="{clip(text)}": must be {_count(count)}, not {len(values)}')
         if not all(math.isfinite(v) for v in values):
-            raise self.error(f'{key}="{text}": must be finite')
+            raise self.error(f'{key}="{clip(text)}": must be finite')
         return values
 
     def number(self, key: str, default: str | None = None) -> float:
@@ -80,26 +80,21 @@ def _count(count: int) -> str:
 
 def read_xml(path: Path) -> Element:
     """The root of an XML file; what cannot be read is one sentence."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    data = read_bytes(path, "xml")
     if not data.strip():
         raise InputError(f"{path.name}: is empty")
     return _parse(data, path.name)
 
 
 def _parse(data: bytes, file: str) -> Element:
-    parser = expat.ParserCreate()
+    parser = make_parser()
     stack: list[Element] = []
     roots: list[Element] = []
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, parser.CurrentLineNumber, file)
-        if len(stack) > _DEEPEST:
-            raise element.error(f"stands in more than {_DEEPEST} other elements")
+        if len(stack) > DEEPEST:
+            raise element.error(f"stands in more than {DEEPEST} other elements")
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 

@@ -11,8 +11,9 @@ import yaml
 from pydantic import ValidationError
 
 from marsyard import library
-from marsyard.errors import InputError, suggest
+from marsyard.errors import InputError, clip, suggest
 from marsyard.file_mistakes import sentence
+from marsyard.files import exists, is_file, parse_yaml
 from marsyard.scenario.schema import Scenario
 from marsyard.scenario.terrain_file import resolve_layers
 
@@ -45,11 +46,8 @@ def parse_setting(text: str, what: str = "--set") -> tuple[str, Any]:
     """'path.to.value=…' as (path, value); the value is read as YAML. `what` begins sentences."""
     key, sign, value = text.partition("=")
     if not sign or not key.strip():
-        raise InputError(f"{what}: '{text}' is not of the form path.to.value=VALUE")
-    try:
-        return key.strip(), yaml.load(value, Loader=library._Loader)
-    except yaml.YAMLError:
-        raise InputError(f"{what} {key.strip()}: '{value}' is not valid YAML") from None
+        raise InputError(f"{what}: '{clip(text)}' is not of the form path.to.value=VALUE")
+    return key.strip(), copy.deepcopy(parse_yaml(value, f"{what} {clip(key.strip())}"))
 
 
 def dump(scenario: Scenario, defaults: bool = True) -> str:
@@ -69,13 +67,13 @@ def _path(name: str, base: Path | None) -> Path:
     if name in library.names("scenarios"):
         return library.path_of("scenarios", name)
     candidate = Path(name) if base is None else base / name
-    if candidate.suffix in (".yaml", ".yml") or candidate.exists():
-        if candidate.is_dir():
+    if candidate.suffix in (".yaml", ".yml") or exists(candidate):
+        if exists(candidate) and candidate.is_dir():
             inner = candidate / "scenario.yaml"
             if inner.exists():
                 return inner
             raise InputError(f"{candidate}: is a folder without a scenario.yaml")
-        if not candidate.exists():
+        if not exists(candidate):
             raise InputError(f"{candidate}: no such file")
         return candidate
     raise InputError(f"unknown scenario '{name}'; {suggest(name, library.names('scenarios'))}")
@@ -111,7 +109,7 @@ def _resolve_files(data: dict[str, Any], folder: Path) -> None:
     robot = data.get("robot")
     if isinstance(robot, dict) and isinstance(robot.get("name"), str):
         path = folder / robot["name"]
-        if path.is_file() or (path / "robot.yaml").is_file():
+        if is_file(path) or is_file(path / "robot.yaml"):
             robot["name"] = str(path.absolute())
 
 
@@ -121,7 +119,7 @@ def _resolve_terrain(item: dict[str, Any], folder: Path) -> None:
     terrain = item.get("terrain")
     if isinstance(terrain, str):
         path = folder / terrain
-        if terrain not in library.names("grounds") and path.is_file():
+        if terrain not in library.names("grounds") and is_file(path):
             item["terrain"] = str(path.absolute())
     elif isinstance(terrain, dict):
         resolve_layers(terrain, folder)

@@ -379,6 +379,9 @@ class Tether(Part):
 
 # --- run
 
+#: steps that are counted
+MOST_STEPS = 1e12
+
 
 class Run(Part):
     """How long, in which steps, by which scheme."""
@@ -408,6 +411,11 @@ class Run(Part):
     @model_validator(mode="after")
     def _multiples(self) -> Run:
         control = self.control_period or self.step
+        if not self.duration <= MOST_STEPS * self.step:
+            raise ValueError(
+                f"duration = {self.duration:g} s is more than {MOST_STEPS:g} steps of "
+                f"{self.step:g} s"
+            )
         object.__setattr__(self, "control_period", control)
         whole_ratio("control_period", self.control_period, "step", self.step)
         if self.record_period is None:
@@ -428,6 +436,10 @@ def _divisor_near(whole: int, wanted: float) -> int:
 def whole_ratio(name: str, value: float | None, of_name: str, of: float | None) -> int:
     """value/of as a whole number, or an error that names both and the nearest that would do."""
     assert value is not None and of is not None
+    if not value <= MOST_STEPS * of:
+        raise ValueError(
+            f"{name} = {value:g} s is more than {MOST_STEPS:g} times {of_name} = {of:g} s"
+        )
     ratio = round(value / of)
     if ratio < 1 or abs(ratio * of - value) > 1e-9 * max(value, of):
         near = max(1, ratio) * of
@@ -518,6 +530,10 @@ class Scenario(Part):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"ground: two surfaces are called '{name}'; names must differ")
+        tethers = [t.name for t in self.tethers]
+        for name in tethers:
+            if tethers.count(name) > 1:
+                raise ValueError(f"tethers: two are called '{name}'; names must differ")
         for name in self.interaction.surfaces:
             if name not in names:
                 raise ValueError(

@@ -220,7 +220,8 @@ class RocksLayer(_Population):
 
 # --- measured
 
-LengthUnit = Literal["m", "mm", "cm", "km", "ft"]
+LengthUnit = Literal["m", "mm", "cm", "km", "ft", "us_ft"]
+HorizontalUnit = Literal["m", "mm", "cm", "km", "ft", "us_ft", "deg"]
 MapOrigin = Literal["corner", "centre", "map"]
 
 
@@ -259,7 +260,9 @@ class FileLayer(_Grid):
     file: str = Field(description="path; counts from the folder of this file, then from here")
     band: Annotated[int, Field(ge=1)] = Field(1, description="of a raster, from 1")
     unit: LengthUnit | None = Field(
-        None, description="of the heights in the file; default: what it says, else m"
+        None,
+        description="of the heights in the file; default: what its band or its vertical axis says, "
+        "feet where its x and y are in feet, else m",
     )
     scale: Annotated[Number, Field(gt=0)] = Field(1.0, description="factor on the heights")
     heights: Span | None = Field(
@@ -271,8 +274,10 @@ class FileLayer(_Grid):
     spacing: Above | None = Field(
         None, description="between grid points, for files that do not say [m]"
     )
-    horizontal_unit: LengthUnit = Field(
-        "m", description="of x and y in the file, where it does not say"
+    horizontal_unit: HorizontalUnit = Field(
+        "m",
+        description="of x and y in the file, where it does not say; deg: longitude and latitude, "
+        "with body_radius",
     )
     first_row: Literal["north", "south"] = Field(
         "north", description="side of the first row, for files that do not say"
@@ -372,6 +377,7 @@ class SoilMap(Part):
     first_row: Literal["north", "south"] = Field(
         "north", description="side of the first row, for files that do not say"
     )
+    horizontal_unit: HorizontalUnit = Field("m", description="as of a file layer")
     window: Rectangle | None = Field(None, description="as of a file layer")
     origin: MapOrigin | Point2 = Field("corner", description="as of a file layer")
     body_radius: Above | None = Field(None, description="as of a file layer")

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from marsyard import library
 from marsyard.errors import InputError, suggest
 from marsyard.file_mistakes import sentence
+from marsyard.files import is_file
 from marsyard.scenario.terrain import TerrainSpec
 
 MESHES = (".stl", ".obj", ".ply")
@@ -31,7 +32,7 @@ def load_terrain(name: str | Path) -> tuple[TerrainSpec, Path | None]:
         return validate_terrain(library.read_yaml(path), path.name), path.parent
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give a file or one of the library's grounds")
-    if path.is_file():
+    if is_file(path):
         kind = "mesh" if path.suffix.lower() in MESHES else "file"
         layer = {"kind": kind, "file": str(path.absolute())}
         return validate_terrain({"title": path.name, "layers": [layer]}, path.name), None
@@ -60,7 +61,7 @@ def resolve_layers(terrain: dict[str, Any], folder: Path) -> None:
     for part in [*(layers if isinstance(layers, list) else []), terrain.get("soil_map")]:
         if isinstance(part, dict) and isinstance(part.get("file"), str):
             path = folder / part["file"]
-            if path.is_file():
+            if is_file(path):
                 part["file"] = str(path.absolute())
 
 

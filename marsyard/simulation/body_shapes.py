@@ -4,8 +4,9 @@ MuJoCo collides its shapes with planes, balls, boxes and each other, but takes a
 hull. On a mesh ground the robot's colliding shapes are therefore handed to the same exact kernels
 as the wheels: a sphere and a cylinder as they are; a capsule as a row of balls, at most one radius
 apart; a box by balls in its eight corners, so that its corners and edges are rounded (by a fifth of
-its smallest half size) while its faces keep their place. A sharp ridge of the ground that meets a
-box between its corners, or a capsule between its balls, is felt only by the next of these.
+its smallest half size) while its faces keep their place; a mesh likewise by balls in the corners of
+its convex hull, of which at most 24 are taken. A sharp ridge of the ground that meets a box or a
+hull between its corners, or a capsule between its balls, is felt only by the next of these.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground import GroundArrays, Surface, TriangleMesh, pack
 from marsyard.interaction.contact_geometry import CYLINDER, SPHERE
+from marsyard.robot.extent import vertices
 
 _ROUNDING = 0.2
 
@@ -81,8 +83,36 @@ def _rows(
         signs = itertools.product((-1.0, 1.0), repeat=3)
         corners = [centre + turn @ (np.array(s) * (size - radius)) for s in signs]
         return [(body, c, axis, SPHERE, radius, 0.0) for c in corners]
+    if kind == mujoco.mjtGeom.mjGEOM_MESH:
+        balls, radius = _hull_balls(vertices(model, g))
+        return [(body, centre + turn @ c, axis, SPHERE, radius, 0.0) for c in balls]
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, g) or f"geom {g}"
     raise InputError(
-        f"robot: '{name}' cannot collide with a mesh ground; give it a sphere, capsule, cylinder "
-        "or box, or set its contype and conaffinity to 0"
+        f"robot: '{name}' cannot collide with a mesh ground; give it a sphere, capsule, "
+        "cylinder, box or mesh, or set its contype and conaffinity to 0"
     )
+
+
+def _hull_balls(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """Centres [n, 3] and radius [m] of balls in the corners of the points' convex hull.
+
+    A ball's centre c is the point nearest to its corner v that is one radius inside of all faces
+    there: least |c − v| with n·(c − v) ≤ −r for their outward normals n, a least distance problem
+    (Lawson and Hanson 1974, ch. 23).
+    """
+    from scipy.optimize import nnls
+    from scipy.spatial import ConvexHull
+
+    from marsyard.robot.convex_pieces import fewer_corners
+
+    hull = ConvexHull(fewer_corners(points[ConvexHull(points).vertices]))
+    inside = hull.points.mean(axis=0)
+    radius = _ROUNDING * float(-(hull.equations[:, :3] @ inside + hull.equations[:, 3]).max())
+    centres = []
+    for v in hull.vertices:
+        inward = -hull.equations[(hull.simplices == v).any(axis=1), :3]
+        system = np.vstack([inward.T, np.full(len(inward), radius)])
+        goal = np.array([0.0, 0.0, 0.0, 1.0])
+        rest = system @ nnls(system, goal)[0] - goal
+        centres.append(hull.points[v] - rest[:3] / rest[3])
+    return np.array(centres), radius

@@ -11,7 +11,8 @@ displacement of the base in the world, ψ its heading:
     wheel odometry    dead reckoning (`control.odometry`) with the true attitude; no velocity is
                       seen, so slip is not compensated
 
-Wheels. `share` says how the driving is shared among them:
+Wheels, and tracks, which count as wheels (`control.rover_kinematics`). `share` says how the driving
+is shared among them:
 
     rates    those of plane kinematics
     slip     ω_i = v_i/(r (1 − s)) with v_i the seen speed of wheel i along its ground, which
@@ -134,7 +135,9 @@ class Drive:
         if not simulation._model.free_base:
             raise InputError("drive: the robot's base is fixed; a drive needs one that moves")
         soil = simulation.world.soil
-        self.kinematics = RoverKinematics(simulation.world.robot, grousers=soil is not None)
+        self.kinematics = RoverKinematics(
+            simulation.world.robot, grousers=soil is not None, with_tracks=True
+        )
         rate_max = self.spec.rate_max or np.inf
         self.layout: WheelLayout = WheelLayout.of(self.kinematics, rate_max=rate_max)
         #: physics steps of a period
@@ -154,6 +157,8 @@ class Drive:
         self._commands = [self._command(k, c) for k, c in enumerate(self.spec.commands)]
         self._coordination = SlipCoordination(time_constant=SLIP_TIME)
         self._wheel_joints = [simulation.world.joints.index(j) for j in self.layout.drive_joint]
+        #: wheels and tracks with a motor; the others roll freely
+        self._powered = self._powered_wheels()
         self._steered = [
             (k, simulation.world.joints.index(name))
             for k, name in enumerate(self.layout.steering_joint)
@@ -178,6 +183,22 @@ class Drive:
         self.missed_by: dict[int, float] = {}
         self._watch = Watch(self)
         self.timeline = Timeline(self.spec.commands, self._watch)
+
+    def _powered_wheels(self) -> np.ndarray:
+        """Which wheels and tracks have a motor: those of the role drives, all where there is none.
+
+        Rollers of omni wheels have none; their hubs, which are no wheels, have.
+        """
+        world, joints = self.simulation.world, self.layout.drive_joint
+        drives = set(world.robot.roles.get("drives", ()))
+        powered = np.array([name in drives for name in joints])
+        hubs = sorted(drives - set(joints))
+        if not powered.any() and hubs:
+            raise InputError(
+                f"drive: the motors of this robot turn no wheel but {few(hubs)}, as hubs of omni "
+                "wheels do; command these by 'control', or by sim.speed"
+            )
+        return powered if powered.any() else np.ones(len(joints), dtype=bool)
 
     # --- once per period
 
@@ -617,8 +638,9 @@ class Drive:
             self._rate = self._agreeing(command, seen, before)
         sharpest = self.spec.acceleration / float(np.max(self.layout.radius))
         self._rate = _together(before, self._rate, sharpest * self.spec.period)
-        for name, rate in zip(self.layout.drive_joint, self._rate, strict=True):
-            self.simulation.speed[name] = float(rate)
+        for k, (name, rate) in enumerate(zip(self.layout.drive_joint, self._rate, strict=True)):
+            if self._powered[k]:
+                self.simulation.speed[name] = float(rate)
 
     def _agreeing(self, command: WheelCommand, seen: Seen, before: np.ndarray) -> np.ndarray:
         """Rates that make slips agree, with the mean rim speed of the command."""
@@ -725,11 +747,6 @@ class Drive:
         """The part of `state` whose shapes a saved one must have; drives with more or fewer
         commands to come may go on from it."""
         return {k: v for k, v in self.state().items() if k != "drive_timeline"}
-
-    def check(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Whether the command of a saved state is one of this drive; one sentence if not."""
-        if not arrays["drive_numbers"][0] <= self.last:
-            raise InputError("restore: 'drive_numbers' of the saved state does not fit this world")
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave; entries of later periods are dropped."""

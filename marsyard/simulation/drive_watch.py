@@ -57,8 +57,10 @@ class Watch:
         self._names = self._checked_names(fields)
         world, shape = drive.simulation.world, drive.simulation.scenario.robot.wheel_shape
         wheels = world.robot.wheels.values()
-        self._tapers = np.array([w.taper if is_cone(w, shape) else 0.0 for w in wheels])
         n = len(drive.layout.wheels)
+        # tracks come after the wheels
+        self._tapers = np.zeros(n)
+        self._tapers[: len(wheels)] = [w.taper if is_cone(w, shape) else 0.0 for w in wheels]
         # way and turn since the command began, way since the start, last pose sensed
         self._sums = np.zeros(6)
         self._speeds = np.zeros((2, n))  # rω − v, and the larger of them; smoothed [m/s]
@@ -190,7 +192,8 @@ class Watch:
         R = attitude_matrix(s.qpos[3:7])
         frames = self.drive.kinematics.frames(self.drive._joints(s.qpos))
         centre, axle = s.qpos[:3] + frames.centre @ R.T, frames.axle @ R.T
-        r = np.asarray(s._carrying_radius)
+        r = self.drive.kinematics.radius.copy()
+        r[: len(s._carrying_radius)] = s._carrying_radius
         x, y = centre[:, 0], centre[:, 1]
         rise_x = (height(x + r, y) - height(x - r, y)) / (2 * r)
         rise_y = (height(x, y + r) - height(x, y - r)) / (2 * r)

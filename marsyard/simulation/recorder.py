@@ -358,7 +358,7 @@ def _foot_places(s: Simulation) -> np.ndarray:
     out = np.array(r.organ_position[:, : len(robot.feet)])
     if not robot.feet:
         return out
-    own = robot.spec().compile()
+    own = robot.compile()
     points = [sole(own, foot, robot.name).point for foot in robot.feet.values()]
     if not np.any(points):
         return out
@@ -534,9 +534,18 @@ def _add_drive(s: Simulation, ds: Columns) -> None:
     add("position_sensed", np.pad(seen, ((0, 0), (0, 1))), "m", "position as sensed", "axis")
     ds["position_sensed"].values[:, 2] = np.nan
     add("heading_sensed", of("heading"), "rad", "heading as sensed")
-    add("rate_commanded", of("rate"), "rad/s", "commanded wheel rate", "wheel")
-    add("angle_commanded", of("angle"), "rad", "commanded steering angle", "wheel")
-    add("slip_sensed", of("slip"), "1", "slip ratio along the ground, as sensed", "wheel")
+    # tracks come after the wheels
+    wheels, tracks = len(s.world.robot.wheels), len(s.world.robot.tracks)
+    if wheels:
+        on, slip = "wheel", "slip ratio along the ground, as sensed"
+        add("rate_commanded", of("rate")[:, :wheels], "rad/s", "commanded wheel rate", on)
+        add("angle_commanded", of("angle")[:, :wheels], "rad", "commanded steering angle", on)
+        add("slip_sensed", of("slip")[:, :wheels], "1", slip, on)
+    if tracks:
+        text = "commanded rate of the sprocket"
+        add("track_rate_commanded", of("rate")[:, wheels:], "rad/s", text, "track")
+        text = "slip ratio of the belt along the ground, as sensed"
+        add("track_slip_sensed", of("slip")[:, wheels:], "1", text, "track")
     _add_setpoints(s, ds)
     _add_timeline(s, ds)
     points = [path.points for path in drive.paths.values()]
@@ -570,10 +579,16 @@ def _add_setpoints(s: Simulation, ds: Columns) -> None:
     angle[:, ~layout.steered] = np.nan
     about = "told at the begin of a period of the drive"
     ds.assign_coords(drive_time=("drive_time", [e.time for e in drive.log], {"units": "s"}))
-    named: list[tuple[str, str, np.ndarray, str, str]] = [
-        ("setpoint_rate", "wheel", rate, "rad/s", "wheel rate, positive forwards"),
-        ("setpoint_angle", "wheel", angle, "rad", "steering angle, positive left"),
-    ]
+    named: list[tuple[str, str, np.ndarray, str, str]] = []
+    wheels = len(s.world.robot.wheels)
+    if wheels:
+        text = "wheel rate, positive forwards"
+        named.append(("setpoint_rate", "wheel", rate[:, :wheels], "rad/s", text))
+        text = "steering angle, positive left"
+        named.append(("setpoint_angle", "wheel", angle[:, :wheels], "rad", text))
+    if s.world.robot.tracks:
+        text = "rate of the sprocket, positive forwards"
+        named.append(("setpoint_track_rate", "track", rate[:, wheels:], "rad/s", text))
     if drive.posed:
         ds.assign_coords(posed=list(drive.posed))
         joints = np.array([e.joints for e in drive.log])

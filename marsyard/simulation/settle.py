@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 #: beyond this much motion up or down nothing is found to stand on [m]
 _FAR = 1e4
+#: margin at which contacts that do not fit are given up [m]
+_NEAREST = 1e-6
 #: roles of joints that are held by an inertia [kg·m², kg]; damping would let them creep on a slope,
 #: and the projection that ends a step would turn them
 _HELD = ("drives", "steering", "legs", "frame")
@@ -56,13 +58,22 @@ _PIECE, _TELL, LONGEST = 0.1, 5.0, 60.0
 
 
 def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, str]:
-    """Smallest gap [m] of the present pose and the body it belongs to."""
+    """Smallest gap [m] of the present pose and the body it belongs to.
+
+    Where more than fits lies within the margin (belts beside a field of rocks) it is looked for
+    nearer; if nothing is there, the gap is at least how near that was.
+    """
     s = simulation
     F, O, m, d = s._functions, s._offsets, s.model._address, s.data._address
     update_positions(F, m, d, s._model)
-    found = find_contacts(F, O, m, d, s._model, s._data, s._wheels, s._ground, margin, s._contacts)
-    if found <= 0:
-        return np.inf, ""
+    world = s._model, s._data, s._wheels, s._ground
+    nearer = margin
+    while (found := find_contacts(F, O, m, d, *world, nearer, s._contacts)) < 0:
+        if nearer < _NEAREST:
+            return np.inf, ""
+        nearer /= 4
+    if found == 0:
+        return (nearer if nearer < margin else np.inf), ""
     c = int(np.argmin(s._contacts.gap[:found]))
     return float(s._contacts.gap[c]), f"body '{body_name(s.model, int(s._contacts.body2[c]))}'"
 

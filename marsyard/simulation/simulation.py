@@ -27,6 +27,7 @@ from marsyard.simulation.callables import (
 )
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
 from marsyard.simulation.compliant_world import STATE, build_compliant, ground_of_law
+from marsyard.simulation.cost import check_cost, check_nodes
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.moreau_jean import update_positions
@@ -39,6 +40,7 @@ from marsyard.simulation.settle import place_on_ground
 from marsyard.simulation.soil import soil_aside
 from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
+from marsyard.simulation.state_check import check_state
 from marsyard.simulation.world import (
     World,
     body_name,
@@ -100,6 +102,8 @@ class Simulation:
         control, interaction = boxes.control, boxes.interaction
         self._as_given = without_plugins(scenario)
         self.scenario = scenario = _replaced(scenario, control, interaction)
+        if world is None:
+            check_nodes(scenario)
         self.world = world or build_world(scenario)
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
@@ -188,22 +192,35 @@ class Simulation:
 
     @property
     def done(self) -> bool:
+        """Whether the run has come to its end: its duration is over, or its drive or gait is
+        carried out and ends it."""
+        run = self.scenario.run
+        total = whole_ratio("duration", run.duration, "step", run.step)
+        return self.steps >= total or self._carried_out
+
+    @property
+    def _carried_out(self) -> bool:
         """Whether drive or gait of the scenario are carried out and end the run."""
         pilots = (self.drive, self.gait)
         return any(p is not None and p.finished and p.spec.stop for p in pilots)
 
     # --- running
 
-    def run(self, progress: Callable[[float], Any] | None = None) -> Simulation:
+    def run(
+        self, progress: Callable[[float], Any] | None = None, *, yes: bool = False
+    ) -> Simulation:
         """Run to the end of the scenario; `progress` is called with the simulated time [s].
+
+        What would take longer than a day or most of the memory is refused, unless `yes`.
 
         A run that diverges raises `Diverged`; what it recorded is kept.
         """
+        check_cost(self.scenario, yes, robot=self.world.robot)
         run = self.scenario.run
         total = whole_ratio("duration", run.duration, "step", run.step)
         chunk = max(1, self._scheme.steps_per_control)
         with self._watch.whole_run():
-            while self._counters[0] < total and not self.done:
+            while self._counters[0] < total and not self._carried_out:
                 began = clock.perf_counter()
                 self._step(min(chunk, total - self.steps), to_the_end=False)
                 spent = clock.perf_counter() - began
@@ -211,7 +228,7 @@ class Simulation:
                 chunk = int(min(max(chunk * 0.1 / max(spent, 1e-4), 1), 10 * chunk, 10_000_000))
                 if progress is not None:
                     progress(self.time)
-        if self.done and self.records.time[-1] < self.time - 0.5 * run.step:
+        if self._carried_out and self.records.time[-1] < self.time - 0.5 * run.step:
             self.record_now()
         for remark in self._watch.remarks():
             warnings.warn(remark, stacklevel=2)
@@ -238,13 +255,13 @@ class Simulation:
             if self.drive is not None:
                 if self.drive.due == 0:
                     self._update(self.drive)
-                    if self.done and not to_the_end:
+                    if self._carried_out and not to_the_end:
                         break
                 ahead = min(ahead, self.drive.due or self.drive.steps)
             if self.gait is not None:
                 if self.gait.due == 0:
                     self._update(self.gait)
-                    if self.done and not to_the_end:
+                    if self._carried_out and not to_the_end:
                         break
                 ahead = min(ahead, self.gait.due)
             if self.control is not None:
@@ -368,23 +385,11 @@ class Simulation:
 
     def restore(self, state: State) -> None:
         """Go to a state of this world; records written later than it are dropped."""
-        own = self._state_arrays()
-        state.must_fit(own)
-        if self.drive is not None:
-            state.must_fit(self.drive.fixed_state())
-            self.drive.check(state.arrays)
-        if self.gait is not None:
-            state.must_fit(self.gait.state())
+        check_state(self, state)
         boxes = [box for box in (self.control, self.interaction) if box is not None]
-        for box in boxes:
-            state.must_fit(box.state())
-        if self.fmus is not None:
-            state.must_fit(self.fmus.fixed_state())
         if self._soil is not None:
-            if "soil_tile" not in state.arrays:
-                raise InputError("restore: 'soil_tile' of the saved state does not fit this world")
             self._soil.restore(dict(state.arrays))
-        for name, array in own.items():
+        for name, array in self._state_arrays().items():
             array[...] = state.arrays[name]
         if self.drive is not None:
             self.drive.restore(state.arrays)

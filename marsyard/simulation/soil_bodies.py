@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, few
 from marsyard.interaction.soil_contact.arrays import BELT, MESH, WHEEL
 from marsyard.robot import Robot, Track
 from marsyard.robot.belt import belt_triangles
@@ -175,19 +176,40 @@ def _geom_mesh(model: mujoco.MjModel, g: int, name: str) -> tuple[np.ndarray, np
     return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces), width
 
 
-def check_resolution(body: SoilBody, spacing: float) -> None:
-    """Warn where a wheel stands on fewer than four nodes at a twentieth of its radius' sinkage."""
-    if body.kind == WHEEL:
-        radius, half = body.shape[0], body.shape[1]
-        chord = 2 * radius * math.sqrt(2 * 0.05)
-        nodes = math.floor(chord / spacing) * math.floor(2 * half / spacing)
-        size = f"width {2 * half:g} m, radius {radius:g} m"
-    else:
-        nodes = math.floor(body.width / spacing) ** 2
-        size = f"width {body.width:g} m"
-    if nodes < FEWEST_NODES:
-        warnings.warn(
-            f"ground: spacing {spacing:g} m is too coarse for {body.name} ({size}): about {nodes} "
-            f"nodes under it, at least {FEWEST_NODES} are needed",
-            stacklevel=2,
+def check_resolution(bodies: Sequence[SoilBody], spacing: float) -> None:
+    """Warn once where wheels, feet or belts stand on fewer than four nodes, a wheel at a twentieth
+    of its radius' sinkage; other parts of the robot, which may never touch, are only counted."""
+    coarse = [(body, nodes) for body in bodies if (nodes := _nodes(body, spacing)) < FEWEST_NODES]
+    if not coarse:
+        return
+    organs = [(b, n) for b, n in coarse if b.kind in (WHEEL, BELT) or b.organ >= 0]
+    others = [(b, n) for b, n in coarse if not (b.kind in (WHEEL, BELT) or b.organ >= 0)]
+    said = []
+    if organs:
+        worst = min(organs, key=lambda pair: pair[1])
+        said.append(f"{few([b.name for b, _ in organs], 8)} ({_size(*worst)})")
+    if others:
+        worst = min(others, key=lambda pair: pair[1])
+        parts = "part" if len(others) == 1 else "parts"
+        said.append(
+            f"{len(others)} other {parts} should they touch (least: {worst[0].name}, "
+            f"{_size(*worst)})"
         )
+    warnings.warn(
+        f"ground: spacing {spacing:g} m is too coarse for {' and '.join(said)}; at least "
+        f"{FEWEST_NODES} nodes are needed",
+        stacklevel=2,
+    )
+
+
+def _nodes(body: SoilBody, spacing: float) -> int:
+    """Nodes of the grid under a body."""
+    if body.kind == WHEEL:
+        chord = 2 * body.shape[0] * math.sqrt(2 * 0.05)
+        return math.floor(chord / spacing) * math.floor(2 * body.shape[1] / spacing)
+    return math.floor(body.width / spacing) ** 2
+
+
+def _size(body: SoilBody, nodes: int) -> str:
+    radius = f", radius {body.shape[0]:g} m" if body.kind == WHEEL else ""
+    return f"width {body.width:g} m{radius}: about {nodes} nodes under it"

@@ -62,7 +62,7 @@ from marsyard.simulation.tables import address_table
 #: soils without elastic unloading release their stress within p/this [Pa/m]
 RIGID_UNLOADING = 1e9
 #: arrays of the loop that belong to the state
-_COUNTED = ("sums", "total", "bins", "bin_count", "evaluations", "travel")
+COUNTED = ("sums", "total", "bins", "bin_count", "evaluations", "travel")
 #: nodes a body has room for, at least; also for slopes that wait for the next flow
 FEWEST_ROOM = 4096
 #: and at most; a body of 40 m on a spacing of 2 cm
@@ -157,7 +157,7 @@ class SoilWorld:
             out[f"soil_contact_{b}_key"] = p.key[now, b, :n].copy()
             out[f"soil_contact_{b}_touching"] = p.touching[now, b, :n].copy()
             out[f"soil_contact_{b}_state"] = p.state[now, b, :n].copy()
-        for name in _COUNTED:
+        for name in COUNTED:
             out[f"soil_{name}"] = getattr(self.loop, name).copy()
         out["soil_wheel_state"] = self.laws.state.copy()
         out["soil_belt_rise"] = self.belts.rise.copy()
@@ -168,15 +168,12 @@ class SoilWorld:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Go back to a saved state."""
         prefix = "soil_"
-        if ("soil_column" in state) != self.grid.columns:
-            raise InputError(
-                "restore: the saved state has another interaction.soil.model (scm or columns)"
-            )
         names = ["tile", "top", "request", "ref", "depth", "flag", "time", "queue"]
         if self.grid.columns:
             names.append("column")
-            self.loop.numbers[[FLOW_TIME, FLOWING]] = state["soil_flow_due"]
         self.grid.restore({name: state[prefix + name] for name in names})
+        if self.grid.columns:
+            self.loop.numbers[[FLOW_TIME, FLOWING]] = state["soil_flow_due"]
         p = self.patch
         p.side[:] = 0
         p.touched[:] = -1  # not known: the lists are compared
@@ -187,7 +184,7 @@ class SoilWorld:
             p.key[0, b, :n] = state[f"soil_contact_{b}_key"]
             p.touching[0, b, :n] = state[f"soil_contact_{b}_touching"]
             p.state[0, b, :n] = state[f"soil_contact_{b}_state"]
-        for name in _COUNTED:
+        for name in COUNTED:
             getattr(self.loop, name)[:] = state[f"soil_{name}"]
         self.laws.state[:] = state["soil_wheel_state"]
         self.belts.rise[:] = state["soil_belt_rise"]
@@ -268,8 +265,7 @@ def _assemble(
         weight = float(model.body_subtreemass[0]) * scenario.gravity
         _wheel_laws(laws, robot, scenario.interaction, soils, scenario.gravity, weight)
         found = [replace(b, kind=MODEL) if b.kind == WHEEL else b for b in found]
-    for body in found:
-        check_resolution(body, grid.spacing)
+    check_resolution(found, grid.spacing)
     n = len(found)
     numbers = _soil_numbers(soils, found, options, scenario.gravity)
     triangles = np.concatenate([np.zeros((0, 9)), *(b.triangles for b in found)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.files.arrays import load_arrays
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class State:
     def must_fit(self, own: Mapping[str, np.ndarray]) -> None:
         """Refuse, in one sentence, a state without these arrays or with others of their names."""
         for name, array in own.items():
-            if name not in self.arrays or self.arrays[name].shape != array.shape:
+            found = self.arrays.get(name)
+            if found is None or found.shape != array.shape or found.dtype != array.dtype:
                 raise InputError(f"restore: '{name}' of the saved state does not fit this world")
 
     def hash(self) -> str:
@@ -60,7 +61,10 @@ class State:
     def load(cls, path: str | Path) -> State:
         """Read what `save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return cls({name: file[name] for name in file.files})
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: is not a saved state ({error})") from None
+            arrays = load_arrays(path, "state")
+        except InputError as error:
+            said = str(error).removeprefix(f"{path}: ")
+            raise InputError(f"{path}: is not a saved state ({said})") from None
+        if not isinstance(arrays, dict) or "counters" not in arrays:
+            raise InputError(f"{path}: is not a saved state")
+        return cls(arrays)

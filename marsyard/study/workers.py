@@ -66,8 +66,9 @@ def work(task: Task, tell: Callable[[float], Any]) -> Outcome:
     if task.folder is not None:
         task.folder.mkdir(parents=True)
     result = simulate(
-        task.name, task.scenario, task.overrides, task.folder, lambda text: None, progress
-    )
+        task.name, task.scenario, task.overrides, task.folder, lambda text: None, progress,
+        yes=True,  # the study was confirmed as a whole
+    )  # fmt: skip
     taken = [take(result.data, output, result.stopped) for output in task.outputs]
     return Outcome(
         numbers=tuple(t[0] for t in taken),

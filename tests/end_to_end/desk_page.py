@@ -14,11 +14,18 @@ def port_of(desk) -> int:
     return int(re.search(r":(\d+)/", desk.url).group(1))
 
 
+def own(desk) -> dict:
+    """What a websocket of the desk's own page carries: origin and cookie."""
+    port = port_of(desk)
+    cookie = f"marsyard-{port}={desk.gate.access.token}"
+    return {"origin": f"http://localhost:{port}", "additional_headers": {"Cookie": cookie}}
+
+
 class Page:
     """A page without a browser."""
 
-    def __init__(self, desk, **fields):
-        self.socket = connect(f"ws://localhost:{port_of(desk)}/ws", max_size=None, **fields)
+    def __init__(self, desk):
+        self.socket = connect(f"ws://localhost:{port_of(desk)}/ws", max_size=None, **own(desk))
         self.name = self.wait("welcome")["name"]
 
     def say(self, name: str, **fields) -> None:
@@ -34,8 +41,8 @@ class Page:
 
 
 @contextlib.contextmanager
-def page(desk, **fields):
-    one = Page(desk, **fields)
+def page(desk):
+    one = Page(desk)
     try:
         yield one
     finally:

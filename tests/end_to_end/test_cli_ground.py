@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from command import run_aside
 from command import run_here as marsyard
+from fetching import fetch
 
 FILES = {
     "heights.npz", "index.html", "map.png", "profile.png", "relief.png", "roughness.png",
@@ -162,8 +163,6 @@ def test_wrong_input_is_one_sentence(tmp_path, case):
 
 
 def test_view_is_served(tmp_path):
-    import urllib.request
-
     from marsyard.ground.terrain import build_terrain, survey
     from marsyard.results.terrain_view import serve_terrain, terrain_mesh
     from marsyard.scenario import load_terrain
@@ -175,7 +174,6 @@ def test_view_is_served(tmp_path):
     assert (mesh.face_normals[:, 2] > 0).all()  # seen from above
     running = serve_terrain(seen, port=0, block=False)
     try:
-        with urllib.request.urlopen(running.url, timeout=20) as answer:
-            assert b"<html" in answer.read().lower()
+        assert b"<html" in fetch(running.url).lower()
     finally:
         running.stop()

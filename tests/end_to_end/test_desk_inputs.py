@@ -30,7 +30,7 @@ def page(desk, browser):
     page = context.new_page()
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.goto(desk.url + "?quality=0")
+    page.goto(desk.url + "&quality=0")
     until(page, lambda: text(page, "control") == "you")
     yield page
     context.close()

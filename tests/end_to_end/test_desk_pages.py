@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from desk_page import page, port_of, until
+from desk_page import own, page, port_of, until
 from fake_session import FakeSession
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -50,7 +50,8 @@ def shared():
 def test_the_page_and_its_files(desk):
     def get(path: str, host: str = "localhost") -> tuple[int, bytes, str]:
         connection = http.client.HTTPConnection("localhost", port_of(desk), timeout=10)
-        connection.request("GET", path, headers={"Host": f"{host}:{port_of(desk)}"})
+        cookie = own(desk)["additional_headers"]
+        connection.request("GET", path, headers={"Host": f"{host}:{port_of(desk)}", **cookie})
         answer = connection.getresponse()
         return answer.status, answer.read(), answer.headers.get("Content-Type", "")
 
@@ -79,9 +80,10 @@ def test_the_page_and_its_files(desk):
 def test_other_pages_cannot_open_a_websocket(desk, session):
     for path in ("ws", "scene/abc"):
         with pytest.raises(InvalidStatus) as refused:
-            connect(f"ws://localhost:{port_of(desk)}/{path}", origin="http://far.example")
+            fields = {**own(desk), "origin": "http://far.example"}
+            connect(f"ws://localhost:{port_of(desk)}/{path}", **fields)
         assert refused.value.response.status_code == 403
-    with page(desk, origin=f"http://localhost:{port_of(desk)}") as one:
+    with page(desk) as one:
         one.wait("state")
 
 
@@ -93,8 +95,7 @@ def test_with_a_token_nobody_gets_in_without(session, caplog):
             connect(f"ws://localhost:{port_of(desk)}/ws")
         assert refused.value.response.status_code == 403 and desk.gate.refused == 1
         assert "refused" in caplog.text and TOKEN not in caplog.text
-        cookie = {"Cookie": f"marsyard-{port_of(desk)}={TOKEN}"}
-        with page(desk, additional_headers=cookie) as one:
+        with page(desk) as one:
             assert one.wait("state")["control"] == one.name
     finally:
         desk.stop()
@@ -112,7 +113,7 @@ def test_reports_are_offered_and_nothing_beside_them(desk, tmp_path):
 
     def status(path: str) -> int:
         connection = http.client.HTTPConnection("localhost", port_of(desk), timeout=10)
-        connection.request("GET", path)
+        connection.request("GET", path, headers=own(desk)["additional_headers"])
         return connection.getresponse().status
 
     assert status(f"/{path}") == 200

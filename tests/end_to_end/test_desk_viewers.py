@@ -6,8 +6,8 @@ import contextlib
 import time
 
 import pytest
+from desk_page import own, page, port_of, until
 from fake_session import FakeSession, FakeWorlds
-from test_desk_pages import page, port_of, until
 from websockets.sync.client import connect
 
 from marsyard.operations.desk import Desk
@@ -28,7 +28,7 @@ def viewer(desk, id: str):
 
     with connect(
         f"ws://localhost:{port_of(desk)}/scene/{id}", subprotocols=[f"viser-v{__version__}"],
-        max_size=None,
+        max_size=None, **own(desk),
     ) as socket:  # fmt: skip
         # a viewer counts as one when it has told where it looks from
         send(socket, ViewerCameraMessage(

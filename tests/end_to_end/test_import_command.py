@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import foreign_robots as foreign
 import numpy as np
 import pytest
 import robot_files as files
@@ -197,3 +198,16 @@ def test_at_a_terminal_it_asks(tmp_path, answers, wheels):
     if wheels is not None:
         text = (tmp_path / "out" / "robot.yaml").read_text()
         assert text.count("shape: cylinder") == wheels
+
+
+def test_an_inertia_of_no_body_is_refused_or_repaired(tmp_path):
+    path = foreign.rigid_rover(tmp_path)
+    refused = run_here(["import", path], tmp_path)
+    assert refused.returncode == 2
+    assert "is that of no body" in refused.stderr
+    assert "--repair-inertia" in refused.stderr
+    assert not (tmp_path / "rigid_rover").exists()
+    done = run_here(["import", path, "--repair-inertia"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "repaired to 0.0253, 0.0253, 0.05 kg·m²" in done.stdout
+    assert "repaired to" in (tmp_path / "rigid_rover" / "robot.yaml").read_text()

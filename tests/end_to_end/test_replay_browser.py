@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import mujoco
@@ -12,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
-from browsing import IN_A_BROWSER, open_page, pixels
+from browsing import IN_A_BROWSER, open_page, pixels, until
 from synthetic import XML, Slope, dataset, ground_data, soil_dataset
 
 from marsyard.errors import InputError
@@ -40,9 +42,10 @@ def page(browser, replay):
     """The replay's page, loaded, with the problems it met."""
     page = open_page(browser, "about:blank", 900, 600)
     page.on("requestfailed", lambda request: page.problems.append(request.url))
+    own = replay.url.partition("?")[0]
     page.on(
         "request",
-        lambda r: None if r.url.startswith((replay.url, "data:", "blob:", "ws")) else
+        lambda r: None if r.url.startswith((own, "data:", "blob:", "ws")) else
         page.problems.append(f"request to {r.url}"),
     )  # fmt: skip
     page.goto(replay.url)
@@ -153,6 +156,65 @@ def test_ruts_appear_as_time_passes(browser, page):
     assert "Soil" in page.locator("body").inner_text() and page.problems == []
     page.close()
     replay.stop()
+
+
+def test_a_link_of_another_site_leads_to_the_page(browser, replay):
+    """Browsers do not send a strict cookie with a request that another site led to."""
+    context = browser.new_context(java_script_enabled=False)  # nothing has to be drawn
+    page = context.new_page()
+    link = f'<a href="{replay.url}">go</a>'
+    page.route("http://far.example/", lambda r: r.fulfill(body=link, content_type="text/html"))
+    page.goto("http://far.example/")
+    answers = []
+    page.on("response", lambda r: answers.append(r.status))
+    page.get_by_text("go").click(no_wait_after=True)
+    until(page, lambda: 200 in answers)
+    assert page.url == replay.url.partition("?")[0] and answers == [303, 403, 200]
+    context.close()
+
+
+ATTACK = """async url => {
+  const opened = await new Promise((resolve) => {
+    const socket = new WebSocket(url.replace("http", "ws"), "viser-v%s");
+    socket.onopen = () => resolve("open");
+    socket.onerror = () => resolve("refused");
+  });
+  const fetched = await fetch(url, { credentials: "include" }).then(
+    (answer) => answer.status, () => "refused");
+  return [opened, fetched];
+}"""
+
+
+class Foreign(http.server.BaseHTTPRequestHandler):
+    """A server of somebody else's on this machine; browsers keep other ones off by themselves."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<p>a page</p>")
+
+    def log_message(self, *given) -> None:
+        pass
+
+
+def test_other_pages_in_the_same_browser_get_nothing(browser, replay):
+    """Neither another site nor another port of this machine, whose requests carry the cookie."""
+    import viser
+
+    own = replay.url.partition("?")[0]
+    context = browser.new_context()
+    context.request.get(replay.url)  # the user has opened the page: the cookie is there
+    page, said = context.new_page(), []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign) as foreign:
+        threading.Thread(target=foreign.serve_forever, daemon=True).start()
+        port = foreign.server_address[1]
+        for site in (f"{own}none", f"http://localhost:{port}/", f"http://127.0.0.1:{port}/"):
+            page.goto(site)
+            said.append(page.evaluate(ATTACK % viser.__version__, own))
+        context.close()
+        foreign.shutdown()
+    assert said == [["open", 200], ["refused", "refused"], ["refused", "refused"]]
 
 
 def test_a_taken_port_is_said_clearly(replay):

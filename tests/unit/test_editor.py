@@ -455,10 +455,11 @@ def test_saved_ground_runs_and_a_soft_patch_sinks_as_it_should(place, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def page():
+def page(tmp_path_factory):
     from marsyard.operations.editor import serve_editor
 
-    page = serve_editor(Environment.new(), port=0, block=False)
+    file = tmp_path_factory.mktemp("session") / "mine.yaml"
+    page = serve_editor(Environment.new(), port=0, block=False, file=file)
     yield page
     page.stop()
 
@@ -507,13 +508,79 @@ def test_mistakes_are_said_on_the_page(page, tmp_path):
     panel.map.value = str(tmp_path / "none.tif")
     editor.load_map()
     assert "does not exist" in panel._message.content
-    panel.file.value = str(tmp_path / "mine.txt")
+    panel.file.value = "mine.txt"
     editor.save()
     assert "must end with .yaml" in panel._message.content
-    panel.file.value = str(tmp_path / "mine.yaml")
+    panel.file.value = "mine.yaml"
     editor.save()
     assert "Saved" in panel._message.content
-    load_scenario(tmp_path / "mine.yaml")
+    load_scenario(editor.files.folder / "mine.yaml")
+
+
+def test_a_page_writes_only_in_its_folder(page, tmp_path):
+    """Whatever it is called from the page, nothing outside is written or replaced."""
+    editor, panel, folder = page.editor, page.editor.panel, page.editor.files.folder
+    (tmp_path / "foreign.yaml").write_text("mine: 1\n", encoding="utf-8")
+    (folder / "there.yaml").write_text("mine: 2\n", encoding="utf-8")
+    (folder / "out").symlink_to(tmp_path, target_is_directory=True)
+    (folder / "link.yaml").symlink_to(tmp_path / "foreign.yaml")
+    (folder / "dangling.yaml").symlink_to(tmp_path / "new.yaml")
+    (folder / "loop.yaml").symlink_to(folder / "loop.yaml")
+    for name, said in {
+        str(tmp_path / "new.yaml"): "must be the name of a file in",
+        str(folder / "new.yaml"): "must be the name of a file in",
+        "../new.yaml": "must be the name of a file in",
+        "a/../../new.yaml": "must be the name of a file in",
+        "out/new.yaml": "leads out of",
+        "out/foreign.yaml": "leads out of",
+        "link.yaml": "is a link",
+        "dangling.yaml": "is a link",
+        "loop.yaml": "is a link",
+        "there.yaml": "was neither opened nor written here",
+        "x\0.yaml": "NUL",
+        "": "give the name of a file",
+        "x" * 300 + ".yaml": "cannot be written",
+    }.items():
+        panel.file.value = name
+        editor.save()
+        assert said in panel._message.content.replace("\\", ""), name
+    assert [p.name for p in tmp_path.iterdir()] == ["foreign.yaml"]
+    assert (tmp_path / "foreign.yaml").read_text(encoding="utf-8") == "mine: 1\n"
+    assert (folder / "there.yaml").read_text(encoding="utf-8") == "mine: 2\n"
+    # its own files it may replace, in folders below, too
+    for name in ("below/own.yaml", "below/own.yaml"):
+        panel.file.value = name
+        editor.save()
+        assert "Saved" in panel._message.content
+    # and what it has opened
+    panel.other.value = str(folder / "mine.yaml")
+    editor.load()
+    panel.file.value = "mine.yaml"
+    editor.save()
+    assert "Saved" in panel._message.content
+
+
+def test_the_folder_of_a_session(tmp_path, monkeypatch):
+    from marsyard.operations.editor.save_folder import SaveFolder
+
+    here, other = tmp_path / "here", tmp_path / "other"
+    (here / "below").mkdir(parents=True)
+    other.mkdir()
+    monkeypatch.chdir(here)
+    for file, folder, first in (
+        ("environment.yaml", here, "environment.yaml"),
+        ("below/a.yaml", here, "below/a.yaml"),
+        (here / "below" / "a.yaml", here, "below/a.yaml"),
+        (other / "a.yaml", other, "a.yaml"),
+        ("../other/a.yaml", other, "a.yaml"),
+    ):
+        made = SaveFolder(file)
+        assert (made.folder, made.first) == (folder, first)
+    opened = here / "below" / "a.yaml"
+    opened.write_text("", encoding="utf-8")
+    assert SaveFolder(opened, opened).target("below/a.yaml") == opened
+    with pytest.raises(InputError, match="neither opened nor written"):
+        SaveFolder("environment.yaml").target("below/a.yaml")
 
 
 def test_it_can_be_taken_away_and_put_back(page):

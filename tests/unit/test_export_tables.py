@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import shutil
 import tempfile
 
 import numpy as np
@@ -111,10 +112,25 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(folder, tmp_path, monke
     def closed(**_):
         raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path))
 
-    monkeypatch.setattr(tempfile, "TemporaryFile", closed)
+    monkeypatch.setattr(tempfile, "mkdtemp", closed)
     with pytest.raises(InputError, match=r"--out: .* cannot be written \(Permission denied\)"):
         export(folder, ["parquet"], tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_refusal_leaves_no_folder_and_no_file(folder, tmp_path, monkeypatch):
+    broken = tmp_path / "run"
+    shutil.copytree(folder, broken)
+    (broken / "model.mjb").write_bytes(b"no model" * 50)
+    (broken / "model.xml").unlink(missing_ok=True)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(p.name for p in broken.iterdir())
+    with pytest.raises(InputError, match="MuJoCo cannot read the model"):
+        export(broken, ["csv", "mcap"])
+    with pytest.raises(InputError, match="MuJoCo cannot read the model"):
+        export(broken, ["csv", "mcap"], tmp_path / "a" / "b")
+    assert sorted(p.name for p in broken.iterdir()) == before
+    assert [p.name for p in tmp_path.iterdir()] == ["run"], "nor MUJOCO_LOG.TXT"
 
 
 def test_mistakes_are_one_sentence(folder, tmp_path):

@@ -1,57 +1,108 @@
-"""The gate before a view: who has no token gets nothing, who has it gets everything."""
+"""The gate before a page: its rules, its limits, and viser behind it."""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import logging
 import re
 import socket
+import time
 
 import pytest
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
 
 from marsyard.errors import InputError
-from marsyard.results._gate import (
-    is_own_page,
-    is_upgrade,
-    judge,
-    names_this_machine,
-    new_token,
-    one_request,
-    routed,
-    without_token,
-)
-from marsyard.results._server import start_server
+from marsyard.results import _gate
+from marsyard.results._access import Access, Verdict, is_wildcard, without_token
+from marsyard.results._gate import Gate, new_token
+from marsyard.results._server import address, start_server
 
 TOKEN = "only-for-this-test"
+COOKIE = f"Cookie: marsyard-8080={TOKEN}"
+HOST, ORIGIN = "Host: localhost:8080", "Origin: http://localhost:8080"
+UPGRADE = "Upgrade: websocket"
 
 
-def head(path: str = "/", *fields: str, method: str = "GET") -> bytes:
-    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: x", *fields, "", ""]).encode()
+def judge(path: str, *fields: str, host: str = "127.0.0.1", port: int = 8080) -> Verdict:
+    headers = Headers([tuple(field.split(": ", 1)) for field in fields])
+    return Access(host, port, TOKEN).judge(Request(path, headers), "192.168.7.7")
 
 
 @pytest.mark.parametrize(
-    "request_, verdict",
+    "path, fields, verdict",
     [
-        (head(), "refuse"),
-        (head("/?token=wrong"), "refuse"),
-        (head("/?token=" + TOKEN), "welcome"),
-        (head("/?a=b&token=" + TOKEN), "welcome"),
-        (head("/?token=" + TOKEN[:-1]), "refuse"),
-        (head("/?tokens=" + TOKEN), "refuse"),
-        (head("/", f"Cookie: a=b; marsyard-1={TOKEN}"), "pass"),
-        (head("/", f"cookie: marsyard-1={TOKEN}"), "pass"),
-        (head("/", f"Cookie: marsyard-2={TOKEN}"), "refuse"),
-        (head("/", "Cookie: marsyard-1="), "refuse"),
-        (head("/", f"X-Cookie: marsyard-1={TOKEN}"), "refuse"),
-        (head("/", "Upgrade: websocket"), "refuse"),
-        (head("/", "Upgrade: websocket", f"Cookie: marsyard-1={TOKEN}"), "pass"),
-        (head("/?token=" + TOKEN, "Upgrade: websocket"), "pass"),
-        (head("/", f"Cookie: marsyard-1={TOKEN}", method="POST"), "refuse"),
-        (b"nonsense\r\n\r\n", "refuse"),
-        (b"\xff\xfe\r\n\r\n", "refuse"),
+        ("/", (HOST,), Verdict.TOKEN),
+        ("/?token=wrong", (HOST,), Verdict.TOKEN),
+        ("/?token=" + TOKEN, (HOST,), Verdict.WELCOME),
+        ("/?a=b&token=" + TOKEN, (HOST,), Verdict.WELCOME),
+        ("/?token=" + TOKEN[:-1], (HOST,), Verdict.TOKEN),
+        ("/?tokens=" + TOKEN, (HOST,), Verdict.TOKEN),
+        ("/?token=\udcff", (HOST,), Verdict.TOKEN),
+        ("/", (HOST, COOKIE), Verdict.PASS),
+        ("/", (HOST, f"Cookie: a=b; marsyard-8080={TOKEN}"), Verdict.PASS),
+        ("/", (HOST, "Cookie: a=b", f"Cookie: c=ü; marsyard-8080={TOKEN}"), Verdict.PASS),
+        ("/", (HOST, f"Cookie: marsyard-8081={TOKEN}"), Verdict.TOKEN),
+        ("/", (HOST, "Cookie: marsyard-8080="), Verdict.TOKEN),
+        ("/", (HOST, f"X-Cookie: marsyard-8080={TOKEN}"), Verdict.TOKEN),
+        ("/", (HOST, UPGRADE), Verdict.TOKEN),
+        ("/", (HOST, UPGRADE, ORIGIN), Verdict.TOKEN),
+        ("/", (HOST, UPGRADE, ORIGIN, COOKIE), Verdict.PASS),
+        ("/", (HOST, UPGRADE, COOKIE), Verdict.ORIGIN),
+        ("/?token=" + TOKEN, (HOST, UPGRADE), Verdict.PASS),
+        ("/?token=" + TOKEN, (HOST, UPGRADE, "Origin: null"), Verdict.ORIGIN),
+        ("/", (HOST, COOKIE, "Origin: http://localhost:8081"), Verdict.ORIGIN),
+        ("/", (HOST, COOKIE, "Origin: https://localhost:8080"), Verdict.ORIGIN),
+        ("/", (HOST, COOKIE, ORIGIN, ORIGIN), Verdict.ORIGIN),
+        ("/", (COOKIE,), Verdict.HOST),
     ],
 )
-def test_who_gets_through(request_, verdict):
-    assert judge(request_, "marsyard-1", TOKEN) == verdict
+def test_who_gets_through(path, fields, verdict):
+    assert judge(path, *fields) is verdict
+
+
+@pytest.mark.parametrize(
+    "host, started, passes",
+    [
+        ("LOCALHOST:8080", "127.0.0.1", True),
+        ("127.0.0.1:8080", "127.0.0.1", True),
+        ("[::1]:8080", "::1", True),
+        ("localhost", "127.0.0.1", False),
+        ("localhost:80", "127.0.0.1", False),
+        ("192.168.7.7:8080", "127.0.0.1", False),
+        ("192.168.7.7:8080", "192.168.7.7", True),
+        ("yard.example:8080", "yard.example", True),
+        ("far.example:8080", "yard.example", False),
+        # a page for all addresses is known by the one that a request came to, and by no other name
+        ("192.168.7.7:8080", "0.0.0.0", True),
+        ("192.168.7.7:8080", "::", True),
+        (f"{socket.gethostname()}:8080", "0.0.0.0", True),
+        ("192.168.7.8:8080", "0.0.0.0", False),
+        ("far.example:8080", "0.0.0.0", False),
+        ("0.0.0.0:8080", "127.0.0.1", False),
+        ("", "127.0.0.1", False),
+        ("[::1", "127.0.0.1", False),
+        ("localhost:8080:8080", "127.0.0.1", False),
+        ("a@localhost:8080", "127.0.0.1", False),
+    ],
+)
+def test_the_page_is_known_by_its_own_names_only(host, started, passes):
+    expected = Verdict.PASS if passes else Verdict.HOST
+    assert judge("/", f"Host: {host}", COOKIE, host=started) is expected
+    origin = f"Origin: http://{host.lower()}"
+    assert judge("/", f"Host: {host}", COOKIE, origin, UPGRADE, host=started) is expected
+
+
+def test_browsers_leave_port_80_out():
+    cookie = f"Cookie: marsyard-80={TOKEN}"
+    for host in ("localhost", "localhost:80"):
+        assert judge("/", f"Host: {host}", cookie, port=80) is Verdict.PASS
+
+
+def test_hosts_that_mean_all_addresses():
+    assert all(map(is_wildcard, ("0.0.0.0", "::", "")))
+    assert not any(map(is_wildcard, ("127.0.0.1", "::1", "localhost", "192.168.7.7")))
 
 
 @pytest.mark.parametrize(
@@ -61,17 +112,11 @@ def test_who_gets_through(request_, verdict):
         ("/?token=a&quality=0.5", "/?quality=0.5"),
         ("/?x=%0d%0aSet-Cookie:a&token=a", "/?x=%0D%0ASet-Cookie%3Aa"),
         ("//far.example/?token=a", "/"),
+        ("//[/?token=a", "/"),
     ],
 )
 def test_the_token_leaves_the_address_and_the_rest_stays(path, to):
-    assert without_token(head(path)) == to
-
-
-def test_a_page_is_one_request():
-    changed = one_request(head("/a", "Connection: keep-alive", "Keep-Alive: 5", "Accept: b"))
-    assert changed.endswith(b"\r\n\r\n") and changed.count(b"onnection:") == 1
-    assert b"Connection: close" in changed and b"Accept: b" in changed
-    assert not is_upgrade(changed) and is_upgrade(head("/", "upgrade: WebSocket"))
+    assert without_token(path) == to
 
 
 def test_tokens_differ_and_are_long():
@@ -79,145 +124,237 @@ def test_tokens_differ_and_are_long():
     assert len(tokens) == 50 and min(map(len, tokens)) >= 22
 
 
-@pytest.fixture(scope="module")
-def gated():
-    server, url = start_server("127.0.0.1", 0, "a test", TOKEN)
-    port = int(re.search(r":(\d+)/", url).group(1))
-    yield server, port, url
-    server.stop()
+# --- a gate before a site
 
 
-def _get(port: int, path: str, **fields: str):
+class Words:
+    """A site that says where it was asked, and sends what it is told to."""
+
+    size = 10
+
+    def answer(self, connection, request):
+        if request.path == "/none":
+            return None
+        if request.path == "/fails":
+            raise OSError("a name that no file can have")
+        body = request.path.encode() + b"x" * self.size
+        return Response(200, "OK", Headers({"Content-Length": str(len(body))}), body)
+
+    def select_subprotocol(self, offered):
+        return None
+
+    async def serve(self, connection, request):
+        await connection.send(request.path)
+        async for message in connection:
+            await connection.send(b"x" * int(message))
+
+
+def free() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        return one.getsockname()[1]
+
+
+@pytest.fixture
+def gate():
+    gate = Gate("127.0.0.1", free(), {"/": Words(), "/other/": Words()}, TOKEN)
+    yield gate
+    gate.stop()
+
+
+def get(gate: Gate, path: str, cookie: bool = True):
+    port = gate.access.port
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    fields = {"Cookie": f"marsyard-{port}={TOKEN}"} if cookie else {}
     connection.request("GET", path, headers=fields)
     answer = connection.getresponse()
     return answer, answer.read()
 
 
-def test_pages_need_the_token(gated):
-    _, port, url = gated
-    assert url.endswith(f"/?token={TOKEN}")
-    answer, body = _get(port, "/")
-    assert answer.status == 403 and b"token" in body and TOKEN.encode() not in body
-    assert _get(port, "/?token=nearly")[0].status == 403
-    answer, _ = _get(port, f"/?token={TOKEN}")
-    assert answer.status == 303 and answer.headers["Location"] == "/"
-    cookie = answer.headers["Set-Cookie"]
-    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
-    answer, body = _get(port, "/", Cookie=cookie.partition(";")[0])
-    assert answer.status == 200 and b"<html" in body.lower() and len(body) > 10_000
-
-
-def test_a_second_request_behind_a_good_one_is_not_passed_on(gated):
-    _, port, _ = gated
-    good = head("/robots.txt", f"Cookie: marsyard-{port}={TOKEN}")
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
-        connection.sendall(good + head("/"))
-        said = b""
-        while piece := connection.recv(65536):
-            said += piece
-    assert said.count(b"HTTP/1.1 ") == 1
-
-
-def test_websockets_need_the_token(gated):
-    import viser
-    from websockets.exceptions import InvalidStatus
+def websocket(gate: Gate, path: str = "/"):
     from websockets.sync.client import connect
 
-    server, port, _ = gated
-    server.scene.add_frame("/something")
-    with pytest.raises(InvalidStatus) as refused:
-        connect(f"ws://127.0.0.1:{port}/")
-    assert refused.value.response.status_code == 403
-    protocol = [f"viser-v{viser.__version__}"]
-    cookie = {"Cookie": f"marsyard-{port}={TOKEN}"}
-    with connect(
-        f"ws://127.0.0.1:{port}/", subprotocols=protocol, additional_headers=cookie, max_size=None
-    ) as viewer:
-        assert len(viewer.recv(timeout=10)) > 16
+    url = f"ws://127.0.0.1:{gate.access.port}{path}?token={TOKEN}"
+    return connect(url, max_size=None, compression=None, close_timeout=0.1)
 
 
-def test_other_machines_always_need_one():
-    server, url = start_server("0.0.0.0", 0, "a test")
-    try:
-        port = int(re.search(r":(\d+)/", url).group(1))
-        assert len(url.partition("token=")[2]) >= 22
-        assert _get(port, "/")[0].status == 403
-        # viser itself listens on this machine alone
-        assert server.get_host() == "127.0.0.1" and server.get_port() != port
-    finally:
-        server.stop()
-    with pytest.raises(OSError):
-        socket.create_connection(("127.0.0.1", port), timeout=1)
+def until(condition, seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
 
 
-def test_this_machine_needs_none():
-    server, url = start_server("127.0.0.1", 0, "a test")
-    assert "token" not in url and server.get_port() == int(url.rpartition(":")[2])
+def test_requests_go_to_sites_by_the_longest_prefix_without_it(gate):
+    same = ("/", "/a/b?c=d", "/other", "/a/other/")
+    for path, inner in {**{p: p for p in same}, "/other/a": "/a", "/other/": "/"}.items():
+        assert get(gate, path)[1] == inner.encode() + b"x" * 10
+    for path in ("/none", "/fails"):
+        answer, body = get(gate, path)
+        assert answer.status == 404 and body == b"There is no such page.\n"
+    with websocket(gate, "/other/abc") as one:
+        assert one.recv(timeout=10) == f"/abc?token={TOKEN}"
+
+
+def test_refusals_are_counted_and_logged_without_the_token(gate, caplog):
+    with caplog.at_level(logging.WARNING):
+        assert get(gate, f"/page?token={TOKEN}x")[0].status == 403
+    assert gate.refused == 1
+    assert "refused (token): '/page'" in caplog.text and TOKEN not in caplog.text
+
+
+def test_the_oldest_connection_without_a_token_goes_first(gate, monkeypatch):
+    monkeypatch.setattr(_gate, "MOST_STRANGERS", 3)
+    with contextlib.ExitStack() as stack:
+        held = []
+        for k in range(5):
+            one = socket.create_connection(("127.0.0.1", gate.access.port), timeout=10)
+            held.append(stack.enter_context(one))
+            until(lambda k=k: sum(gate.connections) == min(k + 1, 3))
+        for one in held[:2]:
+            with contextlib.suppress(ConnectionError):
+                assert one.recv(10) == b""
+        held[4].settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            held[4].recv(10)
+        assert get(gate, "/")[0].status == 200
+
+
+def test_a_slow_reader_is_served_and_one_that_stands_still_is_cut_off(gate, monkeypatch):
+    monkeypatch.setattr(_gate, "STALL_TIME", 0.1)
+    monkeypatch.setattr(Words, "size", 8_000_000)
+    port = gate.access.port
+    asked = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: marsyard-{port}={TOKEN}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:
+        slow.sendall(asked.encode())
+        heard = 0
+        while piece := slow.recv(400_000):
+            heard += len(piece)
+            time.sleep(0.04)
+    assert heard > 8_000_000
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as still:
+        still.sendall(asked.encode())
+        until(lambda: gate.connections == (0, 1))
+        until(lambda: gate.connections == (0, 0))
+    # the same for websockets
+    with websocket(gate) as one:
+        one.recv(timeout=10)
+        (connection,) = gate._guests
+        waiting = []
+        for _ in range(30):
+            one.send("8000000")
+
+        def gone() -> bool:
+            waiting.append(connection.transport.get_write_buffer_size())
+            return gate.connections == (0, 0)
+
+        until(gone)
+        assert 0 < max(waiting) < 9_000_000  # one message, not all of them
+
+
+def test_it_stops_at_once_and_frees_the_port(gate):
+    port = gate.access.port
+    with (
+        websocket(gate),
+        socket.create_connection(("127.0.0.1", port), timeout=10) as one,
+    ):
+        one.sendall(b"GET / ")
+        until(lambda: gate.connections == (1, 1))
+        began = time.monotonic()
+        gate.stop()
+        assert time.monotonic() - began < 3.0
+    with socket.create_server(("127.0.0.1", port)):
+        pass
+
+
+def test_a_port_that_is_taken_is_said():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"127.0.0.1 port {port} .*--port"):
+            Gate("127.0.0.1", port, {"/": Words()})
+
+
+@pytest.mark.parametrize(
+    "host, start",
+    [("127.0.0.1", "localhost"), ("0.0.0.0", "localhost"), ("::1", "[::1]"), ("::", "[::1]"),
+     ("yard.example", "yard.example"), ("fe80::1", "[fe80::1]")],
+)  # fmt: skip
+def test_addresses(host, start):
+    class Fake:
+        access = Access(host, 8080, TOKEN)
+
+    assert address(Fake()) == f"http://{start}:8080/?token={TOKEN}"
+
+
+# --- viser behind it
+
+
+@pytest.fixture(scope="module")
+def scene():
+    server, url = start_server("127.0.0.1", 0, "a test", TOKEN)
+    yield server, int(re.search(r":(\d+)/", url).group(1)), url
     server.stop()
+
+
+def test_viser_listens_nowhere_and_is_seen_through_the_gate(scene):
+    import psutil
+    import viser
+    from websockets.sync.client import connect
+
+    server, port, url = scene
+    assert url == f"http://localhost:{port}/?token={TOKEN}" and server.get_port() == port
+    server.scene.add_frame("/something")
+    protocol = [f"viser-v{viser.__version__}"]
+    how = {"subprotocols": protocol, "max_size": None, "origin": f"http://localhost:{port}"}
+    cookie = {"Cookie": f"marsyard-{port}={TOKEN}"}
+    with connect(f"ws://localhost:{port}/", additional_headers=cookie, **how) as viewer:
+        assert len(viewer.recv(timeout=10)) > 16
+        inner = server._websock_server
+        assert list(inner._live_connections) == [0]
+    until(lambda: not inner._live_connections)
+    listening = [
+        c.laddr.port
+        for c in psutil.Process().net_connections("tcp")
+        if c.status == psutil.CONN_LISTEN
+    ]
+    assert port in listening
+    assert not any(_is_open(other, cookie, how) for other in set(listening) - {port})
+
+
+def _is_open(port: int, cookie: dict, how: dict) -> bool:
+    from websockets.exceptions import InvalidHandshake
+    from websockets.sync.client import connect
+
+    try:
+        with connect(f"ws://localhost:{port}/", additional_headers=cookie, **how):
+            return True
+    except (InvalidHandshake, OSError, EOFError):
+        return False
+
+
+def test_other_servers_of_viser_listen_as_always(scene):
+    import viser
+
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port = one.getsockname()[1]
+    other = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
+        connection.close()
+    finally:
+        other.stop()
+
+
+def test_a_viser_that_would_listen_is_refused(monkeypatch):
+    from marsyard.results import _viser_site
+
+    monkeypatch.setattr(_viser_site.ViserSite, "connect", lambda *given: None)
+    with pytest.raises(InputError, match="cannot be put behind the gate"):
+        start_server("127.0.0.1", 0, "a test")
 
 
 @pytest.mark.parametrize("token", ["short", "with space in it", "a" * 200, 'quo"te-quote'])
 def test_odd_tokens_are_refused(token):
     with pytest.raises(InputError, match="--token"):
         start_server("127.0.0.1", 0, "a test", token)
-
-
-# --- a gate before something that takes commands
-
-
-@pytest.mark.parametrize(
-    "host, passes",
-    [
-        ("localhost:8080", True),
-        ("127.0.0.1:8080", True),
-        ("[::1]:8080", True),
-        ("LOCALHOST", True),
-        ("far.example:8080", False),  # a name of somebody else's that leads here
-        ("localhost.far.example", False),
-        ("", False),
-        ("[::1", False),
-    ],
-)
-def test_without_a_token_requests_must_name_this_machine(host, passes):
-    request = f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
-    assert names_this_machine(request, "127.0.0.1") is passes
-
-
-def test_two_hosts_or_none_are_refused():
-    for fields in (b"", b"Host: localhost\r\nHost: far.example\r\n"):
-        assert not names_this_machine(b"GET / HTTP/1.1\r\n" + fields + b"\r\n", "127.0.0.1")
-    assert not names_this_machine(b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", "127.0.0.1")
-
-
-@pytest.mark.parametrize(
-    "origin, own",
-    [
-        ("http://localhost:8080", True),
-        ("https://localhost:8080", True),
-        ("http://LOCALHOST:8080", True),
-        ("http://localhost:8081", False),
-        ("http://far.example", False),
-        ("http://far.example/localhost:8080", False),
-        ("http://localhost:8080@far.example", False),
-        ("null", False),
-    ],
-)
-def test_a_websocket_of_another_page_is_known_by_its_origin(origin, own):
-    request = f"GET /ws HTTP/1.1\r\nHost: localhost:8080\r\nOrigin: {origin}\r\n\r\n".encode()
-    assert is_own_page(request) is own
-
-
-def test_programs_send_no_origin():
-    assert is_own_page(b"GET /ws HTTP/1.1\r\nHost: localhost:8080\r\n\r\n")
-
-
-def test_routes_go_by_prefix_and_take_it_off():
-    routes = {"/scene/": 7}
-    changed, path, port = routed(head("/scene/abc?x=1"), routes, 5)
-    assert (path, port) == ("/abc?x=1", 7)
-    assert (
-        changed.startswith(b"GET /abc?x=1 HTTP/1.1\r\nHost: x\r\n") and changed[-4:] == b"\r\n\r\n"
-    )
-    for other in ("/", "/scene", "/other/scene/", "/scenes/"):
-        assert routed(head(other), routes, 5) == (head(other), other, 5)

@@ -185,7 +185,8 @@ def test_tracks_by_name_and_by_option(tmp_path):
 def test_motors_of_the_file_say_what_is_driven(tmp_path):
     path = files.rocker_bogie(tmp_path)
     motors = "".join(
-        f'<transmission name="t{s}"><joint name="front_{s}_wheel_joint"/></transmission>'
+        f'<transmission name="t{s}"><joint name="front_{s}_wheel_joint"/><actuator name="m{s}"/>'
+        "</transmission>"
         for s in ("left", "right")
     )
     path.write_text(path.read_text().replace("</robot>", motors + "</robot>"))

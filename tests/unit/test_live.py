@@ -367,7 +367,7 @@ def test_who_does_not_read_holds_nobody_up():
     simulation = short("rt0448/test-3", 500.0)
     simulation.warm_up()
     live = LiveRun(port=0)
-    address = f"ws://127.0.0.1:{live.server.get_port()}/"
+    address = live.url.replace("http", "ws", 1)
     thread = threading.Thread(target=live.run, args=(simulation,), daemon=True)
     thread.start()
     protocol = [f"viser-v{viser.__version__}"]

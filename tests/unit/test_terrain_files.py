@@ -182,6 +182,105 @@ def test_map_in_feet(tmp_path):
     assert layer(tmp_path / "ft.tif").bounds[1] == pytest.approx(80 * 1200 / 3937)
 
 
+@pytest.mark.parametrize(
+    ("crs", "unit", "metres"),
+    [
+        ("EPSG:2225", None, 1200 / 3937),  # heights in the feet of x and y
+        ("EPSG:2225", "m", 1.0),  # the band says otherwise
+        ("EPSG:32633+6360", None, 1200 / 3937),  # UTM with heights in US survey feet
+        ("EPSG:2225+5703", None, 1.0),  # x and y in feet, heights (NAVD88) in metres
+    ],
+)
+def test_heights_of_maps_in_feet_are_in_feet(tmp_path, crs, unit, metres):
+    transform = rasterio.Affine(10, 0, 6_000_000, 0, -10, 2_000_000)
+    if crs.startswith("EPSG:326"):
+        transform = rasterio.Affine(10, 0, 500_000, 0, -10, 5_000_000)
+    write_raster(tmp_path / "ft.tif", np.full((ROWS, COLUMNS), 100.0), transform, crs=crs)
+    if unit:
+        with rasterio.open(tmp_path / "ft.tif", "r+") as data:
+            data.units = (unit,)
+    assert layer(tmp_path / "ft.tif").height(5.0, 5.0) == pytest.approx(100 * metres)
+    assert layer(tmp_path / "ft.tif", unit="cm").height(5.0, 5.0) == pytest.approx(1.0)
+
+
+def test_web_mercator_is_true_to_scale_at_the_middle(tmp_path):
+    # 60° north: x is a λ and y has a dφ/cos φ on the map, N cos φ dλ and M dφ on the ground
+    a, f, phi = 6378137.0, 1 / 298.257223563, math.radians(60)
+    y = a * math.log(math.tan(math.pi / 4 + phi / 2))
+    transform = rasterio.Affine(2, 0, 1e6, 0, -2, y + ROWS)
+    x_map, y_map = pixels(transform)
+    slope = 0.01 * (x_map - x_map.min())
+    write_raster(tmp_path / "web.tif", slope, transform, crs="EPSG:3857")
+    land = layer(tmp_path / "web.tif")
+    squared = f * (2 - f)
+    w = math.sqrt(1 - squared * math.sin(phi) ** 2)
+    east, north = math.cos(phi) / w, math.cos(phi) * (1 - squared) / w**3
+    width, depth = 2 * (COLUMNS - 1) * east, 2 * (ROWS - 1) * north
+    assert land.bounds == pytest.approx((0, width, 0, depth), rel=1e-6)
+    # a slope of 1 % on the map is one of 2 % on the ground
+    assert land.height(width, 0) == pytest.approx(0.01 * 2 * (COLUMNS - 1))
+
+
+def test_maps_whose_scale_changes_or_that_lean_are_refused(tmp_path):
+    wide = rasterio.Affine(50_000, 0, 1e6, 0, -50_000, 8.4e6)
+    values = np.zeros((ROWS, COLUMNS))
+    write_raster(tmp_path / "wide.tif", values, wide, crs="EPSG:3857")
+    with pytest.raises(InputError, match="% in the window; give a smaller 'window'"):
+        layer(tmp_path / "wide.tif")
+    mars = "+proj=sinu +lon_0=0 +R=3396190 +units=m"
+    write_raster(tmp_path / "sinu.tif", values, north_up(1e6, 1e6, 2.0), crs=mars)
+    with pytest.raises(InputError, match="not at right angles here; reproject it"):
+        layer(tmp_path / "sinu.tif")
+
+
+def test_mars_and_moon_maps_are_corrected(tmp_path):
+    values = np.zeros((ROWS, COLUMNS))
+    # equirectangular at 30° latitude: x too long by 1/cos 30°
+    mars = "+proj=eqc +lat_ts=0 +R=3396190 +units=m"
+    y = math.radians(30) * 3396190
+    write_raster(tmp_path / "mars.tif", values, north_up(0, y, 2.0), crs=mars)
+    east, north = (2 * (n - 1) for n in (COLUMNS, ROWS))
+    assert layer(tmp_path / "mars.tif").bounds[1] == pytest.approx(
+        east * math.cos(math.radians(30)), rel=1e-5
+    )
+    # polar stereographic 10° from the pole: scale 2/(1 + cos 10°)
+    moon = "+proj=stere +lat_0=-90 +lat_ts=-90 +R=1737400 +units=m"
+    away = 2 * 1737400 * math.tan(math.radians(5))
+    write_raster(tmp_path / "moon.tif", values, north_up(0, away, 2.0), crs=moon)
+    factor = (1 + math.cos(math.radians(10))) / 2
+    found = layer(tmp_path / "moon.tif").bounds
+    assert found == pytest.approx((0, east * factor, 0, north * factor), rel=1e-5)
+
+
+def test_degrees_without_a_projection_are_given(tmp_path):
+    radius, degree = 3396190.0, math.radians(1) * 3396190.0
+    lon, lat = np.meshgrid(137.0 + 0.001 * np.arange(5), -4.5 + 0.001 * np.arange(4))
+    rows = np.column_stack([lon.ravel(), lat.ravel(), (lon - 137).ravel() * 1000])
+    np.savetxt(tmp_path / "deg.csv", rows, delimiter=",", header="x,y,z", comments="", fmt="%.6f")
+    with pytest.raises(InputError, match="is a map in degrees"):
+        layer(tmp_path / "deg.csv", horizontal_unit="deg")
+    land = layer(tmp_path / "deg.csv", horizontal_unit="deg", body_radius=radius)
+    width = 0.004 * degree * math.cos(math.radians(-4.4985))
+    assert land.bounds == pytest.approx((0, width, 0, 0.003 * degree), rel=1e-6)
+    assert land.height(width, 0.0) == pytest.approx(4.0)
+    # the same as a grid without a coordinate system
+    head = "ncols 5\nnrows 4\nxllcorner 136.9995\nyllcorner -4.5005\ncellsize 0.001\n"
+    heights = (lon - 137)[::-1] * 1000
+    lines = "\n".join(" ".join(f"{v:.4f}" for v in row) for row in heights)
+    (tmp_path / "deg.asc").write_text(head + lines + "\n")
+    grid = layer(tmp_path / "deg.asc", horizontal_unit="deg", body_radius=radius)
+    assert grid.bounds == pytest.approx(land.bounds, rel=1e-6)
+    with pytest.raises(InputError, match="no latitudes"):
+        layer(_shifted(tmp_path, rows), horizontal_unit="deg", body_radius=radius)
+
+
+def _shifted(folder, rows):
+    """The same points at 120° of latitude."""
+    path = folder / "far.csv"
+    np.savetxt(path, rows + (0, 124.5, 0), delimiter=",", header="x,y,z", comments="", fmt="%.6f")
+    return path
+
+
 def test_map_in_degrees_is_refused_or_scaled(tmp_path):
     transform = rasterio.Affine(0.01, 0, 137.0, 0, -0.01, -4.0)
     values = np.zeros((ROWS, COLUMNS))

@@ -57,6 +57,24 @@ def test_rest_on_a_flat_mesh(tmp_path):
     assert simulation.dataset().penetration.max() < 1e-9
 
 
+def test_a_mesh_rests_on_the_corners_of_its_hull(tmp_path):
+    # a wedge: an upright triangle 0.2 m high, 0.3 m long and 0.2 m wide, on its side of 0.3 m
+    corners = [(x, y, z) for y in (-0.1, 0.1) for x, z in ((0, 0), (0.3, 0), (0, 0.2))]
+    wedge = " ".join(f"{v}" for corner in corners for v in corner)
+    path = tmp_path / "wedge.xml"
+    path.write_text(
+        f"<mujoco><asset><mesh name='wedge' vertex='{wedge}'/></asset><worldbody><body pos='0 0 .1'>"
+        "<freejoint/><geom type='mesh' mesh='wedge' mass='1'/></body></worldbody></mujoco>"
+    )
+    ground = [{"kind": "mesh", "triangles": flat_mesh()}]
+    run = {"duration": 0.6, "step": 0.001}
+    simulation = Simulation(
+        validate({"robot": {"name": str(path)}, "ground": ground, "run": run})
+    ).run()
+    assert simulation.qpos[2] == pytest.approx(0, abs=1e-6)
+    assert simulation.qpos[3:] == pytest.approx([1, 0, 0, 0], abs=1e-6)
+
+
 def test_a_shape_that_cannot_meet_a_mesh_is_named(tmp_path):
     egg = "<geom name='egg' type='ellipsoid' size='.1 .2 .3'/>"
     body = f"<body pos='0 0 1'><freejoint/>{egg}</body>"

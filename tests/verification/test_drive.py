@@ -203,6 +203,19 @@ def test_control_is_at_least_as_often_as_the_drive():
     )
 
 
+def test_a_run_without_a_drive_is_done_at_its_end():
+    plain = {"robot": {"name": "exomars"}, "ground": [{"kind": "plane"}], "run": {"duration": 0.02}}
+    sim = Simulation(validate(plain))
+    steps = 0
+    while not sim.done and steps < 100:
+        sim.step(7)
+        steps += 7
+    # 20 steps of 1 ms, the last seven of them begun before the end
+    assert sim.done and steps == 21
+    with_drive = Simulation(scenario([{"rate": 1, "duration": 1}]))
+    assert not with_drive.done
+
+
 def test_a_fixed_base_cannot_drive():
     robot = {"name": "single_wheel_rig"}
     with pytest.raises(InputError, match="drive: the robot's base is fixed"):
@@ -215,7 +228,8 @@ def test_a_fixed_base_cannot_drive():
 def test_after_its_last_command_the_rover_brakes_and_stands(command):
     sim = drive([command], 8.0, drive={"acceleration": 0.05, "stop": False})
     data = sim.dataset()
-    assert sim.done is False and sim.drive.finished
+    # the drive is carried out, and the run goes on to its end all the same
+    assert sim.time == pytest.approx(8.0) and sim.drive.finished
     assert np.abs(sim.qvel).max() < 1e-6
     np.testing.assert_array_equal(data.rate_commanded.values[-1], 0.0)
     # v²/(2a) of braking, in steps of the period

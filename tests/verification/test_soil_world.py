@@ -278,11 +278,32 @@ def test_leaving_the_map():
     assert on.stopped is None and on.qpos[0] > 0.45
 
 
+def test_parts_that_may_never_touch_are_one_sentence(tmp_path):
+    # fourteen thin rods high on a sledge of a plate
+    rods = "".join(
+        f"<geom name='rod_{k}' type='box' size='.005 .005 .1' pos='{0.02 * k} 0 .3' mass='.1'/>"
+        for k in range(14)
+    )
+    path = tmp_path / "sledge.xml"
+    path.write_text(
+        "<mujoco><worldbody><body name='plate' pos='0 0 .05'><freejoint/><geom name='plate' "
+        f"type='box' size='.3 .2 .05' mass='5'/>{rods}</body></worldbody></mujoco>"
+    )
+    soil = {"kind": "terrain", "name": "soil", "terrain": {"layers": []}, "soil": "dry_sand"}
+    robot, run = {"name": str(path)}, {"duration": 0.01}
+    scenario = {"robot": robot, "ground": [{**soil, "spacing": 0.02}], "run": run}
+    with pytest.warns(UserWarning) as heard:
+        Simulation(validate(scenario))
+    (words,) = [str(w.message) for w in heard if "too coarse" in str(w.message)]
+    assert "too coarse for 14 other parts should they touch (least: geom 'rod_0'" in words
+
+
 def test_a_grid_too_coarse_warns():
     with pytest.warns(UserWarning) as heard:
         Simulation(rover(ground={"spacing": 0.1}))
-    words = [str(w.message) for w in heard]
-    assert len(words) == 6 and all("spacing 0.1 m is too coarse for wheel " in w for w in words)
+    (words,) = [str(w.message) for w in heard]
+    assert words.startswith("ground: spacing 0.1 m is too coarse for wheel ")
+    assert words.count("wheel ") == 6
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Simulation(rover())

@@ -223,3 +223,83 @@ def test_soft_contact_refuses_belts():
     )
     with pytest.raises(InputError, match=r"tracked_rover: .* knows no belts"):
         Simulation(scenario)
+
+
+# --- drives: the belts are steered by their speeds
+
+
+def driven(commands, duration, **more):
+    """The tracked rover on a plane under a drive."""
+    return Simulation(
+        validate(
+            {
+                "robot": {"name": "tracked_rover", "settle": True},
+                "ground": [{"kind": "plane"}],
+                "gravity": G,
+                "interaction": {"friction": 0.8},
+                "drive": {"commands": commands, **more},
+                "run": {"duration": duration, "step": "2 ms", "record_period": 0.1},
+            }
+        )
+    ).run()
+
+
+def test_a_tracked_robot_follows_a_path():
+    sim = driven([{"path": [[0, 0], [0.5, 0], [1.0, 0.3]], "speed": 0.15}], 15.0)
+    assert sim.done and sim.time < 14
+    assert np.hypot(*(sim.qpos[:2] - [1.0, 0.3])) < 0.06
+    data = sim.dataset()
+    # both belts run, and the right one is faster while it turns left
+    rate = data.track_rate_commanded.values
+    assert rate.shape[1] == 2 and (rate[20:40] > 0.5).all()
+    turning = data.heading_sensed.diff("time").values > 5e-3
+    assert turning.any() and (rate[1:, 1] > rate[1:, 0])[turning].mean() > 0.9
+    assert "rate_commanded" not in data
+
+
+def test_a_tracked_robot_turns_on_the_spot_by_opposite_belts():
+    sim = driven([{"turn": "20 deg"}], 15.0)
+    assert np.hypot(*sim.qpos[:2]) < 0.05
+    yaw = 2 * math.atan2(sim.qpos[6], sim.qpos[3])
+    assert yaw == pytest.approx(math.radians(20), abs=0.06)
+    rate = sim.dataset().track_rate_commanded.values
+    np.testing.assert_allclose(rate[:, 0], -rate[:, 1], atol=1e-12)
+
+
+def test_wheels_and_tracks_are_asked_for_by_a_drive():
+    with pytest.raises(InputError, match="has no wheels or tracks"):
+        Simulation(
+            validate(
+                {
+                    "robot": {"name": "hexapod"},
+                    "ground": [{"kind": "plane"}],
+                    "drive": {"commands": [{"rate": 1, "duration": 1}]},
+                    "run": {"duration": 1},
+                }
+            )
+        )
+
+
+def test_a_tracked_robot_settles_beside_a_field_of_rocks():
+    field = {"area": [[1, 4], [-2, 2]], "coverage": 0.05, "smallest": 0.1, "largest": 0.5}
+    sim = Simulation(
+        validate(
+            {
+                "robot": {"name": "tracked_rover", "settle": True},
+                "ground": [{"kind": "plane"}, {"kind": "rocks", "seed": 1, "field": field}],
+                "gravity": G,
+                "run": {"duration": 0.01},
+            }
+        )
+    )
+    alone = Simulation(
+        validate(
+            {
+                "robot": {"name": "tracked_rover", "settle": True},
+                "ground": [{"kind": "plane"}],
+                "gravity": G,
+                "run": {"duration": 0.01},
+            }
+        )
+    )
+    assert sim.qpos[2] == pytest.approx(alone.qpos[2], abs=1e-6)

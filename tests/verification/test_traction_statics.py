@@ -22,7 +22,8 @@ from marsyard.analysis.traction_map.traction import PULL, assemble, traction_wor
 from marsyard.control import Placer, stability_margin
 from marsyard.ground.terrain import build_terrain
 from marsyard.robot import Robot, load_robot
-from marsyard.scenario import load_terrain, validate_terrain
+from marsyard.scenario import load_terrain, validate, validate_terrain
+from marsyard.simulation import Simulation
 
 MU, G = 0.6, 3.71
 ROVERS = ["exomars", "exomars_rt0448", "curiosity_like", "sojourner", "rashid_like",
@@ -219,8 +220,9 @@ class Judge:
         judge_poses(
             self.tables, self.grid, self.asked, pose, self.placing, self.work, numbers, loads
         )
-        _, _, _, _, margin, pull, demand, converged, contacts = numbers[0]
-        return margin, pull, demand, bool(converged), int(contacts), loads[0]
+        _, _, _, _, margin, pull, demand, converged, _ = numbers[0]
+        contacts = int(self.work.statics.rocking[2])
+        return margin, pull, demand, bool(converged), contacts, loads[0]
 
 
 @pytest.mark.parametrize(("nets", "near", "shares"), [(6, 1e-9, 1e-5), (12, 3e-4, 0.02)])
@@ -298,7 +300,7 @@ def test_pull_and_demand_are_those_of_clarabel(rover, torque):
         corners, centre = judge.work.statics.point[:contacts], judge.placing.pose.moved[0]
         if contacts >= 3:
             angle = stability_margin.tip_over_angle(corners, centre, np.array([0, 0, -1.0]))
-            assert margin == pytest.approx(angle, abs=1e-9)
+            assert margin == pytest.approx(angle - judge.work.statics.rocking[1], abs=1e-9)
     assert solved >= 40
 
 
@@ -405,6 +407,80 @@ def test_balance_by_mujoco():
     allowed[:6, :6] = np.eye(6)
     allowed[6:, 6:] = tables.limits.basis
     assert np.abs(allowed.T @ total[free]).max() < 1e-5 * weight
+
+
+def _mesh(terrain, x, y, half=1.4, count=57):
+    """Triangles of a terrain around a place."""
+    at = np.linspace(-half, half, count)
+    X, Y = np.meshgrid(x + at, y + at)
+    p = np.stack([X, Y, terrain.height(X, Y)], axis=-1)
+    low, high = (p[:-1, :-1], p[:-1, 1:], p[1:, :-1]), (p[:-1, 1:], p[1:, 1:], p[1:, :-1])
+    return np.concatenate([np.stack(t, axis=-2).reshape(-1, 3, 3) for t in (low, high)]).tolist()
+
+
+def test_a_rigid_four_wheeler_stands_where_its_simulation_does(tmp_path):
+    """Three wheels carry it, and it rocks onto the fourth: no reason not to go on gentle ground."""
+    robot = _four(tmp_path, 0.5, 0.4)
+    terrain = build_terrain(*load_terrain("fractal_mild"))
+    poses = _random_poses(7, 100)
+    found = path_profile(robot, terrain, poses, friction=MU, gravity=G)
+    assert np.degrees(found.tilt.values).max() < 8
+    # most stand on three wheels, and none is no-go; the pull is nearly all friction less the slope
+    assert np.mean(found.contacts.values <= 3) > 0.8
+    assert (found.verdict.values == 0).all()
+    assert found.traction_ratio.values.min() > MU - 0.25
+    model = {"name": str(tmp_path / "four.yaml")}
+    (tmp_path / "four.yaml").write_text(
+        "model: four.xml\nbase: b\nwheels:\n"
+        + "".join(
+            f"  {n}: {{body: {n}, joint: {n}_w, radius: 0.1, width: 0.05, shape: disc}}\n"
+            for n in robot.wheels
+        )
+        + f"roles: {{drives: [{', '.join(w.joint for w in robot.wheels.values())}]}}\n"
+    )
+    for k in range(4):
+        x, y, heading = poses[k]
+        roll, pitch = float(found["roll"][k]), float(found["pitch"][k])
+        place = [x, y, float(found.height[k]) + 1e-3]
+        sim = Simulation(
+            validate(
+                {
+                    "robot": {**model, "position": place, "attitude": [roll, pitch, heading]},
+                    "ground": [{"kind": "mesh", "triangles": _mesh(terrain, x, y)}],
+                    "gravity": G,
+                    "interaction": {"friction": MU},
+                    "control": [{"joints": "drives", "speed": 0}],
+                    "run": {"duration": 2.0, "step": "2 ms"},
+                }
+            )
+        ).run()
+        assert np.abs(sim.qvel).max() < 0.05
+        assert np.hypot(*(sim.qpos[:2] - [x, y])) < 0.02
+        # as the map says, or rocked onto the other wheel
+        up = 1 - 2 * (sim.qpos[4] ** 2 + sim.qpos[5] ** 2)
+        assert abs(np.arccos(up) - float(found.tilt[k])) < np.radians(4)
+
+
+def test_a_rover_balanced_on_a_diagonal_falls_to_a_side(tmp_path):
+    """A saddle z = c x y: all four wheels would touch at ±c a b, two of them do."""
+    a, b, twist = 1.0, 0.5, 0.04
+    robot = _four(tmp_path, b, 0.6)
+    axis = np.linspace(-3, 3, 301)
+    X, Y = np.meshgrid(axis, axis)
+    layer = {"kind": "array", "values": (twist * X * Y).tolist(), "origin": [-3, -3],
+             "spacing": 0.02, "interpolation": "linear"}  # fmt: skip
+    at = path_profile(robot, _terrain(layer), np.zeros((1, 3)), friction=MU, gravity=G)
+    # it stands on the wheels of one diagonal and one of the other: 2 c a b is the gap of the fourth
+    judge_one = Judge(robot, HeightGrid(twist * X * Y, -3.0, -3.0, 50.0, 50.0))
+    judge_one(0.0, 0.0, 0.0)
+    touch = judge_one.placing.touch
+    gaps = np.sort([touch.gap[touch.wheel == w][0] for w in range(4)])
+    assert gaps[2] < 1e-3
+    assert gaps[3] == pytest.approx(4 * twist * a * b, rel=0.05)
+    assert at.contacts.values[0] == 3 and at.verdict.values[0] == 0
+    # the support polygon is that of all four wheels, less the turn of the rocking
+    rocking = np.arctan(gaps[3] / (2 * a * b / np.hypot(a, b)))
+    assert at.margin.values[0] == pytest.approx(np.arctan(b / 0.6) - rocking, abs=0.06)
 
 
 def test_a_joint_at_its_stop_carries(tmp_path):

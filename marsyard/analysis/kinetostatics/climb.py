@@ -190,7 +190,7 @@ class _Climber:
         if len(robot.wheels) < 3:
             raise InputError(f"robot: {robot.name} needs three wheels or more to climb a step")
         self.robot, self.step, self.gravity = robot, height, gravity
-        self.model = robot.spec().compile()
+        self.model = robot.compile()
         self.model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
         self.data = mujoco.MjData(self.model)
         free = np.flatnonzero(self.model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE))

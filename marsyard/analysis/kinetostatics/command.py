@@ -254,7 +254,7 @@ def _check_names(asked: Asked, robot: Robot) -> None:
 
 
 def _check_joints(asked: Asked, robot: Robot, wheels: list[str]) -> None:
-    model = robot.spec().compile()
+    model = robot.compile()
     known = {model.joint(j).name: j for j in range(model.njnt) if model.jnt_type[j] >= 2}
     for name, angle in asked.joints.items():
         if name not in known:

@@ -233,7 +233,7 @@ def stance_at(
         vector = np.array(gravity, dtype=float)
     else:
         vector = np.array([0.0, 0.0, -float(gravity)])
-    model = given.spec().compile()
+    model = given.compile()
     return _at(given, model, joints or {}, contact, lifted, attitude, vector, platform)
 
 

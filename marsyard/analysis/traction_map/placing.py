@@ -40,6 +40,9 @@ from marsyard.analysis.traction_map.rover_tables import RoverTables
 _ITERATIONS, _LONGEST, _DONE, _HALVINGS = 60, 0.1, 1e-9, 12
 _REACH, _ALONG, _ACROSS, _PASSES, _FINE = 1.4, 33, 7, 6, 9
 _NEAR, _EVEN, _FEEL = 0.03, 1e-8, 1e-3
+#: tipping: turn [rad], drop of the centre of mass that is a fall [m], falls at most, gap of a point
+#: that resists [m]
+_TIP, _FALL, _FALLS, _MET = 5e-3, 1e-7, 3, 1e-5
 #: low points of a wheel that are followed
 LOW = 12
 _W = np.linspace(-1.0, 1.0, _ACROSS)
@@ -580,6 +583,54 @@ def _begin(grid, rover, x, y, heading, pose):
         u[2] = -math.atan(c * sx + s * sy)
 
 
+@inner
+def _free_direction(basis, rows, programme):
+    """A motion that no touching point or joint limit resists, into `gradient`; whether there is
+    one. Gram-Schmidt over the rows that are met; then of all unknowns that which is freest."""
+    r, orthogonal = len(programme.linear), programme.work
+    held = 0
+    for m in range(rows):
+        if abs(programme.right[m]) > _MET or held == r:
+            continue
+        size = left = 0.0
+        for a in range(r):
+            orthogonal[held, a] = programme.rows[m, a]
+            size += programme.rows[m, a] ** 2
+        for k in range(held):
+            along = 0.0
+            for a in range(r):
+                along += orthogonal[k, a] * orthogonal[held, a]
+            for a in range(r):
+                orthogonal[held, a] -= along * orthogonal[k, a]
+        for a in range(r):
+            left += orthogonal[held, a] ** 2
+        if left > 1e-6 * size:
+            for a in range(r):
+                orthogonal[held, a] /= math.sqrt(left)
+            held += 1
+    best, free = 0, 0.0
+    for a in range(r):
+        rest = 1.0
+        for k in range(held):
+            rest -= orthogonal[k, a] ** 2
+        if rest > free:
+            best, free = a, rest
+    if held == r or free < 1e-6:
+        return False
+    for a in range(r):
+        value = 1.0 if a == best else 0.0
+        for k in range(held):
+            value -= orthogonal[k, best] * orthogonal[k, a]
+        programme.step[a] = value / math.sqrt(free)
+    for i in range(len(programme.gradient)):
+        value = programme.step[i] if i < 3 else 0.0
+        if i >= 3:
+            for a in range(basis.shape[1]):
+                value += basis[i - 3, a] * programme.step[3 + a]
+        programme.gradient[i] = value
+    return True
+
+
 @merged
 def place(rover, grid, gravity, x, y, heading, work):
     """Place a rover: number of low points and whether the search ended by itself.
@@ -587,6 +638,10 @@ def place(rover, grid, gravity, x, y, heading, work):
     `work` then holds unknowns, links and low points of the stand; normals have z = 1, loads are
     multipliers of the vertical gaps [N]. The number is 0 where joint limits and ground exclude each
     other.
+
+    Where the search ends with a motion left that nothing resists (a rigid rover balanced on two
+    diagonal wheels is a saddle of the energy, and found from a symmetric start) the rover is tipped
+    a little to either side, and falls if that lowers it.
     """
     pose, touch, programme = work.pose, work.touch, work.programme
     _begin(grid, rover, x, y, heading, pose)
@@ -595,6 +650,8 @@ def place(rover, grid, gravity, x, y, heading, work):
     # the first pass places the rover on the ground, the others lower it
     energy, highest = math.inf, math.inf
     halvings, last = 0, False
+    # tipping: sides to try (2, 1) or none (0), and how often it has fallen
+    sides, falls = 0, 0
     for _ in range(_ITERATIONS * _HALVINGS):
         forward(rover.chain, rover.wheels, x, y, heading, pose.trial, pose)
         count = low_points(grid, rover.wheels, pose, touch)
@@ -602,6 +659,21 @@ def place(rover, grid, gravity, x, y, heading, work):
         highest = 0.0
         found = gravity * rover.chain.carried[0] * pose.moved[0, 2]
         slack = 1e-12 * max(abs(energy), 1.0) if energy < math.inf else 0.0
+        if sides > 0:
+            if found < energy - _FALL * gravity * rover.chain.carried[0]:
+                # it falls to this side: the search goes on from here
+                sides, falls = 0, falls + 1
+            else:
+                # the other side, then back to where it was
+                sides -= 1
+                for i in range(len(pose.u)):
+                    programme.gradient[i] *= -1.0 if sides == 1 else 0.0
+                for i in range(len(pose.u)):
+                    pose.trial[i] = pose.u[i] + programme.gradient[i]
+                if sides == 0:
+                    falls, last = _FALLS, True
+                highest = math.inf
+                continue
         if found <= energy + slack or last:
             for i in range(len(pose.u)):
                 pose.u[i] = pose.trial[i]
@@ -611,7 +683,15 @@ def place(rover, grid, gravity, x, y, heading, work):
             if length < 0.0:
                 return 0, False
             if length < _DONE or last:
-                return count, length < _DONE
+                rows = count
+                for j in range(len(rover.limits.low)):
+                    rows += 0 if math.isinf(rover.limits.low[j]) else 1
+                    rows += 0 if math.isinf(rover.limits.high[j]) else 1
+                if falls == _FALLS or not _free_direction(rover.limits.basis, rows, programme):
+                    return count, length < _DONE
+                sides, last, highest = 2, False, math.inf
+                for i in range(len(pose.u)):
+                    programme.gradient[i] *= _TIP
         else:
             # too far: half the step; if that has been tried too often, back to the stand before
             halvings += 1

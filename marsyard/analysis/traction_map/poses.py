@@ -74,11 +74,11 @@ def judge_poses(rover, grid, asked, poses, placing, traction, numbers, loads):
         contacts = build_statics(rover, asked.length, heading, pose, touch, count, near, statics)
         out[0], out[1], out[2] = pose.u[0], pose.u[1], pose.u[2]
         out[3] = math.acos(min(max(pose.turn[0, 2, 2], -1.0), 1.0))
-        out[4] = tip_over_angle(statics.point, contacts, pose.moved[0])
+        out[4] = tip_over_angle(statics.point, contacts, pose.moved[0]) - statics.rocking[1]
         out[5], out[6] = pull_and_demand(
             rover, asked.friction, unit, statics, contacts, traction.cone
         )
-        out[7], out[8] = 1.0 if converged else 0.0, contacts
+        out[7], out[8] = 1.0 if converged else 0.0, statics.rocking[0]
 
 
 def judge(

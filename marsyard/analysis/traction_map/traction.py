@@ -27,11 +27,20 @@ wheel that is not driven.
     friction demand  the smallest μ at which F = 0 has forces, whatever the drives' torque
 
 Both rest on the freedom of statics: a rover whose forces are not determined may share them as is
-best. Ground that locks a wheel (a steep face behind it) could carry any pull; |F| ≤ 5 m g and
-Σ N_i ≤ 20 m g bound the program.
+best. A rigid rover with four wheels stands on three of them, its centre of mass near the diagonal
+between two, and rocks onto the fourth at the least push. A wheel in the air of a rover without
+passive joints counts as a contact, at the ground below it, if the rover reaches it by rocking: by a
+turn of at most 10°,
+
+    α = gap / (level distance of the wheel's low point from the polygon of the contacts)
+
+about an edge of that polygon. Which of its stands the rover takes then depends on the pull. Ground
+that locks a wheel (a steep face behind it) could carry any pull; |F| ≤ 5 m g and Σ N_i ≤ 20 m g
+bound the program.
 
 Tip-over angle: the force-angle margin of the contacts' support polygon under gravity, as
-`marsyard.control.stability_margin.tip_over_angle`.
+`marsyard.control.stability_margin.tip_over_angle`, less the largest turn α by which the rover rocks
+inside of that polygon.
 
 The demand is found by bisection to 0.002, quickened by both outcomes: forces found show that the
 largest of their own ratios ‖(T, S)‖/N is enough; a proof (a_N, a_T, a_S) that there are none holds
@@ -70,6 +79,8 @@ PULL, LOADS = 5.0, 20.0
 STEEPEST, _EXACT = 3.0, 2e-3
 #: tries of the program of the pull, and share of μ that each later one does without
 _TRIES, _LESS = 4, 1e-4
+#: turn by which a rover may rock onto a wheel that is in the air [rad]
+_ROCKING = math.radians(10.0)
 _HUGE = 1e300
 
 
@@ -79,7 +90,8 @@ class Statics(NamedTuple):
     contact: numbers of the low points that touch [k]; stop: ±1 where a joint is at one [p].
     point [k, 3]: where they touch. matrix [rows, 3 k + p]: of the forces N, T, S of each contact,
     then of the stops. weight, pull [rows]: of the rover's weight, of a unit pull. drive [w, 3 k]:
-    moments about the wheels' axles.
+    moments about the wheels' axles. rocking [3]: number of contacts that touch without rocking, the
+    largest turn to reach one of the others [rad], number of all.
     """
 
     contact: np.ndarray
@@ -90,6 +102,7 @@ class Statics(NamedTuple):
     pull: np.ndarray
     drive: np.ndarray
     axes: np.ndarray
+    rocking: np.ndarray
 
 
 class TractionWork(NamedTuple):
@@ -107,7 +120,7 @@ def traction_work(rover: RoverTables) -> TractionWork:
     return TractionWork(
         Statics(
             f(k, np.int64), f(p), f((k, 3)), f((rows, 3 * k + p)), f(rows), f(rows),
-            f((w, 3 * k)), f((4, 3)),
+            f((w, 3 * k)), f((4, 3)), f(3),
         ),
         cone_work(rows + 2 * w + 2, 3 * k + p + 2 * w + 3),
     )  # fmt: skip
@@ -133,6 +146,55 @@ def _contacts(touch, count, near, statics):
             for c in range(3):
                 statics.point[found, c] = touch.point[m, c]
             found += 1
+    return found
+
+
+@inner
+def _distance_to_polygon(point, count, x, y):
+    """Level distance [m] of x, y from the convex hull of points; 0 inside."""
+    outside = count < 3
+    for i in range(count):
+        ax, ay = point[i, 0] - x, point[i, 1] - y
+        one_side = True
+        for j in range(count):
+            bx, by = point[j, 0] - x, point[j, 1] - y
+            one_side = one_side and ax * by - ay * bx >= 0.0
+        outside = outside or one_side
+    least = math.inf if outside else 0.0
+    # of all lines between two points the nearest is an edge
+    for i in range(count):
+        for j in range(i, count):
+            ex, ey = point[j, 0] - point[i, 0], point[j, 1] - point[i, 1]
+            px, py = x - point[i, 0], y - point[i, 1]
+            size = ex * ex + ey * ey
+            share = min(max((px * ex + py * ey) / size, 0.0), 1.0) if size > 0.0 else 0.0
+            least = min(least, math.hypot(px - share * ex, py - share * ey))
+    return least
+
+
+@inner
+def _rock(touch, count, near, found, statics):
+    """Add wheels in the air that a rigid rover rocks onto to the contacts; how many then."""
+    statics.rocking[0], statics.rocking[1] = found, 0.0
+    touching, m = found, 0
+    while m < count and touching > 0 and len(statics.stop) == 0:
+        best, wheel, carries = m, touch.wheel[m], False
+        while m < count and touch.wheel[m] == wheel:
+            if touch.gap[m] < touch.gap[best]:
+                best = m
+            carries = carries or touch.gap[m] <= near
+            m += 1
+        if carries:
+            continue
+        p = touch.point[best]
+        away = _distance_to_polygon(statics.point, touching, p[0], p[1])
+        if touch.gap[best] < _ROCKING * away:
+            statics.contact[found] = best
+            statics.point[found, 0], statics.point[found, 1] = p[0], p[1]
+            statics.point[found, 2] = p[2] - touch.gap[best]
+            statics.rocking[1] = max(statics.rocking[1], math.atan2(touch.gap[best], away))
+            found += 1
+    statics.rocking[2] = found
     return found
 
 
@@ -208,6 +270,7 @@ def build_statics(rover, length, heading, pose, touch, count, near, statics):
     axes, rows = statics.axes, 6 + rover.limits.basis.shape[1]
     matrix, scratch = statics.matrix, statics.axes[3]
     contacts = _contacts(touch, count, near, statics)
+    contacts = _rock(touch, count, near, contacts, statics)
     # columns are built in rows of `drive`'s shape: the balance of one force at a time
     for i in range(contacts):
         m = statics.contact[i]

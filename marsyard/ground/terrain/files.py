@@ -10,9 +10,10 @@ unless `spacing` is given; a header line with x, y, z says so too. Points on a r
 that grid, missing ones holes; scattered ones are put on a grid of `spacing` (default: their median
 distance) by linear interpolation over Delaunay's triangles, holes outside their convex hull.
 
-Rows of a raster lie where its transform says, north up or south up; it must not be turned. Maps in
-degrees are refused, or, with `body_radius` R, taken as x = R cos φ₀ Δλ, y = R Δφ with the latitude
-φ₀ at the middle of the window: true in scale there only.
+Rows of a raster lie where its transform says, north up or south up; it must not be turned. A map is
+true in scale at the middle of its window, whatever its projection (`map_scale`); maps in degrees
+need the body's radius. Heights are in the unit that the band, the vertical axis of the map or its x
+and y (if those are feet) are said to be in, unless told.
 """
 
 from __future__ import annotations
@@ -26,14 +27,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marsyard.errors import InputError, suggest
+from marsyard.errors import InputError, clip, suggest
+from marsyard.files import check_file, is_file, read_text
+from marsyard.files.arrays import load_arrays
+from marsyard.files.pictures import load_picture
 from marsyard.ground.terrain.grids import Grid
 from marsyard.ground.terrain.layer import Bounds
+from marsyard.ground.terrain.map_scale import height_unit, metres_per_degree, metres_per_unit
 
-METRES = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "km": 1e3, "ft": 0.3048}
+METRES = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "km": 1e3, "ft": 0.3048, "us_ft": 1200 / 3937}
 UNIT_NAMES = {
     "m": "m", "metre": "m", "metres": "m", "meter": "m", "meters": "m", "cm": "cm", "mm": "mm",
     "km": "km", "kilometre": "km", "kilometer": "km", "ft": "ft", "foot": "ft", "feet": "ft",
+    "us survey foot": "us_ft", "us_survey_foot": "us_ft", "ftus": "us_ft", "us-ft": "us_ft",
 }  # fmt: skip
 TABLES = (".csv", ".txt", ".xyz", ".dat")
 ARRAYS = (".npy", ".npz")
@@ -83,7 +89,7 @@ def find(name: str, folder: Path | None) -> Path:
     """The file of that name in `folder`, or else here."""
     tried = [Path(name)] if folder is None else [folder / name, Path(name)]
     for path in tried:
-        if path.is_file():
+        if is_file(path):
             return path
     raise InputError(f"file: '{name}' does not exist (looked for {tried[0].absolute()})")
 
@@ -190,15 +196,15 @@ def _table(path: Path, spec: Any) -> Raw:
 
 def _numbers(path: Path) -> tuple[list[str], np.ndarray]:
     """The header, if any, and the numbers of a text file; empty and NaN cells are holes."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            text = [t for t in (line.split("#")[0].strip() for line in stream) if t]
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name}: is not a text file") from None
+    lines = read_text(path, "table", path.name, "utf-8-sig").split("\n")
+    text = [t for t in (line.split("#")[0].strip() for line in lines) if t]
     if not text:
         raise InputError(f"{path.name}: holds no numbers")
     sign = next((s for s in (";", "\t", ",") if s in text[0]), None)
-    rows = list(csv.reader(text, delimiter=sign)) if sign else [t.split() for t in text]
+    try:
+        rows = list(csv.reader(text, delimiter=sign)) if sign else [t.split() for t in text]
+    except csv.Error as error:
+        raise InputError(f"{path.name}: is not a table of numbers ({error})") from None
     header: list[str] = []
     if not all(_is_number(cell) for cell in rows[0]):
         header = rows.pop(0)
@@ -208,7 +214,8 @@ def _numbers(path: Path) -> tuple[list[str], np.ndarray]:
             raise InputError(f"{path.name}: row {number} has {len(row)} values, the first {width}")
         bad = next((cell for cell in row if not _is_number(cell)), None)
         if bad is not None:
-            raise InputError(f"{path.name}: row {number} holds '{bad}', which is not a number")
+            said = f"row {number} holds '{clip(bad)}', which is not a number"
+            raise InputError(f"{path.name}: {said}")
     if not rows:
         raise InputError(f"{path.name}: holds no numbers")
     return header, np.array([[float(c) if c.strip() else np.nan for c in row] for row in rows])
@@ -223,28 +230,32 @@ def _is_number(cell: str) -> bool:
 
 
 def _numpy(path: Path, spec: Any) -> Raw:
-    try:
-        data = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path.name}: cannot be read by numpy ({error})") from None
+    data = load_arrays(path)
     if isinstance(data, np.ndarray):
         return _array_or_points(data, spec, path.name)
-    with data:
-        names = list(data.files)
-        if {"x", "y", "z"} <= set(names):
-            return _gridded(data["x"], data["y"], data["z"], spec, path.name)
-        if len(names) == 1:
-            return _array_or_points(data[names[0]], spec, path.name)
+    names = list(data)
+    if {"x", "y", "z"} <= set(names):
+        x, y, z = (_real(data[n], path.name) for n in "xyz")
+        return _gridded(x, y, z, spec, path.name)
+    if len(names) == 1:
+        return _array_or_points(data[names[0]], spec, path.name)
     raise InputError(f"{path.name}: must hold x, y and z, or one array, not {', '.join(names)}")
 
 
 def _array_or_points(values: np.ndarray, spec: Any, name: str) -> Raw:
-    if values.ndim != 2 or not np.issubdtype(values.dtype, np.number):
+    if values.ndim != 2:
         raise InputError(f"{name}: must hold a table of numbers with two dimensions")
-    values = values.astype(np.float64)
+    values = _real(values, name)
     if values.shape[1] == 3 and spec.spacing is None:
         return _points(values, spec, name)
     return _plain_grid(values, spec, name)
+
+
+def _real(values: np.ndarray, name: str) -> np.ndarray:
+    """Numbers as float64."""
+    if values.dtype.kind not in "fiu":
+        raise InputError(f"{name}: must hold real numbers, not values of type {values.dtype}")
+    return values.astype(np.float64)
 
 
 def _gridded(x: np.ndarray, y: np.ndarray, z: np.ndarray, spec: Any, name: str) -> Raw:
@@ -263,9 +274,14 @@ def _points(points: np.ndarray, spec: Any, name: str) -> Raw:
         raise InputError(f"{name}: x and y of every point must be finite")
     if len(points) < 3:
         raise InputError(f"{name}: needs at least 3 points, not {len(points)}")
-    metre = METRES[getattr(spec, "horizontal_unit", "m")]
-    grid = _regular(points) or _scattered(points, spec, name, metre)
-    return Raw(grid, (metre, metre))
+    if spec.horizontal_unit == "deg":
+        (west, south), (east, north) = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+        (west, east), (south, north) = spec.window or ((west, east), (south, north))
+        metres = _per_degree(spec, (west, east, south, north), name)
+    else:
+        metres = (METRES[spec.horizontal_unit],) * 2
+    grid = _regular(points) or _scattered(points, spec, name, metres[1])
+    return Raw(grid, metres)
 
 
 def _regular(points: np.ndarray) -> Grid | None:
@@ -319,17 +335,7 @@ def _scattered(points: np.ndarray, spec: Any, name: str, metre: float) -> Grid:
 
 
 def _picture(path: Path, spec: Any, heights: bool) -> Raw:
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as image:
-            mode, values = image.mode, np.asarray(image)
-            if mode == "P":
-                values = np.asarray(image.convert("RGB")) if _by_colour(spec) else values
-            elif mode in ("LA", "RGBA") and values.ndim == 3:
-                values = values[..., :-1]
-    except (UnidentifiedImageError, OSError) as error:
-        raise InputError(f"{path.name}: cannot be read as a picture ({error})") from None
+    mode, values = load_picture(path, _by_colour(spec))
     full = float(np.iinfo(values.dtype).max) if np.issubdtype(values.dtype, np.integer) else 1.0
     if mode == "I":
         full = 65535.0
@@ -360,7 +366,7 @@ def _raster(path: Path, spec: Any, margin: int, heights: bool) -> Raw:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         try:
-            with rasterio.open(path) as data:
+            with rasterio.open(check_file(path, "map", path.name)) as data:
                 return _read_raster(data, path.name, spec, margin, heights)
         except RasterioError as error:
             kinds = [*TABLES, *ARRAYS, *PICTURES, ".tif", ".asc", ".img", ".jp2", ".vrt"]
@@ -406,6 +412,7 @@ def _read_raster(data: Any, name: str, spec: Any, margin: int, heights: bool) ->
     values = _band(data, spec.band, ((j0, j1), (i0, i1)), heights, nodata)
     x0, y0 = x0 + i0 * dx, y0 + j0 * dy
     unit = UNIT_NAMES.get((data.units[spec.band - 1] or "").strip().lower())
+    unit = unit or height_unit(data.crs)
     if plain:
         return _plain_grid(values, spec, name)._replace(unit=unit)
     # rows from south to north, columns from west to east
@@ -443,18 +450,21 @@ def _metres(
     data: Any, grid: Grid, window: Bounds | None, spec: Any, name: str
 ) -> tuple[float, float]:
     """Factors from a raster's coordinates to metres."""
-    crs = data.crs
+    crs, part = data.crs, window or grid.extent
     if crs is not None and crs.is_geographic:
-        if spec.body_radius is None:
-            raise InputError(
-                f"{name}: is a map in degrees; reproject it to metres (gdalwarp -t_srs …), or give "
-                "'body_radius' (Mars: 3396190) to convert it by its scale at the middle"
-            )
-        low, high = (window or grid.extent)[2:]
-        degree = math.pi / 180 * spec.body_radius
-        return degree * math.cos(math.radians((low + high) / 2)), degree
+        return _per_degree(spec, part, name)
     if crs is not None and crs.is_projected:
-        metre = float(crs.linear_units_factor[1])
-        return metre, metre
-    metre = METRES[getattr(spec, "horizontal_unit", "m")]
+        return metres_per_unit(crs, part, name)
+    if spec.horizontal_unit == "deg":
+        return _per_degree(spec, part, name)
+    metre = METRES[spec.horizontal_unit]
     return metre, metre
+
+
+def _per_degree(spec: Any, window: Bounds, name: str) -> tuple[float, float]:
+    if spec.body_radius is None:
+        raise InputError(
+            f"{name}: is a map in degrees; reproject it to metres (gdalwarp -t_srs …), or give "
+            "'body_radius' (Mars: 3396190) to convert it by its scale at the middle"
+        )
+    return metres_per_degree(spec.body_radius, window, name)

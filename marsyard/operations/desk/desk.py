@@ -3,7 +3,7 @@
     /           the page (`static/`), its websocket at /ws (`pages`, `messages`)
     /scene/     the 3D scene that the page holds in a frame (viser; `scene`, `editing`)
 
-Both lie behind one gate (`results._gate`), with a token where other machines can reach it.
+Both lie behind one gate (`results._gate`).
 
 One page at a time has the control: it steers, sets goals, sends sequences, and edits the ground:
 controls and clicks of other pages' scenes are not heeded. Any page may watch, take the control
@@ -33,9 +33,10 @@ from marsyard.operations.desk.judged import Judged, Validator
 from marsyard.operations.desk.pages import Page, Pages
 from marsyard.operations.desk.scene import DeskScene
 from marsyard.operations.sequence import Sequence, sequence_text
-from marsyard.results._gate import LOOPBACK, Gate, new_token
-from marsyard.results._server import address, check_token, free_port, start_server, wait_for
+from marsyard.results._gate import Gate
+from marsyard.results._server import address, check_token, free_port, start_scene, wait_for
 from marsyard.results._viser_filter import heed_only
+from marsyard.results._viser_site import path_of
 
 if TYPE_CHECKING:
     from marsyard.operations.teleop.session import Preview, Session, Shown
@@ -78,8 +79,6 @@ class Desk:
     ) -> None:
         check_token(token)
         port = free_port(host, port)
-        if host not in LOOPBACK:
-            token = token or new_token()
         self._session, self._validate = session, validate
         self._given_title = title
         self.editing = Editing(self, worlds)
@@ -95,24 +94,19 @@ class Desk:
         self._previewing = False
         self._slow = ThreadPoolExecutor(2, thread_name_prefix="desk slow")
         self._stopped = threading.Event()
-        self._scene_ports: dict[int, str] = {}
         self._viewers: dict[str, Any] = {}
         self._wanted: dict[str, str] = {}
         self._trouble = ""
-        self.server, _ = start_server("127.0.0.1", 0, "the desk")
+        self.server, site = start_scene(host, port, "the desk")
         try:
             if session is not None:
                 self._scene = DeskScene(session, self.server)
             self.pages = Pages(self._act, self._joined, self._left)
-            inner = self.server.get_port()
-            self.gate = Gate(
-                host, port, self.pages.port, token, routes={"/scene/": inner}, strict=True,
-                opened=self._scene_opened,
-            )  # fmt: skip
+            self.gate = Gate(host, port, {"/": self.pages, "/scene/": site}, token)
         except BaseException:
             self.server.stop()
             raise
-        self.url = address(host, port) + (f"/?token={token}" if token else "/")
+        self.url = address(self.gate)
         heed_only(self.server, self._has_control)
         self.server.on_client_connect(self._viewer_came)
         self.server.on_client_disconnect(self._viewer_left)
@@ -420,18 +414,9 @@ class Desk:
 
     # --- clicks and cameras
 
-    def _scene_opened(self, path: str, port: int) -> None:
-        """Note which page's scene comes from a port."""
-        self._scene_ports[port] = path.strip("/").partition("?")[0]
-        while len(self._scene_ports) > 1000:
-            self._scene_ports.pop(next(iter(self._scene_ports)))
-
     def _page_of(self, client_id: int) -> str:
         """The id of the page whose scene a viewer of viser is; empty if that is not known."""
-        with contextlib.suppress(AttributeError, KeyError, TypeError, IndexError):
-            live = self.server._websock_server._live_connections
-            return self._scene_ports[live[client_id].remote_address[1]]
-        return ""
+        return path_of(self.server, client_id).strip("/").partition("?")[0]
 
     def _has_control(self, client_id: int) -> bool:
         """Whether a viewer is the scene of the page in control."""

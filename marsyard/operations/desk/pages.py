@@ -1,6 +1,6 @@
 """Pages in browsers: the files they are made of, and a websocket for each.
 
-A server on a port of this machine, behind a gate (`results._gate`):
+A site behind the gate (`results._gate`), in whose event loop it talks to pages:
 
     GET /             the page; GET /NAME its other files
     GET /files/KEY/   a file that was offered, and those beside it
@@ -24,7 +24,6 @@ import http
 import logging
 import mimetypes
 import secrets
-import threading
 import time as clock
 from collections import Counter, deque
 from collections.abc import Callable
@@ -32,6 +31,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+
+from websockets.asyncio.server import ServerConnection
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 
 from marsyard.errors import InputError
 from marsyard.operations.desk.messages import (
@@ -52,20 +56,13 @@ MOST_PAGES = 50
 MOST_TEXTS = 8
 RATE, BURST = 60.0, 120.0  # messages of a page [1/s], and at once
 SHOWABLE = (".html", ".png", ".svg", ".css", ".csv", ".yaml", ".json", ".txt", ".gif", ".mp4")
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "SAMEORIGIN",
-    "Referrer-Policy": "no-referrer",
-    "Connection": "close",
-}
 _LOG = logging.getLogger("marsyard.desk")
 
 
 class Page:
     """A page that is open: its id, and who it is in the log."""
 
-    def __init__(self, connection: Any, number: int) -> None:
+    def __init__(self, connection: ServerConnection, number: int) -> None:
         self.id, self.name = secrets.token_urlsafe(12), f"page {number}"
         self.connection = connection
         self.refused = 0
@@ -111,18 +108,7 @@ class Pages:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="desk")
         self._urgent = ThreadPoolExecutor(1, thread_name_prefix="desk stop")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="desk texts")
-        self._loop = asyncio.new_event_loop()
-        self._ended: asyncio.Event | None = None
-        self._failure: BaseException | None = None
-        self.port = 0
-        ready = threading.Event()
-        self._thread = threading.Thread(
-            target=self._serve, args=(ready,), name="desk pages", daemon=True
-        )
-        self._thread.start()
-        ready.wait()
-        if self._failure is not None:
-            raise self._failure
+        self._loop: asyncio.AbstractEventLoop | None = None  # since the first page
 
     @property
     def count(self) -> int:
@@ -130,9 +116,7 @@ class Pages:
         return len(self._pages)
 
     def stop(self) -> None:
-        """Close all."""
-        self._call(lambda: self._ended.set() if self._ended is not None else None)
-        self._thread.join(timeout=5.0)
+        """Act upon nothing more; the gate closes them."""
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._urgent.shutdown(wait=False, cancel_futures=True)
         self._reader.shutdown(wait=False, cancel_futures=True)
@@ -168,7 +152,8 @@ class Pages:
 
     def _call(self, function: Callable[[], Any]) -> None:
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(function)
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(function)
 
     # --- from pages
 
@@ -227,34 +212,18 @@ class Pages:
         with contextlib.suppress(RuntimeError):
             self._worker.submit(self._left, page)
 
-    # --- the server
+    # --- the site
 
-    def _serve(self, ready: threading.Event) -> None:
-        try:
-            self._loop.run_until_complete(self._listen(ready))
-        except BaseException as error:  # told by whoever started it
-            self._failure = error
-        finally:
-            ready.set()
-            self._loop.close()
+    def select_subprotocol(self, offered: list[str]) -> str | None:
+        """None is spoken."""
+        return None
 
-    async def _listen(self, ready: threading.Event) -> None:
-        from websockets.asyncio.server import serve
-
-        self._ended = asyncio.Event()
-        quiet = logging.getLogger("marsyard.desk.websockets")
-        quiet.setLevel(logging.CRITICAL)
-        async with serve(
-            self._connected, "127.0.0.1", 0, process_request=self._request, max_size=MAX_BYTES,
-            max_queue=16, ping_interval=5.0, ping_timeout=15.0, close_timeout=1.0, logger=quiet,
-        ) as server:  # fmt: skip
-            self.port = next(iter(server.sockets)).getsockname()[1]
-            ready.set()
-            await self._ended.wait()
-
-    async def _connected(self, connection: Any) -> None:
-        from websockets.exceptions import ConnectionClosed
-
+    async def serve(self, connection: ServerConnection, request: Request) -> None:
+        """Talk to a page until it is gone."""
+        self._loop = asyncio.get_running_loop()
+        if unquote(request.path.partition("?")[0]) != "/ws":
+            await connection.close(1008, "there is no such websocket")
+            return
         if len(self._pages) >= MOST_PAGES:
             await connection.close(1013, "too many pages are open")
             return
@@ -268,14 +237,17 @@ class Pages:
         sending = asyncio.ensure_future(self._send(page))
         try:
             async for data in connection:
+                if len(data if isinstance(data, bytes) else data.encode()) > MAX_BYTES:
+                    await connection.close(1009, "message too long")
+                    break
                 await self._take(page, data)
                 if page.refused >= MOST_REFUSED:
                     break  # it is closed; what it sent meanwhile is not read
-        except ConnectionClosed as closed:
-            sent = closed.sent.code if closed.sent is not None else None
-            if sent == 1009:
-                self.refuse(page, "oversized", f"message: more than {MAX_BYTES} bytes")
+        except ConnectionClosed:
+            pass
         finally:
+            if connection.close_code == 1009:
+                self.refuse(page, "oversized", f"message: more than {MAX_BYTES} bytes")
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
             self._pages.pop(page.id, None)
@@ -283,8 +255,6 @@ class Pages:
             self._gone(page)
 
     async def _send(self, page: Page) -> None:
-        from websockets.exceptions import ConnectionClosed
-
         with contextlib.suppress(ConnectionClosed):
             while True:
                 await page.wake.wait()
@@ -298,22 +268,18 @@ class Pages:
 
     # --- files
 
-    def _request(self, connection: Any, request: Any) -> Any:
-        path = unquote(request.path.partition("?")[0])
-        if path == "/ws":
-            return None
-        try:
-            found = self._find(path)
-        except (OSError, ValueError):  # a name that no file can have
-            found = None
+    def answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """A file of the page's, or one that is offered."""
+        found = self._find(unquote(request.path.partition("?")[0]))
         if found is None:
-            return _answer(http.HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", b"not found\n")
+            return None
         kind = mimetypes.guess_type(found.name)[0] or "application/octet-stream"
         if found.suffix in (".js", ".mjs"):
             kind = "text/javascript"
-        text = kind.startswith("text/")
-        kind += "; charset=utf-8" if text else ""
-        return _answer(http.HTTPStatus.OK, kind, found.read_bytes())
+        kind += "; charset=utf-8" if kind.startswith("text/") else ""
+        body = found.read_bytes()
+        fields = Headers({"Content-Type": kind, "Content-Length": str(len(body))})
+        return Response(http.HTTPStatus.OK, "OK", fields, body)
 
     def _find(self, path: str) -> Path | None:
         """The file at a path, if it is one of the page's or offered."""
@@ -331,11 +297,3 @@ class Pages:
         found = folder.joinpath(*parts[2:]).resolve()
         inside = found.is_relative_to(folder) and found.is_file()
         return found if inside and found.suffix in SHOWABLE else None
-
-
-def _answer(status: http.HTTPStatus, kind: str, body: bytes) -> Any:
-    from websockets.datastructures import Headers
-    from websockets.http11 import Response
-
-    headers = Headers({**_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))})
-    return Response(status, status.phrase, headers, body)

@@ -58,7 +58,7 @@ def standing(robot: str) -> Standing:
     from marsyard.robot import load_robot
 
     made = load_robot(robot)
-    model = made.spec().compile()
+    model = made.compile()
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     shapes = body_shapes(model)

@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard import library
 from marsyard.errors import InputError
 from marsyard.operations.editor.checking import check, rocks_with_keys
 from marsyard.operations.editor.environment import Environment
 from marsyard.operations.editor.items import Item, find
 from marsyard.operations.editor.panel import Panel
+from marsyard.operations.editor.save_folder import SaveFolder
 from marsyard.operations.editor.scene import EditorScene
 from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
 from marsyard.results.scene_parts import set_stage
@@ -41,7 +43,8 @@ class Editor:
     """An environment on a page; `start` shows it, `stop` takes it away and leaves the server.
 
     on_done: called with the environment when the button Done is pressed; there is no such button
-    without it. file: where Save writes to at first.
+    without it. file: where Save writes to at first. Nothing is written outside of the working
+    directory, or of the folder of that file (see `save_folder`).
     """
 
     def __init__(
@@ -52,7 +55,9 @@ class Editor:
         file: str = "",
     ) -> None:
         self.server, self.environment = server, environment
-        self.file = file or str(environment.saved_as or "environment.yaml")
+        self.files = SaveFolder(
+            file or environment.saved_as or "environment.yaml", environment.saved_as
+        )
         self._on_done = on_done
         self._lock = threading.RLock()
         self.scene: EditorScene | None = None
@@ -240,9 +245,12 @@ class Editor:
             e = self.environment
             if panel.title.value != e.scenario.title:
                 e.set_title(panel.title.value)
-            path = e.save(panel.file.value.strip(), bool(panel.overwrite.value))
+            path = e.save(self.files.target(panel.file.value.strip()), overwrite=True)
+            self.files.add(path)
             panel.refresh()
-            panel.say(f"Saved: {path}. Run it: marsyard run {path}")
+            here = Path.cwd().resolve()
+            shown = path.relative_to(here) if path.is_relative_to(here) else path
+            panel.say(f"Saved: {shown}. Run it: marsyard run {shown}")
 
     def load(self) -> None:
         """Go on with another scenario."""
@@ -251,6 +259,9 @@ class Editor:
             if not name:
                 raise InputError("scenario: give a name of the library or a file")
             self.environment.load(name)
+            if name not in library.names("scenarios"):
+                file = Path(name)
+                self.files.add(file / "scenario.yaml" if file.is_dir() else file)
             panel.title.value = self.environment.scenario.title
             self._shown(f"Loaded {name}.")
             self._place_camera()

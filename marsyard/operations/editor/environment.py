@@ -33,10 +33,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from marsyard import library
 from marsyard.errors import InputError, suggest
+from marsyard.files import read_yaml_text
 from marsyard.operations.editor import kinds
 from marsyard.operations.editor.items import Item, find, items_of
 from marsyard.operations.editor.relief import Area, Relief, ReliefMaker
@@ -445,7 +444,7 @@ class Environment:
         known = self.saved_as is not None and target.absolute() == self.saved_as.absolute()
         check_target(target, overwrite or known)
         text = self.text(target.parent)
-        again = yaml.load(text, Loader=library._Loader)
+        again = read_yaml_text(text, target.name)
         _resolve_files(again, target.parent)
         if validate(again, target.name) != self._scenario:
             raise RuntimeError("the text of the scenario does not say what was edited")

@@ -226,8 +226,8 @@ class Panel:
     def _make_file(self) -> None:
         gui, editor = self._gui, self._editor
         self.title = gui.add_text("title", editor.environment.scenario.title)
-        self.file = gui.add_text("file", editor.file, hint="on this machine; ends with .yaml")
-        self.overwrite = gui.add_checkbox("overwrite", False)
+        hint = f"in {editor.files.folder}; ends with .yaml"
+        self.file = gui.add_text("file", editor.files.first, hint=hint)
         gui.add_button("Save").on_click(lambda _: editor.save())
         gui.add_button("Check", hint="whether it can run").on_click(lambda _: editor.check())
         self.other = gui.add_text("scenario", "", hint="name in the library, or a file")

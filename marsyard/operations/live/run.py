@@ -34,8 +34,7 @@ SWITCH = 1e-4
 
 
 class LiveRun:
-    """A view at `host`:`port` for one run. Where other machines can see it (any host but this one)
-    its address holds a token.
+    """A view at `host`:`port` for one run; `url` is its address, with the token that it needs.
 
     speed: simulated by wall time, inf for as fast as it goes; wait: begin when somebody watches.
     """

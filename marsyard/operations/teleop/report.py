@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.files import parse_json, read_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -84,15 +85,13 @@ def save_session(session: Teleoperation, folder: Path, truth: Path | None) -> No
 
 def _true_path(session: Teleoperation) -> np.ndarray:
     """Where the rover really was, if its log is there: time, x, y."""
-    import json
-
     file = None if session.folder is None else session.folder / "truth.jsonl"
     if file is None or not file.exists():
         return np.zeros((0, 3))
     rows = []
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in read_text(file, "table").splitlines():
         try:
-            read = json.loads(line)
+            read = parse_json(line, file.name)
         except ValueError:
             continue  # a line that was cut off when the process was killed
         rows.append((read["time"], *read["qpos"][:2]))

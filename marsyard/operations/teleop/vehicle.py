@@ -29,6 +29,7 @@ import numpy as np
 from marsyard.control.odometry import attitude_matrix
 from marsyard.control.path_following import wrapped
 from marsyard.errors import InputError
+from marsyard.files import parse_json, read_yaml_text
 from marsyard.operations.messages import (
     Command,
     Drive,
@@ -323,7 +324,7 @@ def command_of(action: Action, layout: Any) -> Any:
     """The command of a sequence that an action asks for; InputError if there is none."""
     if isinstance(action, Command):
         try:
-            given = json.loads(action.text)
+            given = parse_json(action.text, "order")
         except ValueError:
             raise InputError("order: the command is not valid JSON") from None
     elif isinstance(action, Goal):
@@ -397,11 +398,9 @@ def words_of(action: Action) -> str:
 
 def line_of(action: Action, layout: Any) -> dict[str, Any]:
     """The action as a line of a sequence file."""
-    import yaml
-
     spec = command_of(action, layout)
     text = sequence_text(make_sequence({"sequence": [spec.model_dump(exclude_defaults=True)]}))
-    return yaml.safe_load(text)["sequence"][0]
+    return read_yaml_text(text, "sequence")["sequence"][0]
 
 
 # --- poses

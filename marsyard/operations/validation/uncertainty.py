@@ -296,7 +296,7 @@ def start_of(scenario: Scenario) -> tuple[list[float], list[float]]:
     from marsyard.simulation.world import robot_of
 
     robot = robot_of(scenario)
-    body = robot.spec().compile().body(robot.base)
+    body = robot.compile().body(robot.base)
     w, x, y, z = map(float, body.quat)
     roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
     pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))

@@ -6,8 +6,8 @@ the topics asked for are decoded, so that it may hold cameras and whatever else 
 
 from __future__ import annotations
 
+import os
 import re
-import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from marsyard.errors import InputError, suggest
+from marsyard.files import is_file, open_file
+from marsyard.files.regular import format_reason
 from marsyard.results._extras import needed
 
 #: how an MCAP file begins and ends
@@ -26,11 +28,6 @@ _OTHERS = {b"#ROSBAG V": "a ROS 1 bag", b"SQLite format 3": "a recording in SQLi
 _ENDINGS = (".mcap", ".bag", ".db3")
 #: how chunks may be compressed
 _COMPRESSIONS = ("", "zstd", "lz4")
-#: what readers raise over bytes that are not what they should be
-_BROKEN = (
-    ValueError, EOFError, KeyError, IndexError, AssertionError, NotImplementedError, OSError,
-    RuntimeError, TypeError, struct.error,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,9 +89,7 @@ def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
     """Read the topics `wanted` (all) of a recording; {wheel} in them stands for any name."""
     needed("mcap", "ros")
     decoding = needed("mcap_ros2.decoder", "ros")
-    from mcap.exceptions import McapError
     from mcap.reader import make_reader
-    from zstandard import ZstdError
 
     path = Path(path)
     chosen = None if wanted is None else list(wanted)
@@ -102,11 +97,11 @@ def open_bag(path: str | Path, wanted: Iterable[str] | None = None) -> Bag:
     for file in _files(path):
         _check_ends(file)
         try:
-            with file.open("rb") as stream:
+            with open_file(file, "recording") as stream:
                 _read(make_reader(stream, True, [decoding.DecoderFactory()]), file, chosen, bag)
         except InputError:
             raise
-        except (*_BROKEN, McapError, ZstdError) as error:
+        except Exception as error:  # readers raise whatever they meet
             raise InputError(_broken(file, error)) from None
     for messages in bag.messages.values():
         messages.sort(key=lambda row: row[0])
@@ -122,16 +117,16 @@ def _files(path: Path) -> list[Path]:
         if not (found or others):
             raise InputError(f"'{path}' has no .mcap file; give a recording of ROS 2")
         return found or others[:1]
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"'{path}' does not exist; give an MCAP file")
     return [path]
 
 
 def _check_ends(path: Path) -> None:
     """One sentence about what is no MCAP file, or not a whole one."""
-    content = path.stat().st_size
-    with path.open("rb") as stream:
+    with open_file(path, "recording") as stream:
         start = stream.read(16)
+        content = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, content - len(_MAGIC)))
         end = stream.read()
     for sign, what in _OTHERS.items():
@@ -150,7 +145,7 @@ def _check_ends(path: Path) -> None:
 
 
 def _broken(path: Path, error: Exception) -> str:
-    said = " ".join(str(error).split()) or type(error).__name__
+    said = format_reason(error)
     return f"'{path}' cannot be read as MCAP with ROS 2 messages ({said})"
 
 

@@ -22,6 +22,7 @@ numbers linearly, attitudes along the shorter arc.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
@@ -32,6 +33,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError, few, suggest
+from marsyard.files import parse_json
 from marsyard.results.bags.curves import continuous, interpolated
 from marsyard.results.bags.reading import Topics, cloud_points, open_bag, stamp
 from marsyard.results.bags.wheels import kinematics, slips
@@ -86,11 +88,14 @@ class Recording:
                     "says where it is"
                 ) from None
             raise
-        model = robot.spec().compile()
+        model = robot.compile()
         wheels = {name: _sizes(wheel) for name, wheel in robot.wheels.items()}
         if own and "wheels" in about:
             # a scenario may have changed their sizes
-            wheels = {n: {**wheels[n], **w} for n, w in json.loads(about["wheels"]).items()}
+            said = parse_json(about["wheels"], f"'{self.bag.path}': metadata")
+            if not _are_sizes(said, wheels):
+                raise InputError(f"'{self.bag.path}': its metadata tells sizes of other wheels")
+            wheels = {n: {**wheels[n], **w} for n, w in said.items()}
         return model, wheels, base_of(model, robot.base)
 
     # --- motion
@@ -375,6 +380,19 @@ def _sizes(wheel: Wheel) -> dict[str, Any]:
         "joint": wheel.joint, "body": wheel.body, "radius": wheel.largest_radius,
         "width": wheel.width, "lug_height": wheel.lug_height,
     }  # fmt: skip
+
+
+def _are_sizes(said: Any, wheels: dict[str, Any]) -> bool:
+    """Whether a recording tells finite sizes above 0 of these wheels."""
+    if not isinstance(said, dict) or not set(said) <= set(wheels):
+        return False
+    for sizes in said.values():
+        if not isinstance(sizes, dict):
+            return False
+        given = [sizes[k] for k in ("radius", "width", "lug_height") if k in sizes]
+        if not all(isinstance(v, int | float) and 0 <= v < math.inf for v in given):
+            return False
+    return True
 
 
 def _at(values: Any, k: int) -> float:

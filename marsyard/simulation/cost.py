@@ -1,0 +1,208 @@
+"""What a run will cost, estimated from its scenario before anything is built.
+
+    steps      duration / step
+    time       steps · time of a step, by the law of the ground (table below)
+    records    duration / record_period + 1, each of the numbers of the robot and of the ground;
+               they are in memory about three times when the results are written
+    nodes      of soil under the robot and its heaps, elements of compliant contact
+
+The time of a step was measured over the scenarios of the library on one core of a 2.5 GHz Xeon
+(docs/how-to/cost.md); a single run may take five times less or more. A run that would take longer
+than a day, or more than half of the machine's memory, is refused unless it is confirmed; more nodes
+than any machine holds are refused always.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import mujoco
+
+from marsyard.errors import InputError
+
+if TYPE_CHECKING:
+    from marsyard.robot import Robot
+    from marsyard.scenario.schema import Scenario
+
+#: time of a step by `interaction.law` [s]
+STEP_TIME = {
+    "nonsmooth": 1e-4,
+    "compliant": 1.5e-4,
+    "polygonal": 8e-4,
+    "mujoco": 1e-4,
+    "none": 1e-4,
+}
+#: time of a step on soil by `interaction.soil.model` [s], for a grid of 1 cm and coarser
+SOIL_TIME = {"scm": 2.5e-4, "columns": 1.2e-3}
+_FINE = 0.01  # spacing below which the time grows with the number of nodes [m]
+#: how often records are in memory when results are written
+COPIES = 3
+#: memory of a node of soil, and of an element of compliant contact, while they are made [B]
+NODE_BYTES, ELEMENT_BYTES = 150, 600
+#: longest estimated time that needs no confirmation [s]
+LONGEST = 86_400.0
+#: share of the machine's memory that needs no confirmation
+SHARE = 0.5
+#: what is told, if not refused: time [s] and memory [B]
+TOLD_TIME, TOLD_MEMORY = 3600.0, 2e9
+#: nodes that are refused always
+MOST_NODES = 1_000_000_000
+#: records below which their memory is not worth looking at
+_FEW_RECORDS = 20_000
+#: nodes below which they are not
+_FEW_NODES = 1_000_000
+
+
+class Cost(NamedTuple):
+    """An estimate: numbers, time [s] and memory [B]."""
+
+    steps: int
+    seconds: float
+    records: int
+    record_bytes: int
+    nodes: int
+    memory: float
+
+
+def estimate_cost(scenario: Scenario, robot: Robot | None = None) -> Cost:
+    """What a run of the scenario will cost; `robot`: its robot, where that is known."""
+    run = scenario.run
+    assert run.record_period is not None
+    steps = round(run.duration / run.step)
+    records = round(run.duration / run.record_period) + 1
+    nodes, node_bytes = _count_nodes(scenario, robot)
+    size = _record_bytes(scenario, robot) if records > _FEW_RECORDS else 0
+    memory = COPIES * records * size + nodes * node_bytes
+    return Cost(steps, steps * _step_time(scenario), records, size, nodes, memory)
+
+
+def check_cost(
+    scenario: Scenario,
+    yes: bool = False,
+    say: Callable[[str], Any] | None = None,
+    robot: Robot | None = None,
+) -> Cost:
+    """Refuse, in one sentence, a run that takes too long or too much memory, unless confirmed by
+    `yes`; `say` hears of one that takes much."""
+    check_nodes(scenario, robot)
+    cost = estimate_cost(scenario, robot)
+    run, room = scenario.run, SHARE * machine_memory()
+    steps = f"{_count(cost.steps)} steps of {run.step:g} s"
+    time = f"{steps} would take about {_duration(cost.seconds)}"
+    memory = (
+        f"{_count(cost.records)} records of {cost.record_bytes} bytes need about "
+        f"{cost.memory / 1e9:.3g} GB of memory"
+    )
+    confirm = "or confirm it with --yes (yes=True in Python)"
+    if cost.seconds > LONGEST and not yes:
+        raise InputError(f"run.duration: {time}; take a longer run.step or less of it, {confirm}")
+    if cost.memory > room and not yes:
+        have = f"of the {machine_memory() / 1e9:.3g} GB there are"
+        raise InputError(f"run.record_period: {memory} {have}; record less often, {confirm}")
+    if say is not None:
+        if cost.seconds > TOLD_TIME:
+            say(time)
+        if cost.memory > TOLD_MEMORY:
+            say(memory)
+    return cost
+
+
+def check_nodes(scenario: Scenario, robot: Robot | None = None) -> None:
+    """Refuse, in one sentence, ground and contact of more nodes than fit into memory."""
+    nodes, size = _count_nodes(scenario, robot)
+    memory = nodes * size
+    if nodes <= _FEW_NODES or (nodes < MOST_NODES and memory < SHARE * machine_memory()):
+        return
+    field = "interaction.compliant.element_size"
+    for k, ground in enumerate(scenario.ground):
+        if ground.kind == "terrain":
+            field = f"ground.{k}.spacing"
+    raise InputError(
+        f"{field}: {_count(nodes)} nodes would need about {memory / 1e9:.3g} GB of memory, of "
+        f"which there are {machine_memory() / 1e9:.3g} GB; take it larger, or heaps smaller"
+    )
+
+
+def machine_memory() -> float:
+    """Memory of this machine [B]."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # not told by this system
+        return 8e9
+
+
+# --- parts
+
+
+def _soils(scenario: Scenario) -> list[Any]:
+    return [g for g in scenario.ground if g.kind == "terrain"]
+
+
+def _step_time(scenario: Scenario) -> float:
+    law = scenario.interaction.law
+    time = STEP_TIME.get(law, STEP_TIME["nonsmooth"])
+    for ground in _soils(scenario):
+        fine = max(1.0, (_FINE / ground.spacing) ** 2)
+        time += SOIL_TIME.get(scenario.interaction.soil.model, SOIL_TIME["scm"]) * fine
+    return time
+
+
+def _count_nodes(scenario: Scenario, robot: Robot | None) -> tuple[int, int]:
+    """Nodes that are made at the start, and the memory of one [B]."""
+    count = 0.0
+    for ground in _soils(scenario):
+        # a heap has room to slide to twice its radius
+        count += sum((4.0 * heap.radius / ground.spacing) ** 2 for heap in ground.heaps)
+        if ground.spacing < 0.002:
+            count += sum((2.0 * r / ground.spacing) ** 2 for r in _reaches(scenario, robot))
+    size = scenario.interaction.compliant.element_size
+    if scenario.interaction.law == "compliant" and size < 0.002:
+        count += sum(4.0 * math.pi * (r / size) ** 2 for r in _reaches(scenario, robot))
+    return int(min(count, 1e18)), NODE_BYTES if _soils(scenario) else ELEMENT_BYTES
+
+
+def _reaches(scenario: Scenario, robot: Robot | None) -> list[float]:
+    """Radii of balls around the wheels and colliding shapes of the robot [m]."""
+    robot, model = _model(scenario, robot)
+    radii = [math.hypot(w.radius, w.width / 2) for w in robot.wheels.values()]
+    wheels = {w.body for w in robot.wheels.values()}
+    for g in range(model.ngeom):
+        body = model.body(int(model.geom_bodyid[g])).name
+        if model.geom_contype[g] and body not in wheels:
+            radii.append(float(model.geom_rbound[g]))
+    return radii
+
+
+def _record_bytes(scenario: Scenario, robot: Robot | None) -> int:
+    """Memory of a record [B], as `filling.record_room` lays it out."""
+    robot, model = _model(scenario, robot)
+    wheels, surfaces = len(robot.wheels), len(scenario.ground)
+    organs = len(robot.feet) + len(robot.tracks)
+    numbers = 30 + model.nq + 3 * model.nv + wheels * (5 * surfaces + 18) + 6 * organs
+    size = 8 * numbers
+    if _soils(scenario):
+        # sums and totals by body, stresses around the wheels
+        bodies = {int(model.geom_bodyid[g]) for g in range(model.ngeom) if model.geom_contype[g]}
+        size += 8 * 21 * max(len(bodies), wheels + organs) + 4 * 108 * wheels
+    return size
+
+
+def _model(scenario: Scenario, robot: Robot | None) -> tuple[Robot, mujoco.MjModel]:
+    from marsyard.simulation.world import robot_of
+
+    robot = robot or robot_of(scenario)
+    return robot, robot.compile()
+
+
+def _count(number: float) -> str:
+    return f"{number:,}".replace(",", " ") if number < 1e6 else f"{number:.3g}"
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("years", 3.156e7), ("days", 86_400.0), ("hours", 3600.0)):
+        if seconds > size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 60:.2g} minutes"
