@@ -1,4 +1,4 @@
-"""The slowest step of library rovers whose geometry and masses are disturbed, beside the median one.
+"""The slowest step of library rovers with disturbed geometry and masses, beside the median one.
 
 Joint axes, positions of bodies and masses are off by ε = 1e-12 to 1e-3 (relative, or metres), as
 in models that come out of CAD. Each rover is set down on a plane and its drives are started with

@@ -118,7 +118,7 @@ def is_as_left(model, data, work):
     for i in range(model.nq):
         if work.left[i] != data.qpos[i]:
             return False
-    for i in range(model.nv):
+    for i in range(model.nv):  # noqa: SIM110
         if work.left[model.nq + i] != data.qvel[i]:
             return False
     return True

@@ -230,9 +230,10 @@ def toed_rover(rng: np.random.Generator, contacts: int, mu: float) -> ContactPro
     toe = 10.0 ** rng.uniform(-12.0, -3.0)
     radius, speed = 0.14, 0.1
     h = np.zeros((3 * contacts, 6 + wheels))
+    angles = toe * rng.normal(size=wheels)
     for c in range(contacts):
         w = c // 2
-        angle = toe * rng.normal() if c % 2 == 0 else angle
+        angle = angles[w]
         arm = np.array([(w // 2 - 1) * 0.6, (w % 2 - 0.5) * 1.2 + (c % 2 - 0.5) * 0.1, -0.4])
         along = np.array([np.cos(angle), np.sin(angle), 0.0])
         frame = np.array([[0.0, 0.0, 1.0], along, [-along[1], along[0], 0.0]])

@@ -8,7 +8,7 @@ velocities creeps along a narrow curved valley. Here the impulses follow from ve
 
 For a centre c and δ > 0 take the impulse of a stiff viscous contact around c,
 
-    r(u) = P(c − u/δ),      P_N(τ) = max(0, τ_N),    P_T(τ) = projection of τ_T on D(μ P_N(τ)),   (1)
+    r(u) = P(c − u/δ),      P_N(τ) = max(0, τ_N),    P_T(τ) = projection of τ_T on D(μ P_N(τ)),  (1)
 
 which lies in the cone whatever u is, and solve u = W r(u) + q. With c ← r and again, the solutions
 tend to one of the true problem (Rockafellar 1976). A contact that slides at a speed s needs about

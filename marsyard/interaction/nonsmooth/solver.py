@@ -8,8 +8,9 @@ the exact Coulomb law (see `cone`). W may be singular (hyperstatic contact): the
 unique, and the one reported is the least-norm one when all closed contacts stick inside their
 cones; where cones are saturated it is the limit of the proximally regularised problem started at
 zero (see `newton`), which is near the least norm but not guaranteed to be it, or at the warm start
-(see `proximal`), or, with many contacts and no warm start, what Gauss–Seidel sweeps reach from zero. The velocity u does not depend
-on that choice.
+(see `proximal`), or, with many contacts and no warm start, what Gauss–Seidel sweeps reach from
+zero. The velocity u does not depend on that choice, unless friction is saturated, where locked-in
+impulses can decide which contacts slide.
 """
 
 from __future__ import annotations
