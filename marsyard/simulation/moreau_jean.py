@@ -98,8 +98,9 @@ SERVO_TIME = 0.1
 TOUCHING = 1e-9
 #: restitution that would add energy is scaled back by this much first, then by twice as much, …
 SCALE_BACK = 1e-4
-#: until no energy is added; what is needed is then found to this width
-SCALE_WIDTH = 1e-3
+#: until no energy is added; what is needed is then found to this width, or is all of it after
+#: so many tries
+SCALE_WIDTH, SCALE_TRIES = 1e-3, 40
 #: how often a step is solved again at most, for friction of polygonal contact
 TIGHTEN = 3
 #: nearer than this a joint stands at its stop [rad, m]
@@ -410,7 +411,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
             F.solve, n, contacts, scheme.tolerance, scheme.max_iterations, scheme.method
         )
         iterations += used
-        if not restitution or scale == 0.0 or scale == low:
+        if not restitution or scale == 0.0:
             break
         # work of the impulses: u⁺ is the velocity without the restitution terms
         gained = 0.0
@@ -427,10 +428,12 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
                 gained += half
                 size += abs(half)
         if gained <= 1e-9 * size:
-            if attempt == 0 or high - scale <= SCALE_WIDTH:
+            if attempt == 0 or scale == low or high - scale <= SCALE_WIDTH:
                 break
             low = scale
         else:
+            # the same problem may have several solutions
+            low = 0.0 if scale <= low else low
             high = scale
         scale = 1.0 - SCALE_BACK * 2.0**attempt
         if low < 0.0 and scale <= 0.0:
@@ -438,6 +441,8 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
         if low >= 0.0:
             scale = 0.5 * (low + high) if high - low > SCALE_WIDTH else low
         attempt += 1
+        if attempt > SCALE_TRIES:
+            scale = 0.0
     if bilateral > 0:
         bilateral_impulses(bilateral, rank, n, contacts)
     work.stats[1] = iterations

@@ -64,7 +64,8 @@ def test_a_mesh_rests_on_the_corners_of_its_hull(tmp_path):
     path = tmp_path / "wedge.xml"
     path.write_text(
         f"<mujoco><asset><mesh name='wedge' vertex='{wedge}'/></asset><worldbody>"
-        "<body pos='0 0 .1'><freejoint/><geom type='mesh' mesh='wedge' mass='1'/></body></worldbody></mujoco>"
+        "<body pos='0 0 .1'><freejoint/><geom type='mesh' mesh='wedge' mass='1'/></body>"
+        "</worldbody></mujoco>"
     )
     ground = [{"kind": "mesh", "triangles": flat_mesh()}]
     run = {"duration": 0.6, "step": 0.001}

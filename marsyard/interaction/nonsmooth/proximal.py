@@ -52,6 +52,7 @@ FLOOR = 1e-10
 _LOWER = 0.1
 _INNER_STEPS = 12
 _SEARCHES = 12
+_FURTHEST = 1e3
 
 
 @kernel
@@ -312,7 +313,7 @@ def proximal(n, W, q, mu, r, u, work, scale, tolerance, max_iterations):
     residual = best
     level = GOOD if best < NEAR else POOR
     lower = _LOWER
-    reach = 1.0
+    reach, furthest = 1.0, _FURTHEST
     done = 0
     while best > tolerance and done < max_iterations:
         for i in range(m):
@@ -328,6 +329,7 @@ def proximal(n, W, q, mu, r, u, work, scale, tolerance, max_iterations):
             if reach > 1.0:
                 for i in range(m):
                     centre[i] = r[i]
+                furthest = max(0.25 * reach, 1.0)
                 reach = 1.0
                 continue
             lower = math.sqrt(lower)
@@ -343,7 +345,8 @@ def proximal(n, W, q, mu, r, u, work, scale, tolerance, max_iterations):
             for i in range(m):
                 r[i] = law[i]
         # where velocities in the null space are left, go further in the same direction
-        reach = min(2.0 * reach, 1e3) if residual > 0.5 * last and residual < last else 1.0
+        falls_slowly = 0.5 * last < residual < last
+        reach = min(2.0 * reach, furthest) if falls_slowly else 1.0
         for i in range(m):
             centre[i] += reach * (law[i] - centre[i])
         level = max(lower * level, FLOOR)
