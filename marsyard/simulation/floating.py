@@ -115,13 +115,12 @@ def measure_group(model, data, g, out, centre):
 @kernel
 def is_as_left(model, data, work):
     """Whether nobody has changed the state since the loop left it (`leave_state`)."""
+    same = True
     for i in range(model.nq):
-        if work.left[i] != data.qpos[i]:
-            return False
-    for i in range(model.nv):  # noqa: SIM110
-        if work.left[model.nq + i] != data.qvel[i]:
-            return False
-    return True
+        same = same and work.left[i] == data.qpos[i]
+    for i in range(model.nv):
+        same = same and work.left[model.nq + i] == data.qvel[i]
+    return same
 
 
 @kernel

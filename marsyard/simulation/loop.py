@@ -170,7 +170,7 @@ def account_for_speeds(model, data, commands, h, v, sums):
             commands.servo_lag[j] = 0.0
         elif commands.servo_gain[j] > 0.0:
             error = commands.servo_speed[j] - data.qvel[i]
-            if not is_at_stop(model, data, j, error):
+            if not is_at_stop(model, data, j, commands.servo_speed[j], error):
                 commands.servo_lag[j] += h * error
         sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
 

@@ -103,8 +103,9 @@ SCALE_BACK = 1e-4
 SCALE_WIDTH, SCALE_TRIES = 1e-3, 40
 #: how often a step is solved again at most, for friction of polygonal contact
 TIGHTEN = 3
-#: nearer than this a joint stands at its stop [rad, m]
-AT_STOP = 1e-6
+#: nearer than this a joint that is driven against its stop stands at it [rad, m]: contacts close
+#: when their gap is predicted to
+AT_STOP = 1e-3
 #: where contacts change the rate of a joint by more than this, inertia forces are taken again
 #: at the mean velocity that they leave [rad/s, m/s]
 STOPPED = 0.5
@@ -262,11 +263,13 @@ def hold_speeds(model, data, commands, h, v):
 
 
 @inlined
-def is_at_stop(model, data, j, error):
-    """Whether joint j stands at its stop and is driven against it: what it misses there does not
-    wind its servo up."""
+def is_at_stop(model, data, j, speed, error):
+    """Whether joint j is driven against its stop: near it and far behind its speed. What it misses
+    there does not wind its servo up."""
+    if speed * error <= 0.5 * speed * speed:
+        return False
     q = data.qpos[model.joint_qpos[j]]
-    if error > 0.0:
+    if speed > 0.0:
         return q >= model.joint_range[j, 1] - AT_STOP
     return q <= model.joint_range[j, 0] + AT_STOP
 
@@ -287,7 +290,7 @@ def account_for_motors(model, data, commands, h, v, sums):
             error = commands.servo_speed[j] - data.qvel[i]
             if commands.servo_full[j] == 0.0:
                 behind = commands.servo_lag[j] + h * error
-                if not is_at_stop(model, data, j, error):
+                if not is_at_stop(model, data, j, commands.servo_speed[j], error):
                     commands.servo_lag[j] = behind
                 torque = commands.servo_gain[j] * (error + behind / SERVO_TIME)
                 commands.torque[j] = commands.given[j] + torque

@@ -20,13 +20,14 @@ cannot grow at all, but by what soft contact gives back. The gain G is the large
 
 E_0 = T(0) + ∫|dW| + m g l + ½ m (1 m/s)² is what the run could dispose of, with l the size of the
 robot; A = T(0) + ∫|dW| + (largest − smallest V) what it has moved. Both are left out for models
-with actuators of MuJoCo's, whose work is not counted.
+with actuators of MuJoCo's, whose work is not counted, and the first gain for an interaction of the
+user's own, which may be more than a ground.
 
 At the end are named: wheels that were deeper in soil than their radius, and contact problems that
 did not converge in more than one of a hundred steps.
 
-All of it looks at records, so that a step costs nothing. What follows the first record that cannot
-be true is dropped.
+All of it looks at records, so that a step costs nothing. The first record that cannot be true is
+dropped with all after it, but for that of the start.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ class Watch:
         for k in range(first, last):
             reason = self._judge(k)
             if reason is not None:
-                s._counters[1] = self._seen = k
+                s._counters[1] = self._seen = max(k, 1)
                 return f"stopped at t = {r.time[k]:.6g} s: {reason}"
         return None
 
@@ -207,11 +208,13 @@ class Watch:
         excess = own - work - self._start
         lost = -excess - taken
         highest = np.maximum(np.maximum.accumulate(lost), self._lost)
-        gain = np.maximum(np.maximum(excess, highest - lost), 0.0)
+        gain = highest - lost
+        if s.interaction is None:
+            gain = np.maximum(np.maximum(excess, gain), 0.0)
         high = np.maximum(np.maximum.accumulate(r.energy[first:last, 0]), self._high)
         low = np.minimum(np.minimum.accumulate(r.energy[first:last, 0]), self._low)
         for k in np.flatnonzero(~(gain <= ABSURD * (self._kinetic + moved + self._spare))):
-            s._counters[1] = self._seen = first + int(k)
+            s._counters[1] = self._seen = max(first + int(k), 1)
             return (
                 f"stopped at t = {r.time[first + k]:.6g} s: the robot has gained {gain[k]:.3g} J "
                 f"without a cause; is run.step = {s.scenario.run.step:g} s too long, or does it "

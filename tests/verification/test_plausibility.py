@@ -99,6 +99,16 @@ def test_speeds_that_nothing_reaches_end_the_run(tmp_path, by_hand):
     assert len(sim.records.time) == 1  # the start alone could be true
 
 
+def test_a_start_at_such_a_speed_keeps_its_record(tmp_path):
+    robot = {"velocity": [1e6, 0, 0]}
+    sim = simulation(
+        tmp_path, mjcf(ball()), robot=robot, gravity=0.0, ground=[], run={"duration": 0.01}
+    )
+    with pytest.raises(Diverged, match=r"moves at 1e\+06 m/s"):
+        sim.run()
+    assert sim.dataset().sizes["time"] == 1
+
+
 def test_torques_that_are_not_finite_are_not_kept():
     # a motor with a voltage bounds the torque that acts; the law itself overflows
     sim = Simulation(
@@ -223,4 +233,28 @@ def test_a_vehicle_gains_no_energy_over_the_edge_of_a_mesh(law):
     sim.run()
     energy = sim.records.energy.sum(axis=1)
     assert sim.records.com[:, 2].min() < 0.09  # it has tipped over the edge
+    assert energy.max() < energy[0] + 0.02
+
+
+def test_elements_gain_no_energy_over_the_edge_of_a_mesh():
+    # obliquely over the end of two large triangles; a wheel comes under them from the side
+    heading = np.radians(35.0)
+    speed = 0.4 * np.array([np.cos(heading), np.sin(heading), 0.0])
+    corners = [[-3, -2, 0], [0.6, -2, 0], [0.6, 2, 0]], [[-3, -2, 0], [0.6, 2, 0], [-3, 2, 0]]
+    sim = Simulation(
+        validate(
+            {
+                "robot": {
+                    "name": "rashid_like", "settle": True, "attitude": [0, 0, heading],
+                    "velocity": speed.tolist(), "joint_rates": {"drives": 4.0},
+                },
+                "ground": [{"kind": "mesh", "triangles": corners}],
+                "gravity": 9.81,
+                "interaction": {"law": "compliant"},
+                "run": {"duration": 2.4},
+            }
+        )
+    )  # fmt: skip
+    sim.run()
+    energy = sim.records.energy.sum(axis=1)
     assert energy.max() < energy[0] + 0.02
