@@ -61,8 +61,6 @@ def is_heeded(data: str | bytes, find_control: Callable[[str], Any]) -> bool:
     name = said.get("type") if isinstance(said, dict) else None
     if not isinstance(name, str):
         raise ValueError("it has no type")
-    if not _is_finite(said):
-        raise ValueError(f"{name} has numbers that are not finite")
     kind: Any = None
     if name == "ViewerCameraMessage":
         kind = _Camera
@@ -71,9 +69,13 @@ def is_heeded(data: str | bytes, find_control: Callable[[str], Any]) -> bool:
     if kind is None:
         return False
     try:
+        if not _is_finite(said):
+            raise ValueError(f"{name} has numbers that are not finite")
         msgspec.convert(said, kind)
     except msgspec.ValidationError as error:
         raise ValueError(f"{name}: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply") from None
     if name != "GuiUpdateMessage":
         return True
     control = find_control(said["uuid"])
@@ -86,7 +88,8 @@ def can_be_set(state: Any, updates: dict[str, Any]) -> bool:
     """Whether a control, by its state in viser, can be set to that: a number that somebody types
     may be out of bounds for a while. ValueError if no client would say so."""
     if list(updates) != ["value"]:
-        raise ValueError(f"a control is set by its value, not by {', '.join(updates) or 'nothing'}")
+        given = str(list(updates))[:60]
+        raise ValueError(f"a control is set by its value alone, not by {given}")
     value, now, props = updates["value"], state.value, state.props
     label = getattr(props, "label", "")
     options = getattr(props, "options", None)

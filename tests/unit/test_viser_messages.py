@@ -36,6 +36,10 @@ CONTROLS = {
 }
 
 
+def nested(depth: int) -> list:
+    return [nested(depth - 1)] if depth else []
+
+
 def heeded(message) -> bool:
     return is_heeded(msgspec.msgpack.encode(message), CONTROLS.get)
 
@@ -94,8 +98,10 @@ def test_what_is_not_used_is_dropped(message):
         ({**CAMERA, "fov": "wide"}, "ViewerCameraMessage: "),
         ({**CLICK, "ray_origin": "here"}, "ScenePointerMessage: "),
         ({"type": "GuiUpdateMessage", "uuid": "slider"}, "missing required field `updates`"),
-        ({**updated("slider", 1.0), "updates": {"update_cb": []}}, "not by update_cb"),
-        ({**updated("slider", 1.0), "updates": {}}, "not by nothing"),
+        ({**updated("slider", 1.0), "updates": {"update_cb": []}}, "not by .'update_cb'"),
+        ({**updated("slider", 1.0), "updates": {}}, "alone, not by"),
+        ({**updated("slider", 1.0), "updates": {"\n\x1b[2J": 1}}, r"not by .'\\n\\x1b"),
+        (updated("slider", nested(800)), "nested too deeply|cannot be"),
         (updated("slider", "x"), "'size' cannot be 'x'"),
         (updated("slider", True), "cannot be"),
         (updated("slider", None), "cannot be"),
