@@ -15,7 +15,7 @@ WORKERS ?= 3
 # libraries that programs find; ldconfig is not on every user's path
 LIBRARIES := PATH="$$PATH:/usr/sbin:/sbin" ldconfig -p
 
-.PHONY: demo test lint soak bench docs clean browser graphics map-kernels early
+.PHONY: demo test lint soak fuzz bench docs clean browser graphics map-kernels early
 
 demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
 	$(BIN)/marsyard run rt0448/test-1
@@ -42,6 +42,13 @@ lint: $(STAMP)            ## style and types
 
 soak: $(STAMP)            ## long runs and studies
 	$(BIN)/python -m pytest -m soak
+
+# a failure prints the command that repeats it
+COUNT ?= 1000
+SEED ?= $(shell date +%s)
+fuzz: $(STAMP)            ## damaged files and random worlds: make fuzz COUNT=5000 SEED=7
+	$(BIN)/python tests/fuzz/fuzz_files.py --count $(COUNT) --seed $(SEED); files=$$?; \
+	  $(BIN)/python tests/fuzz/fuzz_worlds.py --count $(COUNT) --seed $(SEED) && exit $$files
 
 bench: $(STAMP)           ## benchmarks: ratios measured in one run
 	$(BIN)/marsyard bench

@@ -265,7 +265,6 @@ def simulate(
     """One run from start to end, its files written into `folder`, which will take the place of
     `out`; `shortened` says that it ends earlier than the scenario's checks expect, `yes` that it
     may take long (`marsyard.simulation.cost`)."""
-    from marsyard.robot.model_file import quiet
     from marsyard.simulation import Diverged, Simulation
     from marsyard.simulation.plugged import plugin_names
 
@@ -294,10 +293,8 @@ def simulate(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            # why a run stops is told by us; MuJoCo would leave a log file where the user is
             if live is None:
-                with quiet():
-                    simulation.run(told, yes=yes)
+                simulation.run(told, yes=yes)
             else:
                 say("running; ctrl-c ends the run and keeps what was recorded")
                 stopped = live.run(simulation, told, name)

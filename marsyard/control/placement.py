@@ -27,6 +27,10 @@ each small problem by non-negative least squares (C. L. Lawson, R. J. Hanson: So
 problems, 1974, chapter 23, least-distance programming). Steps are bounded by 0.1 (m, rad); after
 each the rover is lifted out of the ground, and the step halved until the energy falls. So a stand
 is never in the ground, and on rocks, where the search may end at a kink, `converged` is false.
+
+A rigid rover that is balanced on two diagonal wheels is at a saddle of the energy, where a search
+from a symmetric start ends. It is then tipped a little to either side, and falls onto a third wheel
+if that lowers it.
 """
 
 from __future__ import annotations
@@ -51,6 +55,9 @@ _REACH, _ALONG, _ACROSS, _PASSES = 1.4, 33, 7, 12
 _NEAR = 0.03
 #: by how much the middle of a tread is preferred, and how far the ground is felt sideways [m]
 _EVEN, _FEEL = 1e-8, 1e-3
+#: tipping: turn [rad], drop of the centre of mass that is a fall [m], falls at most, gap of a point
+#: that resists [m]
+_TIP, _FALL, _FALLS, _MET = 5e-3, 1e-7, 3, 1e-5
 
 
 class _Touch(NamedTuple):
@@ -168,19 +175,42 @@ class Placer:
         self.kinematics.set_joints(held)
         self._place = float(x), float(y), float(heading)
         u = self._begin() if near is None else self._from(near)
-        load, converged = np.zeros(0), False
-        energy = self._energy(u)
+        for _ in range(_FALLS):
+            u, load, converged = self._search(u)
+            fallen = self._fallen(u)
+            if fallen is None:
+                break
+            u = fallen
+        return self._stand(u, load, held, converged)
+
+    def _search(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Unknowns and loads where the search ends, and whether it ended by itself."""
+        load, energy = np.zeros(0), self._energy(u)
         for _ in range(_ITERATIONS):
             touch = self._touching(u)
             step, load = self._step(u, touch)
             length = float(np.max(np.abs(step)))
             if length < _DONE:
-                converged = True
-                break
+                return u, load, True
             u, energy, moved = self._descend(u, energy, step * min(1.0, _LONGEST / length))
             if not moved:
                 break
-        return self._stand(u, load, held, converged)
+        return u, load, False
+
+    def _fallen(self, u: np.ndarray) -> np.ndarray | None:
+        """A rigid rover tipped to the side to which it falls; none if it stands."""
+        if len(self._q):
+            return None
+        touch, energy = self._touching(u), self._energy(u)
+        _, sizes, rows = np.linalg.svd(touch.slopes[touch.gap < _MET])
+        if np.count_nonzero(sizes > 1e-3 * sizes.max(initial=1e-300)) == len(u):
+            return None
+        weight = -self.kinematics.model.opt.gravity[2] * self.kinematics.model.body_mass.sum()
+        for side in (_TIP, -_TIP):
+            tipped = self._lifted(u + side * rows[-1], float("inf"))
+            if self._energy(tipped) < energy - _FALL * weight:
+                return tipped
+        return None
 
     def _descend(self, u, energy, step) -> tuple[np.ndarray, float, bool]:
         """As much of a step as lowers the energy, with the rover lifted out of the ground."""

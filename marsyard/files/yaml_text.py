@@ -21,7 +21,7 @@ from marsyard.errors import InputError
 from marsyard.files.regular import read_text
 
 DEEPEST = 60  # lists and mappings in each other
-MOST_NODES = 1_000_000  # values, with references written out
+MOST_NODES = 100_000  # values, with references written out
 LONGEST_TEXT = 100_000  # characters of a value
 LONGEST_NUMBER = 60  # characters of a number
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from marsyard.errors import InputError
 from marsyard.results._viser_events import mend
-from marsyard.results._viser_filter import heed_only
 
 if TYPE_CHECKING:
     import viser
@@ -56,8 +55,6 @@ def start_scene(host: str, port: int, what: str) -> tuple[viser.ViserServer, Vis
         server, site = start_viser(host, port)
     except ImportError:
         raise InputError(f"{what} needs the package viser: pip install viser") from None
-    # everybody who gets in may use the controls, but not share them with the internet
-    heed_only(server, lambda viewer: True)
     return server, site
 
 

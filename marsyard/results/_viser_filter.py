@@ -4,8 +4,6 @@ viser takes what any viewer sends: a slider that is moved, a button, a click int
 Hiding a panel does not close it, since a viewer may be a program. Here such messages of viewers who
 may not change anything are dropped as they come. Each viewer's own camera is not concerned: it is
 heard by the viewer's own connection.
-
-What asks viser to share the page over a server on the internet is dropped, whoever sends it.
 """
 
 from __future__ import annotations
@@ -16,14 +14,11 @@ from typing import Any
 
 def heed_only(server: Any, may: Callable[[int], bool]) -> None:
     """Have a server heed only viewers of whose number `may` says yes."""
-    from viser import _messages
-
     inner = server._websock_server
     handle = inner._handle_incoming_message
-    sharing = (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect)
 
     async def heed(client_id: int, message: Any) -> None:
-        if may(client_id) and not isinstance(message, sharing):
+        if may(client_id):
             await handle(client_id, message)
 
     inner._handle_incoming_message = heed

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from websockets.exceptions import ConnectionClosed
 
 from marsyard.errors import InputError
+from marsyard.results._viser_messages import MOST_REFUSED, is_heeded
 
 if TYPE_CHECKING:
     import viser
@@ -34,6 +35,8 @@ _LOG = logging.getLogger("marsyard.gate")
 
 class ViserSite:
     """A server of viser's as a site of the gate."""
+
+    server: viser.ViserServer
 
     def __init__(self) -> None:
         self.is_connected = False  # to a server of viser's
@@ -64,7 +67,7 @@ class ViserSite:
 
     async def serve(self, connection: ServerConnection, request: Request) -> None:
         """Have viser talk to a viewer, in viser's event loop."""
-        bridge = Bridge(connection, request)
+        bridge = Bridge(connection, request, self._find_control)
         try:
             await asyncio.wrap_future(
                 asyncio.run_coroutine_threadsafe(self._handler(bridge), self._loop)
@@ -75,6 +78,13 @@ class ViserSite:
             _LOG.warning("a viewer is closed: its message cannot be read (%r)", error)
             await connection.close(1008, "a message that cannot be read")
 
+    def _find_control(self, uuid: str) -> Any:
+        """The control of an id, of all viewers or of one."""
+        for gui in (self.server.gui, *(c.gui for c in self.server.get_clients().values())):
+            if uuid in gui._gui_input_handle_from_uuid:
+                return gui._gui_input_handle_from_uuid[uuid]
+        return None
+
 
 class Bridge:
     """A connection of the gate as viser sees it, from viser's event loop.
@@ -83,8 +93,11 @@ class Bridge:
         path: that the websocket was opened at, behind the prefix of the site.
     """
 
-    def __init__(self, connection: ServerConnection, request: Request) -> None:
+    def __init__(
+        self, connection: ServerConnection, request: Request, find_control: Callable[[str], Any]
+    ) -> None:
         self._connection, self._loop = connection, asyncio.get_running_loop()
+        self._find_control, self._refused = find_control, 0
         self.subprotocol, self.path = connection.subprotocol, request.path
 
     async def send(self, data: bytes) -> None:
@@ -92,8 +105,20 @@ class Bridge:
         await self._there(self._connection.send(data))
 
     async def recv(self) -> str | bytes:
-        """The next message of the viewer."""
-        return await self._there(self._connection.recv())
+        """The next message of the viewer that viser is to heed."""
+        while True:
+            data = await self._there(self._connection.recv())
+            try:
+                if is_heeded(data, self._find_control):
+                    return data
+            except ValueError as error:
+                await self._refuse(str(error))
+
+    async def _refuse(self, reason: str) -> None:
+        _LOG.warning("a viewer's message is refused: %s", reason)
+        self._refused += 1
+        if self._refused >= MOST_REFUSED:
+            await self.close(1008, "too many messages that cannot be used")
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Close the connection."""
@@ -143,6 +168,7 @@ def start_viser(host: str, port: int) -> tuple[viser.ViserServer, ViserSite]:
             f"viser {viser.__version__} cannot be put behind the gate of marsyard's pages; "
             "install viser 1.1"
         )
+    inside.site.server = server
     inside.site._loop.set_exception_handler(_tell)
     return server, inside.site
 

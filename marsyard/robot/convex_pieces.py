@@ -5,7 +5,8 @@ mesh (an approximate convex decomposition, Lien and Amato 2007): d(p) ≤ t for 
 hull's surface that are not inside of the mesh, d being the distance to the mesh [m]. A point is
 inside where the mesh winds around it by more than a half (generalised winding number, Jacobson and
 others 2013), which needs no closed mesh. The piece with the largest d is cut next,
-across one of the frame's axes where the volume of the two hulls is least. A piece is
+across one of the frame's axes where the volume of the two hulls is least: tried are the middle, 0.3
+and 0.7 of its length, and the largest flat sides of the mesh. A piece is
 
     a box   where a box around its hull has all corners within t of the hull
     a hull  else, of at most 24 of its corners: the extreme ones along the frame's axes, then
@@ -173,10 +174,9 @@ def _cut(part: _Part, surface: _Surface) -> list[_Part] | None:
     low, high = part.vertices.min(axis=0), part.vertices.max(axis=0)
     best, least = None, np.inf
     for axis in np.argsort(low - high):
-        for place in _CUTS:
-            at = np.array(low)
-            at[axis] += place * (high - low)[axis]
-            normal = np.eye(3)[axis]
+        shares = [low[axis] + share * (high - low)[axis] for share in _CUTS]
+        for place in [*shares, *_flats(part, int(axis))]:
+            at, normal = place * np.eye(3)[axis], np.eye(3)[axis]
             sides = [
                 slice_faces_plane(part.vertices, part.faces, way * normal, at)[:2]
                 for way in (1.0, -1.0)
@@ -191,6 +191,23 @@ def _cut(part: _Part, surface: _Surface) -> list[_Part] | None:
         return None
     halves = [_part(v, f, surface) for v, f in best]
     return [h for h in halves if h is not None] if all(halves) else None
+
+
+def _flats(part: _Part, axis: int) -> list[float]:
+    """Where the two largest flat sides across an axis lie, inside of a part [m]: what stands on
+    them is best cut off there."""
+    a, b, c = (part.vertices[part.faces[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    area = np.linalg.norm(across, axis=1)
+    flat = np.abs(across[:, axis]) > 0.999 * np.maximum(area, 1e-300)
+    low, high = part.vertices[:, axis].min(), part.vertices[:, axis].max()
+    place, area = a[flat, axis], area[flat]
+    _, number = np.unique(np.round(place / (1e-3 * (high - low))), return_inverse=True)
+    sizes = np.bincount(number.ravel(), weights=area)
+    middles = np.bincount(number.ravel(), weights=area * place) / np.maximum(sizes, 1e-300)
+    rim = 0.05 * (high - low)
+    order = [float(middles[k]) for k in np.argsort(-sizes)]
+    return [m for m in order if low + rim < m < high - rim][:2]
 
 
 def _shape(part: _Part, tolerance: float) -> Box | Hull:

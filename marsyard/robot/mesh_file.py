@@ -13,12 +13,16 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
+
 from marsyard.errors import InputError
 from marsyard.files import is_file, read_bytes
 from marsyard.files.meshes import parse_mesh
 
 READ = (".stl", ".obj", ".msh")
 TURNED = (".ply", ".off", ".glb", ".gltf", ".dae")
+_STL = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
+_FARTHEST = 1e6  # coordinate of a vertex [m, or mm of a mesh that is scaled]
 _UP = 6  # folders above the model that are looked into
 
 
@@ -71,8 +75,18 @@ def mesh_bytes(path: Path) -> tuple[str, bytes]:
     if not data.strip():
         raise MeshError(f"the mesh file '{path.name}' is empty")
     if kind in TURNED or (kind == ".stl" and not _is_binary_stl(data)):
-        return ".stl", _turned(path, data, kind)
+        kind, data = ".stl", _turned(path, data, kind)
+    if kind == ".stl":
+        _check_extent(path, data)
     return kind, data
+
+
+def _check_extent(path: Path, data: bytes) -> None:
+    """Refuse a binary STL with a vertex that no robot has; a damaged bit makes one."""
+    count = int.from_bytes(data[80:84], "little")
+    vertices = np.frombuffer(data, _STL, count, 84)["vertices"]
+    if not (np.abs(vertices) < _FARTHEST).all():
+        raise MeshError(f"'{path.name}' has a vertex beyond {_FARTHEST:g} m, or that is no number")
 
 
 def _is_binary_stl(data: bytes) -> bool:

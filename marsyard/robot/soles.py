@@ -74,11 +74,19 @@ def _end(model: mujoco.MjModel, data: mujoco.MjData, g: int) -> Sole:
     """The lower end of a geom."""
     kind, size = int(model.geom_type[g]), np.array(model.geom_size[g])
     middle = np.array(model.geom_pos[g])
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, model.geom_quat[g])
+    axes = turn.reshape(3, 3)
     if kind == _KINDS.mjGEOM_SPHERE:
         return Sole(middle, float(size[0]))
     capsule = kind == _KINDS.mjGEOM_CAPSULE
     if capsule or kind == _KINDS.mjGEOM_CYLINDER:
         size = np.array([size[0], size[0], size[1]])
+    elif kind == _KINDS.mjGEOM_MESH:
+        # as the box around it along its principal axes
+        corners = extent.vertices(model, g)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        middle, size = middle + axes @ (low + high) / 2, (high - low) / 2
     elif kind != _KINDS.mjGEOM_BOX:
         return Sole(middle, 0.0)
     axis = 2 if capsule else int(np.argmax(size))
@@ -86,7 +94,5 @@ def _end(model: mujoco.MjModel, data: mujoco.MjData, g: int) -> Sole:
     is_long = capsule or size[axis] > 2 * np.delete(size, axis).max()
     if not is_long or abs(up) < _STANDS:
         return Sole(middle, 0.0)
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.geom_quat[g])
-    along = turn.reshape(3, 3)[:, axis] * (-size[axis] if up > 0 else size[axis])
+    along = axes[:, axis] * (-size[axis] if up > 0 else size[axis])
     return Sole(middle + along, float(size[0]) if capsule else 0.0)

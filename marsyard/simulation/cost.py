@@ -6,10 +6,9 @@
                they are in memory about three times when the results are written
     nodes      of soil under the robot and its heaps, elements of compliant contact
 
-The time of a step was measured over the scenarios of the library on one core of a 2.5 GHz Xeon
-(docs/how-to/cost.md); a single run may take five times less or more. A run that would take longer
-than a day, or more than half of the machine's memory, is refused unless it is confirmed; more nodes
-than any machine holds are refused always.
+The time of a step was measured over the scenarios of the library (docs/how-to/limits.md); a single
+run may take five times less or more. A run that would take longer than a day, or more than half of
+the machine's memory, is refused unless it is confirmed; nodes that do not fit into memory always.
 """
 
 from __future__ import annotations

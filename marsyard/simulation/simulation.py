@@ -14,6 +14,7 @@ from marsyard.errors import InputError
 from marsyard.ground import pack
 from marsyard.interaction.polygonal.pairs import MOST_TOUCHING
 from marsyard.robot.closing import close_loops, close_rates
+from marsyard.robot.model_file import quiet
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, filling, loop, moreau_jean
@@ -272,7 +273,9 @@ class Simulation:
                 if self.fmus.due == 0:
                     self._update(self.fmus)
                 ahead = min(ahead, self.fmus.ahead)
-            status = self._advance_on_tiles(ahead)
+            # why a run stops is told here; MuJoCo would leave a log file where the user is
+            with quiet():
+                status = self._advance_on_tiles(ahead)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
         absurd = self._watch.check()

@@ -19,12 +19,19 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import connect
 
 VISER = [f"viser-v{viser.__version__}"]
+
+
+def look_from(x: float) -> bytes:
+    """The message of viser's client for where it looks from."""
+    return msgspec.msgpack.encode({
+        "type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (x, -3.0, 2.0),
+        "fov": 1.0, "near": 0.01, "far": 100.0, "image_height": 300, "image_width": 400,
+        "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
+    })  # fmt: skip
+
+
 #: a viewer counts as one when it has said where it looks from
-HELLO = msgspec.msgpack.encode({
-    "type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (-3.0, -3.0, 2.0),
-    "fov": 1.0, "near": 0.01, "far": 100.0, "image_height": 300, "image_width": 400,
-    "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
-})  # fmt: skip
+HELLO = look_from(-3.0)
 UPGRADE = (
     "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
@@ -75,11 +82,20 @@ def press(handle: Any) -> bytes:
     return update(handle, True)
 
 
-def update(handle: Any, value: Any) -> bytes:
+def update(handle: Any, value: Any, name: str = "value") -> bytes:
     """The message of viser's client for a control that is set to a value."""
     return msgspec.msgpack.encode(
-        {"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": {"value": value}}
+        {"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": {name: value}}
     )
+
+
+def upload(handle: Any) -> bytes:
+    """The message of viser's client that begins to send a file to a control."""
+    return msgspec.msgpack.encode({
+        "type": "FileTransferStartUpload", "source_component_uuid": handle._impl.uuid,
+        "transfer_uuid": "x", "filename": "x", "mime_type": "text/plain", "part_count": 9,
+        "size_bytes": 9,
+    })  # fmt: skip
 
 
 def order(name: str, **fields: Any) -> str:

@@ -24,6 +24,7 @@ from attacker import (
     get,
     head,
     listening_ports,
+    look_from,
     opened,
     order,
     press,
@@ -31,6 +32,7 @@ from attacker import (
     strike_as_owner,
     update,
     upgrade,
+    upload,
     wait_until,
 )
 from fake_session import FakeSession
@@ -413,18 +415,54 @@ NONSENSE = [
 
 @on_this_machine
 def test_malformed_messages_change_nothing(target, capfd):
-    paths = {target.path, "/scene/x" if target.path == "/ws" else "/"}
-    for path in paths:
-        for message in NONSENSE:
-            with (
-                contextlib.suppress(ConnectionClosed),
-                opened(target.port, path, **owner(target)) as one,
-            ):
+    server = target.page.server
+    assert wait_until(lambda: not server.get_clients())
+    for path in {target.path, "/scene/x" if target.path == "/ws" else "/"}:
+        with opened(target.port, path, **owner(target)) as one:
+            for message in NONSENSE:
                 one.send(message)
-                one.recv(timeout=10)
+            if path == "/ws":
+                refusals = 0
+                while refusals < len(NONSENSE):
+                    refusals += '"is":"refused"' in one.recv(timeout=10)
+            else:
+                one.send(HELLO)  # it is still listened to
+                assert wait_until(lambda: bool(server.get_clients()))
     assert strike_as_owner(target)
     said = capfd.readouterr()
     assert "Traceback" not in said.out + said.err
+
+
+@pytest.mark.parametrize("target", HERE[:3], indirect=True, ids=name_of)
+def test_values_that_controls_cannot_take_change_nothing(target, capfd):
+    """All controls of the pages that have some."""
+    server = target.page.server
+    controls = list(server.gui._gui_input_handle_from_uuid.values())
+    before = [control.value for control in controls]
+    assert len(controls) > 5
+    for number, control in enumerate(controls):
+        with opened(target.port, "/", **owner(target)) as one:
+            one.send(HELLO)
+            is_text = isinstance(control.value, str) and not hasattr(control, "options")
+            for value in (None, [], {}, [1e308] * 3, float("nan"), -1e9, b"x", "x" * 20_000):
+                one.send(update(control, value))
+            one.send(update(control, 7 if is_text else "x"))
+            for name in ("update_cb", "removed", "sync_cb"):
+                one.send(update(control, True, name))
+            one.send(upload(control))
+            # messages are acted upon in the order in which they come
+            one.send(look_from(100.0 + number))
+            assert wait_until(lambda x=100.0 + number: is_looked_at_from(server, x))
+    assert [control.value for control in controls] == before
+    assert not any(control._impl.removed for control in controls)
+    assert all(callable(f) for control in controls for f in control._impl.update_cb)
+    assert not server.gui._current_file_upload_states
+    said = capfd.readouterr()
+    assert "Traceback" not in said.out + said.err
+
+
+def is_looked_at_from(server, x: float) -> bool:
+    return any(client.camera.position[0] == x for client in server.get_clients().values())
 
 
 MALFORMED = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import urllib.error
 from pathlib import Path
 
 import numpy as np
@@ -175,5 +176,7 @@ def test_view_is_served(tmp_path):
     running = serve_terrain(seen, port=0, block=False)
     try:
         assert b"<html" in fetch(running.url).lower()
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            fetch(running.url.partition("?")[0])
     finally:
         running.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import robot_files as files
 import trimesh
@@ -172,3 +174,46 @@ def test_two_bodies_in_the_world_need_a_base(tmp_path):
 def test_wishes_that_cannot_be_met_are_one_sentence(tmp_path, wish, said):
     with pytest.raises(InputError, match=said):
         plan_import(files.four_wheeler(tmp_path), wish)
+
+
+# --- what MuJoCo would open by itself
+
+
+@pytest.mark.parametrize(
+    "inside, said",
+    [
+        ('<include file="/dev/zero"/>', r"line 2, <include>: /dev/zero: is a device; give a file"),
+        ('<asset><mesh name="m" file="/dev/zero"/></asset>', '<mesh name="m">: /dev/zero: is a'),
+        ('<asset><texture name="t" type="2d" file="pipe"/></asset>', "pipe: is a pipe; give a"),
+        ('<include file="robot.xml"/>', "robot.xml"),
+        ('<include file="other.xml"/>', r"other.xml, line 1: is not XML"),
+    ],
+)  # fmt: skip
+def test_files_that_a_model_names_must_be_regular(tmp_path, inside, said):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "other.xml").write_text("<mujoco>")
+    path = tmp_path / "robot.xml"
+    path.write_text(f"<mujoco>\n{inside}\n<worldbody><geom size='1'/></worldbody></mujoco>")
+    with pytest.raises(InputError, match=said):
+        plan_import(path, Wish())
+
+
+def test_a_model_with_entities_is_refused(tmp_path):
+    lines = ["<!DOCTYPE mujoco [", '<!ENTITY a "x">']
+    lines += [
+        f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+    path = tmp_path / "robot.xml"
+    path.write_text("\n".join([*lines, "]>", "<mujoco>&i;</mujoco>"]))
+    with pytest.raises(InputError, match="line 2: is not XML .it defines the entity 'a'"):
+        plan_import(path, Wish())
+
+
+def test_a_vertex_far_away_is_refused(tmp_path):
+    path = files.four_wheeler(tmp_path)
+    mesh = path.parents[1] / "meshes" / "wheel.stl"
+    data = bytearray(mesh.read_bytes())
+    data[99] = 0x7E  # the exponent of a coordinate
+    mesh.write_bytes(data)
+    with pytest.raises(InputError, match="'wheel.stl' has a vertex beyond 1e\\+06 m"):
+        plan_import(path, Wish())

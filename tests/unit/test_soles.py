@@ -52,6 +52,17 @@ def test_the_lowest_end_is_found(kind):
     assert found.radius == radius
 
 
+def test_a_shank_that_is_a_mesh_touches_by_its_lower_end():
+    corners = " ".join(f"{0.05 + x} {y} {z}" for x in (-0.02, 0.02) for y in (-0.015, 0.015)
+                       for z in (0.0, -0.3))  # fmt: skip
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><asset><mesh name="m" vertex="{corners}"/></asset><worldbody><body name="Shank" '
+        'pos="0 0 1"><joint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    )
+    found = sole(model, Foot(body="Shank"), "it")
+    assert found.point == pytest.approx([0.05, 0, -0.3], abs=1e-6)
+
+
 def test_low_is_low_in_the_world():
     """A capsule along a body's x axis that hangs down because the body is turned."""
     model = _model('<geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02"/>', 'euler="0 90 0"')

@@ -203,6 +203,22 @@ def test_a_rigid_chassis_stands_on_three_wheels(tmp_path):
     assert stand.pitch == pytest.approx(0, abs=1e-6)
 
 
+def test_a_rigid_chassis_balanced_on_a_diagonal_falls(tmp_path):
+    """On z = c x y the wheels of one diagonal carry, and the others are equally high above it."""
+    twist = 0.04
+
+    class Saddle:
+        def height(self, x, y):
+            return twist * np.asarray(x) * np.asarray(y)
+
+    stand = place(_rover(tmp_path, False, com=0.0), Saddle(), 0.0, 0.0)
+    gaps = np.sort(stand.gap)
+    assert gaps[2] < 1e-4
+    assert gaps[3] == pytest.approx(4 * twist * 1.0 * 0.5, rel=0.05)
+    # to one of its two sides
+    assert abs(stand.roll) > 0.01 or abs(stand.pitch) > 0.01
+
+
 def test_a_differential_lets_all_four_touch(tmp_path):
     H = 1e-3
     stand = place(_rover(tmp_path, True), Pedestal(H, 1.0, 0.5), 0.0, 0.0)

@@ -105,7 +105,7 @@ class Editor:
                 raise InputError("editor: it is not started")
             try:
                 yield self.panel
-            except InputError as error:
+            except (InputError, OSError) as error:
                 self.panel.say(str(error), wrong=True)
                 self.panel.refresh()
 
