@@ -432,8 +432,8 @@ def test_restitution_that_would_add_energy_is_scaled_back_by_what_it_adds(tmp_pa
     # up no more than that (Siconos' ImpactingStick was given e = 0.5)
     stick = (
         '<body name="stick"><freejoint/><inertial pos="0 0 0" mass="1" diaginertia=".08 .08 .001"/>'
-        '<geom type="sphere" size=".01" pos="0 0 -.5"/><geom type="sphere" size=".01" pos="0 0 .5"/>'
-        "</body>"
+        '<geom type="sphere" size=".01" pos="0 0 -.5"/>'
+        '<geom type="sphere" size=".01" pos="0 0 .5"/></body>'
     )
     tilt = 0.5
     low = 0.5 * math.cos(tilt) + 0.01
