@@ -26,7 +26,7 @@ E v⁺ (`projection`). A linkage keeps its energy to second order in h.
 
 Energy. For e = 0 the law never adds energy to v_free. Newton's law with e > 0 and friction at
 several contacts can (Kane's paradox); where the impulses of a step would do positive work,
-Σ p·(u⁺ + u_free)/2 > 0, the step is solved again with all its restitution coefficients scaled by
+Σ p·(u⁺ + u_free)/2 > 0 (normal to the surface with u⁻, if that is larger), the step is solved again with all its restitution coefficients scaled by
 the largest s < 1 that adds none, to within `SCALE_WIDTH`. Such steps are counted (`limited`).
 
 Sources: J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics (1988);
@@ -425,12 +425,14 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
             e = law.restitution[s] if s >= 0 else 0.0
             et = law.restitution_tangential[s] if s >= 0 else 0.0
             for k in range(3):
-                shift = scale * (e if k == 0 else et) * contacts.before[3 * c + k]
-                after = contacts.u[3 * i + k] - shift
-                half = 0.5 * contacts.r[3 * i + k] * (after + contacts.free[3 * c + k])
-                gained += half
-                size += abs(half)
-        if gained <= 1e-9 * size:
+                before, free = contacts.before[3 * c + k], contacts.free[3 * c + k]
+                after = contacts.u[3 * i + k] - scale * (e if k == 0 else et) * before
+                # along the normal gravity takes back in height what it gives to the free velocity
+                first = max(before, free) if k == 0 else free
+                impulse = contacts.r[3 * i + k]
+                gained += 0.5 * impulse * (first + after)
+                size += 0.5 * abs(impulse) * (abs(before) + abs(free) + abs(after))
+        if gained <= 1e-6 * size:
             if attempt == 0 or scale == low or high - scale <= SCALE_WIDTH:
                 break
             low = scale
