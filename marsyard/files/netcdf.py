@@ -38,7 +38,7 @@ def load_netcdf(path: str | Path, what: str) -> xr.Dataset:
         raise InputError(f"'{path}' is not {what} (NetCDF): {format_reason(error)}") from None
 
 
-def checksum_line(content: bytes) -> bytes:
+def checksum_line(content: bytes | memoryview) -> bytes:
     """The line that a file of this content ends with."""
     return _line(zlib.crc32(content))
 

@@ -46,7 +46,7 @@ def irregular(folder: Path) -> dict[str, Path]:
 
 
 def test_only_regular_files_are_opened(tmp_path):
-    began = time.perf_counter()
+    began = time.process_time()
     for name, path in irregular(tmp_path).items():
         with pytest.raises(InputError, match="is a|cannot be read") as caught:
             files.read_bytes(path, "yaml")
@@ -59,7 +59,7 @@ def test_only_regular_files_are_opened(tmp_path):
         files.read_bytes("a\udcffb", "yaml")
     with pytest.raises(InputError, match="cannot be read"):
         files.read_bytes("x" * 5000, "yaml")
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
 
 
 def test_files_have_a_size_by_kind(tmp_path):
@@ -123,12 +123,12 @@ NASTY = {
 
 @pytest.mark.parametrize("text, said", NASTY.values(), ids=list(NASTY))
 def test_yaml_that_does_harm_is_one_sentence(text, said):
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(InputError, match=said) as caught:
         files.read_yaml_text(text, "a.yaml")
     message = str(caught.value)
     assert message.startswith("a.yaml") and len(message) < 400 and "\n" not in message
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 def test_yaml_as_it_should_be():
