@@ -154,7 +154,7 @@ def _named_link(name: str, changes: dict[str, Any], seed: int) -> Duplex:
             near = suggest(unknown[0], ("preset", "up", "down"))
             raise InputError(f"{name}: unknown key '{unknown[0]}'; {near}")
         name, up, down = data.get("preset", "local"), data.get("up", {}), data.get("down", {})
-        if not isinstance(up, dict) or not isinstance(down, dict):
+        if not all(isinstance(s, dict) and all(isinstance(k, str) for k in s) for s in (up, down)):
             raise InputError(f"{file}: up and down hold settings of a link, e.g. latency: 1.3 s")
     if name not in PRESETS:
         what = f"{file}: preset" if is_file else "--link"

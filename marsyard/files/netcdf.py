@@ -1,16 +1,24 @@
-"""NetCDF (HDF5) data sets, whose claims are compared with the size of the file first."""
+"""NetCDF (HDF5) data sets, whose claims are compared with the size of the file first.
+
+HDF5 checks most but not all of what it reads: a damaged heap of texts can keep it busy for ever. So
+files of marsyard end with a line that tells the checksum of what stands before it; HDF5 passes over
+bytes behind its end. Files without that line are read as they are.
+"""
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError
-from marsyard.files.regular import check_file, format_reason
+from marsyard.files.regular import check_file, format_reason, open_file
 
 if TYPE_CHECKING:
     import xarray as xr
 
+_MARK = b"\nmarsyard crc32 "
+_BLOCK = 2**20
 #: deflate makes data at most so many times smaller
 _DENSEST = 1100
 _SMALL = 10**7  # bytes that any file may claim
@@ -21,11 +29,41 @@ def load_netcdf(path: str | Path, what: str) -> xr.Dataset:
     import xarray as xr
 
     path = check_file(path, "netcdf")
+    if _is_damaged(path):
+        raise InputError(f"'{path}' is damaged: its content does not have its checksum")
     try:
         _check_claims(path)
         return xr.load_dataset(path, engine="h5netcdf")
     except Exception as error:  # HDF5, h5netcdf and xarray raise whatever they meet
         raise InputError(f"'{path}' is not {what} (NetCDF): {format_reason(error)}") from None
+
+
+def checksum_line(content: bytes | memoryview) -> bytes:
+    """The line that a file of this content ends with."""
+    return _line(zlib.crc32(content))
+
+
+def _line(checksum: int) -> bytes:
+    return _MARK + b"%08x\n" % checksum
+
+
+def _is_damaged(path: Path) -> bool:
+    """Whether a file has another checksum than it tells."""
+    size = path.stat().st_size - len(_line(0))
+    if size <= 0:
+        return False
+    with open_file(path, "netcdf") as file:
+        file.seek(size)
+        told = file.read()
+        if not told.startswith(_MARK):
+            return False
+        file.seek(0)
+        checksum = 0
+        while size > 0:
+            part = file.read(min(size, _BLOCK))
+            checksum = zlib.crc32(part, checksum)
+            size -= len(part) or size
+    return told != _line(checksum)
 
 
 def _check_claims(path: Path) -> None:

@@ -22,8 +22,9 @@ from marsyard.files.regular import read_text
 
 DEEPEST = 60  # lists and mappings in each other
 MOST_NODES = 100_000  # values, with references written out
-LONGEST_TEXT = 100_000  # characters of a value
+LONGEST_TEXT = 20_000  # characters of a value
 LONGEST_NUMBER = 60  # characters of a number
+_DIGITS = re.compile(r"[-+.0-9][-+.:0-9_eExXa-fA-F]*")
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
@@ -96,6 +97,14 @@ class Loader(yaml.SafeLoader):
         if self._nodes > MOST_NODES:
             text = f"stands for more than {MOST_NODES} values with its references written out"
             raise _wrong(text, event.start_mark)
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """The tag of a node; of a long text without YAML's expressions for numbers, whose time
+        grows with the square of its length."""
+        if kind is yaml.ScalarNode and implicit[0] and len(value) > LONGEST_NUMBER:
+            number = _DIGITS.fullmatch(value[:LONGEST_NUMBER])
+            return f"tag:yaml.org,2002:{'int' if number else 'str'}"
+        return super().resolve(kind, value, implicit)
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         """The value of a node; what PyYAML's constructors cannot do is an error of the file."""

@@ -44,7 +44,7 @@ from marsyard.results._access import Access, Verdict, comes_from_link, is_upgrad
 HEAD_TIME = 5.0  # in which a request must have come [s]
 ANSWER_TIME = 120.0  # in which an answer must have been taken [s]
 CLOSE_TIME = 1.0  # in which the other side must close, too [s]
-PING_TIME, PONG_TIME = 5.0, 20.0  # between pings, and for their answers [s]
+PING_TIME, PONG_TIME = 10.0, 30.0  # between pings, and for their answers [s]
 STALL_TIME, STALL_CHECKS = 10.0, 3  # of readers that take nothing [s]
 MAX_MESSAGE = 2**20  # [B]
 MOST_STRANGERS, MOST_GUESTS = 256, 128  # connections

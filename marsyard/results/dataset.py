@@ -20,7 +20,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError, suggest
-from marsyard.files.netcdf import load_netcdf
+from marsyard.files.netcdf import checksum_line, load_netcdf
 from marsyard.files.regular import format_reason
 from marsyard.results._files import replacing
 
@@ -46,6 +46,8 @@ def save(ds: xr.Dataset, path: str | Path) -> Path:
     content = plain.to_netcdf(None, engine="h5netcdf", encoding=compressed)
     with replacing(path) as part:
         part.write_bytes(content)
+        with part.open("ab") as file:
+            file.write(checksum_line(content))
     return path
 
 

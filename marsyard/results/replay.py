@@ -190,7 +190,7 @@ def read_model(folder: Path) -> mujoco.MjModel:
     for path in there:
         try:
             return readers[path.name](path)
-        except (ValueError, RuntimeError) as error:
+        except (ValueError, RuntimeError, mujoco.FatalError) as error:
             problems.append(f"{path.name}: {' '.join(str(error).split())}")
     raise InputError(f"MuJoCo cannot read the model in '{folder}' ({'; '.join(problems)})")
 

@@ -46,10 +46,10 @@ def refuse(arguments, folder: Path, monkeypatch, capsys) -> str:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", ["marsyard", *arguments])
     before = sorted(folder.rglob("*"))
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(SystemExit) as ended:
         cli.main()
-    assert time.perf_counter() - began < 30.0
+    assert time.process_time() - began < 30.0
     said = capsys.readouterr().err.strip()
     assert ended.value.code == 2, said
     # typer tells wrong options in its own frame

