@@ -26,8 +26,9 @@ E v⁺ (`projection`). A linkage keeps its energy to second order in h.
 
 Energy. For e = 0 the law never adds energy to v_free. Newton's law with e > 0 and friction at
 several contacts can (Kane's paradox); where the impulses of a step would do positive work,
-Σ p·(u⁺ + u_free)/2 > 0 (normal to the surface with u⁻, if that is larger), the step is solved again with all its restitution coefficients scaled by
-the largest s < 1 that adds none, to within `SCALE_WIDTH`. Such steps are counted (`limited`).
+Σ p·(u⁺ + u_free)/2 > 0 (normal to the surface with u⁻, if that is larger), the step is solved
+again with all its restitution coefficients scaled by the largest s < 1 that adds none, to within
+`SCALE_WIDTH`. Such steps are counted (`limited`).
 
 Sources: J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics (1988);
 M. Jean, The non-smooth contact dynamics method (1999); V. Acary, B. Brogliato, Numerical methods
