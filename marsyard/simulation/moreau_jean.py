@@ -26,9 +26,8 @@ E v⁺ (`projection`). A linkage keeps its energy to second order in h.
 
 Energy. For e = 0 the law never adds energy to v_free. Newton's law with e > 0 and friction at
 several contacts can (Kane's paradox); where the impulses of a step would do positive work,
-Σ p·(u⁺ + u_free)/2 > 0 (normal to the surface with u⁻, if that is larger), the step is solved
-again with all its restitution coefficients scaled by the largest s < 1 that adds none, to within
-`SCALE_WIDTH`. Such steps are counted (`limited`).
+Σ p·(u⁺ + u_free)/2 > 0, the step is solved again with all its restitution coefficients scaled by
+the largest s < 1 that adds none, to within `SCALE_WIDTH`. Such steps are counted (`limited`).
 
 Sources: J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics (1988);
 M. Jean, The non-smooth contact dynamics method (1999); V. Acary, B. Brogliato, Numerical methods
@@ -428,12 +427,15 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
             for k in range(3):
                 before, free = contacts.before[3 * c + k], contacts.free[3 * c + k]
                 after = contacts.u[3 * i + k] - scale * (e if k == 0 else et) * before
-                # along the normal gravity takes back in height what it gives to the free velocity
-                first = max(before, free) if k == 0 else free
                 impulse = contacts.r[3 * i + k]
-                gained += 0.5 * impulse * (first + after)
-                size += 0.5 * abs(impulse) * (abs(before) + abs(free) + abs(after))
-        if gained <= 1e-6 * size:
+                # forces take back on the way what they gave to the free velocity: once scaled,
+                # count from whichever of the two gains more
+                if attempt > 0 and impulse * before > impulse * free:
+                    free = before
+                half = 0.5 * impulse * (after + free)
+                gained += half
+                size += abs(half)
+        if gained <= 1e-9 * size:
             if attempt == 0 or scale == low or high - scale <= SCALE_WIDTH:
                 break
             low = scale
