@@ -342,3 +342,17 @@ def test_interface_file_names_what_the_variables_stand_for(torque_fmu):
         told = json.loads(file.read("resources/interface.json"))
     friction = next(v for v in told["variables"] if v["name"] == "friction")
     assert friction["source"] == "interaction.friction" and friction["start"] == 0.6
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"PK\x03\x04 broken"])
+def test_a_state_that_no_fmu_saved_is_one_sentence(content):
+    from marsyard.fmi.slave import RoverSlave
+
+    with pytest.raises(InputError, match="the FMU's state: "):
+        RoverSlave._fmu_state_from_bytes(content)
+    good = RoverSlave._fmu_state_to_bytes({"values": [1.0], "start": 0.0, "arrays": None})
+    assert RoverSlave._fmu_state_from_bytes(good) == {
+        "values": [1.0], "start": 0.0, "arrays": None,
+    }  # fmt: skip
+    with pytest.raises(InputError, match="the FMU's state: "):
+        RoverSlave._fmu_state_from_bytes(good[:-40])
