@@ -46,6 +46,7 @@ from marsyard.simulation.world import (
     World,
     body_name,
     build_world,
+    check_between_stops,
     fix_tethers,
     quaternion,
     start_angles,
@@ -495,6 +496,7 @@ class Simulation:
             if robot.attitude is not None:
                 d.qpos[3:7] = quaternion(robot.attitude)
         for name, angle in start_angles(world.robot, world.joints, self.scenario).items():
+            check_between_stops(m, name, angle)
             d.qpos[m.jnt_qposadr[m.joint(name).id]] = angle
         close_loops(m, d, world.robot.name, start_angles(world.robot, world.joints, self.scenario))
         if robot.settle and self.interaction is not None:

@@ -515,3 +515,15 @@ def start_angles(
         for name in robot.joints_of(group, list(joints), f"{field}.{group}"):
             values[name] = value
     return values
+
+
+def check_between_stops(model: mujoco.MjModel, name: str, value: float) -> None:
+    """Refuse a start angle [rad] or position [m] of a joint beyond its stops: being pushed back
+    would cost energy that nothing pays for."""
+    joint = model.joint(name).id
+    low, high = model.jnt_range[joint]
+    if model.jnt_limited[joint] and not low - 1e-9 <= value <= high + 1e-9:
+        raise InputError(
+            f"robot.joints: {name} = {value:.4g} is beyond its stops; it must be between "
+            f"{low:.4g} and {high:.4g}"
+        )

@@ -258,3 +258,13 @@ def test_elements_gain_no_energy_over_the_edge_of_a_mesh():
     sim.run()
     energy = sim.records.energy.sum(axis=1)
     assert energy.max() < energy[0] + 0.02
+
+
+def test_a_start_beyond_the_stops_of_a_joint_is_refused():
+    # pushed back by its stops the rover gained 4.8 J from nothing
+    spec = {
+        "robot": {"name": "curiosity_like", "joints": {"passive": -1.4}},
+        "run": {"duration": 0.01},
+    }
+    with pytest.raises(InputError, match="beyond its stops; it must be between"):
+        Simulation(validate(spec))
