@@ -301,16 +301,13 @@ def simulate(
                 shortened = shortened or stopped is not None
         except Diverged as error:
             stopped = str(error)
-    remarks = tuple(dict.fromkeys(str(w.message) for w in caught))
-    heard += remarks
-    for text in remarks:
-        say(f"warning: {text}")
+    remarks = list(dict.fromkeys(str(w.message) for w in caught))
     pilot = simulation.drive or simulation.gait
     if pilot is not None and stopped is None:
-        remarks = pilot.remarks()
-        heard += tuple(remarks)
-        for text in remarks:
-            say(f"warning: {text}")
+        remarks += pilot.remarks()
+    heard += tuple(remarks)
+    for text in remarks:
+        say(f"warning: {text}")
     data = simulation.dataset()
     simulation.close()
     data.attrs["scenario"] = name

@@ -130,6 +130,19 @@ def _size(s: Simulation) -> float:
 class Watch:
     """Looks at every record of a run once."""
 
+    # what the account of energy has come to, `_begin_energy` [J]
+    _energy_seen: int
+    _work: float
+    _moved: float
+    _taken: float
+    _start: float
+    _lost: float
+    _high: float
+    _low: float
+    _kinetic: float
+    _spare: float
+    _named: tuple[float, float, float]
+
     def __init__(self, simulation: Simulation) -> None:
         self._s = simulation
         self._seen = 0
@@ -213,10 +226,10 @@ class Watch:
             gain = np.maximum(np.maximum(excess, gain), 0.0)
         high = np.maximum(np.maximum.accumulate(r.energy[first:last, 0]), self._high)
         low = np.minimum(np.minimum.accumulate(r.energy[first:last, 0]), self._low)
-        for k in np.flatnonzero(~(gain <= ABSURD * (self._kinetic + moved + self._spare))):
-            s._counters[1] = self._seen = max(first + int(k), 1)
+        for i in np.flatnonzero(~(gain <= ABSURD * (self._kinetic + moved + self._spare))):
+            s._counters[1] = self._seen = max(first + int(i), 1)
             return (
-                f"stopped at t = {r.time[first + k]:.6g} s: the robot has gained {gain[k]:.3g} J "
+                f"stopped at t = {r.time[first + i]:.6g} s: the robot has gained {gain[i]:.3g} J "
                 f"without a cause; is run.step = {s.scenario.run.step:g} s too long, or does it "
                 "start inside the ground?"
             )
@@ -224,9 +237,10 @@ class Watch:
         k = int(np.argmax(over))
         if over[k] > self._named[0]:
             self._named = float(over[k]), float(gain[k]), float(r.time[first + k])
-        self._energy_seen, self._work, self._moved = last, work[-1], moved[-1]
-        self._taken, self._lost = taken[-1], highest[-1]
-        self._high, self._low = high[-1], low[-1]
+        self._energy_seen = last
+        self._work, self._moved = float(work[-1]), float(moved[-1])
+        self._taken, self._lost = float(taken[-1]), float(highest[-1])
+        self._high, self._low = float(high[-1]), float(low[-1])
         return None
 
     def remarks(self) -> list[str]:
