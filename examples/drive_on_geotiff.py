@@ -24,7 +24,8 @@ from marsyard.scenario import validate_terrain
 COUNT, STEP, BLOCK = 40_000, 0.5, 512  # points along a side, [m] between them, points of a block
 WEST, NORTH = 4_580_000.0, 1_100_000.0  # upper left corner in the map's coordinates [m]
 SITE = (4_588_123.0, 1_092_456.0)  # landing site, x and y in the map's coordinates [m]
-CRS = "+proj=eqc +lat_ts=0 +lon_0=0 +R=3396190 +units=m +no_defs"  # Mars, equidistant cylindrical
+# Mars, equidistant cylindrical, true in scale at the latitude of the site
+CRS = "+proj=eqc +lat_ts=18.43 +lon_0=0 +R=3396190 +units=m +no_defs"
 
 
 def height(x: np.ndarray, y: np.ndarray) -> np.ndarray:

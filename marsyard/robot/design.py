@@ -36,6 +36,7 @@ from pydantic import ValidationError
 from marsyard.errors import InputError, suggest
 from marsyard.robot.design_bodies import Body, stretch_geoms, write_inertia
 from marsyard.robot.design_checks import check_design
+from marsyard.robot.model_file import ModelFile
 from marsyard.robot.organs import Wheel
 from marsyard.robot.robot import Robot
 
@@ -51,11 +52,11 @@ class DesignedRobot(Robot):
     plain: Robot
     design: Any
 
-    def spec(self) -> mujoco.MjSpec:
+    def _read_file(self) -> ModelFile:
         """The model with its design."""
-        spec = self.plain.spec()
-        _Edit(spec, self).apply()
-        return spec
+        file = self.plain._read_file()
+        _Edit(file.spec, self).apply()
+        return file
 
 
 def designed(robot: Robot, design: RobotDesign) -> Robot:

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 DEEP = 0.01
 #: nothing that drives is faster [m/s, rad/s]
 FASTEST = 1e5
+#: no motor is stronger [N·m, N]
+STRONG = 1e6
 #: gain of energy that ends a run, by what it could dispose of
 ABSURD = 10.0
 #: gain of energy that is named: by what has been moved, and by weight times size
@@ -198,9 +200,14 @@ class Watch:
         i = int(np.argmax(np.abs(r.velocities[k])))
         speed = abs(float(r.velocities[k, i]))
         if speed >= FASTEST:
+            body = body_name(s.model, int(s.model.dof_bodyid[i]))
+            torque = dict(zip(s.world.joints, np.abs(r.torque[k]), strict=False))
+            joint = max(torque, key=lambda name: torque[name], default="")
+            strong = bool(joint) and torque[joint] > STRONG
+            also = f", or the torque law on joint '{joint}' too strong" if strong else ""
             return (
-                f"degree of freedom {s.world.dof_names()[i]} moves at {speed:.3g} m/s or rad/s; "
-                f"is run.step = {s.scenario.run.step:g} s too long?"
+                f"body '{body}' (degree of freedom {s.world.dof_names()[i]}) moves at "
+                f"{speed:.3g} m/s or rad/s; is run.step = {s.scenario.run.step:g} s too long{also}?"
             )
         return None
 

@@ -137,7 +137,8 @@ def test_damaged_files(case, tmp_path, monkeypatch, capsys):
         (["run.duration=1e6", "run.step=1e-6"], "would take about 3.17 years"),
         (["run.duration=" + "9" * 20_000], "number of 20000 characters"),
         (["run.duration=[" + "[" * 1000], "nested more than"),
-        (["robot.name=" + "x" * 100_000], "unknown rover"),
+        (["robot.name=" + "x" * 100_000], "at most 20000"),
+        (["robot.name=" + "x" * 10_000], "unknown rover"),
         (["x" * 10_000], "is not of the form"),
     ],
 )

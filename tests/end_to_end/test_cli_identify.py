@@ -147,7 +147,7 @@ def test_wrong_input(tmp_path, options, said):
 
 def test_no_such_file(tmp_path):
     done = marsyard(["identify", "none.csv"], tmp_path)
-    assert done.returncode == 2 and "cannot be read" in done.stderr
+    assert done.returncode == 2 and "no such file" in done.stderr
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no reference data beside this checkout")

@@ -91,7 +91,7 @@ def test_speeds_that_nothing_reaches_end_the_run(tmp_path, by_hand):
         mjcf('<body><joint name="x" type="slide"/><geom size="0.1" mass="1"/></body>'),
         ground=[], control=[{"joints": "x", "torque": 1e9}], run={"duration": 0.1},
     )  # fmt: skip
-    with pytest.raises(Diverged, match=r"x moves at 1e\+06 m/s .* run.step = 0.001 s too long"):
+    with pytest.raises(Diverged, match=r"x\) moves at 1e\+06 m/s .* too long, or .*joint .x. too"):
         if by_hand:
             sim.step(50)
         else:

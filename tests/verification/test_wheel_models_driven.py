@@ -165,7 +165,7 @@ def test_forces_on_a_slope_follow_its_plane(heading):
     brake = [{"joints": "drives", "speed": 0, "gain": 1e9}]
     sim = Simulation(driven(
         terrain=plane, control=brake, run={"duration": 8},
-        robot={"position": [0, 0, 0.62], "attitude": [0, 0, yaw]},
+        robot={"position": [0, 0, 0.7], "attitude": [0, 0, yaw]},
     )).run()  # fmt: skip
     sums = sim.records.soil_sums[-40:, :6, :3].sum(axis=1).mean(axis=0) / 0.05
     assert sums[2] == pytest.approx(WEIGHT, rel=0.01)
