@@ -32,6 +32,8 @@ PASSED = ("accepted", "refused")
 _PATIENCE = 4
 #: characters of a refusal
 LONGEST = 400
+#: cases of a worker: the limit of memory is for one case, not for what many leave behind
+_MOST_CASES = 200
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,14 @@ class Outcome:
 def run_cases(
     script: Path, cases: Iterable[dict[str, Any]], seconds: float, folder: Path
 ) -> Iterator[Outcome]:
-    """The outcome of each case, by a worker that runs `script`; a new one after each that died."""
+    """The outcome of each case, by a worker that runs `script`; a new one after each that died, and
+    after `_MOST_CASES`."""
     worker: _Worker | None = None
     try:
-        for case in cases:
+        for count, case in enumerate(cases):
+            if worker is not None and count % _MOST_CASES == 0:
+                worker.close()
+                worker = None
             if worker is None:
                 worker = _Worker(script, seconds, folder)
             outcome = worker.run(case)
