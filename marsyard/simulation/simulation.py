@@ -495,10 +495,11 @@ class Simulation:
                 d.qpos[:3] = robot.position
             if robot.attitude is not None:
                 d.qpos[3:7] = quaternion(robot.attitude)
-        for name, angle in start_angles(world.robot, world.joints, self.scenario).items():
+        angles = start_angles(world.robot, world.joints, self.scenario)
+        for name, angle in angles.items():
             check_between_stops(m, name, angle)
             d.qpos[m.jnt_qposadr[m.joint(name).id]] = angle
-        close_loops(m, d, world.robot.name, start_angles(world.robot, world.joints, self.scenario))
+        close_loops(m, d, world.robot.name, angles)
         if robot.settle and self.interaction is not None:
             d.qpos[:] = Simulation(self._as_given).qpos
         elif robot.settle:
