@@ -96,7 +96,7 @@ def test_with_a_token_nobody_gets_in_without(session, caplog):
         assert refused.value.response.status_code == 403 and desk.gate.refused == 1
         assert "refused" in caplog.text and TOKEN not in caplog.text
         with page(desk) as one:
-            assert one.wait("state")["control"] == one.name
+            one.wait("state", lambda s: s["control"] == one.name)
     finally:
         desk.stop()
 
@@ -187,7 +187,7 @@ def test_long_texts_of_a_page_hold_up_nobodys_stick(desk, session, monkeypatch):
 
 def test_one_page_drives_the_others_watch_and_may_stop(desk, session):
     with page(desk) as one, page(desk) as two:
-        assert two.wait("state")["control"] == one.name
+        two.wait("state", lambda s: s["control"] == one.name)
         two.say("stick", forward=1, left=0)
         assert two.wait("refused")["cause"] == "control"
         two.say("goal", x=1, y=1)
@@ -196,7 +196,7 @@ def test_one_page_drives_the_others_watch_and_may_stop(desk, session):
         until(lambda: any(c[0] == "stop" for c in session.calls))
         assert "Emergency stop" in one.wait("answer")["text"]
         two.say("take")
-        assert two.wait("state", lambda s: s["control"] == two.name)
+        two.wait("state", lambda s: s["control"] == two.name)
         assert two.name in one.wait("answer", lambda m: "took" in m["text"])["text"]
         two.say("stick", forward=1, left=0)
         until(lambda: ("steer", (1.0, 0.0)) in session.calls)
@@ -218,10 +218,10 @@ def test_the_stick_is_released_when_its_page(desk, session, how):
 
 def test_control_is_free_again_when_its_page_leaves(desk):
     with page(desk) as one:
-        assert one.wait("state")["control"] == one.name
+        one.wait("state", lambda s: s["control"] == one.name)
     until(lambda: desk.pages.count == 0)
     with page(desk) as two:
-        assert two.wait("state", lambda s: s["control"] is not None)["control"] == two.name
+        two.wait("state", lambda s: s["control"] == two.name)
 
 
 def test_mistakes_of_orders_are_answered(desk, session):
