@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+# what is installed: what a user needs, or that and what the tests need
+USER := $(VENV)/.installed-user
+DEV := $(VENV)/.installed
 # tests that need no kernel of the engine: they run while it compiles
 EARLY := $(wildcard $(addprefix tests/unit/test_, gait_generators.py import_*.py kinetostatics_*.py \
   link.py messages.py path_following.py planner.py plots.py protocol.py scenario.py terrain*.py \
@@ -15,54 +17,67 @@ WORKERS ?= 3
 # libraries that programs find; ldconfig is not on every user's path
 LIBRARIES := PATH="$$PATH:/usr/sbin:/sbin" ldconfig -p
 
-.PHONY: demo test lint soak fuzz bench docs clean browser graphics map-kernels early
+.PHONY: demo test lint soak fuzz bench docs wheel clean browser graphics map-kernels early
 
-demo: $(STAMP)            ## run the first ExoMars test and say where its report lies
+demo: $(USER)             ## run the first ExoMars test and say where its report lies
 	$(BIN)/marsyard run rt0448/test-1
 
 # the engine's kernels compile on one core while the rest is got ready on the other; tests that need
 # them begin as soon as they are there
-test: $(STAMP)            ## all tests (lint, types, unit, verification, validation, browser)
+test: $(DEV)              ## all tests (lint, types, unit, verification, validation, browser)
 	@$(BIN)/python -c "from marsyard.simulation import compile_kernels; compile_kernels()" & engine=$$!; \
 	  $(MAKE) --no-print-directory -j2 --output-sync lint early & rest=$$!; \
 	  wait $$engine && $(BIN)/python -m pytest -m "not soak" -n $(WORKERS) --dist loadfile \
 	    --no-loadscope-reorder $(addprefix --ignore=,$(EARLY)); tests=$$?; \
 	  wait $$rest && exit $$tests
 
-map-kernels: $(STAMP)
+map-kernels: $(DEV)
 	@$(BIN)/python -c "from marsyard.analysis.traction_map import compile_map_kernels; compile_map_kernels()"
 
-early: $(STAMP) map-kernels browser graphics
+early: $(DEV) map-kernels browser graphics
 	$(BIN)/python -m pytest -q -m "not soak" $(EARLY)
 
-lint: $(STAMP)            ## style and types
+lint: $(DEV)              ## style and types
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check marsyard tests benchmarks examples docs
+	$(BIN)/ruff format --check marsyard tests benchmarks examples docs release
 	$(BIN)/mypy
 
-soak: $(STAMP)            ## long runs and studies
+soak: $(DEV)              ## long runs and studies
 	$(BIN)/python -m pytest -m soak
 
 # a failure prints the command that repeats it
 COUNT ?= 1000
 SEED ?= $(shell date +%s)
-fuzz: $(STAMP)            ## damaged files and random worlds: make fuzz COUNT=5000 SEED=7
+fuzz: $(DEV)              ## damaged files and random worlds: make fuzz COUNT=5000 SEED=7
 	$(BIN)/python tests/fuzz/fuzz_files.py --count $(COUNT) --seed $(SEED); files=$$?; \
 	  $(BIN)/python tests/fuzz/fuzz_worlds.py --count $(COUNT) --seed $(SEED) && exit $$files
 
-bench: $(STAMP)           ## benchmarks: ratios measured in one run
+bench: $(DEV)             ## benchmarks: ratios measured in one run
 	$(BIN)/marsyard bench
 
-docs: $(STAMP)            ## the documentation site, in build/site
+docs: $(DEV)              ## the documentation site, in build/site
 	$(BIN)/python -m sphinx -q -n -W --keep-going -c docs -d build/site-cache . build/site
 	$(BIN)/python docs/check_site.py build/site
 	@echo "open build/site/index.html"
 
-$(STAMP): pyproject.toml constraints.txt
+wheel: $(DEV)             ## a wheel with the kernels compiled inside, in dist
+	$(BIN)/python release/make_wheel.py
+
+# bytecode is written here, on all cores, since whoever runs it later may not be allowed to
+define install
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check \
-	  -c constraints.txt -e ".[dev]"
-	@touch $(STAMP)
+	  -c constraints.txt -e "$(1)"
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib marsyard || true
+endef
+
+$(USER): pyproject.toml constraints.txt
+	$(call install,.)
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt
+	$(call install,.[dev])
+	@touch $(USER) $@
 
 # the browser tests use Debian's chromium, and Playwright's driver needs libatomic; without them and
 # without the right to install them they skip or fail
@@ -78,4 +93,4 @@ graphics: browser
 	  || echo "libegl1 and libgl1-mesa-dri could not be installed: movies may not be drawn"
 
 clean:
-	rm -rf $(VENV) runs build *.egg-info
+	rm -rf $(VENV) runs build dist *.egg-info

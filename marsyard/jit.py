@@ -1,82 +1,133 @@
-"""How the kernels are compiled, and when a cached one may be used again.
+"""How the kernels are compiled.
 
-`kernel` is Numba's njit as all kernels need it: cached on disk, without the GIL, divisions as IEEE
-says, and without reference counts on arrays (`_nrt`): nothing is allocated inside the kernels, and
-counting the dozens of arrays that are passed down would cost more than their work.
+`kernel` is Numba's njit as all kernels need it: cached on disk (`kernel_cache`), without the GIL,
+divisions as IEEE says, and without reference counts on arrays (`_nrt`): nothing is allocated inside
+the kernels, and counting the dozens of arrays that are passed down would cost more than their work.
+What a kernel calls is compiled as a part of it (`parts`); `inner` is for what nobody else calls.
 
-Numba looks only at a function's own file to see whether its cache is stale, not at the files of
-what it calls. Here every kernel's cache carries the fingerprint of all kernel files it could call,
-so that a change in one, or an upgrade, never runs old code. Kernels of `marsyard/analysis` may call
-those of all packages; no other package imports analysis, so the fingerprint of the others leaves it
-out, and a change in an analysis costs the engine no new compilation.
+`by_reference` is for tuples of arrays that are passed down through many kernels. Numba passes every
+array of a tuple as seven arguments at every call; hundreds of them took most of the time of
+compiling. Such a tuple is passed as one pointer instead, and a field is loaded where it is used.
+
+A law is compiled apart from the loop, which calls it by address (`law_callback`) and hands it such
+pointers. Its tuples say their types in their annotations (`F2`: float64 array of two dimensions),
+so that the law can be compiled before there is a tuple; `Packed` lays one out in memory as the
+compiled code expects it.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import struct
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from numba import njit
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
 from numba.core.ccallback import CFunc
+from numba.core.datamodel import models
+from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.typeof import typeof_impl
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    register_model,
+    unbox,
+)
 
-#: the package on the right, which calls kernels of the others and is called by none of them
-_LAST = "analysis"
+from marsyard.kernel_cache import cached
+from marsyard.parts import PartCompiler, WholeCompiler
 
+T = TypeVar("T")
 
-@functools.cache
-def fingerprint(analysis: bool = False, folder: Path = Path(__file__).parent) -> str:
-    """SHA-256 over the package's files that hold kernels; those of the analyses only if asked."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        if path.is_relative_to(folder / _LAST) and not analysis:
-            continue
-        text = path.read_bytes()
-        if b"marsyard.jit" in text or path.name == "jit.py":
-            digest.update(path.relative_to(folder).as_posix().encode())
-            digest.update(text)
-    return digest.hexdigest()
-
-
-def _stamped(dispatcher: Any, function: Callable[..., Any]) -> Any:
-    file = dispatcher._cache._cache_file
-    file._source_stamp = fingerprint(function.__module__.startswith(f"marsyard.{_LAST}."))
-    load = file._load_index
-
-    def load_index() -> Any:
-        # the index of an older version may name types that are no longer where they were
-        try:
-            return load()
-        except (AttributeError, ImportError):
-            return {}
-
-    file._load_index = load_index
-    return dispatcher
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function as a kernel (decorator, with or without options of njit)."""
-    if function is None:
-        return functools.partial(kernel, **options)
-    given = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, **options}
-    return _stamped(njit(**given)(function), function)
+class Part:
+    """A function that only kernels call: each takes it in as a part of its own code."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func, self._options = function, options
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def part(self) -> Any:
+        """What a kernel that calls it compiles."""
+        given = {**_OPTIONS, **self._options, "no_cpython_wrapper": True}
+        return njit(**given, pipeline_class=PartCompiler)(self.py_func)
+
+    def __call__(self, *given: Any) -> Any:
+        raise TypeError(
+            f"{self.py_func.__qualname__}() is a part of kernels: only they can call it"
+        )
+
+
+class Kernel(Part):
+    """A function that Python calls, compiled when it does so first, or loaded from the cache.
+
+    For kernels that call it, it is a part like others.
+    """
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        """What Python calls."""
+        given = {**_OPTIONS, **self._options, "pipeline_class": WholeCompiler}
+        return cached(njit(**given)(self.py_func), self.py_func)
+
+    @property
+    def cached(self) -> bool:
+        """It lies in the cache on disk, or was brought along."""
+        return bool(self.compiled._cache.filled)
+
+    def __call__(self, *given: Any) -> Any:
+        return self.compiled(*given)
+
+
+@typeof_impl.register(Part)
+def _typeof_part(value: Part, c: Any) -> Any:
+    return types.Dispatcher(value.part)
+
+
+def _decorator(kind: type[Part], **fixed: Any) -> Any:
+    """Decorator for functions, with or without options of njit."""
+
+    def made(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+        if function is None:
+            return lambda function: kind(function, {**fixed, **options})
+        return kind(function, {**fixed, **options})
+
+    return made
+
+
+#: for functions that Python calls
+kernel = _decorator(Kernel)
+#: for what only kernels call
+inner = _decorator(Part)
+#: for small functions with many array arguments, whose passing would cost more than their work
+inlined = _decorator(Part, forceinline=True)
+#: for functions that make arrays, outside the loop
+allocating = _decorator(Kernel, _nrt=True)
+#: `fastmath` of loops that are to run on vector units: sums in any order, fused multiply-add
+VECTOR = {"reassoc", "contract", "nsz", "arcp"}
 
 
 class Callback:
     """A function compiled as a C callback when its address is first asked for."""
 
-    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+    def __init__(self, function: Callable[..., Any], signature: Any, **options: Any) -> None:
         kind = (signature.args, signature.return_type)
-        self._made: Any = CFunc(function, kind, {}, {"error_model": "numpy"})
-        self._made.enable_caching()
-        _stamped(self._made, function)
+        self.name, self.module, self.signature = function.__name__, function.__module__, signature
+        made = CFunc(function, kind, {}, {"error_model": "numpy", **options}, WholeCompiler)
+        self._made: Any = cached(made, function)
 
     @property
     def cached(self) -> bool:
         """It lies in the cache on disk."""
-        return bool(self._made._cache._cache_file._load_index())
+        return bool(self._made._cache.filled)
 
     @functools.cached_property
     def address(self) -> int:
@@ -90,9 +141,181 @@ def callback(signature: Any) -> Callable[[Callable[..., Any]], Callback]:
     return lambda function: Callback(function, signature)
 
 
-#: for small functions with many array arguments, whose passing would cost more than their work
-inlined = kernel(forceinline=True)
-#: for functions that make arrays, outside the loop
-allocating = kernel(_nrt=True)
-#: `fastmath` of loops that are to run on vector units: sums in any order, fused multiply-add
-VECTOR = {"reassoc", "contract", "nsz", "arcp"}
+def law_callback(*tuples: type) -> Callable[[Callable[..., Any]], Callback]:
+    """Decorator for a kernel of a law: f(*tuples by reference, time, h, theta, flag) → int."""
+
+    def made(function: Callable[..., Any]) -> Callback:
+        wanted = (*(each.__name__ for each in tuples), "time", "h", "theta", "flag")
+        if function.__code__.co_argcount != len(wanted):
+            raise TypeError(
+                f"{function.__name__}() takes {function.__code__.co_argcount} arguments; a kernel "
+                f"of a law takes {len(wanted)}: {', '.join(wanted)}"
+            )
+        d, i = types.float64, types.int64
+        given = [reference(each) for each in tuples]
+        return Callback(function, i(*given, d, d, d, i), _nrt=False)
+
+    return made
+
+
+# --- tuples by reference
+
+
+class Reference(types.Type):
+    """A named tuple in memory that does not change while a kernel runs (its arrays' items may)."""
+
+    def __init__(self, fields: Any) -> None:
+        self.fields = fields
+        self.names: tuple[str, ...] = fields.instance_class._fields
+        # kernels in the cache know fields by their places: names count, so that none is mistaken
+        digest = hashlib.sha256(f"{fields} {self.names}".encode()).hexdigest()
+        super().__init__(f"Reference({fields.instance_class.__name__}, {digest[:16]})")
+
+
+@register_model(Reference)
+class _ReferenceModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Reference) -> None:
+        super().__init__(manager, kind, manager.lookup(kind.fields).get_value_type().as_pointer())
+
+
+@infer_getattr
+class _ReferenceAttributes(AttributeTemplate):
+    key = Reference
+
+    def generic_resolve(self, kind: Reference, name: str) -> Any:  # type: ignore[override]
+        return kind.fields[kind.names.index(name)] if name in kind.names else None
+
+
+@lower_getattr_generic(Reference)
+def _load_field(context: Any, builder: Any, kind: Reference, pointer: Any, name: str) -> Any:
+    index = kind.names.index(name)
+    field = context.get_value_type(kind.fields[index])
+    return _load(builder, pointer, [0, index], field)
+
+
+def _load(builder: Any, pointer: Any, place: list[int], field: Any) -> Any:
+    """The value at `place` in a structure, its members loaded one by one: each may stay in a
+    register, since none changes."""
+    if isinstance(field, ir.Aggregate):
+        value = ir.Constant(field, ir.Undefined)
+        for k in range(len(field)):
+            part = _load(builder, pointer, [*place, k], field.gep(ir.Constant(ir.IntType(32), k)))
+            value = builder.insert_value(value, part, k)
+        return value
+    at = builder.gep(pointer, [ir.Constant(ir.IntType(32), k) for k in place], inbounds=True)
+    value = builder.load(at)
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
+
+
+@unbox(Reference)
+def _unbox_reference(kind: Reference, given: Any, c: Any) -> NativeValue:
+    made = c.unbox(kind.fields, given)
+    place = cgutils.alloca_once_value(c.builder, made.value)
+    # whatever is inlined: no field is loaded before it is stored
+    barrier = ir.FunctionType(place.type, [place.type])
+    place = c.builder.asm(barrier, "", "=r,0,~{memory}", [place], side_effect=True)
+    return NativeValue(place, is_error=made.is_error, cleanup=made.cleanup)
+
+
+def by_reference(kind: type[T]) -> type[T]:
+    """Decorator for a named tuple that kernels take as one pointer."""
+
+    @typeof_impl.register(kind)
+    def _typeof(value: Any, c: Any) -> Reference:
+        fields = [typeof_impl(each, c) for each in value]
+        return Reference(types.BaseTuple.from_types(fields, kind))
+
+    return kind
+
+
+# --- tuples whose types are known before there is one
+
+
+def _array(dtype: Any, dimensions: int) -> Any:
+    return types.Array(dtype, dimensions, "C")
+
+
+#: annotations of fields: contiguous arrays of float64, int64 and uint8 by their dimensions
+F1 = Annotated[np.ndarray, _array(types.float64, 1)]
+F2 = Annotated[np.ndarray, _array(types.float64, 2)]
+F3 = Annotated[np.ndarray, _array(types.float64, 3)]
+F4 = Annotated[np.ndarray, _array(types.float64, 4)]
+I1 = Annotated[np.ndarray, _array(types.int64, 1)]
+I2 = Annotated[np.ndarray, _array(types.int64, 2)]
+I3 = Annotated[np.ndarray, _array(types.int64, 3)]
+U1 = Annotated[np.ndarray, _array(types.uint8, 1)]
+U3 = Annotated[np.ndarray, _array(types.uint8, 3)]
+
+
+@functools.cache
+def reference(kind: Any) -> Reference:
+    """The type under which kernels take a tuple `by_reference`, from its annotations."""
+    hints = get_type_hints(kind, include_extras=True)
+    fields = [_kind_of(f"{kind.__name__}.{name}", hints[name]) for name in kind._fields]
+    return Reference(types.BaseTuple.from_types(fields, kind))
+
+
+def _kind_of(name: str, hint: Any) -> Any:
+    plain = {int: types.int64, float: types.float64, bool: types.boolean}
+    if hint in plain:
+        return plain[hint]
+    if hasattr(hint, "_fields"):
+        return reference(hint)
+    for each in getattr(hint, "__metadata__", ()):
+        if isinstance(each, types.Array):
+            return each
+    raise TypeError(f"{name}: kernels do not know {hint}; use F1, I2, …, int, float or bool")
+
+
+class Packed:
+    """A tuple `by_reference` in memory, as compiled code reads it at `address`.
+
+    Keeps the arrays alive. `replace` changes it in place: what has the address sees the change.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._inside: dict[str, Packed] = {}
+        self._memory = np.zeros(0, np.uint8)
+        self.replace(value)
+
+    @property
+    def address(self) -> int:
+        """Where it lies."""
+        return int(self._memory.ctypes.data)
+
+    def replace(self, value: Any) -> None:
+        """Lay out another tuple of the same type in its place."""
+        self._value = value
+        out = bytearray()
+        kind: Any = type(value)
+        for field, name in zip(reference(kind).fields, value._fields, strict=True):
+            item = getattr(value, name)
+            if isinstance(field, types.Boolean):
+                out += struct.pack("<?", item)
+                continue
+            out += bytes(-len(out) % 8)
+            if isinstance(field, types.Array):
+                out += self._array(f"{kind.__name__}.{name}", field, item)
+            elif isinstance(field, Reference):
+                if name in self._inside:
+                    self._inside[name].replace(item)
+                else:
+                    self._inside[name] = Packed(item)
+                out += struct.pack("<q", self._inside[name].address)
+            else:
+                out += struct.pack("<d" if isinstance(field, types.Float) else "<q", item)
+        if not len(self._memory):
+            self._memory = np.zeros(-(-len(out) // 8), np.int64).view(np.uint8)
+        self._memory[: len(out)] = np.frombuffer(out, np.uint8)
+
+    @staticmethod
+    def _array(name: str, kind: Any, item: np.ndarray) -> bytes:
+        found = (item.ndim, item.dtype.name, bool(item.flags.c_contiguous))
+        if found != (kind.ndim, str(kind.dtype), True):
+            raise TypeError(
+                f"{name}: must be a contiguous array of {kind.dtype} with {kind.ndim} dimensions, "
+                f"not one of {item.dtype} with {item.ndim}"
+            )
+        numbers = (0, 0, item.size, item.itemsize, item.ctypes.data, *item.shape, *item.strides)
+        return struct.pack(f"<{len(numbers)}q", *numbers)

@@ -2,7 +2,8 @@
 
     marsyard.library       a package whose folder holds rovers, soils, grounds, scenarios as
                            `marsyard/library` does; they are used by their names
-    marsyard.laws          f(scenario, **options) -> Interaction;   interaction.plugin
+    marsyard.laws          f(scenario, **options) -> Interaction, a law in Python; or a class made
+                           of `marsyard.interaction.law.Law`, a compiled one;   interaction.plugin
     marsyard.controllers   f(scenario, **options) -> Control;       controller
     marsyard.grounds       f(random, **options) -> heights(x, y) [m];   a layer of kind plugin
 
@@ -133,6 +134,28 @@ def make(kind: str, name: str, options: Mapping[str, Any], first: Any, field: st
             f"{who} made something of type {type(made).__name__}, which cannot be called"
         )
     return made
+
+
+def law_class(name: str, field: str) -> Any:
+    """The class of a compiled law of a plug-in, or None if its law is one in Python."""
+    known = found("laws")
+    if name not in known:
+        raise InputError(f"{field}: no plug-in brings a law '{name}'; {suggest(name, known)}")
+    made = known[name].load()
+    return made if inspect.isclass(made) and hasattr(made, "build") else None
+
+
+def build_law(name: str, options: Mapping[str, Any], place: Any, field: str) -> Any:
+    """A compiled law of a plug-in in a world."""
+    kind = law_class(name, field)
+    who = f"{field}: law {named('laws', name)}"
+    _check_options(kind.build, options, place, who, "place")
+    try:
+        return kind.build(place, **options)
+    except InputError as error:
+        raise InputError(f"{who}: {error}") from None
+    except Exception as error:
+        raise InputError(f"{who}: {told(error)}") from error
 
 
 def named(kind: str, name: str) -> str:

@@ -16,12 +16,14 @@ from pathlib import Path
 
 from marsyard.errors import InputError, check_path
 
+#: copies of the files that a scenario names, beside its scenario.yaml
+INPUTS = "inputs"
 #: what a run, a study or a comparison writes, and what is filmed of it
 OWN = (
-    "results.nc", "scenario.yaml", "model.mjb", "figures", "report.html", "ground.nc", "study.nc",
-    "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground", "movie.mp4", "movie.gif",
-    "frame.png", "modes", "validation.nc", "validation.json", "sequence.yaml", "limits.yaml",
-    "worst", "export",
+    "results.nc", "scenario.yaml", INPUTS, "model.mjb", "figures", "report.html", "ground.nc",
+    "study.nc", "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground", "movie.mp4",
+    "movie.gif", "frame.png", "modes", "validation.nc", "validation.json", "sequence.yaml",
+    "limits.yaml", "worst", "export",
 )  # fmt: skip
 
 #: those of them that tell an earlier run's folder

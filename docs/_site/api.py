@@ -4,7 +4,7 @@
 
 gives the package's docstring and each name of its `__all__`, once: a name that `marsyard` itself
 exports is documented there and linked from the others. Types in signatures lead to where a name
-is documented, wherever it is defined. Names that load late (`marsyard._lazy`) load here.
+is documented, wherever it is defined. Names that load late (`marsyard.lazy`) load here.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ from marsyard import library
 from marsyard.analysis.fit import Fit, Found
 from marsyard.analysis.parameters import find
 from marsyard.analysis.wheel_data import QUANTITIES
+from marsyard.drawing.sheet import FONT, FigureFile, plain, save_png
+from marsyard.files.replacing import replacing
 from marsyard.ground.soil import NUMBERS
 from marsyard.interaction.wheel_models import MODELS, WheelModel
-from marsyard.results._files import replacing
-from marsyard.results._sheet import FONT, FigureFile, plain, save_png
 from marsyard.units import UNITS
 
 if TYPE_CHECKING:
@@ -458,7 +458,7 @@ ERROR_HEADS = ["quantity", "values", "rms at start", "rms fitted", "unit", "stat
 
 
 def _report(fit: Fit, folder: Path, figures: list[FigureFile]) -> Path:
-    from marsyard.results._page import escape
+    from marsyard.drawing.page import escape
     from marsyard.results.report import figures_section, section, versions, write_page
 
     def table(heads: list[str], rows: list[list[str]]) -> str:

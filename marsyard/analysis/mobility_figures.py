@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.analysis.mobility import CAUSES, RoverMobility, as_data
-from marsyard.results._files import replacing
-from marsyard.results._sheet import FONT, FigureFile, legend, save_png, sheet
-from marsyard.results.plots import OTHERS, WHEELS
+from marsyard.drawing.colours import OTHERS, WHEELS
+from marsyard.drawing.sheet import FONT, FigureFile, legend, save_png, sheet
+from marsyard.files.replacing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,7 +178,7 @@ def draw_comparison(found: Sequence[RoverMobility]) -> Canvas:
 
 def _pair(title: str, height: float) -> tuple[Canvas, list[Axes]]:
     """Two panels side by side on the usual sheet."""
-    from marsyard.results._sheet import plain
+    from marsyard.drawing.sheet import plain
 
     canvas, (ax,) = sheet(title, [height])
     box = ax.get_position()

@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 
 from marsyard.campaign.sensitivity import column
-from marsyard.results._page import number
-from marsyard.results._sheet import FONT, FigureFile, frame, save_png, slug, with_unit
+from marsyard.drawing.page import number
+from marsyard.drawing.sheet import FONT, FigureFile, frame, save_png, slug, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marsyard.errors import InputError, suggest
-from marsyard.scenario import Scenario, apply_setting, soil_in_place, validate
+from marsyard.scenario import Scenario, apply_setting, resolve, soil_in_place, validate
 from marsyard.study.members import plain_copy
 
 _SOIL = re.compile(r"ground\.(\d+)\.(soil|soils\.[^.]+)\.([^.]+)")
@@ -52,6 +52,16 @@ class Base:
     def vary(self, settings: Mapping[str, Any]) -> Scenario:
         """The scenario with values set at some paths."""
         return varied(self.name, self.data, settings)
+
+    def resolved(self) -> dict[str, Any]:
+        """The data with soils and terrains in place of their names: the same for all members, and
+        what a journal compares."""
+        given = validate(self.data, self.name)
+        found = resolve(given)
+        if found is given or "ground" not in self.data:
+            return self.data
+        ground = [g.model_dump(mode="json", exclude_defaults=True) for g in found.ground]
+        return {**self.data, "ground": ground}
 
     def check(self, settings: Mapping[str, Any], what: str) -> None:
         """Refuse values that the scenario or a soil of it cannot take, and names of robots, soils
@@ -126,11 +136,12 @@ class Base:
 
     def _terrain(self, ground: Mapping[str, Any]) -> dict[str, Any]:
         """A ground's terrain, written out if the scenario only names it."""
-        from marsyard.operations.validation.uncertainty import terrain_in_place
-        from marsyard.scenario import load_terrain
+        from marsyard.scenario.resolving import resolve_terrain
 
         terrain = ground.get("terrain", "flat")
-        return terrain_in_place(*load_terrain(terrain)) if isinstance(terrain, str) else terrain
+        if isinstance(terrain, str):
+            return resolve_terrain(terrain).model_dump(mode="json")
+        return terrain
 
     def _soil_numbers(self, path: str) -> dict[str, Any]:
         """The numbers of the soil that a path leads into."""

@@ -183,7 +183,7 @@ def open_sweep(path: str | Path) -> xr.Dataset:
 
 def write_table(path: Path, ready: Prepared, outcomes: Mapping[int, Outcome]) -> None:
     """A row per run: parameters, outputs, whether it succeeded, and why not."""
-    from marsyard.results._files import replacing
+    from marsyard.files.replacing import replacing
 
     study, points = ready.study, ready.points
     head = ["point", "replica", *(column_head(p.label, p.unit) for p in points.parameters)]

@@ -56,7 +56,7 @@ class Points:
 
     def words(self, point: int) -> str:
         """'friction = 0.4, slope = 5°'."""
-        from marsyard.results._page import quantity
+        from marsyard.drawing.page import quantity
 
         said = []
         for parameter, picked in zip(self.parameters, self.picked[point], strict=True):

@@ -37,8 +37,8 @@ from marsyard.campaign.maps import drawn as are_drawn
 from marsyard.campaign.sensitivity import column, parameters_of, places, strongest
 from marsyard.campaign.study_file import StudyFile
 from marsyard.campaign.success_figures import success_figures
-from marsyard.results._page import capital
-from marsyard.results._sheet import FONT, FigureFile, wrap
+from marsyard.drawing.page import capital
+from marsyard.drawing.sheet import FONT, FigureFile, wrap
 from marsyard.results.study_checks import outputs_of
 from marsyard.results.study_map import edges
 

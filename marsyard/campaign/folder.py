@@ -18,7 +18,7 @@ from marsyard.campaign.journal import Journal, read_header
 from marsyard.campaign.resume import other_versions
 from marsyard.errors import InputError
 from marsyard.run_folder import is_full
-from marsyard.runner import Say
+from marsyard.single_run import Say
 
 JOURNAL = "finished.log"
 Header = Mapping[str, Any]
@@ -118,7 +118,7 @@ def write_study(study: BaseModel, folder: Path) -> None:
     """Write the study as it was read."""
     import yaml
 
-    from marsyard.results._files import replacing
+    from marsyard.files.replacing import replacing
 
     data = study.model_dump(mode="json", exclude_defaults=True)
     with replacing(folder / "study.yaml") as part:

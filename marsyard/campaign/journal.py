@@ -19,7 +19,7 @@ from typing import Any
 from marsyard.errors import InputError
 from marsyard.files import check_file, is_file, open_file, parse_json, read_bytes
 from marsyard.files.regular import LARGEST
-from marsyard.results._files import replacing
+from marsyard.files.replacing import replacing
 
 
 class Journal:

@@ -18,7 +18,7 @@ from marsyard.campaign.study_file import StudyFile, Varied
 from marsyard.errors import InputError
 from marsyard.operations.uncertain import Distribution, parse
 from marsyard.results.study_checks import variable_name
-from marsyard.runner import full_path
+from marsyard.scenario.short_names import full_path
 from marsyard.study.axes import Axis, field_unit, label_of, make_axis
 from marsyard.units import UNITS, dimension_of
 

@@ -15,7 +15,8 @@ from marsyard.campaign.parameters import Parameter, make_parameters, paths_of
 from marsyard.campaign.study_file import StudyFile
 from marsyard.campaign.trial import begin, check_outputs, model_digest
 from marsyard.errors import InputError
-from marsyard.runner import Say, full_path
+from marsyard.scenario.short_names import full_path
+from marsyard.single_run import Say
 
 #: points tried until one of them can begin
 _TRIED = 5
@@ -74,7 +75,7 @@ def prepare(study: StudyFile, name: str, folder: Path, say: Say) -> Prepared:
                 f"{name}: replicas = {study.replicas}: nothing in '{study.scenario}' has a seed, "
                 "so that all replicas would be the same; leave it out"
             )
-    plan = Plan(scenario, base.data, study.outputs, study.time_limit)
+    plan = Plan(scenario, base.resolved(), study.outputs, study.time_limit)
     ready = Prepared(name, study, plan, points, seeds, "")
     return replace(ready, model=_try_members(ready, say))
 

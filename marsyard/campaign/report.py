@@ -19,8 +19,8 @@ from marsyard.campaign.tables import (
     sobol_rows,
     summaries,
 )
-from marsyard.results._page import escape, number, pairs, quantity, tiles
-from marsyard.results._sheet import FigureFile
+from marsyard.drawing.page import escape, number, pairs, quantity, tiles
+from marsyard.drawing.sheet import FigureFile
 from marsyard.results.report import (
     figures_section,
     parameters_section,

@@ -60,7 +60,7 @@ def other_files(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 def all_versions() -> dict[str, str]:
     """What runs: versions of packages, Python and platform, and of the plug-ins that are there."""
     from marsyard import plugins
-    from marsyard.runner import versions
+    from marsyard.single_run import versions
 
     return {**versions(), **plugins.versions()}
 

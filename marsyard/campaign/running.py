@@ -4,6 +4,7 @@ A folder of a sweep holds
 
     finished.log     a line per finished run, see `journal`; --resume goes on from it
     study.yaml       the study as it was read
+    scenario.yaml    the scenario that it varies, as resolved; inputs/: copies of its files
     sweep.nc         all results, labelled (`data`); sweep.csv: a row per run
     figures/*.png, report.html
 
@@ -30,14 +31,15 @@ from marsyard.campaign.prepared import Prepared, prepare
 from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices
 from marsyard.campaign.study_file import StudyFile
-from marsyard.runner import Say
+from marsyard.run_folder import INPUTS
+from marsyard.single_run import Say
 from marsyard.study.workers import Outcome
 
 if TYPE_CHECKING:
     import xarray as xr
 
 #: what a finished sweep leaves in its folder
-_FILES = (FILE_NAME, ZARR, "sweep.csv", "report.html", "figures")
+_FILES = (FILE_NAME, ZARR, "sweep.csv", "report.html", "figures", "scenario.yaml", INPUTS)
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def sweep(
         if folder is not None and journal is None:
             journal = new_journal(folder, header, ready.study, _FILES)
             open_things.callback(journal.close)
+            _write_base(ready, folder)
         count = counted(ready, outcomes, watch or (lambda w: None), journal)
         if executor is not None:
             count.run(executor, members_left(ready, outcomes), stop)
@@ -147,6 +150,15 @@ def sweep(
             say("drawing figures and writing the report …")
             write_folder(found, folder, zarr)
         return found
+
+
+def _write_base(ready: Prepared, folder: Path) -> None:
+    """Write the scenario that members vary, with copies of its files, once for all of them."""
+    from marsyard.scenario import validate
+    from marsyard.scenario.packing import write_scenario
+
+    with room_for(folder):
+        write_scenario(validate(ready.plan.data, ready.plan.name), folder / "scenario.yaml")
 
 
 def results(ready: Prepared, outcomes: Mapping[int, Outcome]) -> xr.Dataset:

@@ -27,7 +27,7 @@ from marsyard.campaign._drawing import (
 )
 from marsyard.campaign.maps import SuccessMap, drawn, success_map
 from marsyard.campaign.sensitivity import column, strongest
-from marsyard.results._sheet import FONT
+from marsyard.drawing.sheet import FONT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ import xarray as xr
 
 from marsyard.campaign.maps import success_words
 from marsyard.campaign.sensitivity import block_size
-from marsyard.results._page import number
-from marsyard.results._sheet import unit_text
+from marsyard.drawing.page import number
+from marsyard.drawing.sheet import unit_text
 from marsyard.results.study_checks import outputs_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from marsyard.campaign.base import varied
 from marsyard.campaign.member import digest
 from marsyard.errors import InputError
-from marsyard.runner import Say
+from marsyard.single_run import Say
 
 if TYPE_CHECKING:
     import xarray as xr

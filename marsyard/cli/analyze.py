@@ -268,7 +268,7 @@ def _step(soil: Any) -> str:
 
 
 def _n(value: float) -> str:
-    from marsyard.results._page import number
+    from marsyard.drawing.page import number
 
     return number(0.0 if abs(value) < 5e-4 else value, 3)
 

@@ -8,7 +8,7 @@ import typer
 def list_(
     kind: str = typer.Argument(
         "all",
-        help="scenarios, rovers, soils, grounds; of plug-ins: laws, controllers, generators; or "
+        help="scenarios, rovers, soils, grounds, laws; of plug-ins: controllers, generators; or "
         "all of them.",
     ),
 ) -> None:
@@ -24,12 +24,21 @@ def list_(
         raise InputError(f"list: unknown kind '{kind}'; {suggest(kind, [*known, 'all'])}")
     for one in known if kind == "all" else (kind,):
         rows = _entries(one) if one in library.KINDS else plugins.listed(one)
+        rows = [*_laws(), *rows] if one == "laws" else rows
         if not rows and kind == "all":
             continue
         typer.echo(f"{one} ({len(rows)})")
         width = max((len(name) for name, _, _ in rows), default=0)
         for name, title, origin in rows:
             typer.echo(f"  {name:<{width}}  {title}{f'  [{origin}]' if origin else ''}")
+
+
+def _laws() -> list[tuple[str, str, str]]:
+    """Name, title and the key of a scenario that picks it, of every law of marsyard."""
+    from marsyard.interaction import about
+
+    kinds = [(each, about.KEYS[kind]) for kind in about.KINDS for each in about.laws(kind).values()]
+    return [(each.name, each.title, key) for each, key in kinds]
 
 
 def _entries(kind: str) -> list[tuple[str, str, str]]:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import typer
 
+#: seconds between two lines about kernels that compile, where there is no terminal
+_LINE_PERIOD = 10.0
+
 
 def run(
-    scenario: str = typer.Argument(help="Name of a scenario (see `marsyard list`) or a YAML file."),
+    scenario: str = typer.Argument(
+        help="Name of a scenario (see `marsyard list`), a YAML file, or a run folder to run again."
+    ),
     set_: list[str] = typer.Option(
         [],
         "--set",
@@ -76,12 +82,9 @@ def run(
             result = runner.run(
                 scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
                 progress=bar.update, study=not no_study, jobs=jobs, live=watched,
-                sequence=sequence, yes=yes,
+                sequence=sequence, yes=yes, checked=bar.show,
             )  # fmt: skip
-        if result.study is None:
-            _print(result)
-        else:
-            _print_study(result)
+        _print_places(result)
         if watched is not None:
             _keep(watched)
     finally:
@@ -140,8 +143,18 @@ def _print(result: Any) -> None:
         console.print(f"{failed} steps whose contact problem did not converge", style="bold red")
     if result.stopped:
         console.print(result.stopped, style="bold red", highlight=False)
+
+
+def _print_places(result: Any) -> None:
+    from rich.console import Console
+
+    console = Console()
     console.print(f"report: {result.report}", highlight=False, soft_wrap=True)
-    console.print(f"replay: marsyard view {result.folder}", highlight=False, soft_wrap=True)
+    kept = [result.folder]
+    if result.study is not None:
+        kept = [result.folder / folder for folder in result.info["kept"].values()][:1]
+    for folder in kept:
+        console.print(f"replay: marsyard view {folder}", highlight=False, soft_wrap=True)
 
 
 def _pace(times: float) -> str:
@@ -170,16 +183,13 @@ def _print_study(result: Any) -> None:
     failed = sum(o.unconverged > 0 for o in outcomes)
     if failed:
         console.print(f"{failed} runs had steps that did not converge", style="bold red")
-    console.print(f"report: {result.report}", highlight=False, soft_wrap=True)
-    for folder in info["kept"].values():
-        console.print(
-            f"replay: marsyard view {result.folder / folder}", highlight=False, soft_wrap=True
-        )
-        break
 
 
 class _Bar:
-    """A progress bar over simulated time, on stderr."""
+    """A progress bar over compiled kernels, then over simulated time, on stderr.
+
+    Where that is no terminal, a line now and then tells of the kernels.
+    """
 
     def __init__(self, console: Any, quiet: bool) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -187,7 +197,7 @@ class _Bar:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed:.4g} of {task.total:g} s"),
+            TextColumn("{task.completed:.4g} of {task.total:g} {task.fields[unit]}"),
             TimeRemainingColumn(),
             console=console,
             transient=True,
@@ -196,20 +206,58 @@ class _Bar:
         self._console = console
         self._quiet = quiet
         self._task: Any = None
+        self._compiling: Any = None
+        self._told = 0.0
 
     def say(self, text: str) -> None:
         if not self._quiet or text.startswith("warning"):
             self._console.print(text, highlight=False, soft_wrap=True)
+        if text.startswith("compiling") and not self._quiet and self._compiling is None:
+            from marsyard.cli._compiling import CompileProgress
+
+            self._told = monotonic()
+            self._compiling = CompileProgress(self.count_kernels)
+
+    def count_kernels(self, kernel: str, done: int, total: int) -> None:
+        # the last one binds all others, while processes of their own compile what it calls
+        what = f"compiling: {kernel}" if done < total else "compiling in other processes"
+        if self._console.is_terminal:
+            self._show(done, total, what, "kernels")
+        elif monotonic() - self._told > _LINE_PERIOD:
+            self._told = monotonic()
+            self.say(f"{what}, {done} of {total} kernels")
+
+    def show(self, result: Any) -> None:
+        # nothing is simulated any more; below a bar, tables would go to stderr
+        self._progress.stop()
+        if result.study is None:
+            _print(result)
+        else:
+            _print_study(result)
 
     def update(self, time: float, total: float, what: str) -> None:
+        if self._compiling is not None:
+            self._end_compiling()
+        self._show(time, total, what, "s")
+
+    def _show(self, done: float, total: float, what: str, unit: str) -> None:
         # the bar appears when there is something to show
         if self._task is None:
-            self._task = self._progress.add_task(what, total=total)
-        self._progress.update(self._task, completed=time, total=total, description=what)
+            self._task = self._progress.add_task(what, total=total, unit=unit)
+        self._progress.update(self._task, completed=done, total=total, description=what, unit=unit)
+
+    def _end_compiling(self) -> None:
+        self._compiling.stop()
+        self._compiling = None
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+            self._task = None
 
     def __enter__(self) -> _Bar:
         self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._compiling is not None:
+            self._end_compiling()
         self._progress.stop()

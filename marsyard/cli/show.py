@@ -59,9 +59,9 @@ def show(
 
 
 def _show_scenario(name: str, everything: bool) -> None:
-    from marsyard.scenario import dump, load_scenario
+    from marsyard.scenario import dump, scenario_data, validate
 
-    scenario = load_scenario(name)
+    scenario = validate(scenario_data(name), name)  # soils and grounds stay names
     typer.echo(f"{name}: {scenario.title}\n")
     typer.echo(scenario.description.strip() + "\n")
     _sources(scenario.sources)
@@ -69,7 +69,7 @@ def _show_scenario(name: str, everything: bool) -> None:
     said = ("title:", "description:", "sources:")
     lines = [t for t in dump(rest, everything).splitlines() if not t.startswith(said)]
     left_out = "" if everything else ", without what has its default (--all shows that too)"
-    typer.echo(f"as resolved (SI){left_out}:\n")
+    typer.echo(f"as read (SI){left_out}:\n")
     typer.echo("\n".join("  " + line for line in lines))
 
 

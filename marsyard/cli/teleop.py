@@ -205,7 +205,7 @@ def _truth(given: list[str]) -> tuple[str | None, dict[str, Any] | None]:
 
 def _check_page(host: str, port: int, token: str | None) -> None:
     """Refuse what the page cannot have before the worlds are built."""
-    from marsyard.results._server import check_token, free_port
+    from marsyard.web.server import check_token, free_port
 
     check_token(token)
     free_port(host, port)

@@ -1,9 +1,10 @@
 """Laws and variants: what each of them means as settings of a scenario.
 
-`LAWS` is the one table. A law sets some paths of the scenario and, if it is one of rigid contact,
-puts rigid ground of the same shape in place of the soil (see `rigid_ground`). Where there is hard
-ground beside the soil, rocks in sand, such a law is that of the rocks and the soil stays. The order
-is: the scenario, what was set for all (`--set`), the law, what a variant sets itself.
+`LAWS` is made of what the laws say of themselves (`interaction.about`). A law sets some paths of
+the scenario and, if it is one of rigid contact, puts rigid ground of the same shape in place of the
+soil (see `rigid_ground`). Where there is hard ground beside the soil, rocks in sand, such a law is
+that of the rocks and the soil stays. The order is: the scenario, what was set for all (`--set`),
+the law, what a variant sets itself.
 
 A variant is a name and settings, in text "NAME: path=value, path=value". The path `law` stands for
 a law of the table; without it the scenario stays as it is but for the settings:
@@ -14,6 +15,9 @@ a law of the table; without it the scenario stays as it is but for the settings:
 A wheel model keeps exit rule, shares, rut and damping of the scenario's `interaction.wheel`, and of
 its coefficients those it knows: so one --set can give the coefficients of several models.
 `rigid_slip` takes `interaction.friction` where no coefficient of friction is given.
+
+Laws of plug-ins are compared by their names too, with the options and bodies that the scenario
+gives them, if it does.
 """
 
 from __future__ import annotations
@@ -24,8 +28,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from marsyard import plugins
 from marsyard.errors import InputError, suggest
-from marsyard.scenario import Scenario, apply_setting, parse_setting, validate
+from marsyard.interaction import about
+from marsyard.scenario import Scenario, apply_setting, parse_setting, resolve, validate
 
 
 @dataclass(frozen=True)
@@ -38,61 +44,28 @@ class Law:
     rigid: bool = False
 
 
-def _model(name: str, title: str) -> Law:
-    return Law(title, {"interaction.wheel.model": name}, soil=True)
+def _made(kind: str) -> dict[str, Law]:
+    return {
+        name: Law(each.title, each.sets, soil=kind != about.HARD, rigid=kind == about.HARD)
+        for name, each in about.laws(kind).items()
+        if each is not about.NONE
+    }
 
 
 #: law → changes of a scenario's data
 LAWS: dict[str, Law] = {
     "as_is": Law("the scenario as it stands"),
-    "scm": Law(
-        "soil contact model: the deformable grid carries the wheels",
-        {"interaction.wheel": None, "interaction.soil.model": "scm"},
-        soil=True,
-    ),
-    "columns": Law(
-        "granular soil in columns: triaxial curves, avalanches",
-        {"interaction.wheel": None, "interaction.soil.model": "columns"},
-        soil=True,
-    ),
-    "wong_reece": _model("wong_reece", "Wong and Reece's stresses over the wheel's arc"),
-    "ishigami": _model("ishigami", "Ishigami's stresses, shear along and across apart"),
-    "ding": _model("ding", "Ding's closed form"),
-    "magic_formula": _model("magic_formula", "Pacejka's curves"),
-    "rigid_slip": _model("rigid_slip", "friction that grows with slip, no soil"),
-    "nonsmooth": Law(
-        "rigid ground, exact Coulomb friction",
-        {
-            "interaction.law": "nonsmooth",
-            "interaction.wheel": None,
-            "run.integrator": "moreau_jean",
-        },
-        rigid=True,
-    ),
-    "compliant": Law(
-        "firm ground under elements, friction by displacement",
-        {
-            "interaction.law": "compliant",
-            "interaction.wheel": None,
-            "run.integrator": "moreau_jean",
-        },
-        rigid=True,
-    ),
-    "polygonal": Law(
-        "firm ground under faces of wheels and rocks, elastic layers (PCM)",
-        {
-            "interaction.law": "polygonal",
-            "interaction.wheel": None,
-            "run.integrator": "moreau_jean",
-        },
-        rigid=True,
-    ),
-    "mujoco": Law(
-        "rigid ground, MuJoCo's soft contact",
-        {"interaction.law": "mujoco", "interaction.wheel": None, "run.integrator": "semi_implicit"},
-        rigid=True,
-    ),
-}  # fmt: skip
+    **{name: law for kind in about.KINDS for name, law in _made(kind).items()},
+}
+
+
+def known_laws() -> dict[str, Law]:
+    """`LAWS`, and the laws of plug-ins."""
+    out = dict(LAWS)
+    for name, plugin in plugins.found("laws").items():
+        sets = {"interaction.plugin.name": name, "run.integrator": "moreau_jean"}
+        out.setdefault(name, Law(f"plug-in of {plugin.origin}", sets))
+    return out
 
 
 @dataclass(frozen=True)
@@ -110,9 +83,10 @@ class Variant:
 def variants_of(
     laws: str | Sequence[str] = (),
     variants: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
-    known: Iterable[str] = LAWS,
+    known: Iterable[str] | None = None,
 ) -> tuple[Variant, ...]:
     """The variants asked for: laws by name, then those with settings, as texts or mappings."""
+    known = known_laws() if known is None else known
     names = [n.strip() for n in laws.split(",")] if isinstance(laws, str) and laws else list(laws)
     known, out = list(known), []
     for name in names:
@@ -135,8 +109,9 @@ def check_names(names: list[str], field: str, known: Iterable[str]) -> None:
             raise InputError(f"{field}: '{name}' stands twice; names must differ")
 
 
-def parse_variant(text: str, known: Iterable[str] = LAWS) -> Variant:
+def parse_variant(text: str, known: Iterable[str] | None = None) -> Variant:
     """ "NAME: path=value, path=value" as a variant; values are read as YAML."""
+    known = known_laws() if known is None else known
     name, colon, rest = text.partition(":")
     if not colon or not name.strip() or not rest.strip():
         raise InputError(
@@ -189,11 +164,13 @@ def scenario_under(
 
     `files` is a folder for the mesh that stands for rough terrain under a law of rigid contact.
     """
-    law = LAWS[variant.law]
+    law = known_laws()[variant.law]
     own: dict[str, Any] = copy.deepcopy(dict(data))
     try:
         _fits(law, own)
         changes = {k: v for k, v in law.sets.items() if _at(own, k) != v}
+        if "interaction.plugin.name" in changes:
+            _set(own, "interaction.plugin", None)  # options are those of another law
         for path, value in law.sets.items():
             _set(own, path, value)
         if law.soil and law.sets.get("interaction.wheel.model"):
@@ -204,7 +181,7 @@ def scenario_under(
             changes |= make_rigid(own, files)
         for path, value in variant.settings.items():
             _set(own, path, value)
-        return validate(own, name), {**changes, **variant.settings}
+        return resolve(validate(own, name)), {**changes, **variant.settings}
     except InputError as error:
         raise InputError(f"{variant.name}: {error}") from None
 
@@ -216,7 +193,7 @@ def _fits(law: Law, data: Mapping[str, Any]) -> None:
         have = ", ".join(kinds) or "no ground"
         raise InputError(
             f"the law needs ground of kind terrain, and the scenario has {have}; laws of hard "
-            "ground are nonsmooth, compliant, polygonal and mujoco"
+            f"ground are {', '.join(_made(about.HARD))}"
         )
 
 

@@ -15,9 +15,9 @@ import xarray as xr
 
 from marsyard.comparison.mode_answer import ModeComparison
 from marsyard.comparison.mode_measures import Row
+from marsyard.drawing.page import escape, number, pairs, tiles
+from marsyard.drawing.sheet import FONT, WIDTH, FigureFile, legend, save_png, sheet
 from marsyard.results import save
-from marsyard.results._page import escape, number, pairs, tiles
-from marsyard.results._sheet import FONT, WIDTH, FigureFile, legend, save_png, sheet
 from marsyard.results.report import (
     figures_section,
     intro,
@@ -26,7 +26,7 @@ from marsyard.results.report import (
     versions,
     write_page,
 )
-from marsyard.scenario import dump
+from marsyard.scenario.packing import write_scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -67,7 +67,7 @@ _UNITS = {
 def write_modes(folder: Path, result: ModeComparison) -> Path:
     """Write all files of a comparison of modes; the path of its page."""
     save(dataset(result), folder / "compare.nc")
-    (folder / "scenario.yaml").write_text(dump(result.scenario), encoding="utf-8")
+    write_scenario(result.scenario, folder / "scenario.yaml")
     write_table(folder / "compare.csv", result)
     figures = [
         FigureFile(

@@ -40,9 +40,9 @@ from marsyard.comparison.mode_variants import (
 )
 from marsyard.comparison.runs import base_data, run_quietly
 from marsyard.errors import InputError
-from marsyard.run_folder import written_whole
-from marsyard.runner import Progress, Say, versions
+from marsyard.run_folder import INPUTS, written_whole
 from marsyard.scenario import Scenario, validate
+from marsyard.single_run import Progress, Say, versions
 
 
 def compare_modes(
@@ -133,10 +133,11 @@ class _Task:
     least: float
     overrides: Mapping[str, Any]
     folder: Path | None
+    inputs: Path | None = None
 
     def work(self, tell: Callable[[float], Any]) -> _Done:
         """Run and measure; `tell` hears the simulated time [s]."""
-        run = run_quietly(self.name, self.scenario, self.overrides, self.folder, tell)
+        run = run_quietly(self.name, self.scenario, self.overrides, self.folder, tell, self.inputs)
         assert self.scenario.gait is not None
         row = measure(
             run.data, self.variant.name, self.scenario.gait.modes[0], self.slope,
@@ -207,15 +208,16 @@ class _Crew:
 
     def _task(self, variant: ModeVariant, slope: float) -> _Task:
         label = f"{variant.name} at {math.degrees(slope):.4g}°"
-        folder = None
+        folder = inputs = None
         if self.staging is not None:
+            inputs = self.staging / INPUTS
             plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", variant.name).strip("-.") or "mode"
             folder = self.staging / "modes" / plain / f"{math.degrees(slope):.4g}"
         scenario = scenario_at(self.base, variant, self.ramp, slope)
         overrides = {**self.settings, **variant.settings, self.ramp.path: slope}
         return _Task(
             f"{self.name}, {label}", variant, scenario, slope, self.ramp, self.least, overrides,
-            folder,
+            folder, inputs,
         )  # fmt: skip
 
     def _teller(self, before: float, ran: int, now: int, left: int) -> Callable[[float], Any]:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.errors import InputError
-from marsyard.results._sheet import (
+from marsyard.drawing.colours import OTHERS
+from marsyard.drawing.sheet import (
     FONT,
     SPAN,
     FigureFile,
@@ -33,17 +33,17 @@ from marsyard.results._sheet import (
     unit_text,
     wrap,
 )
+from marsyard.errors import InputError
 from marsyard.results.dataset import Line, lines
 from marsyard.results.plots import (
-    OTHERS,
-    _binned,
-    _cut,
-    _long_name,
-    _scale,
-    _thin,
-    _travelled,
+    binned_medians,
+    cut_curve,
     default_figures,
     followed_paths,
+    has_travelled,
+    long_name_of,
+    scale_ordinate,
+    thinned,
 )
 from marsyard.scenario.report_schema import Figure
 
@@ -135,7 +135,7 @@ def save_run_figures(
             title = f"{figure.title}: by wheel"
             caption = _jitter_note(single)
             keep(title, caption, draw_by_wheel(names, single[:MOST_PANELS], title, figure))
-    if any(_travelled(ds) for ds in datasets):
+    if any(has_travelled(ds) for ds in datasets):
         caption = "Path of the base under each law, from above and from the side."
         keep("Path", caption, draw_paths(names, datasets))
     return saved
@@ -171,7 +171,7 @@ def quantities(
                     missing.setdefault(name.split(".")[0], set()).add(k)
                     continue
                 for curve in curves:
-                    cut = _cut(curve, figure.start, figure.end)
+                    cut = cut_curve(curve, figure.start, figure.end)
                     groups.setdefault((cut.variable, _rest(ds, cut)), []).append(cut)
             for key, some in groups.items():
                 _add(found, key, ds, k, some)
@@ -205,7 +205,7 @@ def _add(
         # the very numbers that were recorded
         mean = low = high = values[0]
     if key not in found:
-        name = _long_name(ds, key[0])
+        name = long_name_of(ds, key[0])
         if len(name) > LONG:
             name = key[0].replace("_", " ")
         picks = key[1]
@@ -235,15 +235,15 @@ def draw(names: Sequence[str], panels: Sequence[Quantity], title: str, figure: F
         for curve in quantity.curves:
             style = look(curve.law)
             if bands and quantity.count > 1:
-                time, low = _thin(curve.time, _begun(curve.low))
-                same, high = _thin(curve.time, _begun(curve.high))
+                time, low = thinned(curve.time, _begun(curve.low))
+                same, high = thinned(curve.time, _begun(curve.high))
                 ax.fill_between(
                     time, low, np.interp(time, same, high), color=style["color"], alpha=0.13,
                     linewidth=0, zorder=1,
                 )  # fmt: skip
             _plot(ax, curve.time, curve.mean, style, len(names), curve.law)
         ax.set_ylabel(_label(quantity), fontsize=FONT)
-        _scale(ax, [_line(c, quantity) for c in quantity.curves])
+        scale_ordinate(ax, [_line(c, quantity) for c in quantity.curves])
         _room(ax)
     _name_laws(axes[0], names)
     start = min((c.time[0] for q in panels for c in q.curves), default=0.0)
@@ -264,9 +264,9 @@ def _plot(
     steady = calm(values)
     if steady is not None:
         pale = {"color": style["color"], "alpha": 0.22, "linewidth": 0.7, "zorder": 1.5}
-        ax.plot(*_thin(time, values), **pale)
+        ax.plot(*thinned(time, values), **pale)
         values = steady
-    time, values = _thin(time, values)
+    time, values = thinned(time, values)
     if style.get("marker"):
         style = {**style, "markevery": _every(len(time), law, laws)}
     ax.plot(time, values, **style)
@@ -377,7 +377,7 @@ def _draw_against(
     across = None
     for k, ds in enumerate(datasets):
         try:
-            x = _cut(lines(ds, figure.against)[0], figure.start, figure.end)
+            x = cut_curve(lines(ds, figure.against)[0], figure.start, figure.end)
         except InputError:
             continue
         across = across or (ds, x)
@@ -388,7 +388,7 @@ def _draw_against(
                 key, Quantity(quantity.variable, quantity.picks, quantity.name, quantity.units)
             )
             mine.count = max(mine.count, quantity.count)
-            bins = _binned(x.values, quantity.curves[0].mean)
+            bins = binned_medians(x.values, quantity.curves[0].mean)
             mine.curves.append(Curve(k, *bins, *bins))
     if across is None or not panels:
         return None
@@ -397,11 +397,11 @@ def _draw_against(
         for curve in quantity.curves:
             ax.plot(curve.time, curve.mean, **look(curve.law))
         ax.set_ylabel(_label(quantity), fontsize=FONT)
-        _scale(ax, [_line(c, quantity) for c in quantity.curves])
+        scale_ordinate(ax, [_line(c, quantity) for c in quantity.curves])
     _name_laws(axes[0], names)
     ds, x = across
     unit = unit_text(x.units)
-    label = " ".join([_long_name(ds, x.variable), *x.picks])
+    label = " ".join([long_name_of(ds, x.variable), *x.picks])
     axes[-1].set_xlabel(f"{label} [{unit}]" if unit else label, fontsize=FONT)
     return canvas
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from marsyard.comparison.laws import LAWS
+from marsyard.comparison.laws import known_laws
 from marsyard.comparison.runs import Comparison, Side
 from marsyard.comparison.summary import columns_of, shown
+from marsyard.drawing.page import escape, number, pairs, quantity, tiles
+from marsyard.drawing.sheet import FigureFile, unit_text
 from marsyard.results import save
-from marsyard.results._page import escape, number, pairs, quantity, tiles
-from marsyard.results._sheet import FigureFile, unit_text
 from marsyard.results.report import (
     figures_section,
     intro,
@@ -22,13 +22,13 @@ from marsyard.results.report import (
     versions,
     write_page,
 )
-from marsyard.scenario import dump
+from marsyard.scenario.packing import write_scenario
 
 
 def write_comparison(folder: Path, result: Comparison) -> Path:
     """Write all files of a comparison; the path of its page."""
     save(result.data, folder / "compare.nc")
-    (folder / "scenario.yaml").write_text(dump(result.scenario), encoding="utf-8")
+    write_scenario(result.scenario, folder / "scenario.yaml")
     if result.is_study:
         _write_study_table(folder / "compare.csv", result)
         figures = _study_figures(folder / "figures", result)
@@ -309,7 +309,7 @@ def _what(result: Comparison) -> str:
     blocks = []
     for side in result.sides:
         rows = [
-            ("law", f"{side.variant.law}: {LAWS[side.variant.law].title}"),
+            ("law", f"{side.variant.law}: {known_laws()[side.variant.law].title}"),
             ("changed", settings_text(side.changes)),
         ]
         if text := exit_text(side):

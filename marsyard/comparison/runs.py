@@ -28,11 +28,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marsyard.comparison.laws import LAWS, Variant, scenario_under, variants_of
+from marsyard.comparison.laws import Variant, known_laws, scenario_under, variants_of
 from marsyard.errors import InputError
-from marsyard.run_folder import written_whole
-from marsyard.runner import Progress, Run, Say, simulate, versions
-from marsyard.scenario import Scenario, apply_setting, scenario_data, validate
+from marsyard.run_folder import INPUTS, written_whole
+from marsyard.scenario import Scenario, apply_setting, resolve, scenario_data, validate
+from marsyard.single_run import Progress, Run, Say, simulate, versions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -125,7 +125,8 @@ def compare(
         marsyard.compare("rt0448/test-4", variants={"μ 0.4": {"interaction.friction": 0.4},
                                                     "μ 0.8": {"interaction.friction": 0.8}})
 
-    laws: names of `LAWS`. variants: settings by name, see `laws`. settings: for all of them.
+    laws: names of `LAWS`, or of plug-ins. variants: settings by name, see `laws`. settings: for all
+    of them.
     measured: a CSV file of wheel tests beside a study of slip; `where`, `wheel` and `load` choose
     rows and say what the file does not, as for `read_wheel_data`.
     With `out` also write a folder. `say`, `progress`, `study` and `jobs` as in `marsyard.run`.
@@ -218,7 +219,7 @@ def _of_all_curves(part: Any) -> bool:
 def _as_it_stands(data: Mapping[str, Any], name: str, instead: Scenario) -> Scenario:
     """The scenario without any law, for title, figures and file; a variant's if it is not whole."""
     try:
-        return validate(data, name)
+        return resolve(validate(data, name))
     except InputError:
         return instead
 
@@ -293,7 +294,7 @@ def _has(ds: xr.Dataset, name: str) -> bool:
 def _varies(variant: Variant, scenario: Scenario) -> None:
     """A study may vary only what the law has."""
     assert scenario.study is not None
-    law = LAWS[variant.law]
+    law = known_laws()[variant.law]
     for path in scenario.study.driven:
         gone = [p for p, value in law.sets.items() if value is None and path.startswith(p)]
         if gone or (law.rigid and path.startswith("ground.")):
@@ -338,14 +339,16 @@ def run_quietly(
     overrides: Mapping[str, Any],
     folder: Path | None,
     tell: Callable[[float], Any],
+    inputs: Path | None = None,
 ) -> Run:
     """A run as `marsyard run` makes it, into a new folder if one is given; says nothing, and `tell`
-    hears the simulated time [s]."""
+    hears the simulated time [s]. `inputs` is for copies of files that runs share."""
     if folder is not None:
         folder.mkdir(parents=True)
     return simulate(
-        name, scenario, overrides, folder, lambda text: None, lambda t, total, what: tell(t)
-    )
+        name, scenario, overrides, folder, lambda text: None, lambda t, total, what: tell(t),
+        inputs=inputs,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -356,10 +359,11 @@ class _Task:
     scenario: Scenario
     overrides: Mapping[str, Any]
     folder: Path | None
+    inputs: Path | None = None
 
     def work(self, tell: Callable[[float], Any]) -> _Done:
         """The run as `marsyard run` makes it; `tell` hears the simulated time [s]."""
-        run = run_quietly(self.name, self.scenario, self.overrides, self.folder, tell)
+        run = run_quietly(self.name, self.scenario, self.overrides, self.folder, tell, self.inputs)
         # the grid of soil is on disk, and too large to pass between processes
         return _Done(replace(run, ground=None))
 
@@ -421,8 +425,9 @@ class _Crew:
     ) -> list[Run]:
         from marsyard.study.workers import Workers
 
+        inputs = None if self.staging is None else self.staging / INPUTS
         tasks = [
-            _Task(f"{self.name}, {v.name}", s, self._overrides(v), place)
+            _Task(f"{self.name}, {v.name}", s, self._overrides(v), place, inputs)
             for v, s, place in zip(variants, scenarios, places, strict=True)
         ]
         total = sum(s.run.duration for s in scenarios)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from marsyard.runner import Run
+from marsyard.single_run import Run
 
 #: number, heading, unit shown, factor from SI, digits
 COLUMNS: tuple[tuple[str, str, str, float, int], ...] = (

@@ -18,10 +18,10 @@ from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.analysis.wheel_data import WheelData
 from marsyard.comparison.run_figures import MARKS
 from marsyard.comparison.wheels import ANGLES, FORCES, SLIPS, Candidate, WheelComparison, zero_of
+from marsyard.drawing.colours import OTHERS
+from marsyard.drawing.page import number
+from marsyard.drawing.sheet import FONT, FigureFile, plain, save_png
 from marsyard.interaction.wheel_models import WheelModel
-from marsyard.results._page import number
-from marsyard.results._sheet import FONT, FigureFile, plain, save_png
-from marsyard.results.plots import OTHERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

@@ -11,8 +11,8 @@ import numpy as np
 from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.analysis.wheel_data import WheelData
 from marsyard.comparison.wheels import WheelComparison
+from marsyard.drawing.page import escape, number, quantity, tiles
 from marsyard.interaction.wheel_models import MODELS
-from marsyard.results._page import escape, number, quantity, tiles
 from marsyard.run_folder import written_whole
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Names load when first used; the compiled language of torque laws is `marsyard.co
 
 from __future__ import annotations
 
-from marsyard._lazy import lazy_names
+from marsyard.lazy import lazy_names
 
 _HOME = {
     "Arc": "command",

@@ -6,6 +6,7 @@ import io
 import math
 import zipfile
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, BinaryIO
 
 import numpy as np
@@ -48,13 +49,16 @@ def read_arrays(file: BinaryIO, kind: str, name: str) -> np.ndarray | dict[str, 
 
 def _read_array(stream: IO[bytes], size: int) -> np.ndarray:
     """An array whose head and values take `size` bytes."""
-    version = npy.read_magic(stream)
-    if version == (1, 0):
-        shape, fortran, dtype = npy.read_array_header_1_0(stream)
-    elif version == (2, 0):
-        shape, fortran, dtype = npy.read_array_header_2_0(stream)
-    else:
-        raise ValueError(f"the format's version {version[0]}.{version[1]} is not known")
+    try:
+        version = npy.read_magic(stream)
+        if version == (1, 0):
+            shape, fortran, dtype = npy.read_array_header_1_0(stream)
+        elif version == (2, 0):
+            shape, fortran, dtype = npy.read_array_header_2_0(stream)
+        else:
+            raise ValueError(f"the format's version {version[0]}.{version[1]} is not known")
+    except TokenError:  # from the second of numpy's two ways to read a head
+        raise ValueError("its head is not whole") from None
     if dtype.hasobject:
         raise ValueError("it holds Python objects, not numbers")
     if any(n < 0 for n in shape):

@@ -7,7 +7,9 @@ bytes behind its end. Files without that line are read as they are.
 
 from __future__ import annotations
 
+import io
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,23 @@ def load_netcdf(path: str | Path, what: str) -> xr.Dataset:
         return xr.load_dataset(path, engine="h5netcdf")
     except Exception as error:  # HDF5, h5netcdf and xarray raise whatever they meet
         raise InputError(f"'{path}' is not {what} (NetCDF): {format_reason(error)}") from None
+
+
+def encode_netcdf(ds: xr.Dataset, encoding: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """A data set in memory as the content of a file; `encoding` says how variables are stored.
+
+    `Dataset.to_netcdf` asks dask, where it is installed, which cluster should write, and loads it
+    for that, which takes longer than writing.
+    """
+    from xarray.backends import H5NetCDFStore
+
+    content = io.BytesIO()
+    store = H5NetCDFStore.open(content, mode="w", lock=False)
+    try:
+        ds.dump_to_store(store, encoding=encoding)
+    finally:
+        store.close()
+    return content.getvalue()
 
 
 def checksum_line(content: bytes | memoryview) -> bytes:

@@ -27,12 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from marsyard.errors import InputError
+from marsyard.files.replacing import replacing
 from marsyard.fmi.contents import pack_scenario
 from marsyard.fmi.description import model_description
 from marsyard.fmi.interface import Interface, Variable, parameter, structured, with_inputs
 from marsyard.fmi.page import documentation
 from marsyard.fmi.paths import value_at
-from marsyard.results._files import replacing
 from marsyard.scenario import Scenario
 
 _MODULE = "marsyard_rover"

@@ -64,11 +64,14 @@ class GroundArrays(NamedTuple):
     ray: np.ndarray
 
 
-def pack(surfaces: Sequence[Surface]) -> GroundArrays:
-    """One `GroundArrays` for all `surfaces`, numbered in the order given.
+def pack(surfaces: Sequence[Surface], walls: float = 0.0) -> GroundArrays:
+    """One `GroundArrays` for all `surfaces`, numbered in the order given; open meshes with `walls`
+    of this height below their rims [m].
 
     Raises `InputError` for an object that is no surface or for two surfaces of one name.
     """
+    if walls:
+        surfaces = [s.with_walls(walls) if isinstance(s, TriangleMesh) else s for s in surfaces]
     kinds = np.zeros((len(surfaces), 2), dtype=np.int64)
     planes: list[list[float]] = []
     spheres: list[list[float]] = []

@@ -211,24 +211,41 @@ def load_soil(soil: str | Mapping[str, Any], folder: Path | None = None) -> Soil
 
     soil: a name, a path (from `folder` or from here), or a mapping with `name` and numbers that
         replace those of the named soil; a mapping without `name` is a soil of its own. Numbers are
-        SI or texts with a unit: {"name": "krenn2008", "shear_modulus": "2 cm"}.
+        SI or texts with a unit: {"name": "krenn2008", "shear_modulus": "2 cm"}. Of a mapping with a
+        `definition` (see `read_soil`) the name is only a label, and nothing is read.
     """
-    if isinstance(soil, str):
-        return Soil(**_values(*_file(soil, folder)))
-    given = dict(soil)
-    name = given.pop("name", None)
+    given: dict[str, Any] = {"name": soil} if isinstance(soil, str) else dict(soil)
+    name, definition = given.pop("name", None), given.pop("definition", None)
     start: dict[str, Any] = {"name": "own soil"}
-    if name is not None:
+    if definition is not None:
+        start = _values(str(name or start["name"]), definition)
+    elif name is not None:
         start = _values(*_file(str(name), folder))
     if "triaxial" in given:
         old = start.get("triaxial") or Triaxial()
         start["triaxial"] = replace(old, **read_triaxial(start["name"], given.pop("triaxial")))
     for key, value in given.items():
         if key not in NUMBERS:
-            known = ["name", *NUMBERS, "triaxial"]
+            known = ["name", "definition", *NUMBERS, "triaxial"]
             raise InputError(f"soil {start['name']}: unknown number '{key}'; {suggest(key, known)}")
         start[key] = _si(start["name"], key, value)
     return Soil(**start)
+
+
+def read_soil(soil: str | Mapping[str, Any], folder: Path | None = None) -> dict[str, Any]:
+    """A soil as `load_soil` takes it, with the contents of the file that it names as `definition`:
+    what the library or the file says later does not change it."""
+    given: dict[str, Any] = {"name": soil} if isinstance(soil, str) else dict(soil)
+    if given.get("name") is None or given.get("definition") is not None:
+        return given
+    name, definition = _file(str(given.pop("name")), folder)
+    return {"name": name, "definition": definition, **given}
+
+
+def changed_numbers(soil: str | Mapping[str, Any]) -> dict[str, Any]:
+    """What a soil's mapping changes of the soil that it names."""
+    given = {} if isinstance(soil, str) else soil
+    return {k: v for k, v in given.items() if k not in ("name", "definition")}
 
 
 def _file(name: str, folder: Path | None) -> tuple[str, dict[str, Any]]:
@@ -246,6 +263,8 @@ def _file(name: str, folder: Path | None) -> tuple[str, dict[str, Any]]:
 
 def _values(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of Soil from a soil's file."""
+    if not isinstance(data, Mapping):
+        raise InputError(f"soil {name}: definition: a mapping as in a soil's file is expected")
     known = ("title", "description", "numbers", "extra", "triaxial", "sources")
     for key in data:
         if key not in known:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.jit import inlined, kernel
+from marsyard.jit import F1, F2, I1, I2, U1, by_reference, inlined, kernel
 
 SIDE = 32  # nodes along a tile
 SHIFT = 5
@@ -41,23 +41,24 @@ NODE_COLUMNS = 19
 FAR = 1e9
 
 
+@by_reference
 class GridArrays(NamedTuple):
     """The grid as plain arrays; `t` tiles of room, hash table of size `c` (a power of two)."""
 
-    spacing: np.ndarray  # float64[1], ds [m]
-    table_key: np.ndarray  # int64[c], number of the tile, −1 = empty
-    table_slot: np.ndarray  # int64[c]
-    tile: np.ndarray  # int64[t, 2], tile numbers along x and y
-    top: np.ndarray  # float64[t], no node of the tile is higher than this [m]
-    used: np.ndarray  # int64[1], tiles in use
-    node: np.ndarray  # float64[t · 1024, 4], BASE, REF, DEPTH, TIME of each node
-    soil: np.ndarray  # uint8[t · 1024]
-    flag: np.ndarray  # uint8[t · 1024]
-    queue: np.ndarray  # int64[t · 1024], ring of nodes to be settled
-    queue_ends: np.ndarray  # int64[2], first and number
-    request: np.ndarray  # int64[64, 2], tiles asked for
-    request_count: np.ndarray  # int64[1]
-    column: np.ndarray  # float64[t · 1024, columns], of soil in columns, else one row
+    spacing: F1  # float64[1], ds [m]
+    table_key: I1  # int64[c], number of the tile, −1 = empty
+    table_slot: I1  # int64[c]
+    tile: I2  # int64[t, 2], tile numbers along x and y
+    top: F1  # float64[t], no node of the tile is higher than this [m]
+    used: I1  # int64[1], tiles in use
+    node: F2  # float64[t · 1024, 4], BASE, REF, DEPTH, TIME of each node
+    soil: U1  # uint8[t · 1024]
+    flag: U1  # uint8[t · 1024]
+    queue: I1  # int64[t · 1024], ring of nodes to be settled
+    queue_ends: I1  # int64[2], first and number
+    request: I2  # int64[64, 2], tiles asked for
+    request_count: I1  # int64[1]
+    column: F2  # float64[t · 1024, columns], of soil in columns, else one row
 
     @property
     def base(self) -> np.ndarray:
@@ -114,6 +115,19 @@ def ask_for_tile(grid, ti, tj):
         grid.request[n, 0] = ti
         grid.request[n, 1] = tj
         grid.request_count[0] = n + 1
+
+
+@kernel
+def ask_for_tiles(grid, x, y, reach):
+    """Ask for the tiles within `reach` of a place that are not there [m]; whether all are."""
+    side = SIDE * grid.spacing[0]
+    ready = True
+    for ti in range(math.floor((x - reach) / side), math.floor((x + reach) / side) + 1):
+        for tj in range(math.floor((y - reach) / side), math.floor((y + reach) / side) + 1):
+            if find_tile(grid, ti, tj) < 0:
+                ask_for_tile(grid, ti, tj)
+                ready = False
+    return ready
 
 
 @kernel
@@ -179,7 +193,7 @@ def remove(grid, node, dz):
     grid.node[node, REF] -= dz
 
 
-@inlined
+@kernel(forceinline=True)
 def wake(grid, node):
     """Have a node looked at by the next settling."""
     if grid.flag[node] & QUEUED:

@@ -27,7 +27,7 @@ from marsyard.control.steering import Twist, WheelLayout
 from marsyard.simulation import Simulation
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.readings import attitude_now
-from marsyard.simulation.recorder import wheel_sinkage, wheel_slip
+from marsyard.simulation.recorder import wheel_sinkage, wheel_slip, wheel_touching
 
 STEERING_RATE = 0.3  # [rad/s]
 #: where heights are seen, in the rover's level frame: ahead and to the left [m]
@@ -75,7 +75,7 @@ class _Part(NamedTuple):
     wheel_axis: np.ndarray
     wheel_velocity: np.ndarray
     torque: np.ndarray
-    soil_total: np.ndarray
+    touching: np.ndarray
 
 
 class Rover:
@@ -118,14 +118,15 @@ class Rover:
         c, n = math.cos(yaw), math.sin(yaw)
         records = s.records
         first = int(np.searchsorted(records.time, since - 1e-9))
-        part = _Part(*(getattr(records, name)[first:] for name in _Part._fields))
+        known = {**records._asdict(), "touching": wheel_touching(s, records)}
+        part = _Part(*(known[name][first:] for name in _Part._fields))
         slip = wheel_slip(s, part)[0].mean(axis=0)
         last = _Part(*(a[-1:] for a in part))
         return Reading(
             x=float(q[0]), y=float(q[1]), z=float(q[2]), roll=roll, pitch=pitch, yaw=yaw,
             forward=float(c * v[0] + n * v[1]), left=float(c * v[1] - n * v[0]),
             turn=float(v[5]), slip=float(slip.mean()), slip_max=float(slip[np.abs(slip).argmax()]),
-            sinkage=float(wheel_sinkage(s, last, last.soil_total).mean()),
+            sinkage=float(np.nan_to_num(wheel_sinkage(s, last, last.touching)).mean()),
             energy=self._energy(part), heights=self._heights(yaw),
         )  # fmt: skip
 

@@ -13,9 +13,9 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marsyard.drawing.page import escape, number
+from marsyard.drawing.sheet import FigureFile, save_png, slug
 from marsyard.errors import InputError, told
-from marsyard.results._page import escape, number
-from marsyard.results._sheet import FigureFile, save_png, slug
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,24 +9,19 @@ call, after the step before.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 
-import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.interaction.soil_contact.arrays import NEEDS_TILES
+from marsyard.interaction.law import NEEDS_ROOM
 from marsyard.modules.ports import OrganStates, OrganWrenches
 from marsyard.scenario import Scenario
-from marsyard.simulation.boxes import CALLBACK, unpacked_damping
+from marsyard.simulation.attached import COMMIT, EVALUATE, PREPARE, RELAX
+from marsyard.simulation.attaching import attach
+from marsyard.simulation.boxes import CALLBACK
 from marsyard.simulation.port_states import organ_table
-from marsyard.simulation.soil import FLOW_PERIOD, FLOW_TIME, FLOWING, soil_aside
 from marsyard.simulation.world import build_world
-
-_FLOW = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 5)
-#: nodes that one flow of soil may look at, as in the engine
-_MOST = 1_000_000
 
 
 class SoilInteraction:
@@ -41,87 +36,60 @@ class SoilInteraction:
         if world.soil is None:
             raise InputError("ground: has no soil; a ground of kind terrain is needed")
         self.soil = world.soil
-        self._implicit = scenario.run.theta
-        m, loop = world.model, world.soil.loop
-        table = organ_table(world.robot, m)
-        self._organ = [table.name[int(np.flatnonzero(table.body == b)[0])] for b in loop.body]
-        # geoms lie still in their bodies
-        self._place = np.zeros((len(loop.body), 3))
-        self._turn = np.tile(np.eye(3), (len(loop.body), 1, 1))
-        for b, g in enumerate(loop.geom):
-            if g >= 0:
-                self._place[b] = m.geom_pos[g]
-                mujoco.mju_quat2Mat(self._turn[b].reshape(9), m.geom_quat[g])
-        forces, flow = soil_aside.addresses()
-        self._forces, self._flow = CALLBACK(forces), _FLOW(flow)
+        self._theta = scenario.run.theta
+        self._attached = attach([self.soil], world.model, 0)
+        table = organ_table(world.robot, world.model)
+        bodies = [a.body[0] for a in self.soil.attachments]
+        self._organ = [table.name[int(np.flatnonzero(table.body == b)[0])] for b in bodies]
+        self._calls = [CALLBACK(address) for address in self.soil.calls()]
+        self._began = False
 
     def __call__(self, time: float, step: float, organs: OrganStates) -> OrganWrenches:
         """Wrenches of the soil on all organs; zero on those that cannot touch it."""
-        loop = self.soil.loop
-        loop.numbers[:3] = step, self._implicit * step, time
         at = [_index(name, organs.name) for name in self._organ]
-        self._let_slide(step)
+        if self._began:
+            self._call(RELAX, time, step)
+        self._began = True
         arms = self._put(organs, at)
-        self._evaluate(step)
+        a = self._attached.loop.attached
+        a.F[:], a.B[:] = 0.0, 0.0
+        while self._call(PREPARE, time, step) == NEEDS_ROOM:
+            self.soil.make_room()
+            self.soil.refresh()
+        status = self._call(EVALUATE, time, step)
+        if status != 0:
+            raise InputError(self.soil.explain(status))
+        self._call(COMMIT, time, step)
         n = len(organs.name)
         wrench, damping = np.zeros((n, 7)), np.zeros((n, 7, 7))
         for b, k in enumerate(at):
-            wheel = loop.wheel[b] >= 0
             T = np.eye(7)
             T[:3, 3:6] = -_cross(arms[b])
-            wrench[k] += T.T @ loop.force[b]
-            damping[k] += T.T @ unpacked_damping(loop.stiff[b], loop.axis[b], wheel) @ T
+            B = np.tril(a.B[b]) + np.tril(a.B[b], -1).T
+            wrench[k] += T.T @ a.F[b]
+            damping[k] += T.T @ B @ T
         return OrganWrenches(wrench[:, :3], wrench[:, 3:6], damping, wrench[:, 6])
+
+    def _call(self, which: int, time: float, step: float) -> int:
+        assert self.soil.packed is not None
+        view, own = self._attached.views[0].address, self.soil.packed.address
+        return int(self._calls[which](view, own, time, step, self._theta, 0))
 
     def _put(self, organs: OrganStates, at: list[int]) -> np.ndarray:
         """Place the soil's bodies; returns where they are from their organs' origins."""
-        loop = self.soil.loop
+        a = self._attached.loop.attached
         arms = np.zeros((len(at), 3))
-        for b, k in enumerate(at):
-            v, w = organs.velocity[k], organs.angular_velocity[k]
-            arms[b] = organs.rotation[k] @ self._place[b]
-            loop.centre[b] = organs.position[k] + arms[b]
-            wheel = loop.wheel[b] >= 0
-            loop.axis[b] = organs.axis[k] if wheel else organs.rotation[k][:, 1]
-            loop.rotation[b] = (organs.rotation[k] @ self._turn[b]).ravel()
-            loop.twist[b, :3], loop.twist[b, 3:6] = v + np.cross(w, arms[b]), w
-            loop.twist[b, 6] = organs.belt_speed[k] if loop.belt[b] >= 0 else 0.0
+        for b, (k, own) in enumerate(zip(at, self.soil.attachments, strict=True)):
+            v, w, R = organs.velocity[k], organs.angular_velocity[k], organs.rotation[k]
+            arms[b] = R @ own.at
+            turn = R @ own.frame[0][3:].reshape(3, 3)
+            a.pose[b, 0] = np.concatenate([organs.position[k] + R @ own.frame[0][:3], turn.ravel()])
+            a.point[b] = organs.position[k] + arms[b]
+            a.axis[b] = organs.axis[k] if own.wheel >= 0 else turn[:, 1]
+            a.V[b, :3], a.V[b, 3:6] = v + np.cross(w, arms[b]), w
+            a.V[b, 6] = organs.belt_speed[k] if own.joint >= 0 else 0.0
+        a.start[:] = a.V
         return arms
-
-    def _evaluate(self, step: float) -> None:
-        loop = self.soil.loop
-        loop.numbers[5] = 0.0
-        v, w = (np.linalg.norm(loop.twist[:, k : k + 3], axis=1) for k in (0, 3))
-        fast = np.maximum(np.maximum(v, loop.reach * w), np.abs(loop.twist[:, 6]))
-        loop.travel[0] += step * max(fast, default=0.0)
-        loop.evaluations[0] += 1
-        status = NEEDS_TILES
-        while status == NEEDS_TILES:
-            self._forces(
-                loop.table.ctypes.data, len(loop.table), loop.numbers.ctypes.data,
-                loop.answer.ctypes.data,
-            )  # fmt: skip
-            status = int(loop.answer[0])
-            if status == NEEDS_TILES:
-                self.soil.make_tiles()
-        if status != 0:
-            raise InputError(self.soil.explain(status))
-
-    def _let_slide(self, step: float) -> None:
-        """What the engine does after each step."""
-        loop = self.soil.loop
-        if loop.evaluations[0] == 0:
-            return
-        n = loop.numbers
-        n[FLOW_TIME] += step
-        due = n[FLOWING] > 0.0 and n[FLOW_TIME] >= n[FLOW_PERIOD]
-        if due or loop.travel[0] >= loop.flow_after[0]:
-            loop.travel[0] = 0.0
-            self._flow(
-                loop.table.ctypes.data, len(loop.table), loop.numbers.ctypes.data, _MOST,
-                loop.answer.ctypes.data,
-            )  # fmt: skip
-            n[FLOW_TIME], n[FLOWING] = 0.0, float(loop.answer[0])
 
     def state(self) -> dict[str, np.ndarray]:
         """The soil as it lies, and the contacts' memory."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from marsyard._lazy import lazy_names
+from marsyard.lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.operations.recording import record_sequence, sequence_of_setpoints

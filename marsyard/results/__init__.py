@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from marsyard._lazy import lazy_names
+from marsyard.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from marsyard.results._sheet import FigureFile
+    from marsyard.drawing.sheet import FigureFile
     from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
     from marsyard.results.dataset import Line, lines, names, open_results, save, series
     from marsyard.results.energy import EnergyAccount, MotorEnergy, energy_account
@@ -41,7 +41,7 @@ _HOME = {
     "Answer": "questions",
     "CheckResult": "checks",
     "EnergyAccount": "energy",
-    "FigureFile": "_sheet",
+    "FigureFile": "plots",
     "Ground": "ground_file",
     "GroundMesh": "replay",
     "Impact": "checks",

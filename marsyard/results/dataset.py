@@ -20,9 +20,9 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError, suggest
-from marsyard.files.netcdf import checksum_line, load_netcdf
+from marsyard.files.netcdf import checksum_line, encode_netcdf, load_netcdf
 from marsyard.files.regular import format_reason
-from marsyard.results._files import replacing
+from marsyard.files.replacing import replacing
 
 FILE_NAME = "results.nc"
 
@@ -38,12 +38,12 @@ def save(ds: xr.Dataset, path: str | Path) -> Path:
         variable.attrs = _plain_attributes(variable.attrs)
         variable.encoding = {}
     compressed = {
-        name: {"zlib": True, "complevel": 4, "shuffle": True}
+        str(name): {"zlib": True, "complevel": 4, "shuffle": True}
         for name, variable in plain.data_vars.items()
         if variable.dtype.kind in "fiu" and variable.size > 256
     }
     # by way of memory: HDF5 does not survive a disk that gets full under it
-    content = plain.to_netcdf(None, engine="h5netcdf", encoding=compressed)
+    content = encode_netcdf(plain, compressed)
     with replacing(path) as part:
         part.write_bytes(content)
         with part.open("ab") as file:

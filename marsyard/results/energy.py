@@ -50,7 +50,7 @@ from marsyard.errors import InputError
 from marsyard.results.dataset import open_results, span_text
 
 if TYPE_CHECKING:
-    from marsyard.runner import Run
+    from marsyard.single_run import Run
 
 #: causes in the order in which they are shown, and what they are called
 CAUSES = {

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.results._files import replacing
-from marsyard.results._page import escape, number, pairs, quantity
-from marsyard.results._sheet import FONT, FigureFile, legend, plain, save_png, sheet, slug
+from marsyard.drawing.page import escape, number, pairs, quantity
+from marsyard.drawing.sheet import FONT, FigureFile, legend, plain, save_png, sheet, slug
+from marsyard.files.replacing import replacing
 from marsyard.results.energy import CAUSES, EnergyAccount, MotorEnergy, causes_of, powers_of
 
 if TYPE_CHECKING:

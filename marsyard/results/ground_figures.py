@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from marsyard.results._page import quantity
-from marsyard.results._sheet import FONT, legend, sheet
+from marsyard.drawing.page import quantity
+from marsyard.drawing.sheet import FONT, legend, sheet
 from marsyard.results.ground_file import Ground
 from marsyard.results.ground_section import draw_section, find_section
 from marsyard.results.ground_stress import draw_footprints, draw_stress, stress_span

@@ -354,9 +354,9 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
 
 def _terrain(path: Path) -> Any:
     """The undisturbed terrain of a scenario; None where it cannot be had."""
+    from marsyard.interaction.soil_contact.world import terrain_of
     from marsyard.scenario import load_scenario
     from marsyard.scenario.soil import TerrainGround
-    from marsyard.simulation.soil_world import terrain_of
 
     if not path.exists():
         return None
@@ -374,7 +374,7 @@ def _dataset(soil: Any, simulation: Any) -> xr.Dataset:
     nodes = ("tile", "i", "j")
     change = tiles["height"] - tiles["base"]
     shape, reach = soil.bodies.shape, soil.bodies.reach
-    wheel = soil.loop.wheel >= 0
+    wheel = soil.wheel >= 0
     counts = [int(c) for c in soil.patch.field_count]
     field = np.concatenate(
         [np.zeros((0, 7)), *(soil.patch.field[b, :n] for b, n in enumerate(counts))]
@@ -421,7 +421,7 @@ def _dataset(soil: Any, simulation: Any) -> xr.Dataset:
         "spacing": soil.grid.spacing,
         "time_end": float(simulation.time),
         "soils": [s.name for s in soil.soils],
-        "ground": soil.name,
+        "ground": soil.ground,
         "terrain": getattr(soil.grid.terrain, "title", ""),
         "lost_volume": soil.grid.missing_volume(),
     }

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from marsyard.results._sheet import FONT, SPAN, legend, sheet
+from marsyard.drawing.colours import wheel_colour
+from marsyard.drawing.sheet import FONT, SPAN, legend, sheet
 from marsyard.results.ground_file import Ground
-from marsyard.results.plots import wheel_colour
 from marsyard.results.rut_map import SAND, wheel_paths, wheels_at_end
 from marsyard.results.terrain_figures import INK, SOFT
 from marsyard.scenario.report_schema import Section

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, legend, plain, sheet, wrap
+from marsyard.drawing.colours import wheel_colour
+from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, legend, plain, sheet, wrap
 from marsyard.results.ground_file import Ground
-from marsyard.results.plots import wheel_colour
 from marsyard.results.rut_map import colour_bar, loaded_wheels
 from marsyard.results.terrain_figures import SOFT
 from marsyard.scenario.report_schema import GroundFigures

@@ -27,15 +27,15 @@ import numpy as np
 import xarray as xr
 
 from marsyard.errors import InputError
+from marsyard.files.replacing import replacing
 from marsyard.ground.heights import height_of
-from marsyard.results._files import replacing
 from marsyard.results.dataset import open_results
 from marsyard.results.ground_file import FILE_NAME, Ground, load_ground
 from marsyard.results.replay import Scene, build_scene, read_model, run_folder
 
 if TYPE_CHECKING:
-    from marsyard.runner import Run
     from marsyard.scenario.schema import Scenario
+    from marsyard.single_run import Run
 
 #: most frames, and nodes of the ground along its longer side
 FRAMES, NODES = 300, 180
@@ -179,8 +179,8 @@ def _ground(
     scenario: Scenario, ground: Ground | None, base: np.ndarray
 ) -> tuple[dict[str, Any], Any]:
     """A grid around the track: heights before the run, change and its time; and the heights."""
+    from marsyard.interaction.soil_contact.world import terrain_of
     from marsyard.scenario.soil import TerrainGround
-    from marsyard.simulation.soil_world import terrain_of
     from marsyard.simulation.world import make_surfaces
 
     low, high = base[:, :2].min(axis=0) - _AROUND, base[:, :2].max(axis=0) + _AROUND

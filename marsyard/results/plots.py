@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.errors import InputError, suggest
-from marsyard.results._sheet import (
+from marsyard.drawing.colours import AXES, GIVEN_PATH, OTHERS, wheel_colour
+from marsyard.drawing.sheet import (
     FONT,
     LEFT,
     SPAN,
@@ -29,6 +29,7 @@ from marsyard.results._sheet import (
     unit_text,
     wrap,
 )
+from marsyard.errors import InputError, suggest
 from marsyard.results.dataset import DERIVED, REDUCTIONS, Line, lines, series
 from marsyard.results.energy_figures import account_of, save_energy_figures
 from marsyard.scenario.report_schema import Figure, GroundFigures
@@ -41,18 +42,6 @@ if TYPE_CHECKING:
     from marsyard.ground import Surface
     from marsyard.results.ground_file import Ground
 
-# distinct also to colour-blind eyes (Okabe and Ito 2008, Paul Tol's "bright")
-WHEELS = {
-    "FL": "#d55e00",
-    "FR": "#e69f00",
-    "CL": "#009e73",
-    "CR": "#66c2a5",
-    "RL": "#0072b2",
-    "RR": "#56b4e9",
-}
-AXES = {"x": "#c03a2b", "y": "#2f8f4e", "z": "#2b5fc0"}
-GIVEN_PATH: dict[str, Any] = {"color": "#8e5bb5", "linewidth": 3.5, "alpha": 0.45}
-OTHERS = ("#2b5fc0", "#d55e00", "#2f8f4e", "#8e5bb5", "#b8860b", "#c2568a", "#4aa3b5", "#6b6b6b")
 _SMALL = ("solver_residual", "penetration")  # small by nature; elsewhere 1e-9 is rounding
 _NOISE = {"slip_angle": 1e-4, "side_force": 1e-2, "slip_ratio": 1e-6}  # below it lies nothing
 _POINTS = 2400
@@ -96,7 +85,7 @@ def save_figures(
         path = folder / f"{len(saved) + 1:02d}-{slug(figure.title)}.png"
         caption = " ".join([_caption(there), *(f"Left out: {text}" for text in missing)]).strip()
         saved.append(FigureFile(figure.title, caption, save_png(draw(ds, there), path, dpi)))
-    if _travelled(ds):
+    if has_travelled(ds):
         path = folder / f"{len(saved) + 1:02d}-track.png"
         wheels = " and the wheels' contact points" if _wheels(ds) else ""
         caption = f"Path of the base{wheels}, from above and from the side."
@@ -232,7 +221,7 @@ def draw(ds: xr.Dataset, figure: Figure) -> Canvas:
     shown: list[str] = []
     for ax, wanted, unit in zip(panels, figure.panels, _units(figure), strict=False):
         curves = [_in_unit(line, unit, figure) for name in wanted for line in lines(ds, name)]
-        _panel(ax, ds, [_cut(c, figure.start, figure.end) for c in curves])
+        _panel(ax, ds, [cut_curve(c, figure.start, figure.end) for c in curves])
         # the same legend is said once
         labels = ax.get_legend_handles_labels()[1]
         if len(labels) > 1 and labels != shown:
@@ -255,11 +244,11 @@ def _draw_against(ds: xr.Dataset, figure: Figure, name: str) -> Canvas:
     across = lines(ds, name)
     if len(across) != 1:
         raise InputError(f"figure '{figure.title}': against '{name}' is several curves; pick one")
-    x = _cut(across[0], figure.start, figure.end)
+    x = cut_curve(across[0], figure.start, figure.end)
     canvas, panels = sheet(figure.title, [2.3] * max(len(figure.panels), 1))
     for ax, wanted, unit in zip(panels, figure.panels, _units(figure), strict=False):
         found = [_in_unit(line, unit, figure) for name in wanted for line in lines(ds, name)]
-        curves = [_cut(c, figure.start, figure.end) for c in found]
+        curves = [cut_curve(c, figure.start, figure.end) for c in found]
         shared = _shared_picks(curves)
         for curve, look in zip(curves, _looks(ds, curves), strict=True):
             alone = len(curves) == 1
@@ -269,11 +258,11 @@ def _draw_against(ds: xr.Dataset, figure: Figure, name: str) -> Canvas:
             ink = {**look, "linewidth": 1.2, "zorder": 5}
             if alone:
                 ink |= {"color": "#222222", "linestyle": "-"}
-            ax.plot(*_binned(x.values, curve.values), label=label, **ink)
+            ax.plot(*binned_medians(x.values, curve.values), label=label, **ink)
             if alone and points is not None:
                 _time_bar(canvas, ax, points)
         ax.set_ylabel(_y_label(ds, curves, shared), fontsize=FONT)
-        _scale(ax, curves)
+        scale_ordinate(ax, curves)
         if len(curves) > 1:
             legend(ax)
     panels[-1].set_xlabel(_y_label(ds, [x], list(x.picks)).replace("\n", " "), fontsize=FONT)
@@ -294,7 +283,7 @@ def _cloud(ax: Axes, x: np.ndarray, curve: Line, colour: str | None) -> Any:
     return ax.scatter(x[keep], curve.values[keep], **look)
 
 
-def _binned(x: np.ndarray, y: np.ndarray, bins: int = 24) -> tuple[np.ndarray, np.ndarray]:
+def binned_medians(x: np.ndarray, y: np.ndarray, bins: int = 24) -> tuple[np.ndarray, np.ndarray]:
     """Medians of x and y in bins of equal width in x; an empty bin is left out."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
@@ -326,12 +315,12 @@ def _panel(ax: Axes, ds: xr.Dataset, curves: list[Line]) -> None:
         label = " ".join(p for p in curve.picks if p not in shared)
         if len(variables) > 1:
             own = [p for p in curve.picks if p not in shared or p not in wheels]
-            label = " ".join([_long_name(ds, curve.variable), *own])
+            label = " ".join([long_name_of(ds, curve.variable), *own])
             label += f" [{unit_text(curve.units)}]" if len(units) > 1 else ""
-        time, values = _thin(curve.time, curve.values)
+        time, values = thinned(curve.time, curve.values)
         ax.plot(time, values, label=label, **look)
     ax.set_ylabel(_y_label(ds, curves, shared), fontsize=FONT)
-    _scale(ax, curves)
+    scale_ordinate(ax, curves)
     _count(ax, ds, curves)
 
 
@@ -406,7 +395,7 @@ def _shared_picks(curves: list[Line]) -> list[str]:
 def _y_label(ds: xr.Dataset, curves: list[Line], shared: list[str]) -> str:
     units = {unit_text(c.units) for c in curves}
     unit = f" [{next(iter(units))}]" if len(units) == 1 and "" not in units else ""
-    names = list(dict.fromkeys(_long_name(ds, c.variable) for c in curves))
+    names = list(dict.fromkeys(long_name_of(ds, c.variable) for c in curves))
     name = names[0] if len(names) == 1 else _common_words(names)
     how = "".join(f", {p}" for p in shared if p in REDUCTIONS)
     text = " ".join([name, *(p for p in shared if p not in REDUCTIONS)]) + how + unit
@@ -424,15 +413,15 @@ def _common_words(names: list[str]) -> str:
     return " ".join(words) or (together if len(together) <= _ROOM else "")
 
 
-def _long_name(ds: xr.Dataset, variable: str) -> str:
+def long_name_of(ds: xr.Dataset, variable: str) -> str:
     if variable in ds:
         return str(ds[variable].attrs.get("long_name") or variable.replace("_", " "))
     return str(DERIVED[variable](ds).attrs["long_name"])
 
 
-def _scale(ax: Axes, curves: list[Line]) -> None:
+def scale_ordinate(ax: Axes, curves: list[Line]) -> None:
     """Powers of ten above the axis; logarithmic for residuals; no zoom into rounding noise."""
-    from matplotlib.ticker import ScalarFormatter
+    from marsyard.drawing.ticks import PlainNumbers
 
     values = np.concatenate([c.values[np.isfinite(c.values)] for c in curves] or [np.zeros(0)])
     positive = values[values > 0]
@@ -440,9 +429,7 @@ def _scale(ax: Axes, curves: list[Line]) -> None:
     if residual and positive.size and positive.max() > 100 * positive.min():
         ax.set_yscale("log")
         return
-    formatter = ScalarFormatter(useMathText=True)
-    formatter.set_powerlimits((-3, 4))
-    ax.yaxis.set_major_formatter(formatter)
+    ax.yaxis.set_major_formatter(PlainNumbers(-3, 4))
     ax.yaxis.get_offset_text().set_fontsize(FONT - 1.5)
     if values.size:
         middle, spread = (values.max() + values.min()) / 2, np.ptp(values)
@@ -453,7 +440,7 @@ def _scale(ax: Axes, curves: list[Line]) -> None:
             ax.set_ylim(middle - room, middle + room)
 
 
-def _cut(curve: Line, start: float | None, end: float | None) -> Line:
+def cut_curve(curve: Line, start: float | None, end: float | None) -> Line:
     """The part of a curve between start and end, which also sets the height of the panel."""
     inside = np.ones(len(curve.time), dtype=bool)
     if start is not None:
@@ -478,7 +465,7 @@ def _in_unit(curve: Line, unit: str, figure: Figure) -> Line:
     return replace(curve, values=values, units=unit)
 
 
-def _thin(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def thinned(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Fewer points that look the same: of each bin its lowest and highest, so that peaks stay."""
     values = np.where(np.isfinite(values), values, np.nan)
     size = len(values) // (_POINTS // 2)
@@ -497,7 +484,7 @@ def _thin(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 # --- the track
 
 
-def _travelled(ds: xr.Dataset) -> bool:
+def has_travelled(ds: xr.Dataset) -> bool:
     """Whether the base moved enough sideways to be worth a picture of its track."""
     if "position_base" not in ds:
         return False
@@ -548,11 +535,6 @@ def followed_paths(ds: xr.Dataset) -> list[np.ndarray]:
         return []
     points, number = ds["path"].values, ds["path_command"].values
     return [points[number == k] for k in np.unique(number)]
-
-
-def wheel_colour(wheel: str, index: int) -> str:
-    """The colour of a wheel, the same in all figures and in the replay."""
-    return WHEELS.get(wheel, OTHERS[index % len(OTHERS)])
 
 
 # --- files

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from marsyard.drawing.page import escape, quantity
+from marsyard.drawing.sheet import unit_text
 from marsyard.errors import InputError
-from marsyard.results._page import escape, quantity
-from marsyard.results._sheet import unit_text
 from marsyard.results.checks import NOT_JUDGED, measure_in, measure_unit, within
 from marsyard.scenario.report_schema import Bound, Question
 from marsyard.units import dimension_of

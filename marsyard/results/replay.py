@@ -1,7 +1,7 @@
 """Replay of a run in the browser: the robot on its ground, forces, tracks, and a time slider.
 
 `build_scene` works out all poses beforehand; `serve` shows them with viser until it is stopped.
-Soft ground is shown with its ruts, which appear when the wheels have passed (see `_soil_scene`).
+Soft ground is shown with its ruts, which appear when the wheels have passed (see `soil_scene`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.colours import GIVEN_PATH
+from marsyard.drawing.meshes import GroundMesh, Shape, body_shapes, ground_meshes
 from marsyard.errors import InputError
 from marsyard.files import check_file
 from marsyard.ground import Surface
-from marsyard.results._meshes import GroundMesh, Shape, body_shapes, ground_meshes
-from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
-from marsyard.results._soil_scene import SoilScene, soil_scene
 from marsyard.results.dataset import open_results, record_intervals, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import Ground, load_ground
-from marsyard.results.plots import GIVEN_PATH, followed_paths
+from marsyard.results.plots import followed_paths
 from marsyard.results.scene_parts import (
     LONGEST_ARROW,
     add_lines,
@@ -45,8 +44,10 @@ from marsyard.results.scene_parts import (
     track_lines,
     usual_force,
 )
+from marsyard.results.soil_scene import SoilScene, soil_scene
 from marsyard.robot.model_file import quiet
 from marsyard.robot.model_file import read_model as read_model_file
+from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
 
 if TYPE_CHECKING:
     import viser

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.page import STYLE, escape, number, pairs, quantity, tiles, vector
 from marsyard.files import parse_json
-from marsyard.results._files import replacing
-from marsyard.results._page import STYLE, escape, number, pairs, quantity, tiles, vector
+from marsyard.files.replacing import replacing
+from marsyard.ground.soil import changed_numbers
 from marsyard.results.checks import CheckResult
 from marsyard.results.energy_figures import energy_section
 from marsyard.results.questions import Answer, questions_section
@@ -245,8 +246,11 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         for k, s in robot.springs.items()
     ]
 
-    law: list[tuple[str, str]] = [("law", contact.law)]
-    if contact.law != "none":
+    # friction and restitution belong to hard contact; laws of ground tell their own numbers
+    acted = info.get("laws") or ()
+    hard = info.get("hard_contact", True) and contact.law in ("nonsmooth", "mujoco")
+    law: list[tuple[str, str]] = [("law on hard ground", contact.law)]
+    if hard:
         law += [
             ("friction μ", number(contact.friction)),
             ("normal restitution", number(contact.restitution)),
@@ -254,7 +258,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         ]
     law += [(f"on {name}", _differences(s)) for name, s in contact.surfaces.items()]
     law += _elastic_layers(contact)
-    if contact.law != "none":
+    if hard and contact.law == "nonsmooth":
         law += [
             ("solver", contact.solver.method),
             ("solver tolerance", number(contact.solver.tolerance)),
@@ -276,6 +280,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     ground = [(str(g.name), _ground(g)) for g in scenario.ground] or [("ground", "none")]
     control = [(_joints(t.joints), _motor(t)) for t in scenario.control]
     blocks = [("Robot and start", start), ("Contact", law), ("Time", time), ("Ground", ground)]
+    blocks += [(title, [(k, _told(v, unit)) for k, v, unit in rows]) for title, rows in acted]
     if control:
         blocks.append(("Control", control))
     if scenario.motors:
@@ -298,6 +303,11 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     return f'<div class="columns">{body}</div>'
 
 
+def _told(value: Any, unit: str) -> str:
+    """A number with its unit, or words."""
+    return str(value) if isinstance(value, str) else quantity(float(value), unit)
+
+
 def _elastic_layers(contact: Any) -> list[tuple[str, str]]:
     """Elastic layers of polygonal contact: of the ground under its law, and of each pair."""
     polygonal = contact.polygonal
@@ -312,7 +322,7 @@ def _elastic_layers(contact: Any) -> list[tuple[str, str]]:
 
 
 def _elastic_layer(given: Any, friction: float) -> str:
-    from marsyard.simulation.polygonal_world import contact_layer
+    from marsyard.interaction.polygonal.world import contact_layer
 
     layer = contact_layer(given, friction)
     text = f"stiffness {quantity(layer.stiffness, 'Pa/m')}, damping "
@@ -345,7 +355,7 @@ def _ground(ground: Any) -> str:
     if ground.kind == "rocks":
         return _rocks(ground)
     if ground.kind == "terrain":
-        terrain = ground.terrain if isinstance(ground.terrain, str) else _layers(ground.terrain)
+        terrain = ground.terrain if isinstance(ground.terrain, str) else _terrain(ground.terrain)
         soil = ground.soil if isinstance(ground.soil, str | None) else _changed(ground.soil)
         soil = f", soil {soil}" if soil else ""
         return f"terrain {terrain}{soil}, grid {quantity(ground.spacing, 'm')}"
@@ -366,13 +376,17 @@ def _rocks(ground: Any) -> str:
     return f"rocks: {', and '.join(text)}; seed {ground.seed}"
 
 
-def _layers(terrain: Any) -> str:
+def _terrain(terrain: Any) -> str:
+    """A terrain by the name that it was read from, or by its layers."""
+    if terrain.name:
+        return Path(terrain.name).name
     return ", ".join(str(layer.kind) for layer in terrain.layers) or "level"
 
 
 def _changed(soil: Mapping[str, Any]) -> str:
     """A soil by name, with what was changed of it."""
-    changes = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in soil.items() if k != "name")
+    changed = changed_numbers(soil)
+    changes = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in changed.items())
     name = str(soil.get("name", "given here"))
     return f"{name} ({changes})" if changes else name
 
@@ -397,7 +411,7 @@ _SHARES = {
 def _drive(drive: Any) -> list[tuple[str, str]]:
     """The commands of a drive, and how they are carried out."""
     shown = drive.commands[:_MOST_COMMANDS]
-    rows = [(f"command {k}", _command(c)) for k, c in enumerate(shown)]
+    rows = [(f"command {k}", command_text(c)) for k, c in enumerate(shown)]
     if len(drive.commands) > len(shown):
         rows.append(("more commands", str(len(drive.commands) - len(shown))))
     rows += [("aborted if", text) for text in drive.abort_limits.conditions().values()]
@@ -413,7 +427,7 @@ def _drive(drive: Any) -> list[tuple[str, str]]:
     return rows
 
 
-def _command(command: Any) -> str:
+def command_text(command: Any) -> str:
     text = _what(command)
     for name, word in (("until", "until"), ("abort_if", "aborted if")):
         condition = getattr(command, name)

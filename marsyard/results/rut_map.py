@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.colours import GIVEN_PATH, wheel_colour
+from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, sheet, wrap
 from marsyard.ground import TriangleMesh
-from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, sheet, wrap
 from marsyard.results.dataset import attitude
 from marsyard.results.ground_file import Ground
-from marsyard.results.plots import GIVEN_PATH, followed_paths, wheel_colour
+from marsyard.results.plots import followed_paths
 from marsyard.results.terrain_figures import INK, TINTS, _length, _nice
 from marsyard.scenario.report_schema import Section
 
@@ -49,7 +50,7 @@ def draw_rut_map(
     x, y = part["x"].values, part["y"].values
     change = 1000 * part["change"].values
     scale = _map_scale(change)
-    canvas, ax = _map_sheet("Rut map", box)
+    canvas, ax = map_sheet("Rut map", box)
     norm = Normalize(-scale, scale)
     picture = _coloured(part, change, norm)
     step = float(x[1] - x[0]) if len(x) > 1 else ground.spacing
@@ -66,7 +67,7 @@ def draw_rut_map(
         _draw_line(ax, section, f"A{mark}", f"B{mark}")
     ax.set_xlim(box[0], box[1])
     ax.set_ylim(box[2], box[3])
-    _bar_of_length(ax, box)
+    bar_of_length(ax, box)
     colour_bar(canvas, ax, norm, "change of height [mm]", rut_colours())
     if ds is not None:
         _map_legend(canvas, ax, ds)
@@ -177,7 +178,7 @@ def _draw_mesh(ax: Axes, mesh: TriangleMesh, part: xr.Dataset) -> None:
     )  # fmt: skip
 
 
-def _map_sheet(title: str, box: Sequence[float]) -> tuple[Canvas, Axes]:
+def map_sheet(title: str, box: Sequence[float]) -> tuple[Canvas, Axes]:
     across, along = box[1] - box[0], box[3] - box[2]
     canvas, (ax,) = sheet(title, [SPAN * along / across])
     ax.grid(False)
@@ -290,7 +291,7 @@ def _draw_line(ax: Axes, section: Section, first: str, last: str) -> None:
         )  # fmt: skip
 
 
-def _bar_of_length(ax: Axes, box: Sequence[float]) -> None:
+def bar_of_length(ax: Axes, box: Sequence[float]) -> None:
     x0, x1, y0, _ = box
     length = _nice(0.18 * (x1 - x0))
     # as far from both edges

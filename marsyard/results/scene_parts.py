@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from marsyard.results._meshes import GroundMesh, Shape
-from marsyard.results.plots import wheel_colour
+from marsyard.drawing.colours import wheel_colour
+from marsyard.drawing.meshes import GroundMesh, Shape
 
 LONGEST_ARROW = 2.5  # [m]
 SKY = ((176, 150, 126), (232, 214, 194))  # overhead and at the horizon

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.files.replacing import replacing
 from marsyard.ground.soil import Soil, load_soil
-from marsyard.results._files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard import library
+from marsyard.drawing.page import escape, number, pairs, quantity
 from marsyard.errors import InputError
-from marsyard.ground.soil import NUMBERS, Soil, load_soil
-from marsyard.results._page import escape, number, pairs, quantity
+from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil, read_soil
 from marsyard.scenario.schema import Scenario
 from marsyard.scenario.soil import SoilContact, TerrainGround
 from marsyard.units import UNITS
@@ -279,7 +278,7 @@ def _column_rows(options: SoilContact) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class _Given:
-    """A soil as it was used, its entries in the library and what the scenario changed."""
+    """A soil as it was used, its entries in the soil's file and what the scenario changed."""
 
     soil: Soil
     entries: Mapping[str, Any]
@@ -293,20 +292,16 @@ def _given_soils(part: TerrainGround, ground: Ground | None) -> list[_Given]:
         names = [part.soil, *names[1:]]
     out = []
     for name in names:
-        given = part.soils.get(name, name) if isinstance(name, str) else name
+        own = part.soils.get(name) if isinstance(name, str) else None
         try:
+            given = read_soil(name if own is None else own)
             soil = load_soil(given)
         except InputError:
             continue
-        if given is not name:
+        if own is not None:
             soil = replace(soil, name=name)
-        known = given if isinstance(given, str) else given.get("name")
-        entries: Mapping[str, Any] = {}
-        if known in library.names("soils"):
-            data = library.read_yaml(library.path_of("soils", str(known)))
-            entries = data.get("numbers") or {}
-        own = set() if isinstance(given, str) else {k for k in given if k != "name"}
-        out.append(_Given(soil, entries, frozenset(own)))
+        entries = given.get("definition", {}).get("numbers") or {}
+        out.append(_Given(soil, entries, frozenset(changed_numbers(given))))
     return out
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.sheet import unit_text
 from marsyard.errors import InputError, suggest
-from marsyard.results._sheet import unit_text
 from marsyard.results.checks import CheckResult, judge
 from marsyard.scenario.study_schema import Study, StudyCheck
 from marsyard.units import in_unit

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from marsyard.results._page import number
-from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, sheet, with_unit
+from marsyard.drawing.page import number
+from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, sheet, with_unit
 from marsyard.results.study_checks import axis_unit, second_axis, variable_name
 from marsyard.scenario.study_schema import StudyFigure
 

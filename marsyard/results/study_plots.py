@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.results._page import capital, number, quantity
-from marsyard.results._sheet import (
+from marsyard.drawing.colours import OTHERS
+from marsyard.drawing.page import capital, number, quantity
+from marsyard.drawing.sheet import (
     FONT,
     FigureFile,
     legend,
@@ -25,7 +26,6 @@ from marsyard.results._sheet import (
     with_unit,
     wrap,
 )
-from marsyard.results.plots import OTHERS
 from marsyard.results.study_checks import (
     axis_unit,
     curve_index,
@@ -282,14 +282,12 @@ def _boundaries(panels: Sequence[Axes], ds: xr.Dataset) -> None:
 
 
 def _labels(ax: Axes, ds: xr.Dataset, names: Sequence[str]) -> None:
-    from matplotlib.ticker import ScalarFormatter
+    from marsyard.drawing.ticks import PlainNumbers
 
     units = {unit_text(str(ds[variable_name(n)].attrs["units"])) for n in names}
     unit = f" [{next(iter(units))}]" if len(units) == 1 and "" not in units else ""
     ax.set_ylabel(wrap(", ".join(names) + unit), fontsize=FONT)
-    formatter = ScalarFormatter(useMathText=True)
-    formatter.set_powerlimits((-3, 5))
-    ax.yaxis.set_major_formatter(formatter)
+    ax.yaxis.set_major_formatter(PlainNumbers(-3, 5))
     ax.yaxis.get_offset_text().set_fontsize(FONT - 1.5)
 
 

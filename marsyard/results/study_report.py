@@ -9,8 +9,8 @@ from typing import Any
 
 import xarray as xr
 
-from marsyard.results._page import escape, number, pairs, quantity, tiles
-from marsyard.results._sheet import FigureFile, unit_text
+from marsyard.drawing.page import escape, number, pairs, quantity, tiles
+from marsyard.drawing.sheet import FigureFile, unit_text
 from marsyard.results.checks import CheckResult
 from marsyard.results.report import (
     checks_section,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.drawing.page import STYLE, escape, number, pairs
+from marsyard.files.replacing import replacing
 from marsyard.ground.terrain import Survey, Terrain
-from marsyard.results._files import replacing
-from marsyard.results._page import STYLE, escape, number, pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.ground.terrain import Survey
-from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
 from marsyard.results.scene_parts import plain_text, sky
 from marsyard.results.terrain_figures import shaded_map, summary
+from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
 
 if TYPE_CHECKING:
     import trimesh

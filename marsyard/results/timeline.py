@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from marsyard.results._page import escape, number
+from marsyard.drawing.page import escape, number
 
 if TYPE_CHECKING:
     from rich.table import Table

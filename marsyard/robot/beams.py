@@ -26,7 +26,7 @@ class Beam(BaseModel):
     damping [s]: β of C = β K; a mode of angular frequency ω has the damping ratio β ω/2.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     extension: str | None = None
     lateral: tuple[str, str]
     bending: tuple[str, str]

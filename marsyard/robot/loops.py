@@ -29,7 +29,7 @@ Point = tuple[Length, Length, Length]
 
 
 class _Closure(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class BallLoop(_Closure):

@@ -19,8 +19,10 @@ _FOLDERS = ("meshdir", "texturedir", "assetdir")
 _MOST_FILES = 1000  # of XML
 
 
-def check_named_files(root: Element, path: Path) -> None:
-    """Refuse a model that names what is no regular file, is too large, or includes itself."""
+def check_named_files(root: Element, path: Path) -> list[Path]:
+    """The files that a model names, those that are there; refuses a model that names what is no
+    regular file, is too large, or includes itself."""
+    found: list[Path] = []
     read = 0
     waiting = [root]
     folders = {path.parent}
@@ -32,6 +34,7 @@ def check_named_files(root: Element, path: Path) -> None:
             for place in sorted(folder / element.attributes[key] for folder in folders):
                 if not exists(place):
                     continue
+                found.append(Path(os.path.abspath(place)))
                 further = element.tag == "include" or (element.tag == "model" and key == "file")
                 try:
                     check_file(place, "xml" if further else "mesh")
@@ -44,6 +47,13 @@ def check_named_files(root: Element, path: Path) -> None:
                 read += 1
                 if read > _MOST_FILES:
                     raise element.error(f"more than {_MOST_FILES} files are included")
+    return found
+
+
+def file_attributes(root: Element) -> Iterator[tuple[Element, str]]:
+    """Elements and those of their attributes that name a file or the folder of files."""
+    yield from _attributes(root, None)
+    yield from _attributes(root, _FOLDERS)
 
 
 def _attributes(root: Element, keys: tuple[str, ...] | None) -> Iterator[tuple[Element, str]]:

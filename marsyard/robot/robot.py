@@ -31,7 +31,7 @@ from marsyard.robot.shapes import Shape
 class Robot(BaseModel):
     """What `robot.yaml` says, and where the model lies."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     name: str
     title: str = ""
     description: str = ""
@@ -120,8 +120,18 @@ def load_robot(name: str, folder: Path | None = None) -> Robot:
 
     A relative path counts from `folder` (where the scenario lies) and then from here.
     """
+    path = robot_path(name, folder)
     if name in library.names("rovers"):
-        return _from_yaml(library.path_of("rovers", name), name)
+        return _from_yaml(path, name)
+    if path.suffix in (".yaml", ".yml"):
+        return _from_yaml(path, Path(os.path.abspath(path)).parent.name)
+    return Robot(name=path.stem, model=path)
+
+
+def robot_path(name: str, folder: Path | None = None) -> Path:
+    """The file that `load_robot` reads: robot.yaml, or an MJCF or URDF file."""
+    if name in library.names("rovers"):
+        return library.path_of("rovers", name)
     candidates = [Path(name)] if folder is None else [folder / name, Path(name)]
     looks_like_path = any(s in name for s in ("/", "\\", ".xml", ".yaml", ".yml", ".urdf"))
     if not looks_like_path and not any(is_file(p / "robot.yaml") for p in candidates):
@@ -131,11 +141,7 @@ def load_robot(name: str, folder: Path | None = None) -> Robot:
     path = next((p for p in candidates if exists(p)), None)
     if path is None:
         raise InputError(f"robot.name: no such file '{name}'")
-    if path.is_dir():
-        path = path / "robot.yaml"
-    if path.suffix in (".yaml", ".yml"):
-        return _from_yaml(path, Path(os.path.abspath(path)).parent.name)
-    return Robot(name=path.stem, model=path)
+    return path / "robot.yaml" if path.is_dir() else path
 
 
 def _from_yaml(path: Path, name: str) -> Robot:

@@ -26,7 +26,7 @@ Point = tuple[Length, Length]
 class ChangingProfile(BaseModel):
     """Sections for several coordinates of a joint."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     joint: str
     at: tuple[AnyQuantity, ...] = Field(min_length=2, description="[m] or [rad], increasing")
     profile: tuple[tuple[Point, ...], ...]
@@ -54,7 +54,7 @@ class Revolution(BaseModel):
     steps: around the axis, for its faces.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     profile: tuple[Point, ...] | None = None
     profiles: ChangingProfile | None = None
     solid: Literal["inside", "outside"] = "inside"
@@ -63,7 +63,7 @@ class Revolution(BaseModel):
 
     @model_validator(mode="after")
     def _one_source(self) -> Revolution:
-        from marsyard.interaction.polygonal.revolution import check_profile
+        from marsyard.interaction.polygonal.profile import check_profile
 
         if (self.profile is None) == (self.profiles is None):
             raise ValueError("a revolution takes either 'profile' or 'profiles', exactly one")
@@ -81,7 +81,7 @@ class Revolution(BaseModel):
 class Shape(BaseModel):
     """A named surface of a body."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     body: str
     place: tuple[Length, Length, Length] = (0.0, 0.0, 0.0)
     axis: tuple[Number, Number, Number] = (0.0, 0.0, 1.0)

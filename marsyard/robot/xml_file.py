@@ -112,4 +112,7 @@ def _parse(data: bytes, file: str) -> Element:
         reason = str(error).split(":")[0]
         inside = f" inside <{stack[-1].tag}>" if stack else ""
         raise InputError(f"{file}, line {line}: is not XML{inside} ({reason})") from None
+    finally:
+        # `start` and the parser hold each other
+        parser.StartElementHandler = None
     return roots[0]

@@ -1,5 +1,6 @@
 """Scenarios: one YAML file that says what is run."""
 
+from marsyard.scenario.resolving import resolve
 from marsyard.scenario.scenario import (
     apply_setting,
     dump,
@@ -24,6 +25,7 @@ __all__ = [
     "load_scenario",
     "load_terrain",
     "parse_setting",
+    "resolve",
     "soil_in_place",
     "scenario_data",
     "validate",

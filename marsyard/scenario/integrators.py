@@ -1,61 +1,75 @@
-"""Which laws and which ground an integrator can carry, and which numbers a law knows.
+"""Which laws an integrator can carry, and which numbers a law knows, as laws say themselves.
 
 `moreau_jean` evaluates every force law and every constraint law of the yard, but not MuJoCo's soft
-contact. MuJoCo's own schemes, `semi_implicit` and `implicit_damping`, know soft contact with convex
-hard ground and nothing else: soil, polygons, elements and laws of plug-ins would not act, and the
-robot would fall through the ground. Beams, meshes and tracks are known only with the robot
-(`simulation.world`).
+contact. MuJoCo's own schemes know soft contact with convex hard ground and nothing else: soil,
+polygons, elements and laws of plug-ins would not act, and the robot would fall through the ground.
+Beams, meshes and tracks are known only with the robot (`simulation.world`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from marsyard.interaction import about
+
 if TYPE_CHECKING:
     from marsyard.scenario.schema import Scenario
-
-#: laws of contact that need the Moreau-Jean scheme
-_OURS = ("nonsmooth", "compliant", "polygonal")
 
 
 def check_integrator(scenario: Scenario) -> None:
     """Raise ValueError where the integrator cannot carry the law or the ground."""
-    integrator, law = scenario.run.integrator, scenario.interaction
     _check_couples(scenario)
-    if integrator == "moreau_jean":
-        if law.law == "mujoco":
-            raise ValueError(
-                "interaction.law: mujoco's soft contact needs a smooth integrator; "
-                "use run.integrator semi_implicit or implicit_damping"
-            )
-        return
-    refusal = f"run.integrator: '{integrator}' is MuJoCo's and cannot carry"
-    if law.polygonal.pairs:
-        raise ValueError(f"{refusal} interaction.polygonal.pairs; use moreau_jean")
-    if law.law in _OURS:
+    integrator, law = scenario.run.integrator, about.law_of_hard_ground(scenario)
+    if law.is_mujocos and integrator not in law.integrators:
         raise ValueError(
-            f"{refusal} the {law.law} law; use moreau_jean, or interaction.law mujoco or none"
+            f"interaction.law: {law.name}'s soft contact needs a smooth integrator; "
+            f"use run.integrator {_either(law.integrators)}"
         )
-    if law.plugin is not None:
-        raise ValueError(f"{refusal} interaction.plugin; use moreau_jean")
+    for what, integrators, instead in _acting(scenario):
+        if integrator not in integrators:
+            raise ValueError(
+                f"run.integrator: '{integrator}' is MuJoCo's and cannot carry {what}; use "
+                f"{_either(integrators)}{instead}"
+            )
+
+
+def _acting(scenario: Scenario) -> list[tuple[str, tuple[str, ...], str]]:
+    """What acts in a scenario, the integrators that know it, and what else one could do."""
+    use, law = scenario.interaction, about.law_of_hard_ground(scenario)
+    out: list[tuple[str, tuple[str, ...], str]] = []
+    if use.polygonal.pairs:
+        out.append(("interaction.polygonal.pairs", about.OURS, ""))
+    others = [n for n, a in about.laws(about.HARD).items() if a.integrators != law.integrators]
+    instead = f", or interaction.law {_either(others)}"
+    out.append((f"the {law.name} law", law.integrators, instead))
+    if use.plugin is not None:
+        out.append(("interaction.plugin", about.OURS, ""))
     soil = next((g for g in scenario.ground if g.kind == "terrain"), None)
     if soil is not None:
-        raise ValueError(
-            f"{refusal} the soil of ground '{soil.name}', so that the robot would fall through it; "
-            "use moreau_jean with interaction.law nonsmooth, compliant, polygonal or none"
-        )
+        model = about.laws(about.SOIL)[use.soil.model]
+        allowed = [n for n, a in about.laws(about.HARD).items() if not a.is_mujocos]
+        what = f"the soil of ground '{soil.name}', so that the robot would fall through it"
+        out.append((what, model.integrators, f" with interaction.law {_either(allowed)}"))
+    return out
+
+
+def _either(names: tuple[str, ...] | list[str]) -> str:
+    """'a', 'a or b', 'a, b or c'."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _check_couples(scenario: Scenario) -> None:
-    """Couples against rolling and spinning belong to hard contact."""
-    law = scenario.interaction
-    if law.law == "nonsmooth":
+    """Couples against rolling and spinning belong to laws that know them."""
+    use, law = scenario.interaction, about.law_of_hard_ground(scenario)
+    if law.rolling_friction:
         return
-    named = {"interaction": law} | {f"interaction.surfaces.{k}": v for k, v in law.surfaces.items()}
+    knowing = [n for n, a in about.laws(about.HARD).items() if a.rolling_friction]
+    named = {"interaction": use} | {f"interaction.surfaces.{k}": v for k, v in use.surfaces.items()}
     for path, values in named.items():
         for field in ("rolling_friction", "spinning_friction"):
             if getattr(values, field):
                 raise ValueError(
-                    f"{path}.{field}: the {law.law} law has no such couple; use interaction.law "
-                    "nonsmooth, or leave it at 0"
+                    f"{path}.{field}: the {law.name} law has no such couple; use interaction.law "
+                    f"{_either(knowing)}, or leave it at 0"
                 )

@@ -18,7 +18,8 @@ SurfaceName = Annotated[
 class Part(BaseModel):
     """A part of a scenario: immutable, no unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    # built when first used: most scenarios use few parts, and those within another are built there
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 def _below_vertical(angle: float) -> float:

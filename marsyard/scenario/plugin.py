@@ -16,6 +16,16 @@ class PluginUse(Part):
     options: dict[str, Any] = Field({}, description="its own; SI numbers")
 
 
+class LawUse(PluginUse):
+    """A law that a plug-in brings (`marsyard list laws`)."""
+
+    bodies: tuple[str, ...] | None = Field(
+        None,
+        description="wheels, feet, tracks or bodies on which it acts, by name; the scenario's own "
+        "laws act on all others. Default: it acts on all of them, in place of the ground",
+    )
+
+
 class PluginLayer(Part):
     """Heights made by a generator of a plug-in (`marsyard list generators`)."""
 

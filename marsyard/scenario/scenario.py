@@ -14,19 +14,21 @@ from marsyard import library
 from marsyard.errors import InputError, clip, suggest
 from marsyard.file_mistakes import sentence
 from marsyard.files import exists, is_file, parse_yaml
+from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario
-from marsyard.scenario.terrain_file import resolve_layers
+from marsyard.scenario.terrain_file import resolve_layers, resolve_soil_file
 
 
 def load_scenario(name: str | Path, settings: Mapping[str, Any] | None = None) -> Scenario:
-    """A scenario of the library by name, or from a YAML file, with settings applied on top.
+    """A scenario of the library by name, or from a YAML file, with settings applied on top, and
+    resolved (`resolve`).
 
     `settings` maps dotted paths to values, e.g. {"interaction.friction": 0.5, "run.step": "1 ms"}.
     """
     data = scenario_data(name)
     for key, value in (settings or {}).items():
         apply_setting(data, key, value)
-    return validate(data, str(name))
+    return resolve(validate(data, str(name)))
 
 
 def scenario_data(name: str | Path) -> dict[str, Any]:
@@ -84,7 +86,7 @@ def _load(path: Path, seen: list[Path]) -> dict[str, Any]:
         chain = " → ".join(p.name for p in seen)
         raise InputError(f"{path.name}: extends itself, through {chain}")
     data = library.read_yaml(path)
-    _resolve_files(data, path.parent)
+    resolve_files(data, path.parent)
     parent = data.pop("extends", None)
     if parent is None:
         return data
@@ -94,8 +96,8 @@ def _load(path: Path, seen: list[Path]) -> dict[str, Any]:
     return _merge(merged, data)
 
 
-def _resolve_files(data: dict[str, Any], folder: Path) -> None:
-    # paths of meshes, maps, FMUs and robots count from the scenario's own folder
+def resolve_files(data: dict[str, Any], folder: Path) -> None:
+    # paths of meshes, maps, soils, FMUs and robots count from the scenario's own folder
     ground = data.get("ground")
     for item in ground if isinstance(ground, list) else []:
         if isinstance(item, dict) and isinstance(item.get("file"), str):
@@ -114,8 +116,13 @@ def _resolve_files(data: dict[str, Any], folder: Path) -> None:
 
 
 def _resolve_terrain(item: dict[str, Any], folder: Path) -> None:
-    """The same for a terrain: its file, or those of its layers and its map of soils. Names of the
-    library and files found only from here stay as they are."""
+    """The same for a terrain: its file, or those of its layers and its map of soils; and for its
+    soils. Names of the library and files found only from here stay as they are."""
+    if "soil" in item:
+        item["soil"] = resolve_soil_file(item["soil"], folder)
+    soils = item.get("soils")
+    if isinstance(soils, dict):
+        item["soils"] = {name: resolve_soil_file(soil, folder) for name, soil in soils.items()}
     terrain = item.get("terrain")
     if isinstance(terrain, str):
         path = folder / terrain
@@ -165,8 +172,11 @@ def apply_setting(data: dict[str, Any], key: str, value: Any, what: str = "--set
 
 
 def _open_soil(at: dict[str, Any], part: str, before: list[str]) -> None:
-    """A soil of a ground that is only named becomes a mapping, into which a setting can go."""
-    name = at.get(part)
+    """A soil that a ground, or else its terrain, only names becomes a mapping, into which a setting
+    can go."""
+    name, terrain = at.get(part), at.get("terrain")
+    if name is None and part == "soil" and isinstance(terrain, dict):
+        name = terrain.get("soil")
     soil = before[:1] == ["ground"] and (part == "soil" or before[-1] == "soils")
     if soil and isinstance(name, str):
         at[part] = soil_in_place(at, name)

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import keyword
 import math
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from marsyard.cards import card, table
 from marsyard.control.names import BUILT_IN
+from marsyard.interaction import about
 from marsyard.scenario.compliant import CompliantContact
 from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
 from marsyard.scenario.integrators import check_integrator
 from marsyard.scenario.part import Part, Point, Slope, SurfaceName
-from marsyard.scenario.plugin import PluginUse
+from marsyard.scenario.plugin import LawUse, PluginUse
 from marsyard.scenario.polygonal import PolygonalContact
 from marsyard.scenario.report_schema import Check, Figure, Report
 from marsyard.scenario.robot_design import RobotDesign
@@ -224,16 +225,16 @@ class ContactSolver(Part):
     )
 
 
+if TYPE_CHECKING:
+    LawName = str
+else:
+    LawName = Literal[tuple(about.laws(about.HARD))]
+
+
 class Interaction(Part):
     """What passes between robot and ground."""
 
-    law: Literal["nonsmooth", "compliant", "polygonal", "mujoco", "none"] = Field(
-        "nonsmooth",
-        description="nonsmooth: unilateral contact, Coulomb friction, Newton impact; compliant: "
-        "elastic ground under elements, friction by displacement; polygonal: elastic layers on "
-        "polygon meshes (PCM); mujoco: its soft contact, as a baseline to compare with; none: no "
-        "contact with hard ground",
-    )
+    law: LawName = Field(next(iter(about.laws(about.HARD))), description=about.texts(about.HARD))
     friction: Annotated[Number, Field(ge=0)] = Field(0.7, description="Coulomb's coefficient μ")
     restitution: Annotated[Number, Field(ge=0, le=1)] = Field(
         0.0, description="Newton's coefficient e, normal"
@@ -264,12 +265,12 @@ class Interaction(Part):
         SoilContact(), description="how bodies meet ground of kind terrain, whatever the law"
     )
     wheel: WheelLaw | None = Field(
-        None, description="a wheel model for all wheels on ground of kind terrain"
+        None, description="a wheel model for wheels on ground of kind terrain"
     )
-    plugin: PluginUse | None = Field(
+    plugin: LawUse | None = Field(
         None,
-        description="a law that a plug-in brings, in place of the ground; robot.settle still "
-        "places the robot on the scenario's ground",
+        description="a law that a plug-in brings; robot.settle places the robot on the scenario's "
+        "ground",
     )
 
 
@@ -401,7 +402,7 @@ class Run(Part):
     theta: Annotated[Number, Field(ge=0.5, le=1)] = Field(
         0.5, description="θ of the Moreau-Jean scheme: ½ keeps energy, 1 damps"
     )
-    activation: Annotated[Number, Field(ge=0, le=1)] = Field(
+    activation: Annotated[Number, Field(ge=0.05, le=1)] = Field(
         0.5, description="γ: a contact is active when its gap predicted after γ h is closed"
     )
     projection: bool = Field(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from marsyard.exit_rule import Exit
+from marsyard.interaction import about
 from marsyard.scenario.part import Part, SurfaceName
 from marsyard.scenario.terrain import BumpLayer, TerrainSpec
 from marsyard.units import Length, Number
@@ -28,7 +29,9 @@ class TerrainGround(Part):
     soil: str | dict[str, Any] | None = Field(
         None,
         description="the terrain's own soil: one of the library, or a mapping that changes some of "
-        "its numbers ({name: krenn2008, friction_angle: 30 deg}); default: as the terrain says",
+        "its numbers ({name: krenn2008, friction_angle: 30 deg}); default: as the terrain says. A "
+        "`definition` in the mapping, as run folders have it, holds the soil's file and makes the "
+        "name a label",
     )
     soils: dict[str, dict[str, Any]] = Field(
         {},
@@ -80,14 +83,20 @@ class Columns(Part):
     )
 
 
+if TYPE_CHECKING:
+    SoilLawName: TypeAlias = str
+    WheelModelName: TypeAlias = str
+else:
+    SoilLawName = Literal[tuple(about.laws(about.SOIL))]
+    WheelModelName = Literal[tuple(about.laws(about.WHEEL))]
+
+
 class SoilContact(Part):
     """Options of the soil contact model. Krenn and Hirzinger's original form: pressure bekker,
     shear coulomb, unloading none, slip_transport false."""
 
-    model: Literal["scm", "columns"] = Field(
-        "scm",
-        description="scm: the soil contact model, on a pressure-sinkage law; columns: granular "
-        "soil in columns, on triaxial curves, with avalanches in time",
+    model: SoilLawName = Field(
+        next(iter(about.laws(about.SOIL))), description=about.texts(about.SOIL)
     )
     columns: Columns = Field(Columns(), description="options of columns")
     pressure: Literal["bekker", "reece"] = Field(
@@ -131,11 +140,16 @@ class SoilContact(Part):
 
 
 class WheelLaw(Part):
-    """A wheel model in place of the soil contact model, for all wheels on ground of kind terrain.
-    Other bodies keep the soil contact model."""
+    """A wheel model in place of the soil contact model, on ground of kind terrain. Other bodies
+    keep the soil contact model."""
 
-    model: Literal["wong_reece", "ishigami", "ding", "magic_formula", "rigid_slip"] = Field(
-        description="which wheel model (docs/physics/wheel-models.md)"
+    model: WheelModelName = Field(
+        description=f"{about.texts(about.WHEEL)} (docs/physics/wheel-models.md)"
+    )
+    wheels: tuple[str, ...] | None = Field(
+        None,
+        description="wheels that it is for, by name; the others keep the soil contact model. "
+        "Default: all",
     )
     exit: Exit | None = Field(
         None,

@@ -243,7 +243,9 @@ class ArrayLayer(_Grid):
     y = origin.y + j · spacing, so the first row is the southern one."""
 
     kind: Literal["array"]
-    values: Any = Field(description="heights [m], shape [rows, columns]")
+    values: Any = Field(
+        description="heights [m], shape [rows, columns]; or the path of an .npy file of them"
+    )
     spacing: Above = Field(description="of the grid [m]")
     origin: Point2 = Field((0.0, 0.0), description="of values[0, 0] [m]")
 
@@ -393,6 +395,9 @@ class SoilMap(Part):
 class TerrainSpec(Part):
     """A terrain: layers whose heights add up, and soils by place."""
 
+    name: str = Field(
+        "", description="ground of the library or file that it was read from, for the reader"
+    )
     title: str = Field("", description="one line")
     description: str = Field("", description="what it is, and how sources were read")
     sources: tuple[str, ...] = Field((), description="where it comes from")

@@ -55,14 +55,31 @@ def terrain_data(name: str | Path) -> dict[str, Any]:
 
 
 def resolve_layers(terrain: dict[str, Any], folder: Path) -> None:
-    """Make paths of the files of a terrain's layers and of its map of soils absolute, those that
-    lie in `folder`."""
-    layers = terrain.get("layers")
-    for part in [*(layers if isinstance(layers, list) else []), terrain.get("soil_map")]:
-        if isinstance(part, dict) and isinstance(part.get("file"), str):
-            path = folder / part["file"]
-            if is_file(path):
-                part["file"] = str(path.absolute())
+    """Make paths of the files of a terrain's layers, of its map of soils and of its soils absolute,
+    those that lie in `folder`."""
+    layers, places, soil_map = (terrain.get(key) for key in ("layers", "places", "soil_map"))
+    parts = [p for p in (layers, places) if isinstance(p, list)]
+    for part in [terrain, *(item for many in parts for item in many), soil_map]:
+        if not isinstance(part, dict):
+            continue
+        for key in ("file", "values"):
+            if isinstance(part.get(key), str) and is_file(folder / part[key]):
+                part[key] = str((folder / part[key]).absolute())
+        if "soil" in part:
+            part["soil"] = resolve_soil_file(part["soil"], folder)
+        if isinstance(part.get("legend"), dict):
+            legend = part["legend"].items()
+            part["legend"] = {value: resolve_soil_file(soil, folder) for value, soil in legend}
+
+
+def resolve_soil_file(soil: Any, folder: Path) -> Any:
+    """A soil, or the mapping that names one, with the path of its file absolute if that lies in
+    `folder`; everything else as it is."""
+    if isinstance(soil, dict) and "definition" not in soil and "name" in soil:
+        return {**soil, "name": resolve_soil_file(soil["name"], folder)}
+    if not isinstance(soil, str) or not soil.endswith((".yaml", ".yml")):
+        return soil
+    return str((folder / soil).absolute()) if is_file(folder / soil) else soil
 
 
 def validate_terrain(data: Mapping[str, Any], name: str = "terrain") -> TerrainSpec:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.jit import by_reference
 from marsyard.simulation.beam import BeamLoop
 from marsyard.simulation.body_shapes import BodyShapes
 from marsyard.simulation.inertia import Tree
@@ -18,6 +19,7 @@ from marsyard.simulation.inertia import Tree
 Array = np.ndarray
 
 
+@by_reference
 class Model(NamedTuple):
     """Constant facts of the compiled MuJoCo model."""
 
@@ -34,14 +36,13 @@ class Model(NamedTuple):
     has_tendons: bool
     has_actuators: bool
     has_collisions: bool  # some geom of the robot collides by MuJoCo's shapes
+    has_meshes: bool  # the hard ground has triangles
     has_constraints: bool  # loop closures or joint limits
     has_rigid: bool  # rigid ground, colliding bodies or constraints: there may be impulses
-    has_soil: bool
-    has_compliant: bool  # elements on hard ground
+    has_laws: bool  # laws with attachments
     floating: bool  # nothing outside acts: momentum is kept
     roots: Array  # int64[trees, 3], body, first dof and group of trees on free joints
     body_group: Array  # int64[nbody], group of a body's tree, or −1
-    has_polygonal: bool  # pairs of surfaces in polygonal contact
     joint_qpos: Array  # int64[njoint] of hinge and slide joints
     joint_dof: Array  # int64[njoint]
     joint_range: Array  # float64[njoint, 2], stops; infinite where there are none
@@ -50,11 +51,13 @@ class Model(NamedTuple):
     has_loops: bool  # loop closures
     tree: Tree
     body_organ: Array  # int64[nbody], number of the foot, or −1
+    meets_ground: Array  # int64[nbody], 0 for bodies under a law that takes them from hard ground
     organ_body: Array  # int64[organ], bodies of feet, then of tracks
     has_beams: bool
     beams: BeamLoop
 
 
+@by_reference
 class Data(NamedTuple):
     """Views of the arrays in mjData."""
 
@@ -83,6 +86,7 @@ class Data(NamedTuple):
     mass: Array  # of the subtrees
 
 
+@by_reference
 class Wheels(NamedTuple):
     """Bodies, axes and shapes of the wheels."""
 
@@ -99,10 +103,13 @@ class Wheels(NamedTuple):
     part_organ: Array  # int64, track they belong to among the organs, or −1
     part_dof: Array  # int64, degree of freedom that moves the belt, or −1
     part_radius: Array  # float64, belt speed per rate of it [m]
+    bodies: Array  # int64, those whose shapes above meet the ground, each once
+    extent: Array  # float64, how far the shapes reach from their body's origin [m]
     meshes: Array  # int64, table of the mesh grounds alone
     mesh_surface: Array  # int64, their numbers among all surfaces
 
 
+@by_reference
 class Law(NamedTuple):
     """Friction and restitution by surface; the last entry is for contacts between bodies."""
 
@@ -114,13 +121,15 @@ class Law(NamedTuple):
     couples: bool  # one of them is not zero
 
 
+@by_reference
 class Scheme(NamedTuple):
     """Numbers of the time stepping."""
 
     h: float
     theta: float
     activation: float
-    margin: float  # contacts are looked for up to this gap [m]
+    margin: float  # contacts are looked for up to this gap at most [m]
+    near: float  # and at least [m]
     projection: bool
     projection_tolerance: float  # [m]
     tolerance: float
@@ -130,6 +139,7 @@ class Scheme(NamedTuple):
     controls_per_record: int
 
 
+@by_reference
 class Commands(NamedTuple):
     """Torque and speed laws as postfix programs; one entry per law and joint."""
 
@@ -166,6 +176,7 @@ class Commands(NamedTuple):
     motor_line: Array  # float64[njoint], −1, 1 while the voltage bounds the torque, else 0
 
 
+@by_reference
 class Contacts(NamedTuple):
     """Contacts of one step and the problem they make. Capacity `c` contacts, `e` bilateral rows."""
 
@@ -216,6 +227,7 @@ class Contacts(NamedTuple):
     answer: Array  # float64[4], what a callback answers
 
 
+@by_reference
 class Work(NamedTuple):
     """Scratch vectors of the step."""
 
@@ -233,8 +245,10 @@ class Work(NamedTuple):
     failure: Array  # int64[2]: what became non-finite, its index
     momentum: Array  # float64[groups, 3, 6], to be kept, what is missing, scratch
     left: Array  # float64[nq + nv], state in which the loop left what floats freely
+    response: Array  # float64[nv, nv], columns of M⁻¹ for motors under MuJoCo's own integrators
 
 
+@by_reference
 class Sums(NamedTuple):
     """What is added up between two records."""
 
@@ -249,6 +263,7 @@ class Sums(NamedTuple):
     stats: Array  # float64[6], as Work.stats, largest or added up
 
 
+@by_reference
 class Records(NamedTuple):
     """One row per record."""
 
@@ -277,9 +292,9 @@ class Records(NamedTuple):
     tether_length: Array
     organ: Array
     organ_position: Array
-    soil_sums: Array
-    soil_total: Array
-    stress: Array
-    ground_work: Array
-    pair: Array  # float64[record, pair, columns of simulation.polygonal]
+    attached: Array  # float64[record, attachment, columns of Chains.sums]
+    summed: Array  # float64[record, ·], what laws record (`interaction.law.Column`)
+    largest: Array  # float64[record, ·]
+    present: Array  # float64[record, ·]
+    coarse: Array  # float32[record, ·]
     beam_loss: Array

@@ -35,7 +35,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.jit import inlined, kernel
+from marsyard.jit import by_reference, inlined, inner
 
 if TYPE_CHECKING:
     from marsyard.robot import Robot
@@ -49,6 +49,7 @@ EXTENSION, LATERAL, BENDING, TORSION = 0, 1, 3, 5
 LENGTH, EI, GJ, BETA = range(4)
 
 
+@by_reference
 class BeamLoop(NamedTuple):
     """What the compiled loop needs; `b` beams."""
 
@@ -76,7 +77,7 @@ def _length(B, data, b):
     return length
 
 
-@kernel
+@inner
 def apply_beams(model, data, v, h, theta):
     """Forces of all beams at q_m, and their implicit part added to the inertia matrix."""
     B = model.beams
@@ -114,7 +115,7 @@ def apply_beams(model, data, v, h, theta):
             B.generalised[B.dof[b, EXTENSION]] += on_length
 
 
-@kernel
+@inner
 def account_for_beams(model, data, v, h, theta):
     """What the damping of the step has taken, once the end velocity is known."""
     B = model.beams
@@ -139,7 +140,7 @@ def account_for_beams(model, data, v, h, theta):
         B.lost[0] += h * B.numbers[b, BETA] * total
 
 
-@kernel
+@inner
 def beam_energy(model, data):
     """Strain energy of all beams [J]."""
     B = model.beams

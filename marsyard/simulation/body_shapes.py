@@ -20,11 +20,13 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.ground import GroundArrays, Surface, TriangleMesh, pack
 from marsyard.interaction.contact_geometry import CYLINDER, SPHERE
+from marsyard.jit import by_reference
 from marsyard.robot.extent import vertices
 
 _ROUNDING = 0.2
 
 
+@by_reference
 class BodyShapes(NamedTuple):
     """Shapes in the frame of their body, one row each."""
 

@@ -3,9 +3,8 @@
 A controller is called at the start of each control period. Its torques and speeds stand in the
 table of laws as constants, so that the scenario's motors bound them as they bound any law.
 
-An interaction takes the place of the soil: the loop calls the law of the soil by address before
-each step, with the organs' states at the step's configuration, and puts its forces and their
-derivatives into the step (`soil`). Here that address leads to Python.
+An interaction is a law (`interaction.law`) whose attachments are the organs and the ground. The
+loop calls it by address before each step; here that address leads to Python.
 
 What a box does wrong ends the run in one sentence that names box, field and time; what was recorded
 is kept.
@@ -16,15 +15,18 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, told
-from marsyard.interaction.soil_contact.arrays import STIFF_COLUMNS, TOTAL_COLUMNS
+from marsyard.interaction.attachments import Attachment, Attachments
+from marsyard.interaction.law import CALLS, Law, Recorded, Variable, must_fit
+from marsyard.jit import F1, by_reference
 from marsyard.modules.ports import Control, Interaction, JointCommands, Message, OrganWrenches
 from marsyard.simulation.commands import FOREVER
+from marsyard.simulation.owner import part_of
 from marsyard.simulation.port_states import (
     Felt,
     OrganTable,
@@ -33,15 +35,15 @@ from marsyard.simulation.port_states import (
     look,
     organ_table,
 )
-from marsyard.simulation.soil import NUMBERS, STRESS_BINS, SUM_COLUMNS, SoilLoop
-from marsyard.simulation.soil_world import chain_of, fill_addresses, no_soil
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
 
-#: a status of the soil that it does not have itself
+#: what a law in Python answers when it has made an error
 FAILED = 50
-CALLBACK = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 4)
+CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int64, *(ctypes.c_int64,) * 2, *(ctypes.c_double,) * 3, ctypes.c_int64
+)
 
 
 class BoxError(InputError):
@@ -91,7 +93,7 @@ class OwnControl:
     def __init__(self, simulation: Simulation, law: Control, name: str) -> None:
         self.law = law
         self._name = name
-        self._simulation = simulation
+        self._simulation: Simulation = part_of(simulation)
         self._table = organ_table(simulation.world.robot, simulation.model)
         self._felt = Felt(simulation, self._table)
 
@@ -138,47 +140,67 @@ class OwnControl:
 # --- interaction
 
 
-class OwnInteraction:
-    """A law of the ground in Python, before every step; `name` begins errors."""
+class OwnInteraction(Law):
+    """A law of the ground in Python, before every step; `title` begins errors."""
 
-    def __init__(self, simulation: Simulation, law: Interaction, name: str) -> None:
+    name = "interaction"
+    shown = False
+
+    def __init__(self, simulation: Simulation, law: Interaction, title: str) -> None:
         self.law = law
-        self._name = name
+        self._title = title
         self.error: BaseException | None = None
-        self._simulation = simulation
+        self._simulation: Simulation = part_of(simulation)
         self.table = organ_table(simulation.world.robot, simulation.model)
-        self.loop = organ_loop(simulation.model, self.table, simulation.scenario.run.step)
+        self.attachments = organ_attachments(simulation.model, self.table)
+        self.arrays = _Nothing(np.zeros(0))
+        me: OwnInteraction = part_of(self)
         # kept alive: the loop has its address
-        self._callback = CALLBACK(self._evaluate)
+        self._callback = CALLBACK(lambda a, b, time, h, theta, flag: me._evaluate(time, h))
 
-    @property
-    def address(self) -> int:
-        """Where the loop finds it."""
-        return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+    def attach(self, attached: Attachments) -> None:
+        """The organs' velocities and forces."""
+        self._attached = attached
+        super().attach(attached)
 
-    def _evaluate(self, *_: Any) -> None:
+    def calls(self) -> tuple[int, ...]:
+        """The way from the loop to Python."""
+        address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        return tuple(address if name == "evaluate" else 0 for name in CALLS)
+
+    def coordinates(self) -> dict[str, Any]:
+        """The organs by name."""
+        return {"organ": list(self.table.name)}
+
+    def variables(self, seen: Recorded) -> dict[str, Variable]:
+        """Means over each record interval of what it did to the organs."""
+        mean = seen.impulses / seen.interval[:, None, None]
+        force = "force of the interaction on the organ"
+        moment = "its moment about the organ's origin"
+        return {
+            "organ_force": Variable(("organ", "axis"), mean[..., 0:3], "N", force),
+            "organ_moment": Variable(("organ", "axis"), mean[..., 3:6], "N·m", moment),
+        }
+
+    def _evaluate(self, time: float, step: float) -> int:
         # an exception cannot pass through the compiled loop
         try:
-            self._act()
-            self.loop.answer[0] = 0
+            self._act(time, step)
         except BaseException as error:
             self.error = error
-            self.loop.answer[0] = FAILED
+            return FAILED
+        return 0
 
-    def _act(self) -> None:
-        s, loop = self._simulation, self.loop
-        time, step = float(loop.numbers[2]), float(loop.numbers[0])
-        with blamed(self._name, time):
-            given = self.law(time, step, self.table.states(s.data, loop.twist))
+    def _act(self, time: float, step: float) -> None:
+        a = self._attached
+        with blamed(self._title, time):
+            given = self.law(time, step, self.table.states(self._simulation.data, a.V))
             w = answer_of(OrganWrenches, given, n=len(self.table.name))
             if (np.diagonal(w.damping, axis1=1, axis2=2) < 0).any():
                 raise InputError("damping: must not be negative on its diagonal; it brakes")
-        loop.force[:, :3], loop.force[:, 3:6], loop.force[:, 6] = w.force, w.moment, w.belt_force
-        if w.damping.any():
-            for b in range(len(loop.body)):
-                loop.stiff[b] = packed_damping(w.damping[b], loop.axis[b], loop.wheel[b] >= 0)
-        else:
-            loop.stiff[:] = 0.0
+        a.F[:, :3], a.F[:, 3:6], a.F[:, 6] = w.force, w.moment, w.belt_force
+        a.B[:] = 0.5 * (w.damping + np.swapaxes(w.damping, 1, 2))
+        a.active[:] = 1
 
     def take_error(self) -> BaseException | None:
         """What went wrong in the last call, once."""
@@ -186,75 +208,37 @@ class OwnInteraction:
         return error
 
     def state(self) -> dict[str, np.ndarray]:
-        """The law's own state, and sums since the last record."""
-        own = memory_of(self.law, "interaction")
-        return {"organ_sums": self.loop.sums.copy(), **own}
+        """The law's own state."""
+        return memory_of(self.law, "interaction")
+
+    def check(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Refuse a state of another law."""
+        must_fit(arrays, self.state())
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave."""
-        self.loop.sums[:] = arrays["organ_sums"]
         recall(self.law, "interaction", arrays)
 
 
-def organ_loop(model: mujoco.MjModel, table: OrganTable, step: float) -> SoilLoop:
-    """What the loop knows of the organs: each of them a body of the soil's."""
-    n, f, i = len(table.name), np.zeros, np.int64
-    chains = [
-        sorted([*chain_of(model, int(b)), *([int(dof)] if dof >= 0 else [])])
-        for b, dof in zip(table.body, table.belt, strict=True)
-    ]
-    k = max([1, *(len(c) for c in chains)])
-    chain, address = f((n, k), i), np.full((n, k, k), -1, dtype=i)
-    for b, dofs in enumerate(chains):
-        chain[b, : len(dofs)] = dofs
-        fill_addresses(model, dofs, address[b])
-    wheel = np.where(table.joint >= 0, np.arange(n), -1).astype(i)
-    organ = [k in ("foot", "track") for k in table.kind]
-    numbers = np.zeros(NUMBERS)
-    numbers[0] = step
-    return no_soil(model.nv)._replace(
-        body=table.body, joint=table.joint, geom=np.full(n, -1, i), wheel=wheel,
-        root=model.body_rootid[table.body].astype(i), reach=f(n), chain=chain,
-        chain_count=np.array([len(c) for c in chains], dtype=i), address=address,
-        jacobian=f((n, 7, k)), organ=np.where(organ, np.cumsum(organ) - 1, -1).astype(i),
-        belt=table.belt, belt_radius=table.pitch,
-        centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)),
-        twist=f((n, 7)), force=f((n, 7)), stiff=f((n, STIFF_COLUMNS)), total=f((n, TOTAL_COLUMNS)),
-        field=f((n, 0, 7)), field_count=f(n, i), sums=f((n, SUM_COLUMNS)),
-        bins=f((n, STRESS_BINS, 3)), numbers=numbers, flow_after=np.array([np.inf]),
-    )  # fmt: skip
+@by_reference
+class _Nothing(NamedTuple):
+    """A law in Python has no arrays of its own in the loop."""
+
+    nothing: F1
 
 
-_UPPER = np.triu_indices(3)
-
-
-def packed_damping(D: np.ndarray, axis: np.ndarray, is_wheel: bool) -> np.ndarray:
-    """A 7 × 7 damping as the loop takes it (`soil_contact.arrays`); of a wheel's angular part only
-    the spin about the axle."""
-    D = (D + D.T) / 2
-    out = np.zeros(STIFF_COLUMNS)
-    out[:6] = D[:3, :3][_UPPER]
-    if is_wheel:
-        out[6:9] = D[:3, 3:6] @ axis
-        out[9] = axis @ D[3:6, 3:6] @ axis
-    else:
-        out[6:9], out[9] = D[:3, 6], D[6, 6]
-        out[10:19] = D[:3, 3:6].ravel()
-        out[19:25] = D[3:6, 3:6][_UPPER]
-        out[25:28] = D[3:6, 6]
-    return out
-
-
-def unpacked_damping(B: np.ndarray, axis: np.ndarray, is_wheel: bool) -> np.ndarray:
-    """The other way round."""
-    D = np.zeros((7, 7))
-    D[:3, :3][_UPPER] = B[:6]
-    if is_wheel:
-        D[:3, 3:6] = np.outer(B[6:9], axis)
-        D[3:6, 3:6] = B[9] * np.outer(axis, axis)
-    else:
-        D[:3, 6], D[6, 6] = B[6:9], B[9]
-        D[:3, 3:6] = B[10:19].reshape(3, 3)
-        D[3:6, 3:6][_UPPER] = B[19:25]
-        D[3:6, 6] = B[25:28]
-    return np.triu(D) + np.triu(D, 1).T
+def organ_attachments(model: mujoco.MjModel, table: OrganTable) -> list[Attachment]:
+    """The organs and the ground."""
+    made, organ = [], 0
+    for k, kind in enumerate(table.kind):
+        is_organ = kind in ("foot", "track")
+        joint = int(model.dof_jntid[table.belt[k]]) if table.belt[k] >= 0 else -1
+        made.append(
+            Attachment(
+                table.name[k], (int(table.body[k]), 0), axle=int(table.joint[k]),
+                wheel=k if table.joint[k] >= 0 else -1, organ=organ if is_organ else -1,
+                joint=joint, scale=float(table.pitch[k]),
+            )
+        )  # fmt: skip
+        organ += is_organ
+    return made

@@ -10,42 +10,14 @@ from __future__ import annotations
 
 import math
 
-from marsyard.jit import kernel
+from marsyard.c_calls import read_double, read_int32, read_int64
+from marsyard.interaction.contact_geometry.frame import wheel_frame
+from marsyard.jit import inlined, inner, kernel
 from marsyard.simulation.callables import near_contacts
-from marsyard.simulation.mujoco_c import (
-    call_md,
-    call_mdpppi,
-    read_double,
-    read_int32,
-    read_int64,
-)
+from marsyard.simulation.mujoco_c import call_md, call_mdpppi
 
 
-@kernel
-def wheel_frame(normal, axis, frame):
-    """Contact frame of a wheel: heading t1 = axis × n, then t2 = n × t1; any when axis ∥ n."""
-    tx = axis[1] * normal[2] - axis[2] * normal[1]
-    ty = axis[2] * normal[0] - axis[0] * normal[2]
-    tz = axis[0] * normal[1] - axis[1] * normal[0]
-    size = math.sqrt(tx * tx + ty * ty + tz * tz)
-    if size < 1e-6:
-        # the wheel lies flat: take the world axis least along the normal
-        if abs(normal[0]) < 0.6:
-            tx, ty, tz = 0.0, normal[2], -normal[1]
-        else:
-            tx, ty, tz = -normal[2], 0.0, normal[0]
-        size = math.sqrt(tx * tx + ty * ty + tz * tz)
-    tx /= size
-    ty /= size
-    tz /= size
-    frame[0, 0], frame[0, 1], frame[0, 2] = normal[0], normal[1], normal[2]
-    frame[1, 0], frame[1, 1], frame[1, 2] = tx, ty, tz
-    frame[2, 0] = normal[1] * tz - normal[2] * ty
-    frame[2, 1] = normal[2] * tx - normal[0] * tz
-    frame[2, 2] = normal[0] * ty - normal[1] * tx
-
-
-@kernel
+@inner
 def keep_near(contacts, n, i, key, body, wheel, organ, surface, axis):
     """Near contact i becomes contact n; it acts on the body's surface, not on the ground's."""
     contacts.key[n] = key << 48 ^ contacts.near_feature[i]
@@ -63,7 +35,7 @@ def keep_near(contacts, n, i, key, body, wheel, organ, surface, axis):
     wheel_frame(contacts.near_normal[i], axis, contacts.frame[n])
 
 
-@kernel
+@inner
 def place_part(data, parts, i, place):
     """Centre and axis of shape i of `parts` in the world, into `place`."""
     body = parts.body[i]
@@ -77,13 +49,15 @@ def place_part(data, parts, i, place):
         place[1, k] = axis
 
 
-@kernel
+@inner
 def contacts_with_ground(F, model, data, wheels, ground, margin, contacts):
     """Fill `contacts` with what is near the ground by the exact kernels; the count, or -1."""
     capacity = contacts.gap.shape[0]
     n = 0
     # wheels on the ground
     for w in range(wheels.body.shape[0]):
+        if model.meets_ground[wheels.body[w]] == 0:
+            continue
         centre = data.xpos[wheels.body[w]]
         axis = data.xaxis[wheels.joint[w]]
         count = near_contacts(F.contacts, wheels, w, centre, axis, ground, margin, contacts)
@@ -97,6 +71,8 @@ def contacts_with_ground(F, model, data, wheels, ground, margin, contacts):
     parts = wheels.parts
     for i in range(parts.body.shape[0]):
         body = parts.body[i]
+        if model.meets_ground[body] == 0:
+            continue
         place_part(data, parts, i, contacts.place)
         axis = contacts.place[1]
         count = near_contacts(
@@ -115,6 +91,8 @@ def contacts_with_ground(F, model, data, wheels, ground, margin, contacts):
     shapes = wheels.shapes
     for i in range(shapes.body.shape[0]):
         body = shapes.body[i]
+        if model.meets_ground[body] == 0:
+            continue
         place_part(data, shapes, i, contacts.place)
         axis = contacts.place[1]
         count = near_contacts(
@@ -131,10 +109,49 @@ def contacts_with_ground(F, model, data, wheels, ground, margin, contacts):
 
 
 @kernel
+def collide(F, m, d, model):
+    """MuJoCo's collisions at the present positions. Rows of `make_constraint` are lost."""
+    if model.has_collisions:
+        call_md(F.collision, m, d)
+
+
+@inner
+def most_displaced(F, m, d, data, wheels, a, v, b, w, jac1, jac2):
+    """The largest sum of two displacements, a times that by the velocity v and b times that by w,
+    of any point that may touch the ground [m], or a little more."""
+    most = 0.0
+    for i in range(wheels.bodies.shape[0]):
+        body = wheels.bodies[i]
+        origin = data.xpos[body].ctypes.data
+        call_mdpppi(F.jac, m, d, jac1.ctypes.data, jac2.ctypes.data, origin, body)
+        way = a * fastest_point(jac1, jac2, v, wheels.extent[i])
+        if b > 0.0:
+            way += b * fastest_point(jac1, jac2, w, wheels.extent[i])
+        most = max(most, way)
+    return most
+
+
+@inlined
+def fastest_point(linear, angular, v, extent):
+    """|J v| + extent |J_R v|, a bound on the speed of all points of a body."""
+    moved = 0.0
+    turned = 0.0
+    for k in range(3):
+        x = 0.0
+        y = 0.0
+        for j in range(v.shape[0]):
+            x += linear[k, j] * v[j]
+            y += angular[k, j] * v[j]
+        moved += x * x
+        turned += y * y
+    return math.sqrt(moved) + extent * math.sqrt(turned)
+
+
+@kernel
 def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
     """Fill `contacts` with everything nearer than `margin`; returns the count, or -1 when there
-    are more than fit. Positions must be up to date (kinematics). With a margin of −∞ the ground is
-    not hard, and only bodies are looked at."""
+    are more than fit. Positions (kinematics) and MuJoCo's collisions (`collide`) must be up to
+    date. With a margin of −∞ the ground is not hard, and only bodies are looked at."""
     capacity = contacts.gap.shape[0]
     n = 0
     if margin > -math.inf:
@@ -143,7 +160,6 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             return -1
     # other bodies by MuJoCo's shapes
     if model.has_collisions:
-        call_md(F.collision, m, d)
         first = read_int64(d + O.contact, 0)
         last1 = -1
         last2 = -1
@@ -156,21 +172,23 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
             g2 = read_int32(at + O.contact_geom, 1)
             if g1 < 0 or g2 < 0:
                 continue
+            surface = max(model.geom_surface[g1], model.geom_surface[g2])
+            b1 = model.geom_body[g1]
+            b2 = model.geom_body[g2]
+            if surface >= 0 and model.meets_ground[max(b1, b2)] == 0:
+                continue
             if n >= capacity:
                 return -1
             # several points of one pair of geoms are told apart by their order
             ordinal = ordinal + 1 if g1 == last1 and g2 == last2 else 0
             last1, last2 = g1, g2
             contacts.key[n] = -((g1 * 65536 + g2) * 64 + ordinal) - 1
-            b1 = model.geom_body[g1]
-            b2 = model.geom_body[g2]
             flip = b2 == 0
             contacts.body1[n] = b2 if flip else b1
             contacts.body2[n] = b1 if flip else b2
             contacts.wheel[n] = -1
             contacts.organ[n] = model.body_organ[b1 if flip else b2] if b1 == 0 or flip else -1
             contacts.belt[n] = -1
-            surface = max(model.geom_surface[g1], model.geom_surface[g2])
             contacts.surface[n] = surface if surface >= 0 else model.between
             contacts.gap[n] = read_double(at + O.contact_dist, 0)
             sign = -1.0 if flip else 1.0
@@ -187,7 +205,7 @@ def find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts):
     return n
 
 
-@kernel
+@inner
 def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
     """rows[first:first+3] = frame · (point Jacobian of body2 − that of body1).
 
@@ -210,7 +228,7 @@ def contact_jacobian(F, m, d, nv, contacts, c, jac1, jac2, rows, first):
         rows[first + 1, contacts.belt[c]] -= contacts.belt_radius[c]
 
 
-@kernel
+@inner
 def bilateral_rows(O, d, nv, contacts):
     """Copy MuJoCo's equality rows (loop closures) into `rows`; their position errors into
     `bilateral`. Returns the count, or -1 when there are more than fit."""
@@ -231,7 +249,7 @@ def bilateral_rows(O, d, nv, contacts):
     return count
 
 
-@kernel
+@inner
 def limit_contacts(O, d, nv, n, contacts):
     """Joint limits as frictionless contacts without tangents, after the first n contacts."""
     first = read_int32(d + O.ne, 0) + read_int32(d + O.nf, 0)

@@ -21,21 +21,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 
 from marsyard.errors import InputError
+from marsyard.interaction.about import SOIL, law_of_hard_ground, laws
 
 if TYPE_CHECKING:
     from marsyard.robot import Robot
     from marsyard.scenario.schema import Scenario
 
-#: time of a step by `interaction.law` [s]
-STEP_TIME = {
-    "nonsmooth": 1e-4,
-    "compliant": 1.5e-4,
-    "polygonal": 8e-4,
-    "mujoco": 1e-4,
-    "none": 1e-4,
-}
-#: time of a step on soil by `interaction.soil.model` [s], for a grid of 1 cm and coarser
-SOIL_TIME = {"scm": 2.5e-4, "columns": 1.2e-3}
 _FINE = 0.01  # spacing below which the time grows with the number of nodes [m]
 #: how often records are in memory when results are written
 COPIES = 3
@@ -53,6 +44,8 @@ MOST_NODES = 1_000_000_000
 _FEW_RECORDS = 20_000
 #: nodes below which they are not
 _FEW_NODES = 1_000_000
+#: elements on a ball of this radius [m] below which they are not
+_FEW_ELEMENTS, _BALL = 30_000, 0.1
 
 
 class Cost(NamedTuple):
@@ -115,7 +108,7 @@ def check_nodes(scenario: Scenario, robot: Robot | None = None) -> None:
     memory = nodes * size
     if nodes <= _FEW_NODES or (nodes < MOST_NODES and memory < SHARE * machine_memory()):
         return
-    field = "interaction.compliant.element_size"
+    field = f"interaction.{scenario.interaction.law}.element_size"
     for k, ground in enumerate(scenario.ground):
         if ground.kind == "terrain":
             field = f"ground.{k}.spacing"
@@ -141,11 +134,11 @@ def _soils(scenario: Scenario) -> list[Any]:
 
 
 def _step_time(scenario: Scenario) -> float:
-    law = scenario.interaction.law
-    time = STEP_TIME.get(law, STEP_TIME["nonsmooth"])
+    time = law_of_hard_ground(scenario).step_time
+    soil = laws(SOIL)[scenario.interaction.soil.model]
     for ground in _soils(scenario):
         fine = max(1.0, (_FINE / ground.spacing) ** 2)
-        time += SOIL_TIME.get(scenario.interaction.soil.model, SOIL_TIME["scm"]) * fine
+        time += soil.step_time * fine
     return time
 
 
@@ -157,9 +150,12 @@ def _count_nodes(scenario: Scenario, robot: Robot | None) -> tuple[int, int]:
         count += sum((4.0 * heap.radius / ground.spacing) ** 2 for heap in ground.heaps)
         if ground.spacing < 0.002:
             count += sum((2.0 * r / ground.spacing) ** 2 for r in _reaches(scenario, robot))
-    size = scenario.interaction.compliant.element_size
-    if scenario.interaction.law == "compliant" and size < 0.002:
-        count += sum(4.0 * math.pi * (r / size) ** 2 for r in _reaches(scenario, robot))
+    law = law_of_hard_ground(scenario)
+    if law.elements is not None:
+        # the robot is only looked at where the elements are small
+        options = getattr(scenario.interaction, law.name)
+        if law.elements(_BALL, options) > _FEW_ELEMENTS:
+            count += sum(law.elements(r, options) for r in _reaches(scenario, robot))
     return int(min(count, 1e18)), NODE_BYTES if _soils(scenario) else ELEMENT_BYTES
 
 

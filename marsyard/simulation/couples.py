@@ -31,7 +31,7 @@ European Journal of Mechanics A 85 (2021).
 
 from __future__ import annotations
 
-from marsyard.jit import kernel
+from marsyard.jit import inner
 from marsyard.simulation.mujoco_c import call_mdpppi
 
 #: length of the rows of bodies that are no wheels [m]
@@ -40,7 +40,7 @@ LENGTH = 0.1
 ROLL, SPIN = 1 << 60, 1 << 61
 
 
-@kernel
+@inner
 def last_normal_impulse(contacts, c):
     """Normal impulse of contact c in the last step; where a wheel has gone on to another triangle,
     that of its hardest contact which is gone."""
@@ -56,7 +56,7 @@ def last_normal_impulse(contacts, c):
     return moved
 
 
-@kernel
+@inner
 def find_couples(F, m, d, nv, law, wheels, found, total, contacts, jac):
     """Add the couples of the first `found` contacts after the first `total`; returns how many there
     are in all, or -1 when there are more than fit."""
@@ -93,7 +93,7 @@ def find_couples(F, m, d, nv, law, wheels, found, total, contacts, jac):
     return n
 
 
-@kernel
+@inner
 def rotation_rows(F, m, d, nv, contacts, c, spin, length, n, jac):
     """Rows of the relative angular velocity of contact c, times a length, as those of contact n:
     along both tangents, or along the normal."""
@@ -118,7 +118,7 @@ def rotation_rows(F, m, d, nv, contacts, c, spin, length, n, jac):
                 )
 
 
-@kernel
+@inner
 def bind_couples(n, contacts):
     """Fill the diagonal of the Delassus matrix where rows of couples are empty."""
     W = contacts.delassus
@@ -133,7 +133,7 @@ def bind_couples(n, contacts):
                     W[3 * i + k, 3 * i + k] = w
 
 
-@kernel
+@inner
 def press_couples(n, contacts):
     """Have couples carry the normal impulse of their contacts."""
     for i in range(n):

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 
-from marsyard.jit import kernel
+from marsyard.jit import inner
 from marsyard.simulation.inertia import solve_inertia
 from marsyard.simulation.mujoco_c import call_mdpppi
 
 
-@kernel
+@inner
 def assemble(F, m, d, model, bilateral, n, contacts, data, root):
     """Delassus matrix of n active contacts whose rows follow `bilateral` rows in contacts.rows.
 
@@ -63,7 +63,7 @@ def assemble(F, m, d, model, bilateral, n, contacts, data, root):
             contacts.bilateral_gram[i, j] = total
 
 
-@kernel
+@inner
 def factor_bilateral(bilateral, contacts):
     """B = L Lᵀ with the largest pivot first; returns the rank. Rows come in the order
     contacts.bilateral_order, those beyond the rank depend on the others.
@@ -105,7 +105,7 @@ def factor_bilateral(bilateral, contacts):
     return bilateral
 
 
-@kernel
+@inner
 def eliminate(bilateral, n, contacts):
     """Eliminate the bilateral rows from contacts.delassus and contacts.q. Returns their rank.
 
@@ -138,7 +138,7 @@ def eliminate(bilateral, n, contacts):
     return rank
 
 
-@kernel
+@inner
 def bilateral_impulses(bilateral, rank, n, contacts):
     """λ = −B⁻¹ (E v_free − b + Gᵀ p), by back substitution; into contacts.bilateral_impulse."""
     L, order, out = contacts.bilateral_factor, contacts.bilateral_order, contacts.bilateral_impulse
@@ -154,7 +154,7 @@ def bilateral_impulses(bilateral, rank, n, contacts):
         out[row] = total / L[row, k]
 
 
-@kernel
+@inner
 def transposed_product(count, nv, rows, first, impulse, out):
     """out += rows[first:first+count]ᵀ · impulse[:count]"""
     for i in range(count):

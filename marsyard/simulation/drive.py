@@ -73,6 +73,7 @@ from marsyard.scenario.schema import whole_ratio
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.drive_timeline import Event, Timeline
 from marsyard.simulation.drive_watch import Watch
+from marsyard.simulation.owner import part_of
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -131,7 +132,8 @@ class Drive:
         """`also_posed`: joints that commands to come may move, held from the start."""
         scenario = simulation.scenario
         assert scenario.drive is not None
-        self.simulation, self.spec = simulation, scenario.drive
+        self.simulation: Simulation = part_of(simulation)
+        self.spec = scenario.drive
         if not simulation._model.free_base:
             raise InputError("drive: the robot's base is fixed; a drive needs one that moves")
         soil = simulation.world.soil

@@ -21,6 +21,7 @@ from marsyard.control.path_following import wrapped
 from marsyard.errors import InputError, suggest
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.organs import is_cone
+from marsyard.simulation.owner import part_of
 
 if TYPE_CHECKING:
     from marsyard.simulation.drive import Drive, Seen
@@ -41,7 +42,7 @@ class Watch:
     """
 
     def __init__(self, drive: Drive) -> None:
-        self.drive = drive
+        self.drive: Drive = part_of(drive)
         commands = drive.spec.commands
         fields = {"until": "until", "abort_if": "abort_if", "wait": "wait"}
         read: dict[str, list[Condition | None]] = {}

@@ -9,20 +9,22 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from marsyard.ground import Box, TriangleMesh
+from marsyard.interaction.about import law_of_hard_ground
 from marsyard.interaction.contact_geometry import WHEEL_KINDS
-from marsyard.interaction.nonsmooth.kernel import AUTO, GAUSS_SEIDEL, NEWTON, work_size
+from marsyard.interaction.law import COARSE_SUM, LARGEST, PRESENT, SUM
+from marsyard.interaction.nonsmooth.codes import AUTO, GAUSS_SEIDEL, NEWTON
+from marsyard.interaction.nonsmooth.kernel import work_size
 from marsyard.robot import Wheel
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays
+from marsyard.simulation.attaching import Attached
 from marsyard.simulation.beam import build_beams
 from marsyard.simulation.body_shapes import BodyShapes
 from marsyard.simulation.floating import floats_freely, free_roots, group_of_bodies
 from marsyard.simulation.inertia import make_tree
 from marsyard.simulation.organs import build_parts, is_cone, organ_bodies
-from marsyard.simulation.polygonal import SUM_COLUMNS
-from marsyard.simulation.polygonal_world import PolygonalWorld
-from marsyard.simulation.soil import STRESS_BINS
-from marsyard.simulation.world import World, contact_margin
+from marsyard.simulation.world import World, by_surface, contact_margin
 
 _METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
 #: features of the ground near an element that are looked at together
@@ -33,31 +35,32 @@ def model_facts(
     world: World,
     scenario: Scenario,
     data: mujoco.MjData,
-    polygonal: PolygonalWorld,
+    attached: Attached,
     own_ground: bool,
 ) -> arrays.Model:
     """Constant facts of the model; `own_ground`: an interaction of the user's acts on it."""
-    m, robot, law = world.model, world.robot, scenario.interaction.law
+    m, robot, law = world.model, world.robot, law_of_hard_ground(scenario)
     base = m.body(robot.base).id if robot.base else min(1, m.nbody - 1)
     joints = [m.joint(name).id for name in world.joints]
     stiffness = np.zeros(m.nv)
     for j in joints:
         stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
-    nonsmooth, compliant, pairs = law == "nonsmooth", law == "compliant", len(polygonal.names) > 0
     constrained = bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any())
-    by_force = world.soil is not None or own_ground
+    attachments = len(attached.loop.chains.body) > 0
     organ_body = organ_bodies(robot, m)
     body_organ = np.full(m.nbody, -1, dtype=np.int64)
     # belts know their tracks; what else of a track's frame touches is no track
     feet = len(robot.feet)
     body_organ[organ_body[:feet]] = np.arange(feet)
-    collides = (world.geom_surface < 0) & ((m.geom_contype | m.geom_conaffinity) != 0)
-    several = len(np.unique(m.geom_bodyid[collides])) > 1
+    collides = world.colliding_bodies()
+    several = len(collides) > 1
     # loops and tendons may tie trees together, and so may rigid contact of their bodies
-    tied = bool(m.neq > 0 or m.ntendon > 0 or (nonsmooth and collides.any()))
-    roots = free_roots(m, [tuple(b) for b in polygonal.loop.body], tied)
+    tied = bool(m.neq > 0 or m.ntendon > 0 or (law.gives_rows and len(collides) > 0))
+    held = bool((attached.loop.chains.body == 0).any())
+    pairs = [(int(a), int(b)) for a, b in attached.loop.chains.body if a > 0 and b > 0]
+    roots = free_roots(m, pairs, tied)
     # forces of the ground, beams and inertia of tendons couple more than the tree does
-    coupled = by_force or compliant or pairs or robot.beams or np.any(m.tendon_armature > 0)
+    coupled = attachments or robot.beams or np.any(m.tendon_armature > 0)
     return arrays.Model(
         nq=m.nq, nv=m.nv, base=base, free_base=_on_free_joint(m, base),
         diagonal=(m.M_rowadr + m.M_rownnz - 1).astype(np.int64),
@@ -65,24 +68,26 @@ def model_facts(
         geom_body=m.geom_bodyid.astype(np.int64),
         geom_surface=world.geom_surface, geom_wheel=world.geom_wheel,
         has_tendons=m.ntendon > 0, has_actuators=m.nu > 0,
-        has_collisions=bool((nonsmooth and collides.any()) or (compliant and several)),
+        has_collisions=law.bodies_collide and (several or (law.gives_rows and len(collides) > 0)),
+        has_meshes=any(isinstance(each, Box | TriangleMesh) for each in world.surfaces),
         has_constraints=constrained,
         has_rigid=bool(
             constrained
-            or (nonsmooth and world.surfaces)
-            or ((nonsmooth or compliant) and several)
+            or (law.gives_rows and world.surfaces)
+            or (law.bodies_collide and several)
         ),
-        has_soil=by_force, has_compliant=compliant and bool(world.surfaces),
-        floating=not own_ground and floats_freely(m, scenario),
-        roots=roots, body_group=group_of_bodies(m, roots), has_polygonal=pairs,
+        has_laws=attachments,
+        floating=not (own_ground or held) and floats_freely(m, scenario),
+        roots=roots, body_group=group_of_bodies(m, roots),
         joint_qpos=np.array([m.jnt_qposadr[j] for j in joints], dtype=np.int64),
         joint_dof=np.array([m.jnt_dofadr[j] for j in joints], dtype=np.int64),
         joint_range=_joint_ranges(m, joints),
         between=len(world.surfaces),
         smooth=scenario.run.integrator != "moreau_jean",
         has_loops=m.neq > 0,
-        tree=make_tree(m, data, not coupled, polygonal.dense),
+        tree=make_tree(m, data, not coupled, attached.dense),
         body_organ=body_organ, organ_body=organ_body,
+        meets_ground=np.array([b not in world.taken for b in range(m.nbody)], dtype=np.int64),
         has_beams=bool(robot.beams), beams=build_beams(robot, m),
     )  # fmt: skip
 
@@ -122,8 +127,16 @@ def wheel_facts(
     m, wheels = world.model, list(world.robot.wheels.values())
     ids = [m.joint(w.joint).id for w in wheels]
     parts = build_parts(world.robot, m, shape)
+    bodies = [m.body(w.body).id for w in wheels]
+    extent: dict[int, float] = {}
+    for b, w in zip(bodies, wheels, strict=True):
+        extent[b] = max(extent.get(b, 0.0), w.radius + w.width)
+    for rows in (parts.shapes, shapes):
+        reach = np.linalg.norm(rows.position, axis=1) + rows.radius + rows.width
+        for b, r in zip(rows.body, reach, strict=True):
+            extent[int(b)] = max(extent.get(int(b), 0.0), float(r))
     return arrays.Wheels(
-        body=np.array([m.body(w.body).id for w in wheels], dtype=np.int64),
+        body=np.array(bodies, dtype=np.int64),
         joint=np.array(ids, dtype=np.int64),
         dof=np.array([m.jnt_dofadr[j] for j in ids], dtype=np.int64),
         qpos=np.array([m.jnt_qposadr[j] for j in ids], dtype=np.int64),
@@ -132,6 +145,7 @@ def wheel_facts(
         width=np.array([w.width / 2 for w in wheels], dtype=float),
         shapes=shapes, parts=parts.shapes, part_wheel=parts.wheel,
         part_organ=parts.organ, part_dof=parts.dof, part_radius=parts.radius,
+        bodies=np.array(list(extent), dtype=np.int64), extent=np.array(list(extent.values())),
         meshes=meshes, mesh_surface=numbers,
     )  # fmt: skip
 
@@ -146,43 +160,39 @@ def _kind(wheel: Wheel, shape: str | None) -> int:
 def wheel_radii(world: World, scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
     """Where a wheel shears soil, and where it carries [m]: the soil contact model's wheels are
     drums through the tips of their grousers, wheel models carry with the rim."""
-    wheels = list(world.robot.wheels.values())
-    shape, model = scenario.robot.wheel_shape, scenario.interaction.wheel
-    lugs = np.array([w.lug_height if world.soil else 0.0 for w in wheels])
-    # a cone rolls on its large end; wheel models know cones by their middle only
-    on_rim = [is_cone(w, shape) and not model for w in wheels]
-    rolling = [w.largest_radius if r else w.radius for w, r in zip(wheels, on_rim, strict=True)]
-    radius = np.array([w.radius for w in wheels], dtype=float)
-    shears = np.array(rolling) + lugs * (model.shear_share if model else 1.0)
-    return shears, radius + (0.0 if model else lugs)
+    shape, law = scenario.robot.wheel_shape, scenario.interaction.wheel
+    shears, carries = [], []
+    for name, w in world.robot.wheels.items():
+        model = law if law is not None and (law.wheels is None or name in law.wheels) else None
+        lugs = w.lug_height if world.soil else 0.0
+        # a cone rolls on its large end; wheel models know cones by their middle only
+        rolls = w.largest_radius if is_cone(w, shape) and not model else w.radius
+        shears.append(rolls + lugs * (model.shear_share if model else 1.0))
+        carries.append(w.radius + (0.0 if model else lugs))
+    return np.array(shears, dtype=float), np.array(carries, dtype=float)
 
 
 def law_numbers(world: World, scenario: Scenario) -> arrays.Law:
     """Friction and restitution by surface, and at the end between bodies; couples against rolling
     and spinning likewise."""
-    law = scenario.interaction
 
-    def by_surface(field: str) -> np.ndarray:
-        values = []
-        for surface in world.surfaces:
-            own = getattr(law.surfaces.get(surface.name), field, None)
-            values.append(getattr(law, field) if own is None else own)
-        return np.array([*values, getattr(law, field)], dtype=float)
+    def numbers(field: str) -> np.ndarray:
+        return by_surface(scenario, world.surfaces, field)
 
-    rolling, spinning = by_surface("rolling_friction"), by_surface("spinning_friction")
+    rolling, spinning = numbers("rolling_friction"), numbers("spinning_friction")
     return arrays.Law(
-        by_surface("friction"), by_surface("restitution"), by_surface("restitution_tangential"),
+        numbers("friction"), numbers("restitution"), numbers("restitution_tangential"),
         rolling, spinning, bool(rolling.any() or spinning.any()),
     )  # fmt: skip
 
 
 def scheme_numbers(scenario: Scenario) -> arrays.Scheme:
     """Numbers of the time stepping and of the solver."""
-    run, law = scenario.run, scenario.interaction
+    run, law, kind = scenario.run, scenario.interaction, law_of_hard_ground(scenario)
     return arrays.Scheme(
         h=run.step, theta=run.theta, activation=run.activation,
-        margin=contact_margin(scenario) if law.law in ("nonsmooth", "mujoco") else -np.inf,
-        projection=run.projection, projection_tolerance=1e-10,
+        margin=contact_margin(scenario) if kind.gives_rows or kind.is_mujocos else -np.inf,
+        near=1e-3, projection=run.projection, projection_tolerance=1e-10,
         tolerance=law.solver.tolerance, max_iterations=law.solver.max_iterations,
         method=_METHODS[law.solver.method],
         steps_per_control=whole_ratio("control_period", run.control_period, "step", run.step),
@@ -238,6 +248,7 @@ def scratch(model: arrays.Model) -> arrays.Work:
         f((1 + int(model.roots[:, 2].max(initial=0)), 3, 6)),
         # no state is all zero: the first step measures
         f((model.nq + model.nv) if model.floating else 0),
+        f((nv, nv) if model.smooth else (0, 0)),
     )  # fmt: skip
 
 
@@ -255,10 +266,9 @@ def record_room(
     n: int,
     world: World,
     model: arrays.Model,
-    soil_shapes: tuple[tuple[int, ...], tuple[int, ...]],
-    pairs: int,
+    attached: Attached,
 ) -> arrays.Records:
-    """Room for n records; `soil_shapes` are those of the soil's sums and totals."""
+    """Room for n records."""
     nv, nq = model.nv, model.nq
     w, s, j = len(world.robot.wheels), len(world.surfaces), len(world.joints)
     o = len(model.organ_body)
@@ -272,8 +282,9 @@ def record_room(
         wheel_axis=f((n, w, 3)), wheel_velocity=f((n, w, 3)),
         tether_length=f((n, world.model.ntendon)), organ=f((n, o, 3)),
         organ_position=f((n, o, 3)),
-        soil_sums=f((n, *soil_shapes[0])), soil_total=f((n, *soil_shapes[1])),
-        stress=f((n if model.has_soil else 0, w, STRESS_BINS, 3), np.float32),
-        ground_work=f(n), pair=f((n, pairs, SUM_COLUMNS)),
+        attached=f((n, *attached.loop.chains.sums.shape)),
+        summed=f((n, attached.sizes[SUM])), largest=f((n, attached.sizes[LARGEST])),
+        present=f((n, attached.sizes[PRESENT])),
+        coarse=f((n, attached.sizes[COARSE_SUM]), np.float32),
         beam_loss=f(n),
     )  # fmt: skip

@@ -15,12 +15,16 @@ for as long as a run lasts; energy changes by O(h³) a step.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import mujoco
 import numpy as np
 
-from marsyard.jit import kernel
-from marsyard.scenario.schema import Scenario
+from marsyard.jit import inner
 from marsyard.simulation.mujoco_c import call_md
+
+if TYPE_CHECKING:
+    from marsyard.scenario.schema import Scenario
 
 
 def floats_freely(model: mujoco.MjModel, scenario: Scenario) -> bool:
@@ -69,7 +73,7 @@ def group_of_bodies(model: mujoco.MjModel, roots: np.ndarray) -> np.ndarray:
     return made
 
 
-@kernel
+@inner
 def update_motion(F, m, d):
     """Everything that momentum needs of the present state."""
     call_md(F.kinematics, m, d)
@@ -78,7 +82,7 @@ def update_motion(F, m, d):
     call_md(F.subtree_vel, m, d)
 
 
-@kernel
+@inner
 def measure_group(model, data, g, out, centre):
     """Mass of group g of trees; its momentum into `out`, its centre of mass into `centre`."""
     mass = 0.0
@@ -112,7 +116,7 @@ def measure_group(model, data, g, out, centre):
     return mass
 
 
-@kernel
+@inner
 def is_as_left(model, data, work):
     """Whether nobody has changed the state since the loop left it (`leave_state`)."""
     same = True
@@ -123,7 +127,7 @@ def is_as_left(model, data, work):
     return same
 
 
-@kernel
+@inner
 def leave_state(model, data, work):
     """Note the state, so that the next steps keep the same momentum to the last digit, however
     many the loop takes at once."""
@@ -133,7 +137,7 @@ def leave_state(model, data, work):
         work.left[model.nq + i] = data.qvel[i]
 
 
-@kernel
+@inner
 def measure_momentum(F, m, d, model, data, work):
     """Momentum of every group at the present state, as that to be kept."""
     update_motion(F, m, d)
@@ -141,7 +145,7 @@ def measure_momentum(F, m, d, model, data, work):
         measure_group(model, data, g, work.momentum[g, 0], work.momentum[g, 2])
 
 
-@kernel
+@inner
 def restore_momentum(F, m, d, model, data, work):
     """Give every group the momentum it is to keep, by a motion as one rigid body."""
     update_motion(F, m, d)
@@ -149,7 +153,7 @@ def restore_momentum(F, m, d, model, data, work):
         restore_group(model, data, g, work.momentum[g])
 
 
-@kernel
+@inner
 def restore_group(model, data, g, momentum):
     """`restore_momentum` of one group."""
     missing, c = momentum[1], momentum[2]

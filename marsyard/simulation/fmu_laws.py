@@ -28,6 +28,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.scenario.fmu import READ, FmuLaw
 from marsyard.scenario.schema import whole_ratio
 from marsyard.simulation.commands import setpoints
+from marsyard.simulation.owner import part_of
 from marsyard.simulation.readings import Readings, attitude_now
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class FmuLaws:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
+        self._simulation: Simulation = part_of(simulation)
         self._readings = Readings(simulation)
         self.names: list[str] = []
         self.units: list[str] = []
@@ -223,7 +224,8 @@ class FmuLaws:
                 "in rate.JOINT"
             )
         own = 0 if joint is None else self._index[joint]
-        return lambda read, outputs: self._value(program, own)
+        me: FmuLaws = part_of(self)
+        return lambda read, outputs: me._value(program, own)
 
     def _value(self, program: Program, own: int) -> float:
         value = evaluate(

@@ -31,6 +31,7 @@ from marsyard.errors import InputError
 from marsyard.scenario.gait import PeristalticMode, RollingMode, WalkingMode
 from marsyard.scenario.schema import whole_ratio
 from marsyard.simulation.commands import PLAN_ROWS
+from marsyard.simulation.owner import part_of
 
 if TYPE_CHECKING:
     from marsyard.simulation.columns import Columns
@@ -66,7 +67,8 @@ class GaitRun:
     def __init__(self, simulation: Simulation) -> None:
         scenario = simulation.scenario
         assert scenario.gait is not None
-        self.simulation, self.spec = simulation, scenario.gait
+        self.simulation: Simulation = part_of(simulation)
+        self.spec = scenario.gait
         if not simulation._model.free_base:
             raise InputError("gait: the robot's base is fixed; a gait needs one that moves")
         world = simulation.world

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.jit import inlined, kernel
+from marsyard.jit import by_reference, inlined, inner
 from marsyard.simulation.mujoco_c import call_md, call_mdppi
 
 Array = np.ndarray
@@ -40,6 +40,7 @@ Array = np.ndarray
 DEEP = 600.0
 
 
+@by_reference
 class Tree(NamedTuple):
     """The degrees of freedom as a tree, and the recursion's scratch."""
 
@@ -93,7 +94,7 @@ def _at(i, j):
     return i * (i + 1) // 2 + j
 
 
-@kernel
+@inner
 def make_inertia(F, m, d, model, data):
     """M, or the body inertias the recursion begins with and M's diagonal; nothing added yet."""
     tree = model.tree
@@ -182,7 +183,7 @@ def add_to_diagonal(model, data, i, value):
         data.inertia[model.diagonal[i]] += value
 
 
-@kernel
+@inner
 def factor_inertia(F, m, d, model, data):
     """Factor M̂."""
     tree = model.tree
@@ -208,7 +209,7 @@ def factor_inertia(F, m, d, model, data):
                     tree.inertia[p, at] += tree.inertia[i, at] - U[r] * U[c] / D
 
 
-@kernel
+@inner
 def factor_dense(tree, data, nv):
     """L of M̂ = L Lᵀ: mujoco's entries and the couplings."""
     L = tree.factor
@@ -226,7 +227,7 @@ def factor_dense(tree, data, nv):
             L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
 
 
-@kernel
+@inner
 def solve_dense(L, nv, out, rhs):
     """out = (L Lᵀ)⁻¹ rhs."""
     for i in range(nv):
@@ -241,7 +242,7 @@ def solve_dense(L, nv, out, rhs):
         out[i] = total / L[i, i]
 
 
-@kernel
+@inner
 def solve_inertia(F, m, d, model, data, out, rhs):
     """out = M̂⁻¹ rhs, with M̂ factored."""
     tree = model.tree

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 
-from marsyard.control.expression import evaluate
-from marsyard.jit import inlined, kernel
+from marsyard.c_calls import read_double, read_int32, read_int64
+from marsyard.control.expression import evaluate as evaluate_program
+from marsyard.interaction.contact_geometry.frame import wheel_frame
+from marsyard.jit import inlined, inner, kernel
+from marsyard.simulation.attached import evaluate_laws, place, record_laws, relax_laws
 from marsyard.simulation.beam import beam_energy
 from marsyard.simulation.callables import surface_distance
-from marsyard.simulation.contacts import (
-    contact_jacobian,
-    find_contacts,
-    place_part,
-    wheel_frame,
-)
+from marsyard.simulation.contacts import collide, contact_jacobian, find_contacts, place_part
 from marsyard.simulation.floating import is_as_left, leave_state, measure_momentum
 from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_inertia
 from marsyard.simulation.moreau_jean import (
@@ -30,16 +28,8 @@ from marsyard.simulation.moreau_jean import (
     update_positions,
     voltage_limit,
 )
-from marsyard.simulation.mujoco_c import (
-    call_md,
-    call_mdpppi,
-    read_double,
-    read_int32,
-    read_int64,
-)
-from marsyard.simulation.polygonal import record_polygonal
+from marsyard.simulation.mujoco_c import call_md, call_mdpppi
 from marsyard.simulation.projection import close_loops
-from marsyard.simulation.soil import flow_soil, record_soil
 
 
 @inlined
@@ -70,7 +60,7 @@ def command(model, data, commands, h, step_index):
     for k in range(commands.joint.shape[0]):
         if commands.start[k] <= step_index < commands.end[k]:
             j = commands.joint[k]
-            value = evaluate(
+            value = evaluate_program(
                 commands.op, commands.argument, commands.first[k], commands.last[k],
                 commands.state, commands.angles, commands.rates, j, commands.stack,
             )  # fmt: skip
@@ -93,7 +83,7 @@ def command(model, data, commands, h, step_index):
         commands.torque[j] = commands.given[j]
 
 
-@kernel
+@inner
 def follow_plan(commands, h, step_index):
     """Have joints follow the angles of the plan: their rate, and how far they are behind."""
     first, apart, rows = commands.plan_at[0], commands.plan_at[1], commands.plan_at[2]
@@ -120,40 +110,75 @@ def follow_plan(commands, h, step_index):
 LARGEST = 1e10
 
 
-@kernel
-def hold_speeds_alone(F, m, d, model, data, commands, h, work):
-    """Motors under MuJoCo's own integrators: as `moreau_jean.hold_speeds`, with the torque that
-    would be right at the end of the step if no other joint were driven, and the voltage's bound at
-    its begin, since the inertia matrix cannot be touched there. What the joint feels then is
-    1/(M⁻¹)ᵢᵢ; loops and other motors can only make it more."""
-    servos = False
+#: sweeps over all servos under MuJoCo's own integrators, and the change of their speeds that ends
+#: them, by the largest error of speed
+SWEEPS, SETTLED = 50, 1e-6
+
+
+@inner
+def servo_torques(F, m, d, model, data, commands, h, work):
+    """Torques of all servos under MuJoCo's own integrators, by degree of freedom into work.force.
+
+    They are to be right at the end of the step, gain (ω_s − ω⁺ + …) with ω⁺ = ω + h M⁻¹τ, all at
+    once: each alone would be too strong where one joint moves another, as in a leg. The problem is
+    that of a symmetric positive matrix with bounds, which Gauss-Seidel solves.
+    """
+    for i in range(model.nv):
+        work.force[i] = 0.0
+    largest = 0.0
+    servos = 0
     for j in range(commands.torque.shape[0]):
-        servos = servos or commands.servo_gain[j] > 0.0
-    if servos:
-        call_md(F.kinematics, m, d)
-        call_md(F.com_pos, m, d)
-        make_inertia(F, m, d, model, data)
-        factor_inertia(F, m, d, model, data)
-    for j in range(commands.torque.shape[0]):
-        i = model.joint_dof[j]
-        v = data.qvel[i]
-        torque = commands.given[j]
-        gain = commands.servo_gain[j]
         commands.servo_full[j] = 0.0
-        if gain > 0.0:
-            error = commands.servo_speed[j] - v
+        if commands.servo_gain[j] == 0.0:
+            commands.servo_lag[j] = 0.0
+            continue
+        if servos == 0:
+            call_md(F.kinematics, m, d)
+            call_md(F.com_pos, m, d)
+            make_inertia(F, m, d, model, data)
+            factor_inertia(F, m, d, model, data)
+        servos += 1
+        i = model.joint_dof[j]
+        for k in range(model.nv):
+            work.rhs[k] = 1.0 if k == i else 0.0
+        solve_inertia(F, m, d, model, data, work.response[i], work.rhs)
+        largest = max(largest, abs(commands.servo_speed[j] - data.qvel[i]))
+    for _ in range(SWEEPS if servos > 1 else servos):
+        change = 0.0
+        for j in range(commands.torque.shape[0]):
+            gain = commands.servo_gain[j]
+            if gain == 0.0:
+                continue
+            i = model.joint_dof[j]
+            error = commands.servo_speed[j] - data.qvel[i]
             error += (commands.servo_lag[j] + h * error) / SERVO_TIME
-            implicit = gain * (h + h * h / SERVO_TIME)
+            longer = h + h * h / SERVO_TIME
+            before = work.force[i]
             for k in range(model.nv):
-                work.rhs[k] = 1.0 if k == i else 0.0
-            solve_inertia(F, m, d, model, data, work.delta, work.rhs)
-            servo = gain * error / (1.0 + implicit * work.delta[i])
+                error -= longer * work.response[i, k] * work.force[k]
+            own = longer * work.response[i, i]
+            servo = gain * (error + own * before) / (1.0 + gain * own)
+            commands.servo_full[j] = 0.0
             if abs(servo) > commands.servo_limit[j]:
                 commands.servo_full[j] = math.copysign(1.0, servo)
                 servo = math.copysign(commands.servo_limit[j], servo)
-            torque += servo
-        else:
-            commands.servo_lag[j] = 0.0
+            work.force[i] = servo
+            change = max(change, own * abs(servo - before))
+        if change <= SETTLED * largest:
+            break
+
+
+@inner
+def hold_speeds_alone(F, m, d, model, data, commands, h, work):
+    """Motors under MuJoCo's own integrators: as `moreau_jean.hold_speeds`, with the torques that
+    would be right at the end of the step if nothing else acted, and the voltage's bound at its
+    begin, since the inertia matrix cannot be touched there. What the joints feel then is M⁻¹;
+    loops can only make it more."""
+    servo_torques(F, m, d, model, data, commands, h, work)
+    for j in range(commands.torque.shape[0]):
+        i = model.joint_dof[j]
+        v = data.qvel[i]
+        torque = commands.given[j] + work.force[i]
         if torque != 0.0 and abs(torque) > voltage_limit(commands, j, torque, v):
             commands.servo_full[j] = math.copysign(1.0, torque)
             torque = line_torque(commands, j, commands.servo_full[j], v)
@@ -161,7 +186,7 @@ def hold_speeds_alone(F, m, d, model, data, commands, h, work):
         data.applied[i] = commands.manual[i] + torque
 
 
-@kernel
+@inner
 def account_for_speeds(model, data, commands, h, v, sums):
     """How far the joints of speed laws are behind, and the motors' work."""
     for j in range(commands.torque.shape[0]):
@@ -175,7 +200,7 @@ def account_for_speeds(model, data, commands, h, v, sums):
         sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
 
 
-@kernel
+@inner
 def smooth_step(F, O, m, d, model, data, scheme, commands, contacts, sums, work):
     """One step of MuJoCo's own integrator, with its soft contact if that is on."""
     h = scheme.h
@@ -229,7 +254,7 @@ def smooth_step(F, O, m, d, model, data, scheme, commands, contacts, sums, work)
     return OK
 
 
-@kernel
+@inner
 def smooth_tangents(model, data, wheels, sums, normal, frame):
     """Tangential impulses of a smooth run along the wheels' headings, from the world sums."""
     for w in range(wheels.body.shape[0]):
@@ -251,7 +276,7 @@ def smooth_tangents(model, data, wheels, sums, normal, frame):
 
 @kernel
 def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
-           records, soil, compliant, polygonal, row, time):  # fmt: skip
+           records, laws, row, time):  # fmt: skip
     """Write one row of records from the current state and empty the sums."""
     nv = model.nv
     update_positions(F, m, d, model)
@@ -286,13 +311,8 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
             records.organ_position[row, i, k] = data.xpos[model.organ_body[i], k]
     for k in range(data.tendon_length.shape[0]):
         records.tether_length[row, k] = data.tendon_length[k]
-    if model.has_soil:
-        record_soil(soil, records, row)
-    records.ground_work[row] = compliant.work[0] + polygonal.work[0]
-    compliant.work[0] = 0.0
-    polygonal.work[0] = 0.0
-    if model.has_polygonal:
-        record_polygonal(polygonal, records, row)
+    if model.has_laws:
+        record_laws(laws, records, row)
     for j in range(commands.torque.shape[0]):
         records.torque[row, j] = commands.torque[j] + commands.manual[model.joint_dof[j]]
     for k in range(6):
@@ -303,6 +323,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         smooth_tangents(model, data, wheels, sums, contacts.near_normal[0], contacts.frame[0])
     found = 0
     if model.has_rigid:
+        collide(F, m, d, model)
         found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
     for w in range(wheels.body.shape[0]):
         centre = data.xpos[wheels.body[w]]
@@ -364,7 +385,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
     sums.stats[:] = 0.0
 
 
-@kernel
+@inner
 def far_contact(address, wheels, w, centre, axis, ground, surface, slot, contacts):
     """The would-be contact of a wheel far from the ground, into a free slot: its normal is the
     gradient of the distance, by central differences."""
@@ -392,7 +413,7 @@ def far_contact(address, wheels, w, centre, axis, ground, surface, slot, contact
     contacts.belt[slot] = -1
 
 
-@kernel
+@inner
 def add_stats(stats, total):
     """Contacts, iterations, residual, penetration: the largest; the counts: their sum."""
     total[0] = max(total[0], stats[0])
@@ -404,8 +425,8 @@ def add_stats(stats, total):
 
 
 @kernel
-def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant,
-            polygonal, contacts, work, sums, records, counters, steps, slow):  # fmt: skip
+def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, contacts, work,
+            sums, records, counters, steps, slow):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.
 
     counters: int64[2], steps done and records written. Stops early with the code of what went
@@ -429,8 +450,8 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
         else:
             time = counters[0] * scheme.h if slow == 0.0 else 0.0
             status = step(
-                F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant,
-                polygonal, time, contacts, work, sums,
+                F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, time,
+                contacts, work, sums,
             )  # fmt: skip
         if status != OK:
             work.failure[0] = status
@@ -438,8 +459,9 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
         counters[0] += 1
         if model.floating:
             leave_state(model, data, work)
-        if model.has_soil:
-            flow_soil(F, soil, counters[0] * scheme.h if slow == 0.0 else 0.0)
+        if model.has_laws:
+            now = counters[0] * scheme.h if slow == 0.0 else 0.0
+            relax_laws(laws, now, scheme.h, scheme.theta)
         if slow > 0.0:
             if calm(model, data) < slow and counters[0] > 10:
                 return OK
@@ -448,13 +470,13 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil
         if counters[0] % per_record == 0:
             record(
                 F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
-                records, soil, compliant, polygonal, counters[1], counters[0] * scheme.h,
+                records, laws, counters[1], counters[0] * scheme.h,
             )  # fmt: skip
             counters[1] += 1
     return OK
 
 
-@kernel
+@inner
 def calm(model, data):
     """Take a tenth of the velocity away; returns the fastest before."""
     fastest = 0.0
@@ -462,3 +484,15 @@ def calm(model, data):
         fastest = max(fastest, abs(data.qvel[i]))
         data.qvel[i] *= 0.9
     return fastest
+
+
+@kernel
+def place_attachments(data, laws, v):
+    """Poses and velocities of what laws act on; positions must be up to date."""
+    place(data, laws, v)
+
+
+@kernel
+def evaluate(data, laws, v, time, h, theta):
+    """Forces of the laws as things are, without a step; returns what a law answered, or 0."""
+    return evaluate_laws(data, laws, v, time, h, theta)

@@ -38,21 +38,25 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.kernel import CONVERGED
-from marsyard.interaction.soil_contact import arrays as soil_status
-from marsyard.jit import inlined, kernel
+from marsyard.interaction.nonsmooth.codes import CONVERGED
+from marsyard.jit import inlined, inner, kernel
+from marsyard.simulation.attached import (
+    MOST_CORRECTIONS,
+    add_implicit_inertia,
+    commit_laws,
+    correct_laws,
+    deepest,
+    evaluate_laws,
+)
 from marsyard.simulation.beam import account_for_beams, apply_beams
 from marsyard.simulation.callables import solve_problem
-from marsyard.simulation.compliant import (
-    account_for_compliant,
-    add_compliant_inertia,
-    evaluate_compliant,
-)
 from marsyard.simulation.contacts import (
     bilateral_rows,
+    collide,
     contact_jacobian,
     find_contacts,
     limit_contacts,
+    most_displaced,
 )
 from marsyard.simulation.couples import bind_couples, find_couples, press_couples
 from marsyard.simulation.delassus import (
@@ -70,27 +74,10 @@ from marsyard.simulation.inertia import (
     solve_inertia,
 )
 from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mppd
-from marsyard.simulation.polygonal import (
-    account_for_polygonal,
-    add_polygonal_inertia,
-    evaluate_polygonal,
-    tighten_polygonal,
-)
 from marsyard.simulation.projection import keep_in_loops, project, project_velocity
-from marsyard.simulation.soil import account_for_soil, add_soil_inertia, evaluate_soil
 
-# what a step can end with
-(
-    OK,
-    NOT_FINITE_FORCE,
-    NOT_FINITE_VELOCITY,
-    NOT_FINITE_POSITION,
-    TOO_MANY_CONTACTS,
-    TOO_MANY_FACES,
-) = range(6)
-#: what the soil contact model answered is added to this
-SOIL = 100
-NEEDS_TILES = SOIL + soil_status.NEEDS_TILES
+# what a step can end with; what a law answered is `attached.LAW` or more
+OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
 #: time in which a motor with a speed law makes up for the angle it has missed [s]
 SERVO_TIME = 0.1
 # a predicted gap counts as closed up to this much [m]: what projection and rounding leave open;
@@ -101,8 +88,6 @@ SCALE_BACK = 1e-4
 #: until no energy is added; what is needed is then found to this width, or is all of it after
 #: so many tries
 SCALE_WIDTH, SCALE_TRIES = 1e-3, 40
-#: how often a step is solved again at most, for friction of polygonal contact
-TIGHTEN = 3
 #: nearer than this a joint that is driven against its stop stands at it [rad, m]: contacts close
 #: when their gap is predicted to
 AT_STOP = 1e-3
@@ -122,10 +107,8 @@ def update_positions(F, m, d, model):
         call_md(F.transmission, m, d)
 
 
-@kernel
-def free_velocity(
-    F, m, d, model, data, scheme, commands, soil, compliant, polygonal, contacts, work, bilateral
-):  # fmt: skip
+@inner
+def free_velocity(F, m, d, model, data, scheme, commands, laws, contacts, work, bilateral):
     """v_free of the scheme above, with the inertia matrix M̂ factored. False if not finite.
 
     `bilateral` rows of loops stand in contacts.rows; they count in the mean velocity.
@@ -139,12 +122,8 @@ def free_velocity(
     if model.has_beams:
         apply_beams(model, data, v, h, theta)
     hold_speeds(model, data, commands, h, v)
-    if model.has_soil:
-        add_soil_inertia(data, soil, h)
-    if model.has_compliant:
-        add_compliant_inertia(data, compliant, h)
-    if model.has_polygonal:
-        add_polygonal_inertia(model, data, polygonal, h)
+    if model.has_laws:
+        add_implicit_inertia(model, data, laws, h)
     factor_inertia(F, m, d, model, data)
     # forces at (q_m, v); mujoco's spring is taken at q_m, the scheme wants q + θ h v
     call_md(F.com_vel, m, d)
@@ -160,12 +139,8 @@ def free_velocity(
             + data.actuator[i]
             - (2.0 * theta - 1.0) * h * model.stiffness[i] * v[i]
         )
-        if model.has_soil:
-            work.force[i] += soil.generalised[i]
-        if model.has_compliant:
-            work.force[i] += compliant.generalised[i]
-        if model.has_polygonal:
-            work.force[i] += polygonal.generalised[i]
+        if model.has_laws:
+            work.force[i] += laws.chains.generalised[i]
         if model.has_beams:
             work.force[i] += model.beams.generalised[i]
     for j in range(commands.torque.shape[0]):
@@ -208,7 +183,7 @@ def line_torque(commands, j, side, v):
     return torque if torque * side >= 0.0 else torque * commands.motor_back[j]
 
 
-@kernel
+@inner
 def hold_speeds(model, data, commands, h, v):
     """Motors with a speed law: torque = gain (ω_s − ω + (α_s − α)/T), α_s = ∫ ω_s dt; and what a
     motor's voltage allows of it, and of torque laws.
@@ -274,7 +249,7 @@ def is_at_stop(model, data, j, speed, error):
     return q <= model.joint_range[j, 0] + AT_STOP
 
 
-@kernel
+@inner
 def account_for_motors(model, data, commands, h, v, sums):
     """Torques as they have acted, now that the end velocity is known, and their work."""
     for j in range(commands.torque.shape[0]):
@@ -304,7 +279,7 @@ def account_for_motors(model, data, commands, h, v, sums):
         sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
 
 
-@kernel
+@inner
 def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilateral):
     """Local velocities of all contacts; those closed at the predicted time enter the problem.
 
@@ -339,7 +314,7 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
     return n
 
 
-@kernel
+@inner
 def warm_start(n, contacts):
     """Impulses of the last step for the contacts that go on, zero for new ones."""
     old = contacts.old_count[0]
@@ -357,7 +332,7 @@ def warm_start(n, contacts):
             contacts.r[3 * i + k] = contacts.old_r[3 * at + k] if at >= 0 else 0.0
 
 
-@kernel
+@inner
 def keep_for_warm_start(n, contacts):
     """Remember this step's impulses by the key of their contact."""
     for i in range(n):
@@ -367,7 +342,7 @@ def keep_for_warm_start(n, contacts):
     contacts.old_count[0] = n
 
 
-@kernel
+@inner
 def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
     """Impulses of the n active contacts and the bilateral rows."""
     nv = model.nv
@@ -459,7 +434,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
     work.stats[4] = 1.0 if attempt > 0 else 0.0
 
 
-@kernel
+@inner
 def find_impulses(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
     """Impulses of contacts and loops, and the velocity they add, into work.delta; generalised
     impulse of the contacts alone into work.force."""
@@ -482,7 +457,7 @@ def is_stopped(model, work):
     return False
 
 
-@kernel
+@inner
 def correct_free_velocity(F, m, d, model, data, scheme, work):
     """Take inertia forces at the mean velocity with contacts, v + θ (v⁺ − v), in place of that
     without them. A motor that pushes against a stop has a large free velocity that never comes
@@ -502,12 +477,26 @@ def correct_free_velocity(F, m, d, model, data, scheme, work):
         data.qvel[i] = v[i]
 
 
-@kernel
-def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, compliant, polygonal,
-         time, contacts, work, sums):  # fmt: skip
+@inner
+def reachable(F, m, d, model, data, scheme, wheels, work):
+    """Gap at q_m [m] beyond which no contact can be active (`activate`), twice over; −∞ if the
+    ground is not hard. On meshes slow robots have few contacts to look at; planes and spheres cost
+    nothing to look at."""
+    if not model.has_meshes:
+        return scheme.margin
+    before, free = scheme.h * (1.0 - scheme.theta), scheme.h * scheme.activation
+    way = most_displaced(
+        F, m, d, data, wheels, free, work.v_free, before, work.v_start, work.jac1, work.jac2
+    )
+    return min(scheme.near + 2.0 * way, scheme.margin)
+
+
+@inner
+def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, time, contacts, work,
+         sums):  # fmt: skip
     """Advance the state by one step; returns OK or what went wrong.
 
-    NEEDS_TILES is no failure: nothing has changed, and the step can be tried again.
+    That a law needs room is no failure: nothing has changed, and the step can be tried again.
     """
     h, theta, nv = scheme.h, scheme.theta, model.nv
     for i in range(model.nq):
@@ -519,46 +508,46 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
     # configuration q_m at which everything is evaluated
     call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, (1.0 - theta) * h)
     update_positions(F, m, d, model)
-    if model.has_soil:
-        answer = evaluate_soil(F, model, data, soil, work.v_start, time)
+    if model.has_laws:
+        answer = evaluate_laws(data, laws, work.v_start, time, h, theta)
         if answer != 0:
             for i in range(model.nq):
                 data.qpos[i] = work.q_start[i]
-            return SOIL + answer
-    if model.has_compliant:
-        evaluate_compliant(
-            F, model, data, ground, law, h, theta, compliant, contacts, work.v_start
-        )  # fmt: skip
-    if model.has_polygonal:
-        if evaluate_polygonal(F, model, data, polygonal, h, theta, work.v_start) != 0:
-            return TOO_MANY_FACES
-    found = 0
-    if model.has_rigid:
-        found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
+            return answer
     bilateral = 0
-    total = found
-    if model.has_constraints and found >= 0:
+    if model.has_rigid:
+        collide(F, m, d, model)
+    if model.has_constraints:
         call_md(F.make_constraint, m, d)
         bilateral = bilateral_rows(O, d, nv, contacts)
-        total = limit_contacts(O, d, nv, found, contacts)
-    if found < 0 or bilateral < 0 or total < 0:
-        return TOO_MANY_CONTACTS
+        if bilateral < 0:
+            return TOO_MANY_CONTACTS
 
     # motion without contact
     attempt = 0
     while True:
         if not free_velocity(
-            F, m, d, model, data, scheme, commands, soil, compliant, polygonal, contacts, work,
-            bilateral,
+            F, m, d, model, data, scheme, commands, laws, contacts, work, bilateral
         ):  # fmt: skip
             return NOT_FINITE_FORCE
         attempt += 1
-        if not model.has_polygonal or attempt > TIGHTEN:
+        if not model.has_laws or attempt > MOST_CORRECTIONS:
             break
-        # friction by what the faces carry, where that differs from what the start promised
-        last = attempt == TIGHTEN
-        if not tighten_polygonal(F, model, polygonal, h, theta, work.v_free, last):
+        # bounds by the velocity found, where that differs from what the start promised
+        last = attempt == MOST_CORRECTIONS
+        if not correct_laws(laws, work.v_free, time, h, theta, last):
             break
+
+    # what may touch within the step
+    found = 0
+    if model.has_rigid:
+        margin = reachable(F, m, d, model, data, scheme, wheels, work)
+        found = find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts)
+    total = found
+    if model.has_constraints and found >= 0:
+        total = limit_contacts(O, d, nv, found, contacts)
+    if total < 0:
+        return TOO_MANY_CONTACTS
 
     # impulses, and the motion with them
     everything = total
@@ -589,21 +578,16 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
     account_for_motors(model, data, commands, h, work.v_start, sums)
     if model.has_beams:
         account_for_beams(model, data, work.v_start, h, theta)
-    if model.has_soil:
-        account_for_soil(data, soil, wheels, h, sums)
-    if model.has_compliant:
-        account_for_compliant(data, compliant, h, theta, sums)
-        work.stats[0] += compliant.counts[0]
-    if model.has_polygonal:
-        account_for_polygonal(F, data, polygonal, h, theta, sums)
+    if model.has_laws:
+        commit_laws(data, laws, time, h, theta, sums, work.stats)
 
     # no penetration left
     if scheme.projection and model.has_rigid:
         work.stats[5] = project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work)
         if model.has_loops:
             project_velocity(F, O, m, d, model, data, contacts, work)
-    if model.has_compliant:
-        work.stats[5] = max(work.stats[5], compliant.work[1])
+    if model.has_laws:
+        work.stats[5] = max(work.stats[5], deepest(laws))
     for i in range(model.nq):
         if not math.isfinite(data.qpos[i]):
             work.failure[1] = i
@@ -613,7 +597,7 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, soil, c
     return OK
 
 
-@kernel
+@inner
 def add_to_sums(n, contacts, work, sums):
     """Add this step's impulses to what the next record will show."""
     for j in range(work.force.shape[0]):

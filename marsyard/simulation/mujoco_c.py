@@ -2,9 +2,8 @@
 
 Numba code cannot call Python bindings without the interpreter. Here the addresses of MuJoCo's C
 functions are taken from the shared library inside the `mujoco` package and are passed into the
-compiled loop as integers, next to the addresses of `mjModel` and `mjData`. A small intrinsic
-casts an integer to a function pointer and calls it. Because nothing is captured as a global, the
-loop can be cached on disk.
+compiled loop as integers (`c_calls`), next to the addresses of `mjModel` and `mjData`. Because
+nothing is captured as a global, the loop can be cached on disk.
 
 Arrays of fixed size (`qpos`, `xpos`, `M`, …) are numpy views of C memory and are passed as arrays.
 What MuJoCo allocates anew each step (contacts, constraint rows) is read through the pointers in
@@ -20,15 +19,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
-import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from marsyard.c_calls import void_call
 from marsyard.errors import InputError
+from marsyard.jit import by_reference
 
 
+@by_reference
 class Functions(NamedTuple):
     """Addresses of the C functions the loop calls (each as an integer)."""
 
@@ -56,11 +54,6 @@ class Functions(NamedTuple):
     solve: int = 0  # callbacks of our own, see `callables`
     contacts: int = 0
     distance: int = 0
-    soil_forces: int = 0
-    soil_flow: int = 0
-    polygon_forces: int = 0
-    polygon_account: int = 0
-    polygon_tighten: int = 0
 
 
 _NAMES = {
@@ -110,6 +103,7 @@ def functions() -> Functions:
     return Functions(**addresses)
 
 
+@by_reference
 class Offsets(NamedTuple):
     """Byte offsets inside `mjData` and `mjContact` that the loop reads."""
 
@@ -215,37 +209,7 @@ def offsets() -> Offsets:
     return Offsets(**{name: known[name] for name in Offsets._fields})
 
 
-# --- calls through an integer address
-
-
-def void_call(wanted: tuple[Any, ...]) -> Any:
-    """An intrinsic `call(address, *arguments)` for a C function that returns nothing."""
-    llvm_of = {
-        types.int64: ir.IntType(64),
-        types.int32: ir.IntType(32),
-        types.float64: ir.DoubleType(),
-    }
-
-    @intrinsic
-    def call(typingctx: Any, address: Any, *arguments: Any) -> Any:
-        args = arguments[0] if isinstance(arguments[0], tuple) else arguments
-        signature = types.void(types.int64, types.StarArgTuple(args))
-
-        def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            packed = cgutils.unpack_tuple(builder, values[1])
-            out = [
-                context.cast(builder, value, kind, want)
-                for kind, value, want in zip(args, packed, wanted, strict=True)
-            ]
-            fn_type = ir.FunctionType(ir.VoidType(), [llvm_of[w] for w in wanted])
-            fn = builder.inttoptr(values[0], fn_type.as_pointer())
-            builder.call(fn, out)
-            return context.get_dummy_value()
-
-        return signature, codegen
-
-    return call
-
+# --- calls of MuJoCo's functions
 
 _P, _I, _D = types.int64, types.int32, types.float64
 #: f(m, d)
@@ -258,32 +222,3 @@ call_mdpppi = void_call((_P, _P, _P, _P, _P, _I))
 call_mdip = void_call((_P, _P, _I, _P))
 #: f(m, array, array, double)
 call_mppd = void_call((_P, _P, _P, _D))
-
-
-def _cast(typingctx: Any, address: Any, kind: Any) -> Any:
-    pointer = types.CPointer(kind.dtype)
-
-    def codegen(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        return builder.inttoptr(values[0], context.get_value_type(pointer))
-
-    return pointer(types.int64, kind), codegen
-
-
-#: as_pointer(address, dtype): a typed pointer from an integer
-as_pointer: Any = intrinsic(_cast)
-
-
-def _reader(kind: Any) -> Any:
-    from marsyard.jit import inlined
-
-    @inlined
-    def read(address: int, index: int) -> Any:
-        return as_pointer(address, kind)[index]
-
-    return read
-
-
-#: value of the double, int32 or int64 number `index` after an address
-read_double = _reader(np.float64)
-read_int32 = _reader(np.int32)
-read_int64 = _reader(np.int64)

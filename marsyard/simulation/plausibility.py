@@ -2,14 +2,16 @@
 
 Start. A robot that stands deeper in the ground than its wheels' radius (without wheels: a tenth of
 its size) is refused; one that stands a little in it is named. Depths are those of the law that
-acts: exact gaps of hard contact, elements, MuJoCo's contacts, or heights over the undisturbed soil.
+acts: exact gaps of hard contact, elements, MuJoCo's contacts, or heights over the undisturbed soil;
+in boxes, that of the lowest point towards the nearest face.
 
 On the way, record by record:
 
     not finite          a coordinate, velocity, torque or energy                     ends the run
     speed               max |v| > 1e5 m/s or rad/s                                   ends the run
     energy              G > 10 E_0                                                   ends the run
-                        G > 0.2 A + 0.01 m g l                                       is named
+                        G > 0.05 A + 0.01 m g l                                      is named
+                        G > 0.05 A + 1e-4 m g l after a start inside the ground      is named
 
 The ground is passive, so that mechanical energy E = T + V less the work W of the motors cannot grow
 beyond its value at the start; and with the work taken by soil, layers and elements counted, it
@@ -19,9 +21,12 @@ cannot grow at all, but by what soft contact gives back. The gain G is the large
     D = W − (E(t) − E(0)) − (work taken by the ground)
 
 E_0 = T(0) + ∫|dW| + m g l + ½ m (1 m/s)² is what the run could dispose of, with l the size of the
-robot; A = T(0) + ∫|dW| + (largest − smallest V) what it has moved. Both are left out for models
-with actuators of MuJoCo's, whose work is not counted, and the first gain for an interaction of the
-user's own, which may be more than a ground.
+robot; A = T(0) + ∫|dW| + (largest − smallest V) what it has moved. Two causes of a gain are named
+with it: ground that the robot starts inside and that pushes it out (elastic soil, elements and
+layers hold energy then that nobody has put in), and turns of more than 0.1 rad in a step, whose
+inertia forces a step takes at one configuration only. Both bounds are left out for models
+with actuators of MuJoCo's, whose work is not counted, and the first gain for laws of the user's own
+or of plug-ins, which may be more than a ground.
 
 At the end are named: wheels that were deeper in soil than their radius, and contact problems that
 did not converge in more than one of a hundred steps.
@@ -41,9 +46,11 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.simulation.recorder import wheel_sinkage
-from marsyard.simulation.settle import element_gap, smallest_gap
-from marsyard.simulation.soil import S_WORK
+from marsyard.interaction.about import NONE, law_of_hard_ground
+from marsyard.simulation.attached import WORK
+from marsyard.simulation.owner import part_of
+from marsyard.simulation.recorder import wheel_sinkage, wheel_touching
+from marsyard.simulation.settle import box_gap, law_gap, smallest_gap
 from marsyard.simulation.world import body_name
 
 if TYPE_CHECKING:
@@ -58,7 +65,11 @@ STRONG = 1e6
 #: gain of energy that ends a run, by what it could dispose of
 ABSURD = 10.0
 #: gain of energy that is named: by what has been moved, and by weight times size
-NAMED, NAMED_LIFT = 0.2, 0.01
+NAMED, NAMED_LIFT = 0.05, 0.01
+#: by weight times size where the robot started inside the ground
+NAMED_INSIDE = 1e-4
+#: turn in a step that is named as the cause of a gain [rad]
+FAR = 0.1
 #: share of steps that may stay unconverged without a word
 UNCONVERGED = 0.01
 
@@ -66,13 +77,14 @@ UNCONVERGED = 0.01
 # --- the start
 
 
-def check_start(s: Simulation) -> None:
-    """Name a start inside the ground, and refuse one deep inside it."""
+def _check_start(s: Simulation) -> float:
+    """Name a start inside the ground, and refuse one deep inside it; returns the depth [m]."""
     gap, where = _start_gap(s)
-    depth = -gap
-    allowed = 1e-6 if s.scenario.interaction.law == "nonsmooth" and s.world.soil is None else DEEP
+    depth = max(-gap, 0.0)
+    exact = law_of_hard_ground(s.scenario).gives_rows and s.world.soil is None
+    allowed = 1e-6 if exact else DEEP
     if not depth > allowed:
-        return
+        return depth
     text = (
         f"robot.position: the robot starts {depth * 1000:.3g} mm inside the ground ({where}); "
         "set robot.settle to true to place it on the ground"
@@ -80,22 +92,22 @@ def check_start(s: Simulation) -> None:
     radius = max((w.radius for w in s.world.robot.wheels.values()), default=0.1 * _size(s))
     if depth > radius:
         raise InputError(text)
-    warnings.warn(text, stacklevel=4)
+    warnings.warn(text, stacklevel=5)
+    return depth
 
 
 def _start_gap(s: Simulation) -> tuple[float, str]:
     """Smallest gap to any ground at the start [m], and the body it belongs to."""
     found = [(np.inf, "")]
-    law = s.scenario.interaction.law
-    if s._model.has_compliant:
-        found.append(element_gap(s))
-    elif law in ("nonsmooth", "polygonal"):
+    law = law_of_hard_ground(s.scenario)
+    if law.places_as_rigid:
         found.append(smallest_gap(s))
-    elif law == "mujoco":
+    elif law.is_mujocos:
         found.append(_soft_gap(s))
-    if s.world.soil is not None:
+    found.append(law_gap(s))
+    if law is not NONE:
         mujoco.mj_kinematics(s.model, s.data)
-        found.append((s.world.soil.gap(s.data), "in soil"))
+        found.append(box_gap(s))
     return min(found)
 
 
@@ -126,6 +138,14 @@ def _size(s: Simulation) -> float:
     return float(np.max(high.max(axis=0) - low.min(axis=0)))
 
 
+def _rotates(m: mujoco.MjModel) -> np.ndarray:
+    """Which degrees of freedom turn [nv], those of joints that slide do not."""
+    out = m.jnt_type[m.dof_jntid] != mujoco.mjtJoint.mjJNT_SLIDE
+    for start in m.jnt_dofadr[m.jnt_type == mujoco.mjtJoint.mjJNT_FREE]:
+        out[start : start + 3] = False
+    return out
+
+
 # --- on the way
 
 
@@ -143,14 +163,20 @@ class Watch:
     _low: float
     _kinetic: float
     _spare: float
-    _named: tuple[float, float, float]
+    _named: tuple[float, float, float, str]
+    _inside: float
 
     def __init__(self, simulation: Simulation) -> None:
-        self._s = simulation
+        self._s: Simulation = part_of(simulation)
         self._seen = 0
         self._lift = 0.0
+        self._depth = 0.0
         #: energy is counted over a run, in which nobody changes the state by hand
         self._runs = False
+
+    def check_start(self) -> None:
+        """Name a start inside the ground, and refuse one deep inside it."""
+        self._depth = _check_start(self._s)
 
     @contextmanager
     def whole_run(self) -> Iterator[None]:
@@ -221,15 +247,13 @@ class Watch:
         own = r.energy[first:last].sum(axis=1)
         work = self._work + np.cumsum(r.motor_work[first:last])
         moved = self._moved + np.cumsum(np.abs(r.motor_work[first:last]))
-        # the ground's account: soil (and an interaction of the user's), elements and layers
-        taken = self._taken + np.cumsum(
-            r.ground_work[first:last] - r.soil_sums[first:last, :, S_WORK].sum(axis=1)
-        )
+        # the account of all that laws act on
+        taken = self._taken - np.cumsum(r.attached[first:last, :, WORK].sum(axis=1))
         excess = own - work - self._start
         lost = -excess - taken
         highest = np.maximum(np.maximum.accumulate(lost), self._lost)
         gain = highest - lost
-        if s.interaction is None:
+        if all(law.passive for law in s.laws):
             gain = np.maximum(np.maximum(excess, gain), 0.0)
         high = np.maximum(np.maximum.accumulate(r.energy[first:last, 0]), self._high)
         low = np.minimum(np.minimum.accumulate(r.energy[first:last, 0]), self._low)
@@ -240,10 +264,12 @@ class Watch:
                 f"without a cause; is run.step = {s.scenario.run.step:g} s too long, or does it "
                 "start inside the ground?"
             )
-        over = gain - NAMED * (self._kinetic + moved + high - low) - NAMED_LIFT * self._lift
+        over = gain - NAMED * (self._kinetic + moved + high - low)
+        over -= (NAMED_INSIDE if self._inside > 0.0 else NAMED_LIFT) * self._lift
         k = int(np.argmax(over))
         if over[k] > self._named[0]:
-            self._named = float(over[k]), float(gain[k]), float(r.time[first + k])
+            cause = self._cause(first + k)
+            self._named = float(over[k]), float(gain[k]), float(r.time[first + k]), cause
         self._energy_seen = last
         self._work, self._moved = float(work[-1]), float(moved[-1])
         self._taken, self._lost = float(taken[-1]), float(highest[-1])
@@ -277,17 +303,32 @@ class Watch:
         self._work = self._moved = self._taken = self._lost = 0.0
         self._high = self._low = potential
         self._energy_seen = int(s._counters[1])
-        self._named = (1e-9 * max(self._spare, 1e-3), 0.0, 0.0)
+        self._inside = self._depth if s.steps == 0 and self._depth > 1e-6 else 0.0
+        self._named = (1e-9 * max(self._spare, 1e-3), 0.0, 0.0, "")
+
+    def _cause(self, k: int) -> str:
+        """What a gain of energy until record k may come from, in words."""
+        s = self._s
+        step = s.scenario.run.step
+        if self._inside > 0.0:
+            return (
+                f"from the ground: it started {1e3 * self._inside:.3g} mm inside (set robot.settle "
+                f"to true to place it on the ground), or run.step = {step:g} s is too long"
+            )
+        too_long = (
+            f"without a cause: its motion is not to be trusted; is run.step = {step:g} s too long?"
+        )
+        turns = step * np.abs(s._records.velocities[k]) * _rotates(s.model)
+        i = int(np.argmax(turns)) if len(turns) else 0
+        if not len(turns) or turns[i] < FAR:
+            return too_long
+        return f"{too_long} {s.world.dof_names()[i]} turns by {turns[i]:.2g} rad in a step"
 
     def _energy_remark(self) -> list[str]:
-        _, gain, time = self._named
+        _, gain, time, cause = self._named
         if gain == 0.0:
             return []
-        return [
-            f"the robot has gained {gain:.3g} J without a cause until t = {time:.6g} s: its motion "
-            f"is not to be trusted from there on; is run.step = {self._s.scenario.run.step:g} s "
-            "too long?"
-        ]
+        return [f"the robot has gained {gain:.3g} J until t = {time:.6g} s {cause}"]
 
     def _convergence_remark(self) -> list[str]:
         s = self._s
@@ -307,7 +348,7 @@ def _deep_wheels(s: Simulation) -> list[str]:
     one is deeper."""
     if s.world.soil is None or not len(s._carrying_radius) or not len(s.records.time):
         return []
-    depth = wheel_sinkage(s, s.records, s.records.soil_total)
+    depth = wheel_sinkage(s, s.records, wheel_touching(s, s.records))
     beyond = depth >= s._carrying_radius
     if not beyond.any():
         return []

@@ -31,7 +31,8 @@ def own_boxes(
         name = f"controller {plugins.named('controllers', use.name)}"
         boxes = boxes._replace(control=made, control_name=name)
     use = scenario.interaction.plugin
-    if interaction is None and use is not None:
+    compiled = use is not None and plugins.law_class(use.name, "interaction.plugin") is not None
+    if interaction is None and use is not None and not compiled:
         made = plugins.make("laws", use.name, use.options, scenario, "interaction.plugin")
         name = f"law {plugins.named('laws', use.name)}"
         boxes = boxes._replace(interaction=made, interaction_name=name)

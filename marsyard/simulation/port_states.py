@@ -13,7 +13,7 @@ import numpy as np
 
 from marsyard.modules.ports import BaseState, JointStates, OrganStates, OrganWrenches
 from marsyard.robot import Robot
-from marsyard.simulation.soil import S_FX, S_FZ, S_MX, S_MZ
+from marsyard.simulation.owner import part_of
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -114,7 +114,7 @@ class Felt:
     """
 
     def __init__(self, simulation: Simulation, table: OrganTable) -> None:
-        self._simulation = simulation
+        self._simulation: Simulation = part_of(simulation)
         self._row = {int(body): k for k, body in reversed(list(enumerate(table.body)))}
         #: time of the last call [s], and the sums then
         self._last = 0.0
@@ -154,25 +154,28 @@ class Felt:
         s, r = self._simulation, self._simulation.records
         new = np.searchsorted(r.time, self._counted + 0.5 * s.scenario.run.step)
         for k in range(int(new), len(r.time)):
-            self._recorded += self._impulse(r.world[k], r.organ[k], r.soil_sums[k])
+            self._recorded += self._impulse(r.world[k], r.organ[k], r.attached[k])
         self._counted = s.time
 
     def _now(self) -> np.ndarray:
         s = self._simulation
-        return self._impulse(s._sums.world, s._sums.organ, s._soil_loop.sums)
+        return self._impulse(s._sums.world, s._sums.organ, s._attached.loop.chains.sums)
 
     def _impulse(self, wheels: np.ndarray, organs: np.ndarray, sums: np.ndarray) -> np.ndarray:
         out = np.zeros_like(self._sums)
         w = len(wheels)
         out[:w, :3] = wheels
         out[w : w + len(organs), :3] = organs
-        loop = self._simulation._soil_loop
-        if len(loop.body):
-            rows = np.array([self._row[int(body)] for body in loop.body])
-            force, moment = sums[:, S_FX : S_FZ + 1], sums[:, S_MX : S_MZ + 1]
-            alone = (loop.wheel < 0) & (loop.organ < 0)  # else it is in the sums above
-            np.add.at(out[:, :3], rows[alone], force[alone])
-            arm = loop.centre - self._simulation.data.xpos[loop.body]
-            arm = np.where(loop.geom[:, None] >= 0, arm, 0.0)
-            np.add.at(out[:, 3:], rows, moment + np.cross(arm, force))
+        loop = self._simulation._attached.loop
+        for n, c in enumerate(loop.chains.sign):
+            # what the ground does to a body; to wheels, feet and tracks it is in the sums above
+            body = int(loop.chains.body[n, 0 if c > 0 else 1])
+            if c == 0.0 or body not in self._row:
+                continue
+            row, force, moment = self._row[body], c * sums[n, :3], c * sums[n, 3:6]
+            if loop.chains.wheel[n] < 0 and loop.chains.organ[n] < 0:
+                out[row, :3] += force
+            arm = loop.attached.point[n] - self._simulation.data.xpos[body]
+            arm = arm if np.any(loop.chains.at[n]) else 0.0 * arm
+            out[row, 3:] += moment + np.cross(arm, force)
         return out

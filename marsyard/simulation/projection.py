@@ -7,7 +7,9 @@ the nearest admissible one in the kinetic metric,
     min ½ δqᵀ M δq   such that   g + G δq ≥ 0  (contacts),   c + E δq = 0  (loop closures),
 
 iterated with updated geometry until the gaps are closed to the tolerance. Velocities stay. Each
-iteration is a frictionless contact problem for the same solver.
+iteration is a frictionless contact problem for the same solver. The gap of a wheel of radius R that
+moves by δ follows the linear problem up to δ²/R; where that is a tenth of the tolerance or less,
+geometry is not looked at again.
 
 Loops are closed at velocity level as well: v ← v − M⁻¹Eᵀ (E M⁻¹Eᵀ)⁻¹ E v with E at the
 configuration reached and the inertia matrix as it stands, M̂ of the step (with the gains of motors,
@@ -21,14 +23,16 @@ Appl. Mech. Engrg. 256 (2013) 224-250.
 
 from __future__ import annotations
 
-from marsyard.interaction.nonsmooth.kernel import AUTO
-from marsyard.jit import kernel
+from marsyard.interaction.nonsmooth.codes import AUTO, CONVERGED
+from marsyard.jit import inner
 from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.contacts import (
     bilateral_rows,
+    collide,
     contact_jacobian,
     find_contacts,
     limit_contacts,
+    most_displaced,
 )
 from marsyard.simulation.delassus import (
     assemble,
@@ -40,9 +44,13 @@ from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_iner
 from marsyard.simulation.mujoco_c import call_md, call_mppd
 
 MAX_ITERATIONS = 20
+#: contacts with a larger gap do not count [m]
+NEAR = 1e-3
+#: part of the tolerance up to which gaps need not be looked at again
+SURE = 0.1
 
 
-@kernel
+@inner
 def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
     """Move qpos out of the ground; returns the largest penetration that is left [m].
 
@@ -50,15 +58,21 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
     """
     nv = model.nv
     tolerance = scheme.projection_tolerance
+    margin = min(NEAR, scheme.margin)
     worst = 0.0
-    for iteration in range(MAX_ITERATIONS + 1):
+    left = -1.0
+    iteration = 0
+    while True:
         call_md(F.kinematics, m, d)
-        found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
-        if found < 0:
-            return worst
+        found = 0
+        if left < 0.0:
+            collide(F, m, d, model)
+            found = find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts)
+            if found < 0:
+                return worst
         total = found
         bilateral = 0
-        worst = 0.0
+        worst = max(left, 0.0)
         for c in range(found):
             worst = max(worst, -contacts.gap[c])
         if model.has_constraints:
@@ -76,14 +90,21 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
                 worst = max(worst, abs(contacts.bilateral[i]))
         if worst <= tolerance or iteration == MAX_ITERATIONS:
             return worst
+        if left >= 0.0:  # a loop is open: contacts are needed as well
+            left = -1.0
+            continue
         # frictionless problem for the displacement
         call_md(F.com_pos, m, d)
         make_inertia(F, m, d, model, data)
         factor_inertia(F, m, d, model, data)
         n = 0
+        smallest = 1.0
         for c in range(total):
-            if contacts.gap[c] > 1e-3:
+            if contacts.gap[c] > NEAR:
                 continue
+            if c < found:
+                w = contacts.wheel[c]
+                smallest = min(smallest, wheels.radius[w] if w >= 0 else 0.0)
             contacts.active[n] = c
             contacts.mu[n] = 0.0
             first = bilateral + 3 * n
@@ -106,7 +127,7 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
         rank = 0
         if bilateral > 0:
             rank = eliminate(bilateral, n, contacts)
-        solve_problem(F.solve, n, contacts, 1e-10, scheme.max_iterations, AUTO)
+        status, _, _ = solve_problem(F.solve, n, contacts, 1e-10, scheme.max_iterations, AUTO)
         for i in range(nv):
             work.rhs[i] = 0.0
         transposed_product(3 * n, nv, contacts.rows, bilateral, contacts.r, work.rhs)
@@ -116,11 +137,18 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
                 bilateral, nv, contacts.rows, 0, contacts.bilateral_impulse, work.rhs
             )
         solve_inertia(F, m, d, model, data, work.delta, work.rhs)
+        # gaps follow the linear problem up to δ²/R
+        if model.has_meshes and status == CONVERGED:
+            moved = most_displaced(
+                F, m, d, data, wheels, 1.0, work.delta, 0.0, work.delta, work.jac1, work.jac2
+            )
+            if moved * moved < SURE * tolerance * smallest:
+                left = moved * moved / smallest
         call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, work.delta.ctypes.data, 1.0)
-    return worst
+        iteration += 1
 
 
-@kernel
+@inner
 def project_velocity(F, O, m, d, model, data, contacts, work):
     """Take the part of the velocity out that opens a loop; rows and inertia as they stand."""
     bilateral = bilateral_rows(O, d, model.nv, contacts)
@@ -128,7 +156,7 @@ def project_velocity(F, O, m, d, model, data, contacts, work):
         keep_in_loops(F, m, d, model, data, contacts, work, bilateral)
 
 
-@kernel
+@inner
 def keep_in_loops(F, m, d, model, data, contacts, work, bilateral):
     """v ← v − M⁻¹Eᵀ (E M⁻¹Eᵀ)⁻¹ E v, with E in contacts.rows and M factored."""
     nv = model.nv
@@ -142,7 +170,7 @@ def keep_in_loops(F, m, d, model, data, contacts, work, bilateral):
         data.qvel[j] += work.delta[j]
 
 
-@kernel
+@inner
 def loop_displacement(F, m, d, model, data, contacts, work, bilateral):
     """work.delta = −M⁻¹Eᵀ (E M⁻¹Eᵀ)⁻¹ c, with c in contacts.bilateral and M factored."""
     assemble(F, m, d, model, bilateral, 0, contacts, data, work.root)
@@ -154,7 +182,7 @@ def loop_displacement(F, m, d, model, data, contacts, work, bilateral):
     solve_inertia(F, m, d, model, data, work.delta, work.rhs)
 
 
-@kernel
+@inner
 def close_loops(F, O, m, d, model, data, scheme, contacts, work):
     """Close all loops, positions and velocities, whatever else touches; what is left [m]."""
     worst = 0.0

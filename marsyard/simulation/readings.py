@@ -25,6 +25,7 @@ import mujoco
 import numpy as np
 
 from marsyard.simulation.commands import motors_of
+from marsyard.simulation.owner import part_of
 from marsyard.simulation.port_states import Felt, look, organ_table, twist_of
 from marsyard.simulation.recorder import wheel_sinkage, wheel_slip
 
@@ -74,14 +75,12 @@ class Readings:
     """The readings of a simulation."""
 
     def __init__(self, simulation: Simulation) -> None:
-        s = self._simulation = simulation
+        s: Simulation = part_of(simulation)
+        self._simulation = s
         self._table = organ_table(s.world.robot, s.model)
         self._felt = Felt(s, self._table)
         self._organs = [k for k, kind in enumerate(self._table.kind) if kind in _ORGANS]
         self._motors = motors_of(s.scenario, s.world)
-        soil = s.world.soil
-        number = np.zeros(0, np.int64) if soil is None else soil.loop.wheel
-        self._soil_rows = np.flatnonzero(number >= 0)
         self.all = tuple(Reading(*row) for row in self._rows())
         self.index = {reading.name: k for k, reading in enumerate(self.all)}
 
@@ -146,8 +145,9 @@ class Readings:
         slip, angle = wheel_slip(s, now)
         out = [slip[0], angle[0]]
         if s.world.soil is not None:
-            total = s.world.soil.loop.total[self._soil_rows][None]
-            out.append(wheel_sinkage(s, now, total)[0])
+            touching = s.world.soil.touching(s.world.soil.patch.total[None])
+            touching = s.world.soil.by_wheel(touching, len(bodies))
+            out.append(wheel_sinkage(s, now, touching)[0])
         return np.concatenate(out)
 
     def _electrical(self, torque: np.ndarray, rates: np.ndarray) -> list[float]:

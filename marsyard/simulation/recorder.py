@@ -20,19 +20,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import mujoco
 import numpy as np
-import xarray as xr
 
 from marsyard.control.command import STATES
-from marsyard.interaction.soil_contact import arrays as scm
+from marsyard.interaction.law import Recorded, WheelSizes
 from marsyard.robot.soles import sole
-from marsyard.simulation import soil as soil_loop
-from marsyard.simulation.columns import Columns
+from marsyard.simulation.attached import WORK
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.energy_constants import add_energy_constants
 from marsyard.simulation.gait import add_gait
 from marsyard.simulation.organs import is_cone
 
 if TYPE_CHECKING:
+    import xarray as xr
+
+    from marsyard.interaction.law import Law
+    from marsyard.simulation.arrays import Records
+    from marsyard.simulation.columns import Columns
     from marsyard.simulation.fmu_laws import FmuLaws
     from marsyard.simulation.simulation import Simulation
 
@@ -44,6 +47,8 @@ def dataset(simulation: Simulation) -> xr.Dataset:
 
 def columns(simulation: Simulation) -> Columns:
     """Everything recorded so far, not yet made into a data set."""
+    from marsyard.simulation.columns import Columns
+
     s = simulation
     r = s.records
     world, run = s.world, s.scenario.run
@@ -113,12 +118,10 @@ def columns(simulation: Simulation) -> Columns:
         _add_sizes(s, ds)
     _add_organs(s, ds)
     _add_floating(s, ds)
-    if s._model.has_polygonal:
-        _add_pairs(s, ds)
     if s.world.soil is not None:
         _add_soil(s, ds)
-    if s.interaction is not None:
-        _add_interaction(s, ds)
+    for law in s.laws:
+        _add_law(s, law, ds)
     _add_motors(s, ds)
     add_energy_constants(s, ds)
     if s.drive is not None and s.drive.log:
@@ -130,13 +133,13 @@ def columns(simulation: Simulation) -> Columns:
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
-    if s._model.has_compliant or s._model.has_polygonal:
+    others = [law.name for law in s.laws if s.world.soil is None or law.name != s.world.soil.name]
+    if others:
         text = "work taken by elastic contact since the start, what it stores included"
-        taken = np.cumsum(r.ground_work)
         if s.interaction is not None:
             text = "work taken by the interaction and by elastic contact since the start"
-            taken = taken + ds["energy_ground"].values
-        add("energy_ground", (), taken, "J", text)
+        work = sum(s.attached(name, r)[..., WORK].sum(axis=1) for name in others)
+        add("energy_ground", (), -np.cumsum(work), "J", text)
     if s._model.has_beams:
         text = "work taken by the damping of beams since the start"
         add("energy_beams", (), np.cumsum(r.beam_loss), "J", text)
@@ -178,27 +181,20 @@ def columns(simulation: Simulation) -> Columns:
     return ds
 
 
-def _add_pairs(s: Simulation, ds: Columns) -> None:
-    """Pairs of surfaces in polygonal contact: means over a record, and the largest in it.
-
-    Force and torque act on the tested body, in the frame of its shape, about its origin.
-    """
-    r = s.records.pair
-    period = float(s.scenario.run.record_period or s.scenario.run.step)
-    ds.assign_coords(pair=list(s._polygonal.names))
-    stiffness = s._polygonal.pairs.numbers[:, 0]
-    rows: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
-        ("pair_force", ("axis",), r[..., 0:3] / period, "N", "contact force"),
-        ("pair_torque", ("axis",), r[..., 3:6] / period, "N·m", "contact torque"),
-        ("pair_normal_force", (), r[..., 6] / period, "N", "mean sum of the faces' normal forces"),
-        ("pair_depth", (), r[..., 7], "m", "largest penetration"),
-        ("pair_pressure", (), stiffness * r[..., 7], "Pa", "largest pressure of the layer"),
-        ("pair_area", (), r[..., 8], "m²", "largest contact area"),
-        ("pair_faces", (), r[..., 9], "1", "largest number of touching faces"),
-        ("pair_slipping", (), r[..., 10], "1", "largest number of slipping faces"),
-    ]
-    for name, dims, values, units, text in rows:
-        ds[name] = (("time", "pair", *dims), values, {"units": units, "long_name": text})
+def _add_law(s: Simulation, law: Law, ds: Columns) -> None:
+    """What a law says of its records."""
+    r = s.records
+    interval = np.diff(r.time, prepend=-np.inf)
+    interval[interval <= 0] = np.inf
+    recorded = {column.name: s.column(column.name, r) for column in law.columns()}
+    sums = s.attached(law.name, r)
+    wheels = WheelSizes(s._carrying_radius, 2.0 * s._wheels.width)
+    told = law.variables(Recorded(interval, sums[..., :6], sums[..., WORK], recorded, wheels))
+    used = {dim for each in told.values() for dim in each.dims}
+    ds.assign_coords({k: v for k, v in law.coordinates().items() if k in used})
+    for name, each in told.items():
+        about = {"units": each.units, "long_name": each.text}
+        ds[name] = (("time", *each.dims), each.values, about)
 
 
 def _add_floating(s: Simulation, ds: Columns) -> None:
@@ -391,38 +387,15 @@ def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
     return np.where(moving, (belt - frame) / np.where(moving, larger, 1.0), 0.0)
 
 
-def _add_interaction(s: Simulation, ds: Columns) -> None:
-    """Means over each record interval of what an interaction of the user's did to the organs."""
-    assert s.interaction is not None
-    r, loop = s.records, soil_loop
-    interval = np.diff(r.time, prepend=-np.inf)[:, None, None]
-    interval[interval <= 0] = np.inf
-    ds.assign_coords(organ=list(s.interaction.table.name))
-    for name, first, last, units, text in (
-        ("organ_force", loop.S_FX, loop.S_FZ, "N", "force of the interaction on the organ"),
-        ("organ_moment", loop.S_MX, loop.S_MZ, "N·m", "its moment about the organ's origin"),
-    ):
-        mean = r.soil_sums[..., first : last + 1] / interval
-        ds[name] = (("time", "organ", "axis"), mean, {"units": units, "long_name": text})
-    work = -np.cumsum(r.soil_sums[..., loop.S_WORK].sum(axis=1))
-    text = "work taken by the interaction since the start"
-    ds["energy_ground"] = (("time",), work, {"units": "J", "long_name": text})
-
-
 def _add_soil(s: Simulation, ds: Columns) -> None:
-    """What the soil did to the wheels, and what happened to the soil."""
+    """What soft ground does to the wheels, whatever its law."""
     r = s.records
-    soil = s.world.soil
-    assert soil is not None
-    number = soil.loop.wheel
-    wheels = np.flatnonzero(number >= 0)
     # means over each record interval; the first record has none
     interval = np.diff(r.time, prepend=r.time[:1])[:, None]
     interval[0] = np.inf
     interval[interval <= 0] = np.inf
-    sums, total = r.soil_sums[:, wheels], r.soil_total[:, wheels]
-    force = sums[..., soil_loop.S_FX : soil_loop.S_FZ + 1] / interval[..., None]
-    moment = sums[..., soil_loop.S_MX : soil_loop.S_MZ + 1] / interval[..., None]
+    wrench = _wheel_wrench(s, r)
+    force, moment = wrench[..., 0:3] / interval[..., None], wrench[..., 3:6] / interval[..., None]
     heading = _headings(r.wheel_axis)
     left = np.stack([-heading[..., 1], heading[..., 0], np.zeros(heading.shape[:-1])], axis=-1)
 
@@ -436,57 +409,32 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     add("driving_torque", torque, "N·m", "torque the soil takes from the wheel")
     normal = _surface_normals(s, r)
     text = "depth below the undisturbed surface, across it"
-    add("sinkage", _sinkage(s, r, total, normal), "m", text)
+    add("sinkage", _sinkage(s, r, wheel_touching(s, r), normal), "m", text)
     for name, way, text in (
         ("ground_slope_along", heading, "slope of the ground along the heading, up positive"),
         ("ground_slope_across", left, "slope of the ground to the left, up positive"),
     ):
         rise = -np.sum(normal * way, axis=-1) / normal[..., 2]
         add(name, np.arctan(rise), "rad", text)
-    add("contact_area", total[..., scm.T_AREA], "m²", "area of the wheel in contact")
-    text = "resistance from "
-    compaction = sums[..., soil_loop.S_COMPACTION] / interval
-    bulldozing = sums[..., soil_loop.S_BULLDOZING] / interval
-    add("compaction_resistance", compaction, "N", text + "pressing soil down")
-    add("bulldozing_resistance", bulldozing, "N", text + "soil piled up")
-    add("pressure_max", total[..., scm.T_PRESSURE], "Pa", "largest normal stress")
-    add("shear_max", total[..., scm.T_SHEAR], "Pa", "largest shear stress")
-    # stresses by the angle around the axle, from behind over the lowest point to the front
-    bins = r.stress.shape[2]
-    angles = ((np.arange(bins) + 0.5) / bins - 0.5) * np.pi
-    ds.assign_coords(
-        contact_angle=(
-            "contact_angle",
-            angles,
-            {"units": "rad", "long_name": "angle ahead of the lowest point"},
-        )
-    )
-    # force over the area of the whole strip, mean over the record interval
-    radius, width = s._carrying_radius, 2.0 * s._wheels.width
-    strip = (radius * width * np.pi / bins)[:, None]
-    for k, (name, text) in enumerate(
-        [
-            ("stress_normal", "normal stress"),
-            ("stress_along", "shear stress along the heading"),
-            ("stress_across", "shear stress along the axle"),
-        ]
-    ):
-        ds[name] = (
-            ("time", "wheel", "contact_angle"),
-            r.stress[..., k] / strip,
-            {"units": "Pa", "long_name": text},
-        )
-    every = r.soil_sums.sum(axis=1)
 
-    def run_up(name: str, column: int, units: str, text: str, sign: float = 1.0) -> None:
-        ds[name] = (
-            ("time",), sign * np.cumsum(every[:, column]), {"units": units, "long_name": text}
-        )  # fmt: skip
 
-    run_up("energy_soil", soil_loop.S_WORK, "J", "work taken by the soil since the start", -1.0)
-    run_up("energy_compaction", soil_loop.S_PLASTIC, "J", "of it, plastic sinkage")
-    run_up("energy_shear", soil_loop.S_SHEAR, "J", "of it, shearing")
-    run_up("displaced_volume", soil_loop.S_VOLUME, "m³", "volume of soil displaced since the start")
+def wheel_touching(s: Simulation, r: Records) -> np.ndarray:
+    """Whether each wheel touches the soil at the records, above 0; NaN under another law."""
+    assert s.world.soil is not None
+    touching = s.world.soil.touching(s.column("soil_total", r))
+    return s.world.soil.by_wheel(touching, len(s.world.robot.wheels))
+
+
+def _wheel_wrench(s: Simulation, r: Records) -> np.ndarray:
+    """Impulse and moment of the soil on each wheel per record [N·s, N·m·s]; of whatever other law a
+    wheel is under that the soil's does not act on."""
+    assert s.world.soil is not None
+    out = s.world.soil.by_wheel(s.attached(s.world.soil.name, r), len(s.world.robot.wheels))
+    number = s._attached.loop.chains.wheel
+    for w in range(out.shape[1]):
+        if w not in s.world.soil.wheel:
+            out[:, w] = r.attached[:, number == w].sum(axis=1)
+    return out
 
 
 def _add_motors(s: Simulation, ds: Columns) -> None:
@@ -622,10 +570,10 @@ def _add_timeline(s: Simulation, ds: Columns) -> None:
         ds[name] = ("drive_command", values, {"units": units, "long_name": long_name})
 
 
-def wheel_sinkage(s: Simulation, r: WheelMotion, total: np.ndarray) -> np.ndarray:
-    """Depth of the wheels below the undisturbed surface [m], shape [time, wheel]; `total` of the
-    soil's law, by wheel."""
-    return _sinkage(s, r, total, _surface_normals(s, r))
+def wheel_sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray) -> np.ndarray:
+    """Depth of the wheels below the undisturbed surface [m], shape [time, wheel]; `touching` as of
+    `wheel_touching`."""
+    return _sinkage(s, r, touching, _surface_normals(s, r))
 
 
 def _surface_normals(s: Simulation, r: WheelMotion) -> np.ndarray:
@@ -644,8 +592,9 @@ def _surface_normals(s: Simulation, r: WheelMotion) -> np.ndarray:
     return normal / np.linalg.norm(normal, axis=-1, keepdims=True)
 
 
-def _sinkage(s: Simulation, r: WheelMotion, total: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    """Depth of the wheels below the undisturbed surface, across it; 0 without contact [m].
+def _sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """Depth of the wheels below the undisturbed surface, across it; 0 without contact, NaN under
+    another law than that of the soil [m].
 
     The wheel's deepest point is the one farthest against the surface's normal n; of a cone it lies
     on the rim of one of its ends.
@@ -666,8 +615,8 @@ def _sinkage(s: Simulation, r: WheelMotion, total: np.ndarray, normal: np.ndarra
         edges = edges[:1]
     lowest = r.wheel_centre + (radius + taper * edges) * down + edges * axis
     depth = soil.grid.terrain.height(lowest[..., 0], lowest[..., 1]) - lowest[..., 2]
-    touching = total[:, : len(wheels), scm.T_NODES] > 0
-    return np.where(touching, depth.max(axis=0) * normal[..., 2], 0.0)
+    out = np.where(touching > 0, depth.max(axis=0) * normal[..., 2], 0.0)
+    return np.where(np.isnan(touching), np.nan, out)
 
 
 def _base_motion(s: Simulation) -> tuple[np.ndarray, np.ndarray]:

@@ -16,20 +16,22 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.ground import TriangleMesh
-from marsyard.interaction.nonsmooth.kernel import AUTO
+from marsyard.ground import Box, TriangleMesh
+from marsyard.interaction.contact_geometry.wheel import wheel_core
+from marsyard.interaction.law import NEEDS_ROOM, PRESS, RIGID
+from marsyard.interaction.nonsmooth.codes import AUTO
 from marsyard.scenario.schema import ContactSolver
 from marsyard.simulation import arrays
-from marsyard.simulation.compliant_finding import smallest_element_gap
-from marsyard.simulation.contacts import find_contacts
+from marsyard.simulation.attached import LAW
+from marsyard.simulation.contacts import collide, find_contacts
 from marsyard.simulation.loop import advance
-from marsyard.simulation.moreau_jean import NEEDS_TILES, OK, update_positions
+from marsyard.simulation.moreau_jean import OK, update_positions
 from marsyard.simulation.world import body_name, contact_margin
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, s
     s = simulation
     F, O, m, d = s._functions, s._offsets, s.model._address, s.data._address
     update_positions(F, m, d, s._model)
+    collide(F, m, d, s._model)
     world = s._model, s._data, s._wheels, s._ground
     nearer = margin
     while (found := find_contacts(F, O, m, d, *world, nearer, s._contacts)) < 0:
@@ -76,6 +79,83 @@ def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, s
         return (nearer if nearer < margin else np.inf), ""
     c = int(np.argmin(s._contacts.gap[:found]))
     return float(s._contacts.gap[c]), f"body '{body_name(s.model, int(s._contacts.body2[c]))}'"
+
+
+class _Solids(NamedTuple):
+    """Shapes of a robot, each a centre with disc, segment along the axis and ball (as the wheels of
+    `interaction.contact_geometry`): body, and in the world centre [m] and unit axis; sizes [m]."""
+
+    body: np.ndarray
+    centre: np.ndarray
+    axis: np.ndarray
+    disc: np.ndarray
+    half: np.ndarray
+    ball: np.ndarray
+
+
+def box_gap(simulation: Simulation) -> tuple[float, str]:
+    """Smallest gap [m] of wheels, tracks and bodies that stand in a box with their lowest point
+    towards a face that they are above or behind, and the body it belongs to; infinite where there
+    is none. The laws of contact take boxes for meshes, which are not felt from far inside. The
+    kinematics must be up to date."""
+    s = simulation
+    best = np.inf, ""
+    for box in s.world.surfaces:
+        if not isinstance(box, Box):
+            continue
+        turn, half = box.rotation_matrix(), np.array(box.half_size)
+        for solids in _solids(s):
+            gap = _gap_to_box(solids, (solids.centre - box.centre) @ turn, solids.axis @ turn, half)
+            if len(gap) and gap.min() < best[0]:
+                name = body_name(s.model, int(solids.body[np.argmin(gap)]))
+                best = float(gap.min()), f"body '{name}'"
+    return best
+
+
+def _gap_to_box(
+    solids: _Solids, centre: np.ndarray, axis: np.ndarray, half: np.ndarray
+) -> np.ndarray:
+    """Gap of each solid by its shortest way out, with centres and axes in the box's frame."""
+    gap = np.full(len(centre), np.inf)
+    for k in range(3):
+        others = [i for i in range(3) if i != k]
+        over = (np.abs(centre[:, others]) < half[others]).all(axis=1)
+        for side in (-1.0, 1.0):
+            normal = side * np.eye(3)[k]
+            along = axis @ normal
+            across = np.sqrt(np.maximum(1.0 - along**2, 0.0))
+            out = (normal - along[:, None] * axis) / np.maximum(across, 1e-12)[:, None]
+            lowest = centre - solids.disc[:, None] * out - solids.ball[:, None] * normal
+            lowest = lowest - (solids.half * np.sign(along))[:, None] * axis
+            inside = over & (np.abs(lowest) < half).all(axis=1)
+            here = np.where(inside, lowest @ normal - half[k], np.inf)
+            gap = np.where(
+                np.isinf(gap) | np.isinf(here), np.minimum(gap, here), np.maximum(gap, here)
+            )
+    return gap
+
+
+def _solids(s: Simulation) -> Iterator[_Solids]:
+    """Wheels, parts of tracks and wheels, and geoms that collide as points."""
+    m, d, wheels = s.model, s.data, s._wheels
+    yield _round(wheels, wheels.body, d.xpos[wheels.body], d.xaxis[wheels.joint])
+    parts = wheels.parts
+    turn = d.xmat[parts.body].reshape(-1, 3, 3)
+    place = d.xpos[parts.body] + np.einsum("nij,nj->ni", turn, parts.position)
+    yield _round(parts, parts.body, place, np.einsum("nij,nj->ni", turn, parts.axis))
+    own = (s.world.geom_surface < 0) & (m.geom_bodyid > 0)
+    own &= (m.geom_contype | m.geom_conaffinity) != 0
+    zero = np.zeros(int(own.sum()))
+    yield _Solids(m.geom_bodyid[own], d.geom_xpos[own], d.geom_xpos[own] * 0.0, zero, zero, zero)
+
+
+def _round(
+    shapes: arrays.Wheels | arrays.BodyShapes, body: np.ndarray, centre: np.ndarray,
+    axis: np.ndarray,
+) -> _Solids:  # fmt: skip
+    kinds = shapes.kind, shapes.radius, shapes.width
+    cores = [wheel_core.py_func(*row) for row in zip(*kinds, strict=True)]
+    return _Solids(body, centre, axis, *np.array(cores, dtype=float).reshape(-1, 3).T)
 
 
 def place_on_ground(simulation: Simulation, say: Callable[[str], Any] | None = None) -> None:
@@ -147,10 +227,10 @@ def _motors_held(s: Simulation) -> Iterator[None]:
 
 
 def _onto_hard_ground(s: Simulation, clock: _Clock) -> None:
-    if s._model.has_compliant:
-        _ease_onto_elements(s, clock)
+    if any(law.placing == PRESS for law in s.laws):
+        _press_onto(s, clock)
         return
-    if s._model.has_polygonal and s.scenario.interaction.law == "polygonal":
+    if s.world.surfaces and any(law.placing == RIGID for law in s.laws):
         # onto the surfaces as if they were rigid, then into their layers
         with _rigid(s):
             _onto_rigid_ground(s, clock)
@@ -161,12 +241,11 @@ def _onto_hard_ground(s: Simulation, clock: _Clock) -> None:
 
 @contextmanager
 def _rigid(s: Simulation) -> Iterator[None]:
-    """Exact contact in place of polygons."""
+    """Exact contact in place of the laws."""
     model, scheme = s._model, s._scheme
-    collides = (s.model.geom_contype | s.model.geom_conaffinity) != 0
     s._model = model._replace(
-        has_polygonal=False, has_rigid=True,
-        has_collisions=bool(np.any(collides & (s.world.geom_surface < 0))),
+        has_laws=False, has_rigid=True,
+        has_collisions=len(s.world.colliding_bodies()) > 0,
     )  # fmt: skip
     s._scheme = scheme._replace(margin=contact_margin(s.scenario))
     try:
@@ -190,9 +269,7 @@ def _onto_rigid_ground(s: Simulation, clock: _Clock) -> None:
 
 def _ease_into_soil(s: Simulation, clock: _Clock) -> None:
     # from just touching, straight down with x, y and yaw held, then free
-    mujoco.mj_kinematics(s.model, s.data)
-    assert s.world.soil is not None
-    gap = s.world.soil.gap(s.data)
+    gap, _ = law_gap(s)
     if not np.isfinite(gap):
         raise InputError("robot.settle: the robot has no wheel and no body that touches soil")
     s.data.qpos[2] -= gap
@@ -203,35 +280,26 @@ def _ease_into_soil(s: Simulation, clock: _Clock) -> None:
         _sink(s, clock, friction=2.0, upright=upright)
 
 
-def _ease_onto_elements(s: Simulation, clock: _Clock) -> None:
-    # as onto rigid ground, with each element's own depth; friction is the ground's in the end
-    _lift(s)
-    _touch(s, element_gap)
+def _press_onto(s: Simulation, clock: _Clock) -> None:
+    # as onto rigid ground, with the law's own depth; friction is the ground's in the end
+    _lift(s, law_gap)
+    _touch(s, law_gap)
     place = s.data.qpos[:2].copy()
     heading = _heading(s.data.qpos)
     _sink(s, clock, friction=0.0, upright=True)
     s.data.qpos[:2] = place
     _turn(s.data.qpos, heading - _heading(s.data.qpos))
-    _forget_displacements(s)
+    for law in s.laws:
+        law.forget()
     _sink(s, clock, friction=None, upright=False)
 
 
-def _forget_displacements(s: Simulation) -> None:
-    for name in ("state", "now", "counts", "work"):
-        getattr(s._compliant, name)[:] = 0
-
-
-def element_gap(simulation: Simulation, margin: float = np.inf) -> tuple[float, str]:
-    """Smallest gap [m] of the elements of compliant contact, and the body it belongs to."""
+def law_gap(simulation: Simulation, margin: float = np.inf) -> tuple[float, str]:
+    """Smallest gap of what laws act on [m], and where."""
     s = simulation
-    F, m, d = s._functions, s.model._address, s.data._address
-    update_positions(F, m, d, s._model)
-    gap, body = smallest_element_gap(
-        F, s._data, s._ground, len(s.world.surfaces), s._compliant, s._contacts
-    )
-    if body < 0 or gap > margin:
-        return np.inf, ""
-    return float(gap), f"body '{body_name(s.model, body)}'"
+    s.look_at_attachments()
+    gap, where = min((law.gap(s.data) for law in s.laws), default=(np.inf, ""))
+    return (gap, where) if gap <= margin else (np.inf, "")
 
 
 def _heading(qpos: np.ndarray) -> float:
@@ -245,14 +313,22 @@ def _turn(qpos: np.ndarray, angle: float) -> None:
     mujoco.mju_mulQuat(qpos[3:7], turn, qpos[3:7].copy())
 
 
-def _lift(s: Simulation) -> None:
-    # a mesh is not felt from far inside: begin above its triangles under and around the robot
+def _lift(s: Simulation, measure: Callable[..., tuple[float, str]] = smallest_gap) -> None:
+    # a mesh is not felt from far inside: begin above its triangles under and around the robot, and
+    # above boxes if it is deeper in one than the law of contact feels
     mujoco.mj_kinematics(s.model, s.data)
     points = s.data.geom_xpos[s.model.geom_bodyid > 0]
     reach = s.model.geom_rbound[s.model.geom_bodyid > 0][:, None]
     if len(points) == 0:
         return
     low, high = (points - reach).min(axis=0), (points + reach).max(axis=0)
+    while box_gap(s)[0] < measure(s)[0] - 1e-6:
+        tops = [_top(b) for b in s.world.surfaces if isinstance(b, Box) and _top(b) > low[2]]
+        up = min(tops, default=low[2]) - low[2] + 0.01
+        s.data.qpos[2] += up
+        low[2] += up
+        high[2] += up
+        mujoco.mj_kinematics(s.model, s.data)
     for surface in s.world.surfaces:
         if isinstance(surface, TriangleMesh):
             near = np.ones(len(surface.triangles), dtype=bool)
@@ -264,6 +340,11 @@ def _lift(s: Simulation) -> None:
                 top = surface.vertices[surface.triangles[near], 2].max()
                 s.data.qpos[2] += max(0.0, top - low[2] + 0.01)
                 low[2] = max(low[2], top + 0.01)
+
+
+def _top(box: Box) -> float:
+    """Height of a box's highest corner [m]."""
+    return float(box.centre[2] + np.abs(box.rotation_matrix()[2]) @ box.half_size)
 
 
 def _touch(s: Simulation, measure: Callable[..., tuple[float, str]] = smallest_gap) -> None:
@@ -283,7 +364,8 @@ def _nearest(s: Simulation, measure: Callable[..., tuple[float, str]]) -> float:
     """Smallest gap, however large [m]; looked for nearby first, since far is dear on a mesh."""
     for margin in (0.1, 1.0, 10.0, _FAR) if measure is smallest_gap else (_FAR,):
         gap, _ = measure(s, margin=margin)
-        if np.isfinite(gap):
+        # MuJoCo's shapes are found beyond the margin, where wheels and tracks are not
+        if gap <= margin:
             break
     return gap
 
@@ -306,7 +388,7 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
     if upright:
         held[[0, 1, 5]] += _HOLD_BASE  # x, y and yaw
     # MuJoCo's soft contact gives way to the exact one here
-    alone = not soil and not s._model.has_compliant and not s._model.has_polygonal
+    alone = not s._model.has_laws
     model = s._model._replace(damping=held, smooth=False, has_rigid=s._model.has_rigid or alone)
     law = s._law._replace(restitution=0 * s._law.restitution, couples=False)
     if friction is not None:
@@ -317,8 +399,8 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
         h=_STEP, theta=1.0, projection=True, tolerance=solver.tolerance,
         max_iterations=solver.max_iterations, method=AUTO,
     )  # fmt: skip
-    steps_of_soil = s._soil_loop.numbers[:2].copy()
-    s._soil_loop.numbers[:2] = _STEP
+    for each in s.laws:
+        each.ease(friction)
     s.data.qvel[:] = 0.0
     s.data.qfrc_applied[:] = 0.0
     slow = 1e-6 if upright else 1e-9
@@ -328,7 +410,8 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
     try:
         rests = _step_until_rest(s, model, law, scheme, most, slow, clock)
     finally:
-        s._soil_loop.numbers[:2] = steps_of_soil
+        for each in s.laws:
+            each.placed()
     speed = float(np.max(np.abs(s.data.qvel)))
     # without friction a body may turn on its wheels for long; what counts is the free pose
     if not rests and speed > _MOVING and not upright:
@@ -341,11 +424,7 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
         # what soil can hold is for the run to show
         warnings.warn(text, stacklevel=2)
     s.data.qvel[:] = 0.0
-    for array in (s._soil_loop.sums, s._soil_loop.bins, s._soil_loop.bin_count):
-        array[:] = 0
-    s._compliant.work[:] = 0.0
-    s._polygonal.loop.work[:] = 0.0
-    s._polygonal.loop.sums[:] = 0.0
+    s._attached.loop.chains.sums[:] = 0.0
     s._contacts.old_count[0] = 0
     for array in s._sums:
         array[:] = 0.0
@@ -370,11 +449,11 @@ def _step_until_rest(
         ahead = min(piece, most - before)
         status = advance(
             s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
-            s._ground, law, scheme, s._commands, s._soil_loop, s._compliant,
-            s._polygonal.loop, s._contacts, s._work, s._sums, s._records, counters, ahead, slow,
+            s._ground, law, scheme, s._commands, s._attached.loop, s._contacts, s._work, s._sums,
+            s._records, counters, ahead, slow,
         )  # fmt: skip
-        if status == NEEDS_TILES and s.world.soil is not None:
-            s.world.soil.make_tiles()
+        if status >= LAW and status % LAW == NEEDS_ROOM:
+            s._make_room(status)
             continue
         if status != OK:
             raise InputError("robot.settle: the robot could not be placed on the ground")

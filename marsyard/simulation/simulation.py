@@ -10,36 +10,33 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, suggest
 from marsyard.ground import pack
-from marsyard.interaction.polygonal.pairs import MOST_TOUCHING
+from marsyard.interaction.about import law_of_hard_ground
+from marsyard.interaction.contact_geometry.callbacks import geometry_aside, ground_table
+from marsyard.interaction.law import NEEDS_ROOM
+from marsyard.interaction.nonsmooth.callback import solver_aside
+from marsyard.interaction.registry import all_kernels
+from marsyard.kernel_cache import unfit
 from marsyard.robot.closing import close_loops, close_rates
 from marsyard.robot.model_file import quiet
 from marsyard.scenario.fmu import FmuLaw
+from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, filling, loop, moreau_jean
+from marsyard.simulation.attached import LAW
+from marsyard.simulation.attaching import attach
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.boxes import BoxError, OwnControl, OwnInteraction
-from marsyard.simulation.callables import (
-    contact_finder,
-    distance_finder,
-    ground_table,
-    solver_aside,
-)
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
-from marsyard.simulation.compliant_world import STATE, build_compliant, ground_of_law
 from marsyard.simulation.cost import check_cost, check_nodes
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
 from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
-from marsyard.simulation.plausibility import Watch, check_start
+from marsyard.simulation.plausibility import Watch
 from marsyard.simulation.plugged import own_boxes, without_plugins
-from marsyard.simulation.polygonal import evaluate_polygonal, polygonal_aside
-from marsyard.simulation.polygonal_world import build_polygonal
 from marsyard.simulation.settle import place_on_ground
-from marsyard.simulation.soil import soil_aside
-from marsyard.simulation.soil_world import no_soil
 from marsyard.simulation.state import State
 from marsyard.simulation.state_check import check_state
 from marsyard.simulation.world import (
@@ -55,7 +52,7 @@ from marsyard.simulation.world import (
 if TYPE_CHECKING:
     import xarray as xr
 
-    from marsyard.interaction.polygonal import Pressed
+    from marsyard.interaction.law import Law
     from marsyard.modules.ports import Control, Interaction
     from marsyard.simulation.fmu_laws import FmuLaws
 
@@ -81,6 +78,8 @@ class Simulation:
     Controller and law of the ground may be functions of one's own, see `marsyard.modules.ports`:
 
         Simulation(scenario, control=my_control, interaction=my_ground)
+
+    A law may also be a compiled one of one's own, a class made of `interaction.law.Law`.
     """
 
     _scheme: arrays.Scheme
@@ -92,7 +91,7 @@ class Simulation:
         say: Callable[[str], Any] | None = None,
         *,
         control: Control | None = None,
-        interaction: Interaction | None = None,
+        interaction: Interaction | type[Law] | None = None,
     ) -> None:
         """Build the world; `say` hears when kernels must be compiled, once the input is checked.
 
@@ -100,13 +99,17 @@ class Simulation:
         its ground (`marsyard.modules.ports`); robot.settle still places the robot on that ground.
         Those that the scenario takes from plug-ins do the same, unless one is given here.
         """
+        law = interaction if isinstance(interaction, type) else None
+        interaction = None if isinstance(interaction, type) else interaction
+        self._own_law = law
+        scenario = resolve(scenario)
         boxes = own_boxes(scenario, control, interaction)
         control, interaction = boxes.control, boxes.interaction
         self._as_given = without_plugins(scenario)
         self.scenario = scenario = _replaced(scenario, control, interaction)
         if world is None:
             check_nodes(scenario)
-        self.world = world or build_world(scenario)
+        self.world = world or build_world(scenario, own_law=law)
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
         self.compile_time = 0.0
@@ -121,25 +124,20 @@ class Simulation:
         if control is not None:
             self.control = OwnControl(self, control, boxes.control_name)
         if say is not None and needs_compiling():
-            say("compiling the physics kernels, once: two to six minutes; later runs start at once")
-        # what is not in the cache is compiled by two processes at once
-        if self._model.has_rigid:
-            solver_aside.start()
-        elif self._soil is not None:
-            soil_aside.start()
-        if self._model.has_polygonal:
-            polygonal_aside.start()
-        self._functions = functions()._replace(
-            contacts=contact_finder.address, distance=distance_finder.address
-        )
+            if unfit():
+                say(unfit())
+            say(
+                "compiling the physics kernels, once: one to four minutes; later runs start at once"
+            )
+        self._functions, self._offsets = functions(), offsets()
+        self._find_geometry()
         self._ready = False
         self._say = say
-        self._offsets = offsets()
+        self._watch = Watch(self)
         self._start()
         self.drive = Drive(self) if scenario.drive is not None else None
         self.gait = GaitRun(self) if scenario.gait is not None else None
         self.fmus = _fmu_laws(self)
-        self._watch = Watch(self)
 
     # --- what a user reads and sets
 
@@ -182,10 +180,28 @@ class Simulation:
         follow(self.world, self._commands, self.scenario.run, plan, self.steps, gain, limit)
 
     @property
+    def has_hard_contact(self) -> bool:
+        """Whether bodies may meet hard ground, or each other, by rigid contact."""
+        return bool(self.world.surfaces) or len(self.world.colliding_bodies()) > 1
+
+    @property
     def records(self) -> arrays.Records:
         """What was recorded so far, one row per record (a view)."""
         n = int(self._counters[1])
         return arrays.Records(*(a[:n] for a in self._records))
+
+    def column(self, name: str, records: arrays.Records | None = None) -> np.ndarray:
+        """What a law has recorded under a name (`interaction.law.Column`), one row per record."""
+        column, first = self._attached.columns[name]
+        r = self.records if records is None else records
+        rows = (r.summed, r.largest, r.present, r.coarse)[column.kind]
+        return rows[:, first : first + column.array.size].reshape(len(rows), *column.array.shape)
+
+    def attached(self, law: str, records: arrays.Records | None = None) -> np.ndarray:
+        """Impulse (3) and moment (3) on each attachment of a law since the last record [N·s,
+        N·m·s], and work done on it [J], one row per record."""
+        r = self.records if records is None else records
+        return r.attached[:, self._attached.rows[law]]
 
     @property
     def steps(self) -> int:
@@ -276,7 +292,7 @@ class Simulation:
                 ahead = min(ahead, self.fmus.ahead)
             # why a run stops is told here; MuJoCo would leave a log file where the user is
             with quiet():
-                status = self._advance_on_tiles(ahead)
+                status = self._advance_in_room(ahead)
         self.wall_time += clock.perf_counter() - began
         self.data.time = self.time
         absurd = self._watch.check()
@@ -315,45 +331,55 @@ class Simulation:
         self.stopped = self._watch.check() or f"stopped{at}: {error}"
         raise Diverged(self.stopped) from error
 
-    def _advance_on_tiles(self, count: int) -> int:
-        """Advance by `count` steps, with soil made where it is needed on the way."""
+    def _advance_in_room(self, count: int) -> int:
+        """Advance by `count` steps, with room made for laws where they need it on the way."""
         end = self.steps + count
         status = self._advance(count)
-        while status == moreau_jean.NEEDS_TILES and self._soil is not None:
+        while status >= LAW and status % LAW == NEEDS_ROOM:
             try:
-                self._soil.make_tiles()
+                self._make_room(status)
             except InputError as error:
                 self._stop(error)
             status = self._advance(end - self.steps)
         return status
 
+    def _make_room(self, status: int) -> None:
+        """Make the room that a law has asked for."""
+        self.laws[status // LAW - 1].make_room()
+        for law in self.laws:
+            law.refresh()
+
     def _advance(self, count: int) -> int:
         return loop.advance(
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
-            self._commands, self._soil_loop, self._compliant, self._polygonal.loop, self._contacts,
-            self._work, self._sums, self._records, self._counters, count, 0.0,
+            self._commands, self._attached.loop, self._contacts, self._work, self._sums,
+            self._records, self._counters, count, 0.0,
         )  # fmt: skip
 
+    def _find_geometry(self) -> None:
+        """Have the addresses of the contact geometry. What is not in the cache is compiled here
+        and in other processes at once, the loop here."""
+        geometry_aside.start()
+        if self._model.has_rigid:
+            solver_aside.start()
+        for law in self.laws:
+            law.start()
+        if needs_compiling():
+            self._advance(0)
+        contacts, distance = geometry_aside.addresses()
+        self._functions = self._functions._replace(contacts=contacts, distance=distance)
+
     def _need_solver(self) -> None:
-        """Have the addresses of solver and soil law before the first step; the loop is compiled
-        meanwhile."""
+        """Have the addresses of the solver and of the laws before the first step; the loop is
+        compiled meanwhile."""
         if self._ready:
             return
         self._advance(0)
-        if self._soil is not None:
-            forces, flow = soil_aside.addresses()
-            self._functions = self._functions._replace(soil_forces=forces, soil_flow=flow)
-        if self.interaction is not None:
-            self._functions = self._functions._replace(soil_forces=self.interaction.address)
-        if self._model.has_polygonal:
-            forces, account, tighten = polygonal_aside.addresses()
-            self._functions = self._functions._replace(
-                polygon_forces=forces, polygon_account=account, polygon_tighten=tighten
-            )
-        polygonal = self.scenario.interaction.law == "polygonal"
-        if self._model.has_rigid or self._model.smooth or polygonal:
-            # under a smooth scheme and on polygons a robot is still settled with exact contact
+        for k, law in enumerate(self.laws):
+            self._attached.loop.calls[k] = law.calls()
+        if self._model.has_rigid or self._model.smooth or self._kind.places_as_rigid:
+            # under a smooth scheme, too, a robot is settled with exact contact
             self._functions = self._functions._replace(solve=solver_aside.addresses()[0])
         self._ready = True
 
@@ -363,36 +389,56 @@ class Simulation:
 
         return dataset(self)
 
-    def pressure(self, pair: str) -> Pressed:
-        """What passes between a pair of surfaces in polygonal contact at present: force, area, and
-        the field of pressure face by face (`interaction.polygonal.Pressed`)."""
-        self._polygonal.check(pair)
+    def pressure(self, pair: str) -> Any:
+        """What passes between a pair of surfaces at present, under a law that knows pairs: force,
+        area, and the field of pressure face by face."""
+        law = next((law for law in self.laws if pair in law.surface_pairs), None)
+        if law is None:
+            known = [name for law in self.laws for name in law.surface_pairs]
+            raise InputError(f"pair: there is no '{pair}'; {suggest(pair, known)}")
+        self.evaluate_laws(0.0, 1.0)
+        return law.pressed(pair)
+
+    def evaluate_laws(self, h: float, theta: float, velocity: np.ndarray | None = None) -> None:
+        """Have the laws say what they would do now, without a step: with the step h [s] and θ for
+        which they are to be stable, at this velocity or another. See `law_forces`."""
         self._need_solver()
-        functions, data = self._functions, self.data._address
-        update_positions(functions, self.model._address, data, self._model)
-        evaluate_polygonal(
-            functions, self._model, self._data, self._polygonal.loop, 0.0, 1.0, self.data.qvel
-        )
-        return self._polygonal.pressed(pair)
+        self.look_at_attachments()
+        v = self.data.qvel if velocity is None else velocity
+        status = NEEDS_ROOM
+        while status % LAW == NEEDS_ROOM:
+            status = loop.evaluate(self._data, self._attached.loop, v, self.time, h, theta)
+            if status % LAW == NEEDS_ROOM:
+                self._make_room(status)
+        self._end_if(None if status == 0 else self._explain(status))
+
+    def law_forces(self, law: str) -> np.ndarray:
+        """Force [N], moment [N·m] and belt force [N] of a law on each of its attachments, as last
+        evaluated or as they acted in the last step, float64[attachment, 7]."""
+        return self._attached.loop.attached.F[self._attached.rows[law]].copy()
+
+    def look_at_attachments(self) -> None:
+        """Bring positions and the poses of what laws act on up to the present state."""
+        update_positions(self._functions, self.model._address, self.data._address, self._model)
+        loop.place_attachments(self._data, self._attached.loop, self.data.qvel)
 
     def state(self) -> State:
         """A copy of the whole state."""
         arrays = {name: np.array(array) for name, array in self._state_arrays().items()}
-        soil = self._soil.state() if self._soil else {}
+        laws = {k: v for law in self.laws for k, v in law.state().items()}
         drive = self.drive.state() if self.drive else {}
         gait = self.gait.state() if self.gait else {}
-        own = (self.control, self.interaction, self.fmus)
+        own = (self.control, self.fmus)
         boxes = [box.state() for box in own if box is not None]
         return State(
-            {**arrays, **soil, **drive, **gait, **{k: v for b in boxes for k, v in b.items()}}
+            {**arrays, **laws, **drive, **gait, **{k: v for b in boxes for k, v in b.items()}}
         )
 
     def restore(self, state: State) -> None:
         """Go to a state of this world; records written later than it are dropped."""
         check_state(self, state)
-        boxes = [box for box in (self.control, self.interaction) if box is not None]
-        if self._soil is not None:
-            self._soil.restore(dict(state.arrays))
+        for law in self.laws:
+            law.restore(state.arrays)
         for name, array in self._state_arrays().items():
             array[...] = state.arrays[name]
         if self.drive is not None:
@@ -401,8 +447,8 @@ class Simulation:
             self.gait.restore(state.arrays)
         later = self.records.time > self.time + 0.5 * self.scenario.run.step
         self._counters[1] -= np.count_nonzero(later)
-        for box in boxes:
-            box.restore(state.arrays)
+        if self.control is not None:
+            self.control.restore(state.arrays)
         if self.fmus is not None:
             self.fmus.restore(state.arrays)
         self.data.time = self.time
@@ -411,7 +457,8 @@ class Simulation:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies (`copy.deepcopy`) and pickles: the scenario built anew, in this state and with
         these records. What was changed in `model` by hand is not copied."""
-        if self.control is not None or self.interaction is not None:
+        own = (self.control, self.interaction, self._own_law)
+        if any(each is not None for each in own):
             raise InputError(
                 "a simulation with a control or interaction of one's own cannot be copied; build "
                 "another with the same functions and restore the state"
@@ -439,22 +486,19 @@ class Simulation:
 
     def _build_constants(self, own_control: bool) -> None:
         m, world, scenario = self.model, self.world, self.scenario
-        law = scenario.interaction.law
-        self._soil = world.soil
-        self._soil_loop = no_soil(m.nv) if world.soil is None else world.soil.loop
-        if self.interaction is not None:
-            self._soil_loop = self.interaction.loop
-        self._compliant = build_compliant(scenario, world.robot, m, world.surfaces)
-        self._polygonal = build_polygonal(scenario, world.robot, m, world.surfaces)
+        self._kind = law_of_hard_ground(scenario)
+        own = () if self.interaction is None else (self.interaction,)
+        self.laws = (*own, *world.laws)
+        self._attached = attach(self.laws, m, len(world.surfaces))
         self._model = filling.model_facts(
-            world, scenario, self.data, self._polygonal, self.interaction is not None
+            world, scenario, self.data, self._attached, self.interaction is not None
         )
         self._data = filling.data_views(m, self.data)
         # kept alive: the tables point into them
-        self._packed = pack(ground_of_law(law, world.surfaces))
+        self._packed = pack(world.surfaces, self._kind.walls)
         self._ground = ground_table(self._packed)
         self._meshes, numbers = mesh_ground(world.surfaces)
-        shapes = body_shapes(m, world.surfaces if law in ("nonsmooth", "polygonal") else ())
+        shapes = body_shapes(m, world.surfaces if self._kind.places_as_rigid else ())
         self._wheels = filling.wheel_facts(
             world, scenario.robot.wheel_shape, shapes, ground_table(self._meshes), numbers
         )
@@ -475,8 +519,7 @@ class Simulation:
         self._records = self._new_records(0)
 
     def _new_records(self, n: int) -> arrays.Records:
-        soil = self._soil_loop.sums.shape, self._soil_loop.total.shape
-        return filling.record_room(n, self.world, self._model, soil, len(self._polygonal.names))
+        return filling.record_room(n, self.world, self._model, self._attached)
 
     def _reserve(self, steps: int) -> None:
         per_record = self._scheme.steps_per_control * self._scheme.controls_per_record
@@ -506,7 +549,7 @@ class Simulation:
             self._need_solver()
             place_on_ground(self, self._say)
         elif self.interaction is None:
-            check_start(self)
+            self._watch.check_start()
         if self._model.free_base:
             d.qvel[:3] = robot.velocity
             d.qvel[3:6] = robot.angular_velocity
@@ -524,8 +567,8 @@ class Simulation:
         loop.record(
             self._functions, self._offsets, self.model._address, self.data._address,
             self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
-            self._contacts, self._work, self._sums, self._records, self._soil_loop,
-            self._compliant, self._polygonal.loop, int(self._counters[1]), self.time,
+            self._contacts, self._work, self._sums, self._records, self._attached.loop,
+            int(self._counters[1]), self.time,
         )  # fmt: skip
         self._counters[1] += 1
         self.compile_time += clock.perf_counter() - began
@@ -547,31 +590,23 @@ class Simulation:
             "law_start": self._commands.start, "law_limit": self._commands.limit,
             "contact_key": self._contacts.old_key,
             "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
+            "attached_sums": self._attached.loop.chains.sums,
         }  # fmt: skip
-        if self._model.has_polygonal:
-            out.update(self._polygonal.state())
         if self._model.floating:
             out["momentum"], out["momentum_of"] = self._work.momentum, self._work.left
         if self._model.has_beams:
             out["beam_lost"] = self._model.beams.lost
-        if self._model.has_compliant:
-            out.update({f"compliant_{name}": getattr(self._compliant, name) for name in STATE})
         out.update({f"sum_{n}": a for n, a in zip(self._sums._fields, self._sums, strict=True)})
         return out
 
     def _explain(self, status: int) -> str:
         at = f"t = {self.time + self.scenario.run.step:.6g} s"
-        if status > moreau_jean.SOIL and self._soil is not None:
-            return f"stopped at {at}: {self._soil.explain(status - moreau_jean.SOIL)}"
+        if status >= LAW:
+            return f"stopped at {at}: {self.laws[status // LAW - 1].explain(status % LAW)}"
         if status == moreau_jean.TOO_MANY_CONTACTS:
             return (
                 f"stopped at {at}: more than {len(self._contacts.gap)} contacts at once; "
                 "is a body deep inside the ground?"
-            )
-        if status == moreau_jean.TOO_MANY_FACES:
-            return (
-                f"stopped at {at}: more than {MOST_TOUCHING} faces of a pair of surfaces touch at "
-                "once; is a body deep inside another, or face_size too small?"
             )
         index = int(self._work.failure[1])
         causes = {
@@ -633,7 +668,7 @@ def _fmu_laws(simulation: Simulation) -> FmuLaws | None:
 def needs_compiling() -> bool:
     """True when the loop is not in the cache on disk (or the cache cannot be asked)."""
     try:
-        return not loop.advance._cache._cache_file._load_index()
+        return not loop.advance.cached
     except (AttributeError, OSError):
         return False
 
@@ -642,9 +677,10 @@ def compile_kernels() -> None:
     """Compile everything a run may need, meshes too, into the cache on disk."""
     from marsyard.scenario import load_scenario
 
-    # the loop in this process, solver and soil meanwhile in two others
+    # the loop in this process, the others meanwhile in theirs
+    geometry_aside.start()
     solver_aside.start()
-    soil_aside.start()
-    polygonal_aside.start()
+    for kernels in all_kernels():
+        kernels.start()
     for name in ("rt0448/test-7", "exomars/drawbar-pull"):
         Simulation(load_scenario(name)).warm_up()

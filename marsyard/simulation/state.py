@@ -13,6 +13,7 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.files.arrays import load_arrays
+from marsyard.interaction.law import must_fit
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,7 @@ class State:
 
     def must_fit(self, own: Mapping[str, np.ndarray]) -> None:
         """Refuse, in one sentence, a state without these arrays or with others of their names."""
-        for name, array in own.items():
-            found = self.arrays.get(name)
-            if found is None or found.shape != array.shape or found.dtype != array.dtype:
-                raise InputError(f"restore: '{name}' of the saved state does not fit this world")
+        must_fit(self.arrays, own)
 
     def hash(self) -> str:
         """SHA-256 of names, types, shapes and bytes of all arrays."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.simulation.contacts import find_contacts
+from marsyard.simulation.contacts import collide, find_contacts
 from marsyard.simulation.moreau_jean import update_positions
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def touching_points(
     functions, offsets = s._functions, s._offsets
     model, data, contacts = s.model._address, s.data._address, s._contacts
     update_positions(functions, model, data, s._model)
+    collide(functions, model, data, s._model)
     count = find_contacts(
         functions, offsets, model, data, s._model, s._data, s._wheels, s._ground, margin, contacts
     )

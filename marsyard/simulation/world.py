@@ -22,10 +22,13 @@ from marsyard.errors import InputError, suggest
 from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
 from marsyard.ground.rocks import rock_mesh
 from marsyard.ground.terrain import Terrain
+from marsyard.interaction.about import HARD, NONE, law_of_hard_ground, laws
+from marsyard.interaction.law import Law
+from marsyard.interaction.registry import build_laws
+from marsyard.interaction.soil_contact.world import SoilLaw, terrain_of
 from marsyard.robot import Robot, Wheel, designed, load_robot
 from marsyard.scenario.schema import Ground, Scenario
 from marsyard.scenario.soil import TerrainGround
-from marsyard.simulation.soil_world import SoilWorld, build_soil, terrain_of
 
 MARGIN = 0.02  # [m]
 FASTEST = 10.0  # [m/s]
@@ -42,11 +45,27 @@ class World:
 
     robot: Robot
     model: mujoco.MjModel
-    soil: SoilWorld | None
+    laws: tuple[Law, ...]
     surfaces: tuple[Surface, ...]
     joints: tuple[str, ...]  # hinge and slide joints in the model's order
     geom_surface: np.ndarray
     geom_wheel: np.ndarray
+
+    @property
+    def taken(self) -> frozenset[int]:
+        """MuJoCo's bodies that a law takes for itself: no other law of the ground acts on them."""
+        return frozenset().union(*(law.taken for law in self.laws))
+
+    @property
+    def soil(self) -> SoilLaw | None:
+        """The soil, if there is some."""
+        return next((law for law in self.laws if isinstance(law, SoilLaw)), None)
+
+    def colliding_bodies(self) -> np.ndarray:
+        """MuJoCo's bodies of the robot with geoms that collide, each once."""
+        m = self.model
+        collides = ((m.geom_contype | m.geom_conaffinity) != 0) & (self.geom_surface < 0)
+        return np.unique(m.geom_bodyid[collides])
 
     def dof_names(self) -> list[str]:
         """A name for every degree of freedom."""
@@ -132,8 +151,11 @@ def quaternion(attitude: tuple[float, float, float]) -> tuple[float, float, floa
     )
 
 
-def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
-    """Load the robot, add the ground, set gravity and springs, compile."""
+def build_world(
+    scenario: Scenario, robot: Robot | None = None, own_law: type[Law] | None = None
+) -> World:
+    """Load the robot, add the ground, set gravity and springs, compile; an `own_law` acts on all
+    bodies in place of the scenario's."""
     robot = _with_changes(robot, scenario) if robot else robot_of(scenario)
     surfaces = make_surfaces(scenario)
     spec = robot.spec()
@@ -147,14 +169,15 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     _set_integrator(spec, scenario)
-    if scenario.interaction.law == "mujoco":
+    law = law_of_hard_ground(scenario)
+    if law.is_mujocos:
         _soft_wheels(spec, robot, scenario)
-    if scenario.interaction.law == "none":
+    if law is NONE:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     for surface in surfaces:
         _add_ground_geom(spec, surface, scenario)
     # contacts and limits are to be seen before they close
-    if scenario.interaction.law in ("nonsmooth", "compliant"):
+    if law.bodies_collide:
         for geom in spec.geoms:
             geom.margin = max(geom.margin, contact_margin(scenario))
     if scenario.run.integrator == "moreau_jean":
@@ -168,7 +191,7 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
             equality.solref = [2.0 * scenario.run.step, 1.0]
             equality.solimp = [0.9999, 0.9999, 0.001, 0.5, 2.0]
     terrain = any(g.kind == "terrain" for g in scenario.ground)
-    if scenario.interaction.law == "compliant" or terrain or robot.beams:
+    if law.couples_freedoms or terrain or robot.beams:
         _couple_all(spec)
     if robot.beams and scenario.run.integrator != "moreau_jean":
         raise InputError(
@@ -177,10 +200,9 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
         )
     model = _compile(spec, robot)
     _check_sprockets(model, robot)
-    law = scenario.interaction.law
-    if np.any(model.dof_frictionloss > 0) and law in ("nonsmooth", "compliant"):
+    if np.any(model.dof_frictionloss > 0) and not law.joint_friction:
         raise InputError(
-            f"{robot.name}: frictionloss on a joint is not supported with the {law} law; "
+            f"{robot.name}: frictionloss on a joint is not supported with the {law.name} law; "
             "remove it, or use interaction.law mujoco with run.integrator semi_implicit"
         )
     joints = tuple(
@@ -202,8 +224,19 @@ def build_world(scenario: Scenario, robot: Robot | None = None) -> World:
             geom_surface[g] = names.index(name.removeprefix("ground:"))
         geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
     _check_axles(model, robot)
-    soil = build_soil(scenario, robot, model, scenario.robot.wheel_shape)
-    return World(robot, model, soil, surfaces, joints, geom_surface, geom_wheel)
+    friction = by_surface(scenario, surfaces, "friction")[: len(surfaces)]
+    laws = build_laws(scenario, robot, model, surfaces, friction, own_law)
+    return World(robot, model, laws, surfaces, joints, geom_surface, geom_wheel)
+
+
+def by_surface(scenario: Scenario, surfaces: tuple[Surface, ...], field: str) -> np.ndarray:
+    """A number of the interaction for each surface, and at the end between bodies."""
+    law = scenario.interaction
+    values = []
+    for surface in surfaces:
+        own = getattr(law.surfaces.get(surface.name), field, None)
+        values.append(getattr(law, field) if own is None else own)
+    return np.array([*values, getattr(law, field)], dtype=float)
 
 
 def _check_axles(model: mujoco.MjModel, robot: Robot) -> None:
@@ -407,10 +440,10 @@ def _couple_all(spec: mujoco.MjSpec) -> None:
 
 def _soft_wheels(spec: mujoco.MjSpec, robot: Robot, scenario: Scenario) -> None:
     # mujoco's own contact needs a geom that collides on each wheel
-    if robot.tracks:
+    if robot.tracks and not law_of_hard_ground(scenario).belts:
         raise InputError(
             f"{robot.name}: mujoco's soft contact knows no belts, so that its tracks would not "
-            "touch the ground; use interaction.law nonsmooth or compliant"
+            f"touch the ground; use interaction.law {_laws_that('belts')}"
         )
     friction = scenario.interaction.friction
     for name, wheel in robot.wheels.items():
@@ -440,18 +473,24 @@ def _add_ground_geom(spec: mujoco.MjSpec, surface: Surface, scenario: Scenario) 
         geom = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=surface.half_size)
         geom.pos = surface.centre
         geom.quat = surface.rotation
-    elif scenario.interaction.law == "mujoco":
+    elif not law_of_hard_ground(scenario).meshes:
         raise InputError(
             f"ground.{surface.name}: mujoco's soft contact takes only convex shapes, not a mesh of "
-            "triangles; use interaction.law nonsmooth, or build the ground from planes and boxes"
+            f"triangles; use interaction.law {_laws_that('meshes')}, or build the ground from "
+            "planes and boxes"
         )
     if geom is not None:
         geom.name = f"ground:{surface.name}"
-        # elements meet the ground by themselves
-        collides = 0 if scenario.interaction.law == "compliant" else 1
+        collides = 0 if law_of_hard_ground(scenario).finds_ground else 1
         geom.contype, geom.conaffinity = collides, collides
         geom.friction = [friction, 0.0, 0.0]
         geom.rgba = [0.72, 0.45, 0.3, 1.0]
+
+
+def _laws_that(know: str) -> str:
+    """'a or b' of the laws of hard ground that know something."""
+    known = [n for n, a in laws(HARD).items() if getattr(a, know) and a is not NONE]
+    return " or ".join(known)
 
 
 def _rotation_to(normal: np.ndarray) -> np.ndarray:

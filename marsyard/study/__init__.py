@@ -4,6 +4,7 @@ The folder of a study holds
 
     study.nc, study.csv    numbers taken from each run, labelled; and a row per run
     scenario.yaml          the scenario as resolved
+    inputs/                copies of the files that it names, shared by all members
     figures/*.png, report.html
     members/…              run folders of the members that are kept
 
@@ -20,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.results.study_checks import check_values, evaluate_study
-from marsyard.run_folder import written_whole
-from marsyard.runner import Progress, Run, Say, versions
-from marsyard.scenario import Scenario, dump
+from marsyard.run_folder import INPUTS, written_whole
+from marsyard.scenario import Scenario, resolve
+from marsyard.single_run import Checked, Progress, Run, Say, versions
 from marsyard.study import bisection
 from marsyard.study.bisection import Boundary
 from marsyard.study.data import dataset, write_table
@@ -62,10 +63,14 @@ def run_study(
     jobs: int,
     say: Say,
     progress: Progress | None,
+    checked: Checked | None = None,
 ) -> StudyRun:
     """Run all members of a scenario's study; with a target also write its folder."""
+    from marsyard.scenario.packing import write_scenario
+
     began = time.perf_counter()
     started = time.strftime("%Y-%m-%d %H:%M:%S")
+    scenario = resolve(scenario)
     study, family = scenario.study, Family(name, scenario)
     assert study is not None
     axis, also = family.axis, family.also
@@ -76,6 +81,8 @@ def run_study(
     grid = family.grid()
     with written_whole(target) as staging:
         _warm_up(grid[0], say)
+        if staging is not None:  # before the runs: files may be edited meanwhile
+            write_scenario(scenario, staging / "scenario.yaml")
         with Workers(jobs, len(grid)) as workers:
             crew = _Crew(name, scenario, overrides, staging, workers, say, progress)
             results = crew.run(grid, keep_last=True)
@@ -99,6 +106,8 @@ def run_study(
             name, scenario, data, checks, target, info, None, heard, tuple(results),
             tuple(boundaries),
         )  # fmt: skip
+        if checked is not None:
+            checked(run)
         if staging is not None:
             say("drawing figures and writing the report …")
             _write(staging, family, run)
@@ -151,13 +160,14 @@ class _Crew:
 
     def _task(self, member: Member, last: bool) -> Task:
         kept = self._study.keep == "all" or (self._study.keep == "last" and last)
-        folder = None
+        folder = inputs = None
         if self._staging is not None and kept:
+            inputs = self._staging / INPUTS
             folder = self._staging / "members" / member.folder
             self.kept[member.index] = f"members/{member.folder}"
         return Task(
             f"{self._name}: {member.label}", member.scenario,
-            {**self._overrides, **member.settings}, self._study.outputs, folder,
+            {**self._overrides, **member.settings}, self._study.outputs, folder, inputs,
         )  # fmt: skip
 
     def _tell(self, simulated: float) -> None:
@@ -165,7 +175,7 @@ class _Crew:
         self._progress(self._done_time + simulated, self._total_time, f"run {at} of {self._total}")
 
     def _tell_done(self, member: Member, outcome: Outcome) -> None:
-        from marsyard.results._page import quantity
+        from marsyard.drawing.page import quantity
 
         self._done += 1
         if outcome.stopped:
@@ -211,7 +221,6 @@ def _write(folder: Path, family: Family, run: StudyRun) -> None:
     assert study is not None
     save(run.study, folder / "study.nc")
     write_table(folder / "study.csv", run.study, family, run.members)
-    (folder / "scenario.yaml").write_text(dump(run.scenario), encoding="utf-8")
     figures = save_study_figures(run.study, study, folder / "figures")
     rows = [
         Row(

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from marsyard.drawing.page import quantity
 from marsyard.errors import InputError
-from marsyard.results._page import quantity
 from marsyard.units import UNITS, any_to_si, dimension_of, in_unit, unit_of
 
 

@@ -35,6 +35,7 @@ class Task:
     overrides: Mapping[str, Any]
     outputs: tuple[Output, ...]
     folder: Path | None = None
+    inputs: Path | None = None  # for copies of the scenario's files, shared by all runs
 
     def work(self, tell: Callable[[float], Any]) -> Outcome:
         """Run it; `tell` hears the simulated time [s]."""
@@ -58,7 +59,7 @@ class Outcome:
 
 def work(task: Task, tell: Callable[[float], Any]) -> Outcome:
     """Run one member; `tell` hears the simulated time [s]."""
-    from marsyard.runner import simulate
+    from marsyard.single_run import simulate
 
     def progress(time: float, total: float, what: str) -> None:
         tell(time)
@@ -68,6 +69,7 @@ def work(task: Task, tell: Callable[[float], Any]) -> Outcome:
     result = simulate(
         task.name, task.scenario, task.overrides, task.folder, lambda text: None, progress,
         yes=True,  # the study was confirmed as a whole
+        inputs=task.inputs,
     )  # fmt: skip
     taken = [take(result.data, output, result.stopped) for output in task.outputs]
     return Outcome(

@@ -41,11 +41,11 @@ from websockets.exceptions import ConnectionClosed
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 from synthetic import XML, dataset
 
+import marsyard.web.gate
 from marsyard.ground import Plane
 from marsyard.operations.desk import Desk
 from marsyard.operations.editor import Environment, serve_editor
 from marsyard.operations.live import LiveRun
-from marsyard.results import _gate
 from marsyard.results.replay import build_scene, ground_meshes, serve
 from marsyard.scenario import load_scenario
 from marsyard.simulation import Simulation
@@ -487,7 +487,7 @@ MALFORMED = [
 
 @on_this_machine
 def test_malformed_requests_get_no_page(target, monkeypatch):
-    monkeypatch.setattr(_gate, "HEAD_TIME", 0.5)
+    monkeypatch.setattr(marsyard.web.gate, "HEAD_TIME", 0.5)
     for request in MALFORMED:
         request = request.replace(b"PORT", str(target.port).encode())
         request = request.replace(b"COOKIE", target.cookie.encode())
@@ -555,7 +555,7 @@ def test_two_hundred_websockets_get_a_clear_answer(target):
 
 @on_this_machine
 def test_slow_heads_are_cut_off(target, monkeypatch):
-    monkeypatch.setattr(_gate, "HEAD_TIME", 0.5)
+    monkeypatch.setattr(marsyard.web.gate, "HEAD_TIME", 0.5)
     with socket.create_connection(("127.0.0.1", target.port), timeout=0.1) as slow:
         began, said = time.monotonic(), None
         while said is None and time.monotonic() - began < 5.0:

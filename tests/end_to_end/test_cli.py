@@ -57,6 +57,14 @@ def test_list(tmp_path):
     assert "rt0448/test-1" not in only.stdout
 
 
+def test_list_of_laws(tmp_path):
+    done = run_here(["list", "laws"], tmp_path)
+    assert done.returncode == 0
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
+    assert {"scm", "ding", "nonsmooth", "polygonal"} <= lines.keys()
+    assert "[interaction.wheel.model]" in lines["ding"]
+
+
 def test_show(tmp_path):
     done = run_here(["show", "rt0448/test-4"], tmp_path)
     assert done.returncode == 0

@@ -61,7 +61,7 @@ def test_settings_side_by_side(folder):
     assert "1 of 1" in done.stdout and "0 of 1" in done.stdout and done.stderr == ""
     out = folder / "runs" / "compare-fall"
     assert {p.name for p in out.iterdir()} == {
-        "compare.csv", "compare.nc", "figures", "laws", "report.html", "scenario.yaml",
+        "compare.csv", "compare.nc", "figures", "inputs", "laws", "report.html", "scenario.yaml",
     }  # fmt: skip
     assert [p.name for p in sorted((out / "figures").iterdir())] == ["01-fall.png", "02-path.png"]
     ds = xr.load_dataset(out / "compare.nc", engine="h5netcdf")

@@ -41,7 +41,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
         url = re.search(r"http://\S+", _line(process, "live view: ")).group()
         assert b"<html" in fetch(url).lower()
         _line(process, "running")
-        time.sleep(6)
+        time.sleep(2)
         process.send_signal(signal.SIGINT)
         said = _line(process, "ended by hand at t = ")
         end = float(re.search(r"t = ([\d.]+) s", said).group(1))

@@ -42,7 +42,7 @@ def test_its_own_tests_pass_where_it_is_installed(site, tmp_path):
     shutil.copy(FOLDER / "tests" / "test_plugin.py", tmp_path)
     done = _python(site, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_plugin.py")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "4 passed" in done.stdout
+    assert "12 passed" in done.stdout
 
 
 def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
@@ -52,9 +52,46 @@ def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
     origin = "[marsyard-dunes 0.1.0]"
     ours = [line for line in lines if line.endswith(origin)]
     for name in ("dunes/crossing", "dunes/elastic-bed", "four_wheeler", "dune_sand", "dune_field",
-                 "elastic_bed", "hold_heading", "dunes"):  # fmt: skip
+                 "elastic_bed", "rigid_slip_outside", "dunes/two-laws", "hold_heading",
+                 "dunes"):  # fmt: skip
         assert any(line.split()[0] == name for line in ours), name
-    assert len(ours) == 8
+    assert len(ours) == 10
+
+
+def test_a_compiled_law_runs_and_compares_from_the_command_line(site, tmp_path):
+    short = ("-s", "run.duration=1")
+    done = _python(site, tmp_path, "-m", "marsyard", "run", "dunes/two-laws", *short, "-o", "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    # what acted, with its numbers, and where it came from
+    assert "Wheels with friction by slip, from outside" in page and "50000 N/m" in page
+    assert "plug-in rigid_slip_outside of marsyard-dunes 0.1.0" in page
+    assert "friction μ" not in page and "restitution" not in page  # no hard ground
+    code = (
+        "from marsyard.results import open_results as o; d = o('out'); print("
+        "d.rigid_slip_outside_slip.attrs['units'], d.rigid_slip_outside_force.attrs['units'])"
+    )
+    assert _python(site, tmp_path, "-c", code).stdout.split() == ["1", "N"]
+    done = _python(site, tmp_path, "-m", "marsyard", "compare", "dunes/crossing", "--laws",
+                   "scm,rigid_slip_outside", *short, "-o", "both")  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rigid_slip_outside" in done.stdout
+
+
+def test_a_law_whose_kernel_has_another_signature_is_left_out(site, tmp_path):
+    package = site / "marsyard_dunes" / "rigid_slip.py"
+    text = package.read_text(encoding="utf-8")
+    wrong = tmp_path / "site"
+    shutil.copytree(site, wrong)
+    (wrong / "marsyard_dunes" / "rigid_slip.py").write_text(
+        text.replace("def evaluate(A, L, time, h, theta, flag)", "def evaluate(A, L, time)"),
+        encoding="utf-8",
+    )
+    done = _python(wrong, tmp_path, "-m", "marsyard", "run", "dunes/two-laws", "-o", "out")
+    assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+    said = " ".join(done.stderr.split())
+    assert "evaluate() takes 3 arguments; a kernel of a law takes 6: Attachments, Arrays" in said
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.soak

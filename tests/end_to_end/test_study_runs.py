@@ -55,7 +55,15 @@ def test_a_study_finds_the_closed_form(finished):
     assert re.search(r"gravity 3\.99\d* m/s² still succeeds, 4\.0\d* m/s² fails", done.stdout)
     assert "gravity = 3 m/s²: height 162.5 cm" in done.stderr
     names = {p.name for p in (folder / "out").iterdir()}
-    assert names == {"study.nc", "study.csv", "scenario.yaml", "figures", "report.html", "members"}
+    assert names == {
+        "study.nc",
+        "study.csv",
+        "scenario.yaml",
+        "inputs",
+        "figures",
+        "report.html",
+        "members",
+    }
     with xr.open_dataset(folder / "out" / "study.nc", engine="h5netcdf") as ds:
         for g in (2.0, 3.0, 5.5, 6.0):
             here = ds.sel(gravity=g)
@@ -109,7 +117,7 @@ def test_no_study_runs_the_scenario_alone(finished):
     done = run_here(["run", "fall.yaml", "--out", "alone", "-q", "-s", "study.keep=none"], folder)
     assert done.returncode == 0, done.stderr
     names = {p.name for p in (folder / "alone").iterdir()}
-    assert names == {"study.nc", "study.csv", "scenario.yaml", "figures", "report.html"}
+    assert names == {"study.nc", "study.csv", "scenario.yaml", "inputs", "figures", "report.html"}
 
 
 def test_a_member_that_diverges_is_recorded(tmp_path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -191,11 +194,17 @@ def test_unknown_names_offer_the_nearest(ds):
 
 
 def test_importing_the_package_is_light():
-    import subprocess
-    import sys
-
     code = (
         "import sys, marsyard.results; "
         "sys.exit(any(m in sys.modules for m in ('matplotlib', 'viser', 'mujoco', 'xarray')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_engine_loads_without_data_frames():
+    """Stepping by hand needs no data set: xarray and pandas load when one is made."""
+    code = (
+        "import sys; from marsyard.simulation import Simulation; "
+        "sys.exit(any(m in sys.modules for m in ('xarray', 'pandas', 'matplotlib', 'dask')))"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

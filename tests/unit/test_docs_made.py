@@ -12,17 +12,14 @@ import pytest
 
 from marsyard import library
 from marsyard.comparison import LAWS
+from marsyard.interaction import about
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: pages of the laws
 LAW_PAGES = {
-    "nonsmooth": "friction-contact", "compliant": "compliant-contact",
-    "polygonal": "polygonal-contact", "scm": "soil-contact", "columns": "soil-columns",
-    "wong_reece": "wheel-models/wong-reece", "ishigami": "wheel-models/ishigami",
-    "ding": "wheel-models/ding", "magic_formula": "wheel-models/magic-formula",
-    "rigid_slip": "wheel-models/rigid-slip",
-}  # fmt: skip
+    name: each.page for kind in about.KINDS for name, each in about.laws(kind).items() if each.page
+}
 #: pages about no law: an index, a library, names, and a model of one scenario
 NO_LAW = ("wheel-models", "soils", "conventions", "docking")
 #: what each of the others must have: what an expert asks before trusting an equation

@@ -14,10 +14,11 @@ import pytest
 from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.ground.terrain import build_terrain
+from marsyard.interaction.soil_contact.world import soils_of, terrain_of
 from marsyard.operations.editor import Environment, check
 from marsyard.operations.editor.checking import rocks_of
 from marsyard.scenario import load_scenario
-from marsyard.simulation.soil_world import soils_of, terrain_of
+from marsyard.scenario.resolving import resolve_ground
 
 
 @pytest.fixture
@@ -391,7 +392,7 @@ def test_own_soil_must_not_hide_one_of_the_library(place):
     soils = {"dry_sand": ground.soils["soft_mars_sand_zhou2023"]}
     wrong = ground.model_copy(update={"soil": "dry_sand", "soils": soils})
     with pytest.raises(InputError, match="the library has a soil of that name"):
-        soils_of(wrong, place.relief.terrain)
+        resolve_ground(wrong)
 
 
 def test_another_rover_drops_what_was_said_of_the_former():

@@ -13,11 +13,11 @@ import pytest
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+import marsyard.web.gate
 from marsyard.errors import InputError
-from marsyard.results import _gate
-from marsyard.results._access import Access, Verdict, is_wildcard, without_token
-from marsyard.results._gate import Gate, new_token
-from marsyard.results._server import address, start_server
+from marsyard.web.access import Access, Verdict, is_wildcard, without_token
+from marsyard.web.gate import Gate, new_token
+from marsyard.web.server import address, start_server
 
 TOKEN = "only-for-this-test"
 COOKIE = f"Cookie: marsyard-8080={TOKEN}"
@@ -203,7 +203,7 @@ def test_refusals_are_counted_and_logged_without_the_token(gate, caplog):
 
 
 def test_the_oldest_connection_without_a_token_goes_first(gate, monkeypatch):
-    monkeypatch.setattr(_gate, "MOST_STRANGERS", 3)
+    monkeypatch.setattr(marsyard.web.gate, "MOST_STRANGERS", 3)
     with contextlib.ExitStack() as stack:
         held = []
         for k in range(5):
@@ -220,7 +220,7 @@ def test_the_oldest_connection_without_a_token_goes_first(gate, monkeypatch):
 
 
 def test_a_slow_reader_is_served_and_one_that_stands_still_is_cut_off(gate, monkeypatch):
-    monkeypatch.setattr(_gate, "STALL_TIME", 0.1)
+    monkeypatch.setattr(marsyard.web.gate, "STALL_TIME", 0.1)
     monkeypatch.setattr(Words, "size", 8_000_000)
     port = gate.access.port
     asked = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: marsyard-{port}={TOKEN}\r\n\r\n"
@@ -347,9 +347,9 @@ def test_other_servers_of_viser_listen_as_always(scene):
 
 
 def test_a_viser_that_would_listen_is_refused(monkeypatch):
-    from marsyard.results import _viser_site
+    from marsyard.web.viser_site import ViserSite
 
-    monkeypatch.setattr(_viser_site.ViserSite, "connect", lambda *given: None)
+    monkeypatch.setattr(ViserSite, "connect", lambda *given: None)
     with pytest.raises(InputError, match="cannot be put behind the gate"):
         start_server("127.0.0.1", 0, "a test")
 

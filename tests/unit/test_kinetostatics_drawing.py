@@ -25,8 +25,7 @@ from marsyard.analysis.kinetostatics.picture import draw_stance, picture_of, vie
 from marsyard.analysis.kinetostatics.polytope import Polytope, wrench_polytope
 from marsyard.analysis.kinetostatics.stance import stance_at
 from marsyard.analysis.kinetostatics.transmission import Ellipsoid
-from marsyard.errors import InputError
-from marsyard.results._layers import (
+from marsyard.drawing.layers import (
     Arrow,
     Layer,
     Strokes,
@@ -38,6 +37,7 @@ from marsyard.results._layers import (
     ellipsoid_solid,
     slab,
 )
+from marsyard.errors import InputError
 from marsyard.results.movie.camera import View
 from marsyard.results.movie.notes import _free
 from marsyard.results.movie.overlaid import lay_over

@@ -8,9 +8,10 @@ import xarray as xr
 from matplotlib.image import imread
 from synthetic import WHEELS, dataset
 
+from marsyard.drawing.sheet import fold, sheet
+from marsyard.drawing.ticks import PlainNumbers
 from marsyard.errors import InputError
 from marsyard.results import default_figures, draw, draw_track, save_figures
-from marsyard.results._sheet import fold
 from marsyard.scenario.schema import Figure
 
 
@@ -28,6 +29,16 @@ def test_panels_carry_units_names_and_a_legend(ds):
     assert [t.get_text() for t in upper.get_legend().get_texts()] == list(WHEELS)
     assert lower.get_legend() is None
     assert figure.texts[0].get_text() == "Forces"
+
+
+def test_numbers_beside_an_axis_are_text_and_its_power_is_typeset():
+    canvas, (ax,) = sheet("t", [1.0])
+    ax.plot([0.0, 1.0], [-3e-6, 3e-6])
+    ax.yaxis.set_major_formatter(PlainNumbers(-3, 4))
+    canvas.draw_without_rendering()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert {"−2", "0", "2"} <= set(labels)
+    assert ax.yaxis.get_offset_text().get_text().strip("$").startswith(r"\times")
 
 
 def test_a_wheel_keeps_its_colour(ds):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from marsyard.errors import InputError
 from marsyard.modules.ports import (
@@ -16,7 +14,6 @@ from marsyard.modules.ports import (
     OrganWrenches,
     ports,
 )
-from marsyard.simulation.boxes import packed_damping, unpacked_damping
 
 MESSAGES = (OrganStates, OrganWrenches, JointStates, JointCommands, BaseState)
 
@@ -57,20 +54,3 @@ def test_unknown_joints_are_named():
     assert joints.index("hip", "knee") == [1, 0]
     with pytest.raises(InputError, match="unknown joint 'kne'; did you mean 'knee'"):
         joints.index("kne")
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_damping_packs_and_unpacks(seed):
-    random = np.random.default_rng(seed)
-    root = random.normal(size=(7, 7))
-    D = root @ root.T
-    assert unpacked_damping(packed_damping(D, np.zeros(3), False), np.zeros(3), False) == (
-        pytest.approx(D)
-    )
-    # of a wheel: what velocity and spin about the axle feel, V = (v, s a)
-    axis = random.normal(size=3)
-    axis /= np.linalg.norm(axis)
-    wheel = unpacked_damping(packed_damping(D, axis, True), axis, True)
-    V = np.concatenate([random.normal(size=3), random.normal() * axis, [0.0]])
-    D[6], D[:, 6] = 0, 0  # it has no belt
-    assert V @ wheel @ V == pytest.approx(V @ D @ V)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from synthetic import HUBS, RADIUS, WHEELS, XML, dataset
 
+from marsyard.drawing.meshes import body_shapes, ground_meshes, wheel_bodies
 from marsyard.errors import InputError
 from marsyard.ground import Box, Plane, Sphere, TriangleMesh
 from marsyard.results import build_scene, open_scene, save
 from marsyard.results import replay as module
-from marsyard.results._meshes import body_shapes, ground_meshes, wheel_bodies
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import xarray as xr
 from rich.console import Console
 from synthetic import dataset
 
+from marsyard.drawing.page import number
 from marsyard.results import check_table, evaluate_all, save_figures, write_report
-from marsyard.results._page import number
 from marsyard.scenario.schema import Scenario
 
 EVIL = '<script>alert("x")</script> & <img src=http://example.org/a.png>'

@@ -10,9 +10,9 @@ import pytest
 import trimesh
 from synthetic import Slope, ground_data, soil_dataset
 
-import marsyard.results._soil_scene as module
+import marsyard.results.soil_scene as module
 from marsyard.results import Ground
-from marsyard.results._soil_scene import soil_scene
+from marsyard.results.soil_scene import soil_scene
 
 
 @pytest.fixture(scope="module")

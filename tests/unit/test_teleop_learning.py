@@ -176,7 +176,7 @@ def test_truths_differ_by_seed_and_by_settings():
     assert len(one.ground[0].terrain.layers) == len(believed.ground[0].terrain.layers) + 1
     assert truth_of("teleop/slalom")[0] == believed
     set_, _ = truth_of("teleop/slalom", settings={"ground.0.soil": "lunar_loose"})
-    assert set_.ground[0].soil == "lunar_loose"
+    assert set_.ground[0].soil["name"] == "lunar_loose"
     with pytest.raises(InputError, match="seed"):
         truth_of("teleop/slalom", seed=-1)
 

@@ -12,7 +12,7 @@ from marsyard.cli.teleop import _truth, _until_asked_to_end, link_of
 from marsyard.errors import InputError
 from marsyard.operations.teleop.truth import truth_of
 from marsyard.operations.teleop.worlds import Worlds
-from marsyard.scenario import load_scenario
+from marsyard.scenario import load_scenario, resolve
 
 
 class Made:
@@ -45,7 +45,8 @@ def test_each_session_has_the_edited_world_its_truth_and_a_folder(tmp_path):
     first = made.build(environment)
     assert first.folder == tmp_path / "run-2" and first.seed == 3
     # what is driven is what the file that was saved says, and so is its truth
-    assert first.believed == load_scenario(file) == load_scenario(first.folder / "scenario.yaml")
+    kept = load_scenario(first.folder / "scenario.yaml")
+    assert resolve(first.believed) == load_scenario(file) == kept
     assert first.truth == truth_of(file, seed=3)[0] != first.believed
     # the next one begins with it, has a link of its own, and a folder that is not there yet
     (tmp_path / "run-3").mkdir()
@@ -64,7 +65,7 @@ def test_settings_of_the_truth_hold_for_edited_ground_too(tmp_path):
     environment.place_crater(4.0, 0.0, 1.0)
     session = made.build(environment)
     assert (session.believed.gravity, session.truth.gravity) == (3.0, 2.0)
-    assert session.believed.ground == session.truth.ground
+    assert resolve(session.believed).ground == session.truth.ground
 
 
 def test_without_a_first_session_the_folder_is_the_one_given(tmp_path):
@@ -91,7 +92,7 @@ def test_what_cannot_be_driven_is_refused_and_leaves_nothing(tmp_path):
         made.build(environment)
     assert list(tmp_path.iterdir()) == []
     # what is believed is what it was
-    assert made.environment().scenario == load_scenario("control/goal")
+    assert resolve(made.environment().scenario) == load_scenario("control/goal")
 
 
 def test_which_truth_is_asked_for():

@@ -9,7 +9,7 @@ import time as clock
 
 import pytest
 
-from marsyard.results._viser_events import LoopEvent, mend
+from marsyard.web.viser_events import LoopEvent, mend
 
 
 def hammered(event: asyncio.Event, rounds: int, tasks: int = 300) -> tuple[list[Exception], int]:

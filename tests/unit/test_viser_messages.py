@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from marsyard.results._viser_messages import LONGEST_TEXT, can_be_set, is_heeded
+from marsyard.web.viser_messages import LONGEST_TEXT, can_be_set, is_heeded
 
 CAMERA = {
     "type": "ViewerCameraMessage", "wxyz": (1, 0, 0, 0), "position": (-3.0, 1, 2.0), "fov": 1.0,
@@ -128,7 +128,7 @@ def test_what_cannot_be_read_is_refused():
 
 def test_controls_of_viser_have_what_is_looked_at(tmp_path):
     """The attributes that are used are viser's own, of the version that is installed."""
-    from marsyard.results._server import start_server
+    from marsyard.web.server import start_server
 
     server, _ = start_server("127.0.0.1", 0, "a test")
     try:

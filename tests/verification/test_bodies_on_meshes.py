@@ -81,3 +81,34 @@ def test_a_shape_that_cannot_meet_a_mesh_is_named(tmp_path):
     body = f"<body pos='0 0 1'><freejoint/>{egg}</body>"
     with pytest.raises(InputError, match="'egg' cannot collide with a mesh"):
         world(tmp_path, body)
+
+
+@pytest.mark.parametrize("height", [0.0, 0.5])
+def test_contacts_are_looked_for_as_far_as_they_can_come_in_a_step(height):
+    """A rover that drives over rough ground, or falls onto it at 3 m/s: the same motion, whether
+    contacts are looked for by its speed or in all of 3 cm. (Their order may differ, and so the last
+    digits.)"""
+    ground = np.array(flat_mesh(61, 1.5))
+    ground[..., 2] = 0.02 * np.sin(17 * ground[..., 0]) * np.cos(13 * ground[..., 1])
+    ends = []
+    for near in (1e-3, 0.03):
+        sim = Simulation(
+            validate(
+                {
+                    "robot": {"name": "eldorado2_like", "position": [0, 0, 0.5], "settle": True},
+                    "ground": [{"kind": "mesh", "triangles": ground.tolist()}],
+                    "control": [{"joints": "drives", "speed": 5.0}],
+                    "run": {"duration": 0.4, "step": 0.001},
+                }
+            )
+        )
+        sim.data.qpos[2] += height
+        sim.data.qvel[2] = -6.0 * height
+        sim._scheme = sim._scheme._replace(near=near)
+        touched = 0.0
+        while not sim.done:
+            sim.step(20)
+            touched = max(touched, sim.records.stats[-1, 0])
+        ends.append(np.concatenate([sim.qpos, sim.data.qvel]))
+        assert touched >= 4
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-9)

@@ -12,12 +12,10 @@ from marsyard.comparison.laws import Variant, scenario_under
 from marsyard.errors import InputError
 from marsyard.interaction.compliant import curves, elements
 from marsyard.interaction.compliant.law import immersed_arc, shear_path
+from marsyard.interaction.compliant.world import curve_of
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
-from marsyard.simulation.compliant import evaluate_compliant
-from marsyard.simulation.compliant_world import curve_of
-from marsyard.simulation.moreau_jean import update_positions
-from marsyard.simulation.settle import element_gap
+from marsyard.simulation.settle import law_gap
 
 K, C = 1e8, 3e5  # the default stiffness [Pa/m] and damping [Pa·s/m]
 CURVES = {
@@ -163,13 +161,8 @@ def test_block_above_the_angle_of_friction_slides(tmp_path, step):
 
 def force_at(sim):
     """Force of the ground on the first body with the robot at rest where it is [N]."""
-    s = sim
-    update_positions(s._functions, s.model._address, s.data._address, s._model)
-    evaluate_compliant(
-        s._functions, s._model, s._data, s._ground, s._law, 1e-3, 0.5, s._compliant, s._contacts,
-        np.zeros(s.model.nv),
-    )  # fmt: skip
-    return s._compliant.force[0, :3].copy()
+    sim.evaluate_laws(1e-3, 0.5, np.zeros(sim.model.nv))
+    return sim.law_forces("compliant")[0, :3]
 
 
 def cylinder_force(radius, length, depth):
@@ -294,7 +287,7 @@ def test_pressure_does_not_depend_on_the_angle_of_a_wheel(shape, ground):
         sim = rig(shape, robot={"joints": {"lift": -5e-4, "wheel_y": angle}}, ground=[floor],
                   interaction=law(element_size=0.03), run={"duration": 1})  # fmt: skip
         forces.append(force_at(sim)[2])
-        moments.append(sim._compliant.force[0, 4])
+        moments.append(sim.law_forces("compliant")[0, 4])
     assert np.ptp(forces) < 1e-9 * forces[0]
     assert np.abs(moments).max() < 1e-9 * forces[0]
     if shape in ("cylinder", "disc"):
@@ -547,7 +540,7 @@ def thrown(tmp_path, step=1e-3, duration=1.5, **compliant):
 def test_energy_is_never_gained(tmp_path, damping):
     sim = thrown(tmp_path, 2.5e-4, damping=damping).run()
     total = energy(sim)
-    ground = np.cumsum(sim.records.ground_work)
+    ground = sim.dataset().energy_ground.values
     # what body and ground have is what there was at the start
     assert total + ground == pytest.approx(total[0] * np.ones_like(total), abs=2e-3 * total[0])
     assert total.max() < total[0] * (1 + 1e-6)
@@ -579,7 +572,7 @@ def test_second_order_in_the_step(tmp_path):
 
 def test_state_is_saved_and_restored_bit_for_bit(tmp_path):
     sim = thrown(tmp_path)
-    while sim._compliant.counts[0] == 0:
+    while sim.laws[0].arrays.counts[0] == 0:
         sim.step(1)
     sim.step(3)
     kept = sim.state()
@@ -594,11 +587,11 @@ def test_state_is_saved_and_restored_bit_for_bit(tmp_path):
 def test_displacement_is_forgotten_in_the_air(tmp_path):
     sim = block(tmp_path, 20, 0.7, 1.0)
     sim.step(300)
-    assert np.abs(sim._compliant.state).max() > 0
+    assert np.abs(sim.laws[0].arrays.state).max() > 0
     sim.qpos[2] += 0.5
     sim.step(2)
-    assert np.abs(sim._compliant.state).max() == 0
-    assert element_gap(sim)[0] == pytest.approx(0.5 * math.cos(math.radians(20)), abs=1e-3)
+    assert np.abs(sim.laws[0].arrays.state).max() == 0
+    assert law_gap(sim)[0] == pytest.approx(0.5 * math.cos(math.radians(20)), abs=1e-3)
 
 
 FOUR_BAR = (
@@ -664,7 +657,7 @@ def test_compliant_needs_our_own_integrator():
 
 def test_displacement_from_a_soil():
     from marsyard.ground.soil import load_soil
-    from marsyard.simulation.compliant_world import curve_of
+    from marsyard.interaction.compliant.world import curve_of
 
     scenario = validate(
         {

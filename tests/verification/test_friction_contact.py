@@ -22,8 +22,8 @@ from marsyard.interaction.nonsmooth import (
     solve_kernel,
     work_size,
 )
-from marsyard.interaction.nonsmooth.one_contact import SLIDE, STICK, TAKE_OFF
 from marsyard.interaction.nonsmooth.problems import FAMILIES, generate, standing_rover
+from marsyard.interaction.nonsmooth.single_contact import SLIDE, STICK, TAKE_OFF
 
 
 def assert_coulomb(W, q, mu, r, tolerance):

@@ -26,7 +26,7 @@ from marsyard.interaction.polygonal import (
     sphere,
     turned,
 )
-from marsyard.interaction.polygonal.contact import FN
+from marsyard.interaction.polygonal.arrays import FN
 from marsyard.interaction.polygonal.distance import mesh_distance, section_distance
 from marsyard.interaction.polygonal.surface import pack_shapes
 

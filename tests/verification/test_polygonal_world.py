@@ -130,7 +130,7 @@ def test_sliding_block_comes_to_rest_where_coulomb_says(tmp_path):
 
 def gains_in_the_air(sim):
     """Largest gain of energy between two records without contact: layers store none there."""
-    free = sim.records.pair[:, :, 8].sum(axis=1) == 0.0
+    free = sim.dataset().pair_area.values.sum(axis=1) == 0.0
     return float(np.diff(energy(sim)[free]).max())
 
 

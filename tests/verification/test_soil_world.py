@@ -18,7 +18,7 @@ from marsyard.simulation.simulation import Diverged
 MARS = 3.72
 WEIGHT = 310 * MARS
 BELLY = 6  # number of the belly's box among the bodies in soil
-FORCE = slice(0, 3)  # columns of soil_sums
+FORCE = slice(0, 3)  # columns of Simulation.attached
 
 
 def rover(soil="dry_sand", slope=0.0, **parts):
@@ -338,7 +338,7 @@ def test_the_belly_carries_the_rover_on_a_mound():
     d = sim.dataset()
     late = slice(-20, None)
     assert sim.world.soil.names[BELLY] == "geom 'belly'"
-    belly = sim.records.soil_sums[late, BELLY, FORCE].mean(axis=0) / 0.05
+    belly = sim.attached("soil")[late, BELLY, FORCE].mean(axis=0) / 0.05
     wheels = d.wheel_load.values[late].mean(axis=0).sum()
     assert belly[2] > 0.5 * WEIGHT
     assert belly[2] + wheels == pytest.approx(WEIGHT, rel=0.02)

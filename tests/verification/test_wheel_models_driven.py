@@ -167,7 +167,7 @@ def test_forces_on_a_slope_follow_its_plane(heading):
         terrain=plane, control=brake, run={"duration": 8},
         robot={"position": [0, 0, 0.7], "attitude": [0, 0, yaw]},
     )).run()  # fmt: skip
-    sums = sim.records.soil_sums[-40:, :6, :3].sum(axis=1).mean(axis=0) / 0.05
+    sums = sim.attached("soil")[-40:, :6, :3].sum(axis=1).mean(axis=0) / 0.05
     assert sums[2] == pytest.approx(WEIGHT, rel=0.01)
     assert np.abs(sums[:2]).max() < 0.01 * WEIGHT
 

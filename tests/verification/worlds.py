@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,32 @@ def digest(sim: Simulation) -> str:
     for array in sim.records:
         out.update(np.ascontiguousarray(array).tobytes())
     return out.hexdigest()
+
+
+def impacting_stick(folder: Path) -> tuple[Simulation, np.ndarray, np.ndarray, float]:
+    """A stick meets the ground with one end at 1 m/s, e = 1 and μ = 0.01: the end slides one way
+    before the impact and the other way after it. Returns the simulation, the velocities of the end
+    before and after [m/s], and the energy before [J]."""
+    stick = (
+        '<body name="stick"><freejoint/><inertial pos="0 0 0" mass="1" diaginertia=".08 .08 .001"/>'
+        '<geom type="sphere" size=".01" pos="0 0 -.5"/>'
+        '<geom type="sphere" size=".01" pos="0 0 .5"/></body>'
+    )
+    tilt = 0.5
+    low = 0.5 * math.cos(tilt) + 0.01
+    sim = simulation(
+        folder, mjcf(stick), robot={"position": [0, 0, low + 1e-6], "attitude": [0, tilt, 0]},
+        interaction={"friction": 0.01, "restitution": 1.0}, gravity=0.0,
+        run={"duration": 0.01, "step": 1e-3, "record_period": 1e-3},
+    )  # fmt: skip
+    arm = np.array([-0.5 * math.sin(tilt), 0, -0.5 * math.cos(tilt) - 0.01])
+
+    def velocity() -> np.ndarray:
+        spin = sim.data.body("stick").xmat.reshape(3, 3) @ sim.qvel[3:6]
+        return sim.qvel[:3] + np.cross(spin, arm)
+
+    sim.qvel[:3] = [0.8, 0, -1.0]
+    sim.step(0)
+    before = velocity()
+    sim.step(2)
+    return sim, before, velocity(), 0.5 * (0.8**2 + 1.0**2)

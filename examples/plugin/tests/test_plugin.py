@@ -5,6 +5,9 @@ import pytest
 
 import marsyard
 from marsyard import library, plugins
+from marsyard.scenario import scenario_data, validate
+from marsyard.scenario.scenario import apply_setting
+from marsyard.simulation import Simulation
 
 
 def test_everything_is_found():
@@ -12,7 +15,7 @@ def test_everything_is_found():
     assert "dune_sand" in library.names("soils")
     assert "dune_field" in library.names("grounds")
     assert library.origin_of("scenarios", "dunes/crossing").startswith("marsyard-dunes")
-    assert "elastic_bed" in plugins.found("laws")
+    assert {"elastic_bed", "rigid_slip_outside"} <= plugins.found("laws").keys()
     assert "hold_heading" in plugins.found("controllers")
     assert "dunes" in plugins.found("generators")
 
@@ -32,3 +35,76 @@ def test_rover_turns_on_the_elastic_bed():
 def test_a_wrong_option_is_told():
     with pytest.raises(marsyard.InputError, match="options: stiffness, damping, friction"):
         marsyard.run("dunes/elastic-bed", settings={"interaction.plugin.options.stifness": 1e4})
+
+
+# --- the compiled law
+
+
+def simulation(name="dunes/two-laws", **settings):
+    data = scenario_data(name)
+    for path, value in settings.items():
+        apply_setting(data, path.replace("__", "."), value)
+    return Simulation(validate(data, name))
+
+
+def test_a_compiled_law_acts_beside_the_soil_contact_model():
+    sim = simulation()
+    assert [law.name for law in sim.laws] == ["rigid_slip_outside", "soil"]
+    sim.step(500)
+    data = sim.dataset()
+    # both carry the rover, each under its own wheels
+    load = data.wheel_load.values[1:].mean(axis=0)
+    half = 0.5 * data.attrs["weight"]
+    assert [load[:2].sum(), load[2:].sum()] == pytest.approx([half, half], rel=0.2)
+    own = data.rigid_slip_outside_force.sel(axis="z").values[1:].mean(axis=0)
+    assert own == pytest.approx(load[2:])
+    # only the soil contact model knows nodes, stresses and ruts
+    assert np.isnan(data.stress_normal.values[-1, 2:]).all()
+    assert (data.stress_normal.values[-1, :2].max(axis=1) > 0).all()
+
+
+def test_what_it_records_has_units():
+    sim = simulation()
+    sim.step(100)
+    slip = sim.dataset().rigid_slip_outside_slip
+    assert slip.dims[:2] == ("time", "rigid_slip_outside") and slip.attrs["units"] == "1"
+    assert list(slip.rigid_slip_outside.values) == ["RL", "RR"]
+    assert np.abs(slip.values[-1]).max() > 0
+
+
+def test_it_is_saved_and_restored_bit_for_bit():
+    sim = simulation()
+    sim.step(200)
+    kept = sim.state()
+    assert np.abs(kept.arrays["rigid_slip_outside_state"]).max() > 0
+    sim.step(300)
+    first = sim.state().hash()
+    sim.restore(kept)
+    sim.step(300)
+    assert sim.state().hash() == first
+
+
+def test_it_does_what_the_law_inside_does():
+    numbers = {"friction": 0.7, "slip_stiffness": 10.0, "rolling": 0.02, "stiffness": 5e4}
+    wheel = {"model": "rigid_slip", "coefficients": numbers, "rut": False}
+    inside = simulation("dunes/crossing", interaction__wheel=wheel)
+    use = {"name": "rigid_slip_outside", "options": numbers}
+    outside = simulation("dunes/crossing", interaction__plugin=use)
+    for sim in (inside, outside):
+        sim.step(1000)
+    assert inside.qpos[0] > 0.5
+    assert outside.qpos[:3] == pytest.approx(inside.qpos[:3], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("options.frictoin", 0.5, "options: friction, slip_stiffness"),
+        ("options.friction", -1.0, "friction = -1.0: must be above 0"),
+        ("bodies", ["RL", "RX"], "'RX' is no wheel, foot, track or body of four_wheeler"),
+        ("name", "rigid_slip_outsid", "did you mean 'rigid_slip_outside'"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(path, value, said):
+    with pytest.raises(marsyard.InputError, match=said):
+        simulation(**{f"interaction__plugin__{path.replace('.', '__')}": value})

@@ -23,10 +23,10 @@ from marsyard.analysis.kinetostatics.stance import Stance
 from marsyard.analysis.kinetostatics.summary import EXACT, FOUND
 from marsyard.analysis.kinetostatics.transmission import By, Ellipsoid, ellipsoid, traction_index
 from marsyard.analysis.kinetostatics.velocity import VelocityModel, velocity_model
+from marsyard.drawing.layers import Layer
+from marsyard.drawing.meshes import GroundMesh
 from marsyard.errors import InputError, suggest
 from marsyard.ground import Surface
-from marsyard.results._layers import Layer
-from marsyard.results._meshes import GroundMesh
 
 if TYPE_CHECKING:
     from marsyard.control.placement import Ground

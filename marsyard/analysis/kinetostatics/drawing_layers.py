@@ -26,7 +26,7 @@ from marsyard.analysis.kinetostatics.polytope import Polytope
 from marsyard.analysis.kinetostatics.screws import describe
 from marsyard.analysis.kinetostatics.stance import Stance
 from marsyard.analysis.kinetostatics.transmission import Ellipsoid
-from marsyard.results._layers import (
+from marsyard.drawing.layers import (
     Arrow,
     Label,
     Layer,
@@ -39,7 +39,7 @@ from marsyard.results._layers import (
     ellipsoid_solid,
     ring,
 )
-from marsyard.results._meshes import Colour
+from marsyard.drawing.meshes import Colour
 
 CONES: Colour = (240, 170, 40)
 FORCES: Colour = (226, 38, 60)

@@ -1,6 +1,6 @@
 """Figures of kineto-static results: maps of σ, sections of polytopes, friction use, climbs, runs.
 
-Each function gives a canvas; `marsyard.results._sheet.save_png` writes it.
+Each function gives a canvas; `marsyard.drawing.sheet.save_png` writes it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from marsyard.analysis.kinetostatics.way_figures import (
     along_figure,
     climb_demand,
 )
+from marsyard.drawing.colours import wheel_colour
+from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, legend, plain, sheet
 from marsyard.errors import InputError
-from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, legend, plain, sheet
-from marsyard.results.plots import wheel_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.drawing.sheet import save_png
 from marsyard.errors import InputError
-from marsyard.results._files import replacing
-from marsyard.results._sheet import save_png
+from marsyard.files.replacing import replacing
 
 if TYPE_CHECKING:
     from marsyard.analysis.kinetostatics.command import Answer, Range

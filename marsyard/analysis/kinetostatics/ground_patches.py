@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.analysis.kinetostatics.stance import Stance
+from marsyard.drawing.layers import slab
+from marsyard.drawing.meshes import ROCK, SAND, GroundMesh
 from marsyard.ground import Plane, Surface
-from marsyard.results._layers import slab
-from marsyard.results._meshes import ROCK, SAND, GroundMesh
 
 if TYPE_CHECKING:
     from marsyard.control.placement import Ground

@@ -11,8 +11,8 @@ import numpy as np
 
 from marsyard.analysis.kinetostatics.drawing import Drawing, drawing_of
 from marsyard.analysis.kinetostatics.stance import Stance
-from marsyard.results._files import replacing
-from marsyard.results._layers import bounds
+from marsyard.drawing.layers import bounds
+from marsyard.files.replacing import replacing
 from marsyard.results.movie.camera import FIELD_OF_VIEW, View
 
 SIZE = (1280, 720)

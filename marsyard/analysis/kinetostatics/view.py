@@ -14,9 +14,9 @@ from marsyard.analysis.kinetostatics.drawing import THINGS, USUAL, Drawing, draw
 from marsyard.analysis.kinetostatics.drawing_layers import number
 from marsyard.analysis.kinetostatics.picture import view_of
 from marsyard.analysis.kinetostatics.stance import Stance
-from marsyard.results._layers import Layer
-from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
+from marsyard.drawing.layers import Layer
 from marsyard.results.scene_parts import plain_text, sky
+from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
 
 if TYPE_CHECKING:
     import viser

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.analysis.kinetostatics.climb import Climb
-from marsyard.results._sheet import FONT, legend, sheet
-from marsyard.results.plots import OTHERS
+from marsyard.drawing.colours import OTHERS
+from marsyard.drawing.sheet import FONT, legend, sheet
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.analysis.traction_map._inner import inner, inner_vector, merged
+from marsyard.jit import VECTOR, inner
 
 #: outcome of a cone program
 OPTIMAL, IMPOSSIBLE, STUCK = 0, 1, 2
@@ -63,7 +63,7 @@ def cone_work(m: int, n: int) -> ConeWork:
     return ConeWork(f((m, n)), f((m, n)), f((m, m)), f((m, m)), f((12, n)), f((6, m)), f(n))
 
 
-@inner_vector
+@inner(fastmath=VECTOR)
 def independent_rows(A, b, m, n):
     """Make the rows of A x = b orthonormal and drop those that depend on others.
 
@@ -170,7 +170,7 @@ def _longest(q, n, v, dv, most):
     return most
 
 
-@inner_vector
+@inner(fastmath=VECTOR)
 def _normal_matrix(q, m, n, A, w, eta, scaled, normal):
     """scaled = A W⁻², normal = A W⁻² Aᵀ."""
     for r in range(m):
@@ -191,7 +191,7 @@ def _normal_matrix(q, m, n, A, w, eta, scaled, normal):
             normal[r, t] = total
 
 
-@inner_vector
+@inner(fastmath=VECTOR)
 def _factorise(H, n, L):
     """Cholesky's factor; a pivot that is nothing but rounding takes its row out."""
     for i in range(n):
@@ -205,7 +205,7 @@ def _factorise(H, n, L):
                 L[i, j] = total / L[j, j]
 
 
-@inner_vector
+@inner(fastmath=VECTOR)
 def _solve(L, m, v):
     """v becomes (L Lᵀ)⁻¹ v."""
     for i in range(m):
@@ -218,7 +218,7 @@ def _solve(L, m, v):
         v[i] /= L[i, i]
 
 
-@inner_vector
+@inner(fastmath=VECTOR)
 def _dot(a, b, n):
     total = 0.0
     for i in range(n):
@@ -226,7 +226,7 @@ def _dot(a, b, n):
     return total
 
 
-@inner_vector
+@inner(fastmath=VECTOR)
 def _residuals(m, n, A, vector, dual, tau):
     """rp = bτ − Ax, rd = cτ − Aᵀy − s, and their greatest parts; that of Aᵀy + s, too."""
     x, y = vector[_X], dual[_Y]
@@ -304,7 +304,7 @@ def _direction(q, m, n, work, share, rg, g_tau, tau, kappa):
     return d_tau, (g_tau - kappa * d_tau) / tau
 
 
-@merged
+@inner
 def _prepare(q, m, n, work):
     """Scaling, factor and the part of the direction that belongs to dτ."""
     A, scaled, vector, dual = work.A, work.scaled, work.vector, work.dual
@@ -344,7 +344,7 @@ def _centred(q, n, work, target):
     _divide(q, n, point, g)
 
 
-@merged
+@inner
 def solve_cone(q, m, n, tight, work):
     """Solve the program in `work`, whose m rows are independent, to `tight`: an outcome.
 

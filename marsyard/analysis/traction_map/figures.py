@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.analysis.traction_map.maps import NO_GO, OUTSIDE, VERDICTS
-from marsyard.results._sheet import FONT, FigureFile, save_png, sheet
+from marsyard.drawing.sheet import FONT, FigureFile, save_png, sheet
 
 if TYPE_CHECKING:
     import xarray

@@ -32,9 +32,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.analysis.traction_map._inner import inner, merged
 from marsyard.analysis.traction_map.quadratic import SOLVED, make_positive, quadratic_program
 from marsyard.analysis.traction_map.rover_tables import RoverTables
+from marsyard.jit import inner
 
 #: the search, as in marsyard.control.placement
 _ITERATIONS, _LONGEST, _DONE, _HALVINGS = 60, 0.1, 1e-9, 12
@@ -507,7 +507,7 @@ def _reduce(basis, programme, rows):
             programme.reduced[a, b] = _mixed(basis, half[b], a)
 
 
-@merged
+@inner
 def _step(rover, gravity, pose, touch, programme, count):
     """The step in all unknowns, into `gradient`; its greatest part, or −1 if there is none."""
     _energy_slopes(rover.chain, gravity, pose, programme)
@@ -556,7 +556,7 @@ def _lift(pose, touch, count, u, highest):
         pose.frame[k, 3, 2] -= least
 
 
-@merged
+@inner
 def _begin(grid, rover, x, y, heading, pose):
     """Unknowns to begin with: tilted as the plane through the ground below the wheels."""
     u = pose.u
@@ -631,7 +631,7 @@ def _free_direction(basis, rows, programme):
     return True
 
 
-@merged
+@inner
 def place(rover, grid, gravity, x, y, heading, work):
     """Place a rover: number of low points and whether the search ended by itself.
 

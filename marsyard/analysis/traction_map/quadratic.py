@@ -18,8 +18,7 @@ import math
 
 import numpy as np
 
-from marsyard.analysis.traction_map._inner import inner
-from marsyard.jit import kernel
+from marsyard.jit import inner, kernel
 
 #: outcome of a quadratic program
 SOLVED, INFEASIBLE, UNDECIDED = 0, 1, 2

@@ -54,7 +54,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.analysis.traction_map._inner import inner, merged
 from marsyard.analysis.traction_map.cone import (
     IMPOSSIBLE,
     OPTIMAL,
@@ -66,7 +65,7 @@ from marsyard.analysis.traction_map.cone import (
 )
 from marsyard.analysis.traction_map.placing import velocity
 from marsyard.analysis.traction_map.rover_tables import RoverTables
-from marsyard.jit import kernel
+from marsyard.jit import inner, kernel
 
 #: gap of a contact, of one of a stand at a kink, and distance within which two on a wheel are one
 #: [m]; joint at its stop [rad]
@@ -263,7 +262,7 @@ def _mean_direction(pose, touch, count, heading, out):
     out[0], out[1], out[2] = c / norm, s / norm, rise / norm
 
 
-@merged
+@inner
 def build_statics(rover, length, heading, pose, touch, count, near, statics):
     """Fill the tables of the balance; number of contacts, whose gap is below `near` [m]."""
     chain, wheels = rover.chain, rover.wheels
@@ -371,7 +370,7 @@ def assemble(rover, statics, contacts, friction, unit, pulling, cone):
     return rows, n
 
 
-@merged
+@inner
 def _solved(rover, statics, contacts, friction, unit, pulling, cone):
     rows, n = assemble(rover, statics, contacts, friction, unit, pulling, cone)
     rows = independent_rows(cone.A, cone.dual[5], rows, n)
@@ -403,7 +402,7 @@ def _not_enough(cone, contacts, friction):
     return most
 
 
-@merged
+@inner
 def pull_and_demand(rover, friction, unit, statics, contacts, cone):
     """Largest pull [weight], NaN if there is none; friction demand, infinite above 3."""
     demand, pull, low, trial = math.inf, math.nan, 0.0, friction

@@ -15,8 +15,8 @@ import numpy as np
 
 from marsyard.campaign.base import varied
 from marsyard.campaign.optimize.pareto import spread
-from marsyard.results._files import replacing
-from marsyard.scenario import dump
+from marsyard.files.replacing import replacing
+from marsyard.scenario.packing import write_scenario
 
 if TYPE_CHECKING:
     from marsyard.campaign.optimize.running import Optimized
@@ -53,7 +53,7 @@ def write_best(found: Optimized, folder: Path) -> dict[int, list[Path]]:
             path = folder / f"{name}.yaml"
             folder.mkdir(parents=True, exist_ok=True)
             with replacing(path) as part:
-                part.write_text(dump(_without_checks(scenario, title)), encoding="utf-8")
+                write_scenario(_without_checks(scenario, title), part)
             written[k].append(path)
         _write_robot(scenario, folder / f"candidate-{k:04d}-robot")
     return written

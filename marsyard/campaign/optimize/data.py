@@ -167,7 +167,7 @@ def open_optimized(path: str | Path) -> xr.Dataset:
 
 def write_table(path: Path, found: Optimized) -> None:
     """A row per candidate: variables, outputs (means of replicas), rank, and why not."""
-    from marsyard.results._files import replacing
+    from marsyard.files.replacing import replacing
 
     problem, candidates = found.problem, found.candidates
     units = units_of(problem, candidates)

@@ -29,8 +29,8 @@ from marsyard.campaign._drawing import (
 )
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
-from marsyard.results._page import capital
-from marsyard.results._sheet import FONT, FigureFile, with_unit, wrap
+from marsyard.drawing.page import capital
+from marsyard.drawing.sheet import FONT, FigureFile, with_unit, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

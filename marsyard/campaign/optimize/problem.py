@@ -13,9 +13,10 @@ from marsyard.campaign.member import Plan, digest
 from marsyard.campaign.optimize.study_file import Case, OptimizeFile
 from marsyard.campaign.optimize.variables import Variable, make_variables, starts
 from marsyard.campaign.trial import begin, check_outputs, model_digest
+from marsyard.drawing.page import quantity
 from marsyard.errors import InputError
-from marsyard.results._page import quantity
-from marsyard.runner import Say, full_path
+from marsyard.scenario.short_names import full_path
+from marsyard.single_run import Say
 from marsyard.study.workers import Outcome
 
 Values = Mapping[str, Any]

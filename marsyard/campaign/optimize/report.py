@@ -18,8 +18,8 @@ from marsyard.campaign.report import (
     warnings_table,
 )
 from marsyard.campaign.tables import grouped
-from marsyard.results._page import capital, escape, number, pairs, tiles
-from marsyard.results._sheet import FigureFile, unit_text, with_unit
+from marsyard.drawing.page import capital, escape, number, pairs, tiles
+from marsyard.drawing.sheet import FigureFile, unit_text, with_unit
 from marsyard.results.report import (
     figures_section,
     parameters_section,

@@ -30,7 +30,7 @@ from marsyard.campaign.optimize.problem import Member, Problem, Values, make_pro
 from marsyard.campaign.optimize.resume import header_of, what_changed
 from marsyard.campaign.optimize.scoring import Score, score
 from marsyard.campaign.optimize.study_file import OptimizeFile
-from marsyard.runner import Say
+from marsyard.single_run import Say
 from marsyard.study.workers import Outcome
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
-from marsyard.results._page import number
-from marsyard.results._sheet import unit_text, with_unit
+from marsyard.drawing.page import number
+from marsyard.drawing.sheet import unit_text, with_unit
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,8 +9,8 @@ from typing import Any
 
 from marsyard.campaign.files import name_and_label, refuse_names
 from marsyard.campaign.optimize.study_file import OptimizeFile, VariableFile
+from marsyard.drawing.page import number
 from marsyard.errors import InputError
-from marsyard.results._page import number
 from marsyard.results.study_checks import variable_name
 from marsyard.study.axes import field_unit
 from marsyard.units import any_to_si, dimension_of, in_unit, unit_of

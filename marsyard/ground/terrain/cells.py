@@ -7,14 +7,20 @@ of the engine, so that a change here costs no new compilation there.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-compiled = njit(cache=True, nogil=True, error_model="numpy")
+from marsyard.kernel_cache import cached
 
 MOST_CELLS = 1_000_000
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function of terrain (decorator)."""
+    return cached(njit(nogil=True, error_model="numpy")(function), function)
 
 
 class Cells(NamedTuple):

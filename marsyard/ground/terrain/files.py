@@ -85,6 +85,20 @@ def read_classes(spec: Any, folder: Path | None) -> Grid:
     return to_world(_read(find(spec.file, folder), spec, 0, heights=False), spec)
 
 
+def raster_files(path: Path) -> list[Path]:
+    """The files beside a map that belong to it: world file, projection, sources of a virtual one;
+    none of a file that rasterio does not read."""
+    if path.suffix.lower() in (*TABLES, *ARRAYS, *PICTURES):
+        return []
+    import rasterio
+    from rasterio.errors import NotGeoreferencedWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)
+        with rasterio.open(check_file(path, "map", path.name)) as data:
+            return [Path(name) for name in data.files if is_file(name)]
+
+
 def find(name: str, folder: Path | None) -> Path:
     """The file of that name in `folder`, or else here."""
     tried = [Path(name)] if folder is None else [folder / name, Path(name)]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.files.arrays import load_arrays
 from marsyard.ground.terrain.layer import Bounds, Heights, Layer
 
 HIGHEST = 30_000.0  # no solid body has heights beyond this against its datum [m]
@@ -54,8 +55,9 @@ class Grid:
 
 def array(spec: Any) -> Layer:
     """The layer of an array given from Python."""
+    values = load_arrays(spec.values) if isinstance(spec.values, str) else spec.values
     try:
-        values = np.array(spec.values, dtype=np.float64)
+        values = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("values must be a table of numbers") from None
     grid = Grid(values, spec.origin[0], spec.origin[1], spec.spacing, spec.spacing)

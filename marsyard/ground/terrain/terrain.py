@@ -90,7 +90,7 @@ def build_terrain(
         if known is not None and key in known:
             layers.append(known[key])
             continue
-        random = _generator(spec.seed, index, getattr(part, "seed", None))
+        random = layer_generator(spec.seed, index, getattr(part, "seed", None))
         try:
             layers.append(_BUILDERS[part.kind](part, random, folder))
         except InputError as error:
@@ -110,7 +110,7 @@ def layer_key(spec: TerrainSpec, index: int) -> tuple[Any, ...] | None:
     return part, (spec.seed, index) if drawn else None
 
 
-def _generator(seed: int, index: int, own: int | None) -> np.random.Generator:
+def layer_generator(seed: int, index: int, own: int | None) -> np.random.Generator:
     """The random numbers of a layer: from its own seed, or from the terrain's and its place."""
     if own is not None:
         return np.random.default_rng(np.random.SeedSequence(own))

@@ -339,51 +339,51 @@ _LEAF = 5
 def hierarchy(elements: Elements, depth: float) -> tuple[Elements, Balls]:
     """Sort elements into leaves of a few; the balls also hold a ball of radius `depth` inside each
     element."""
-    order: list[Array] = []
+    order: list[int] = []
     rows: list[list[float]] = []
     numbers: list[list[int]] = []
-    inner = elements.place - depth * elements.normal
-    done = 0
-
-    def add(chosen: Array) -> None:
-        nonlocal done
-        here = len(rows)
-        middle = elements.normal[chosen].mean(axis=0)
-        size = max(float(np.linalg.norm(middle)), 1e-9)
-        spread = float(np.linalg.norm(np.ptp(elements.place[chosen], axis=0))) / 2
-        # moved inwards: the ball is flatter outside
-        centre = inner[chosen].mean(axis=0) - spread * middle / size
-        reach = np.linalg.norm(inner[chosen] - centre, axis=1) + depth
-        reach = np.maximum(
-            reach,
-            np.linalg.norm(elements.place[chosen] - centre, axis=1) + reach_of(elements)[chosen],
-        )
-        rows.append([*centre, float(reach.max())])
-        numbers.append([0, done, done])
-        if len(chosen) <= _LEAF:
-            order.append(chosen)
-            done += len(chosen)
-            numbers[here][2] = done
-        else:
-            for part in _split(elements.place, chosen, 2 if len(chosen) > 4 * _LEAF else 1):
-                add(part)
-        numbers[here][0] = len(rows)
-
     # sides apart, so that the balls lie inside the body
     axis = np.argmax(np.abs(elements.normal), axis=1)
     ahead = elements.normal[np.arange(len(axis)), axis] > 0
     for k in range(6):
         chosen = np.flatnonzero((axis == k // 2) & (ahead == bool(k % 2)))
         if len(chosen):
-            add(chosen)
-    index = np.concatenate(order) if order else np.zeros(0, dtype=np.int64)
+            _add_balls(elements, depth, chosen, order, rows, numbers)
     table = np.array(rows, dtype=float).reshape(-1, 4)
     whole = np.array(numbers, dtype=np.int64).reshape(-1, 3)
-    sorted_elements = Elements(*(a[index] for a in elements))
+    sorted_elements = Elements(*(a[np.array(order, dtype=np.int64)] for a in elements))
     return sorted_elements, Balls(
         table[:, :3].copy(), table[:, 3].copy(), whole[:, 0].copy(), whole[:, 1].copy(),
         whole[:, 2].copy(),
     )  # fmt: skip
+
+
+def _add_balls(
+    elements: Elements, depth: float, chosen: Array, order: list[int], rows: list[list[float]],
+    numbers: list[list[int]],
+) -> None:  # fmt: skip
+    """Append the ball around the chosen elements, and those of its parts after it."""
+    here = len(rows)
+    place, normal = elements.place[chosen], elements.normal[chosen]
+    inner = place - depth * normal
+    middle = normal.mean(axis=0)
+    size = max(float(np.linalg.norm(middle)), 1e-9)
+    spread = float(np.linalg.norm(np.ptp(place, axis=0))) / 2
+    # moved inwards: the ball is flatter outside
+    centre = inner.mean(axis=0) - spread * middle / size
+    reach = np.maximum(
+        np.linalg.norm(inner - centre, axis=1) + depth,
+        np.linalg.norm(place - centre, axis=1) + reach_of(elements)[chosen],
+    )
+    rows.append([*centre, float(reach.max())])
+    numbers.append([0, len(order), len(order)])
+    if len(chosen) <= _LEAF:
+        order += chosen.tolist()
+        numbers[here][2] = len(order)
+    else:
+        for part in _split(elements.place, chosen, 2 if len(chosen) > 4 * _LEAF else 1):
+            _add_balls(elements, depth, part, order, rows, numbers)
+    numbers[here][0] = len(rows)
 
 
 def _split(places: Array, chosen: Array, times: int) -> list[Array]:

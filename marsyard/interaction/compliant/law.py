@@ -118,7 +118,7 @@ def immersed(depth, slant, length):
     return part * part * a, part, length * (0.5 - part / 3.0)
 
 
-@inlined
+@kernel(forceinline=True)
 def immersed_arc(deepest, radius, middle, half):
     """Mean depth [m], part in the ground, sin ψ of the middle of pressure and of the middle of that
     part, and the variance of sin ψ over it.

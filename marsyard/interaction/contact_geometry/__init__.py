@@ -17,14 +17,14 @@ neighbouring feature. So the seams of a flat mesh, whose arcs have no extent, ne
 and concave edges, which have no arc, leave their two faces as two contacts.
 """
 
-from marsyard.interaction.contact_geometry.query import wheel_contacts, wheel_distance
-from marsyard.interaction.contact_geometry.wheel import (
+from marsyard.interaction.contact_geometry.kinds import (
     CYLINDER,
     DISC,
     SPHERE,
     TORUS,
     WHEEL_KINDS,
 )
+from marsyard.interaction.contact_geometry.query import wheel_contacts, wheel_distance
 
 __all__ = [
     "CYLINDER",

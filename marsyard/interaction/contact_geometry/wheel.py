@@ -20,10 +20,8 @@ from __future__ import annotations
 
 import math
 
+from marsyard.interaction.contact_geometry.kinds import CYLINDER, SPHERE, TORUS
 from marsyard.jit import inlined, kernel
-
-SPHERE, DISC, CYLINDER, TORUS = 0, 1, 2, 3
-WHEEL_KINDS = {"sphere": SPHERE, "disc": DISC, "cylinder": CYLINDER, "torus": TORUS}
 
 # below this a direction counts as parallel to the axis, and the hub centre supports the disc
 PARALLEL = 1e-12

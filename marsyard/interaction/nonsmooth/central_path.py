@@ -29,7 +29,7 @@ from marsyard.jit import kernel
 _MAX_HALVINGS = 20
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _plus(x, epsilon):
     """g(λ) and g'(λ) without cancellation."""
     root = math.sqrt(x * x + 4.0 * epsilon * epsilon)

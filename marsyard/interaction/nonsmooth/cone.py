@@ -33,7 +33,7 @@ Vector = NDArray[np.float64]
 # --- scalar kernels ------------------------------------------------------------------------------
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def project_kernel(n, t, s, mu):
     """Projection of (n, t, s) onto K_μ, as three numbers."""
     tangent = math.sqrt(t * t + s * s)
@@ -51,14 +51,14 @@ def project_kernel(n, t, s, mu):
     return normal, scale * t, scale * s
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def project_dual_kernel(n, t, s, mu):
     """Projection of (n, t, s) onto K_μ* by Moreau: P_{K*}(x) = x + P_K(−x)."""
     a, b, c = project_kernel(-n, -t, -s, mu)
     return n + a, t + b, s + c
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def natural_map_squared(rn, rt, rs, un, ut, us, mu):
     """‖r − P_K(r − û)‖² of one contact; û is formed from u here."""
     n, t, s = project_kernel(rn - un - mu * math.sqrt(ut * ut + us * us), rt - ut, rs - us, mu)

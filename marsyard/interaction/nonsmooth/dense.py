@@ -2,7 +2,8 @@ r"""Dense linear algebra inside compiled loops: LU with partial pivoting, Choles
 
 The matrices here have a few dozen rows most of the time; plain loops then beat the call overhead of
 LAPACK, use no threads (many simulations may run side by side) and give the same bits everywhere.
-From `BLOCKED_FROM` rows on, the LU works in panels of columns, so that the rows being updated stay
+The LU eliminates a few columns at a time, so that an entry is loaded and stored once for all of
+them; from `BLOCKED_FROM` rows on it works in panels of columns, so that the rows being updated stay
 in cache; systems of `LAPACK_FROM` rows and more are for `solve_large`, which is LAPACK's. Nothing
 here raises; failure is told by the return value. Source: Golub & Van Loan 2013, "Matrix
 Computations", 3.4 and 4.2.
@@ -21,6 +22,7 @@ BLOCKED_FROM = 48
 LAPACK_FROM = 72
 _PANEL = 32
 _STRIP = 8
+_NARROW = 4
 
 
 @kernel
@@ -113,10 +115,32 @@ def _update(a, first, last, left, right, m):
 
 
 @kernel
+def _update_narrow(a, k, m):
+    """Columns k + 4…m−1 after the elimination of columns k…k+3."""
+    right = k + _NARROW
+    for p in range(k, right):
+        for i in range(p + 1, right):
+            factor = a[i, p]
+            for j in range(right, m):
+                a[i, j] -= factor * a[p, j]
+    for i in range(right, m):
+        f0, f1, f2, f3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
+        if f0 == 0.0 and f1 == 0.0 and f2 == 0.0 and f3 == 0.0:
+            continue
+        for j in range(right, m):
+            a[i, j] -= f0 * a[k, j] + f1 * a[k + 1, j] + f2 * a[k + 2, j] + f3 * a[k + 3, j]
+
+
+@kernel
 def factor_lu(a, pivots, m):
     """LU of a[:m, :m] in place, row exchanges in `pivots` (floats); False when singular."""
     if m < BLOCKED_FROM:
-        return _factor_panel(a, pivots, np.int64(0), m, m)
+        for k in range(0, m, _NARROW):
+            if not _factor_panel(a, pivots, k, min(k + _NARROW, m), m):
+                return False
+            if k + _NARROW < m:
+                _update_narrow(a, k, m)
+        return True
     for first in range(0, m, _PANEL):
         last = min(first + _PANEL, m)
         # the panel itself, eight columns at a time

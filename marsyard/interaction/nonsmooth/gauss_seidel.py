@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from marsyard.interaction.nonsmooth.blocks import block_residual
-from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
+from marsyard.interaction.nonsmooth.single_contact import solve_one_contact
 from marsyard.jit import kernel
 
 

@@ -9,11 +9,12 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 3. islands of contacts that do not see each other are split (`blocks`), and each one goes on alone;
 4. Gauss–Seidel sweeps: one from a warm start; from a cold one two, with many contacts as many as
    pay (`gauss_seidel`), and through a factor of W where its rank is low (`low_rank`);
-5. semismooth Newton from there (`newton`);
-6. with many contacts, smoothing Newton along the central path (`central_path`): jammed piles,
-   where many contacts are at their cones without sliding and Newton finds no active set;
-7. proximal points (`proximal`), from the warm start if it nearly solves the problem: hyperstatic
-   contacts at their friction limits;
+5. semismooth Newton from there (`newton`), the fewer steps the more contacts a pile has;
+6. with many contacts of few bodies, smoothing Newton along the central path (`central_path`), where
+   many contacts are at their cones without sliding and Newton finds no active set;
+7. proximal points (`proximal`), from a warm start that nearly solves the problem, then from zero:
+   hyperstatic contacts at their friction limits, and piles, for which the matrix of their steps is
+   factored as a sparse one (`sparse`);
 8. sweeps from zero, more each time, each time followed by Newton;
 9. the central path of a regularised W, Newton to finish.
 
@@ -28,6 +29,19 @@ import numpy as np
 
 from marsyard.interaction.nonsmooth.blocks import FEW, block_matrix, islands
 from marsyard.interaction.nonsmooth.central_path import central_path
+from marsyard.interaction.nonsmooth.codes import (
+    AUTO,
+    CENTRAL_PATH,
+    CONVERGED,
+    GAUSS_SEIDEL,
+    HYBRID,
+    NEWTON,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    NOTHING,
+    PROXIMAL,
+    STICKING,
+)
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
 from marsyard.interaction.nonsmooth.gauss_seidel import gauss_seidel
 from marsyard.interaction.nonsmooth.low_rank import (
@@ -35,38 +49,27 @@ from marsyard.interaction.nonsmooth.low_rank import (
     sweep_low_rank,
 )
 from marsyard.interaction.nonsmooth.newton import newton, newton_work_size
-from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.proximal import proximal
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual, norm
+from marsyard.interaction.nonsmooth.single_contact import solve_one_contact
+from marsyard.interaction.nonsmooth.sparse import FULL, make_pattern, no_pattern
 from marsyard.interaction.nonsmooth.sticking import close_resting, solve_sticking
 from marsyard.jit import allocating, kernel
 
-# methods that can be asked for
-AUTO = 0
-GAUSS_SEIDEL = 1
-NEWTON = 2
-PROXIMAL = 3
-CENTRAL_PATH = 4
-# methods that can have answered, beyond those
-NOTHING = 10
-STICKING = 11
-HYBRID = 12
-
-# what became of it
-CONVERGED = 0
-NOT_CONVERGED = 1
-NOT_FINITE = 2
-
 _SHIFT = 1e-8
 _NEWTON_STEPS = 100
-# the most proximal steps in turn, and up to how many contacts they come before the central path
+# the most proximal steps, and up to how many contacts they come before the central path
 _PROXIMAL_STEPS = 400
 _SEVERAL = 20
-# e(r) of a warm start that counts as the impulses of a step before, and Newton steps from it then
+# contacts from which they do so where W is sparse, and what Newton may spend before (unit of
+# `_BUDGET`)
+_PILE = 40
+_PILE_BUDGET = 2e8
+# newton steps from a warm start before that: it is there in three to six, or not at all
+_FEW_STEPS = 8
+# e(r) of a warm start that counts as the impulses of a step before; what another one has locked in
+# must not be seen in the answer
 _SETTLED = 1.0
-_FEW_STEPS = 12
-# steps of the first sweeps and Newton from zero otherwise
-_COLD_STEPS = 60
 # arithmetic of the heavy methods, in the time of a floating-point operation of LAPACK (0.1 ns)
 _BUDGET = 2e10
 
@@ -265,6 +268,45 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
 
 
 @kernel
+def _is_sparse(n, columns):
+    """So few blocks of W that a sparse factorisation pays; needs them in `columns`."""
+    return n > _SEVERAL and columns.size < FULL * n * n
+
+
+@allocating
+def _proximal_steps(
+    n, W, q, mu, r, u, work, begin, start, columns, values, scale, tolerance, limit, bounded
+):
+    """Proximal points from `begin`, then from zero; r is the better. Returns steps, e(r)."""
+    m = 3 * n
+    warm = norm(m, begin) > 0.0
+    turns = 2 if warm else 1
+    if _is_sparse(n, columns):
+        pattern = make_pattern(n, start, columns, values)
+        most = 4 * _PROXIMAL_STEPS
+    else:
+        pattern = no_pattern()
+        most = min(_PROXIMAL_STEPS, int(50.0 + _BUDGET / _newton_cost(n)))
+    most = min(limit, most // turns) if bounded else limit
+    for i in range(m):
+        r[i] = begin[i]
+    done, residual = proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, most)
+    if warm and residual > tolerance:
+        first = r[:m].copy()
+        for i in range(m):
+            r[i] = 0.0
+        most = min(most, limit - done)
+        steps, second = proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, most)
+        done += steps
+        if second < residual:
+            residual = second
+        else:
+            for i in range(m):
+                r[i] = first[i]
+    return done, residual
+
+
+@kernel
 def _solve_alone(k, W, q, mu, r):
     """The contact of rows k, k + 1, k + 2 by itself; returns its natural map's norm."""
     wnt = 0.5 * (W[k, k + 1] + W[k + 1, k])
@@ -396,10 +438,12 @@ def _solve_island(
         best[i] = 0.0
     mean /= m
     best_residual = natural_residual(n, best, q, mu, scale)
-    multiply(m, W, begin, q, u)
     several = n <= _SEVERAL
     warm = norm(m, begin) > 0.0
-    settled = several and warm and natural_residual(n, begin, u, mu, scale) < _SETTLED
+    multiply(m, W, begin, q, u)
+    if method == AUTO and several and natural_residual(n, begin, u, mu, scale) >= _SETTLED:
+        for i in range(m):
+            begin[i] = 0.0
     used = method
     done = 0
 
@@ -440,11 +484,16 @@ def _solve_island(
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = GAUSS_SEIDEL
 
+    pile = method == AUTO and n >= _PILE and _is_sparse(n, columns)
     if method in (AUTO, NEWTON) and best_residual > tolerance:
         limit = max_iterations - done
         if method == AUTO:
-            most = _NEWTON_STEPS // 4 if several else _NEWTON_STEPS // 2
-            limit = min(_FEW_STEPS if settled else most, limit)
+            most = _NEWTON_STEPS // 4 if several or pile else _NEWTON_STEPS // 2
+            if several and warm:
+                most = _FEW_STEPS
+            elif pile:
+                most = min(most, int(_PILE_BUDGET / _newton_cost(n)))
+            limit = min(most, limit)
         steps, residual = newton(
             n, W, q, mu, r, u, work, scale, tolerance, limit, _SHIFT * mean, 1.0, 5.0
         )
@@ -473,7 +522,7 @@ def _solve_island(
                 max_iterations,
             )
             best_residual = _keep_best(m, r, best, residual, best_residual)
-        if method == AUTO and not several:
+        if method == AUTO and not several and not pile:
             limit = min(100, max_iterations - done)
             steps, residual = _follow_path(
                 n, W, q, mu, r, u, work, scale, tolerance, limit, mean, 1e-13, 0
@@ -481,24 +530,11 @@ def _solve_island(
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = CENTRAL_PATH
-        if method == AUTO and several and warm and not settled:
-            for i in range(m):
-                begin[i] = 0.0
-                r[i] = 0.0
-            limit = min(_COLD_STEPS, max_iterations - done)
-            steps, residual = _hybrid(
-                n, W, q, mu, r, u, work, start, columns, values, scale, tolerance, limit, mean
-            )
-            done += steps
-            best_residual = _keep_best(m, r, best, residual, best_residual)
-            used = HYBRID
         if method in (AUTO, PROXIMAL) and best_residual > tolerance:
-            for i in range(m):
-                r[i] = begin[i]
-            limit = max_iterations - done
-            if method == AUTO:
-                limit = min(_PROXIMAL_STEPS, limit, int(50.0 + _BUDGET / _newton_cost(n)))
-            steps, residual = proximal(n, W, q, mu, r, u, work, scale, tolerance, limit)
+            steps, residual = _proximal_steps(
+                n, W, q, mu, r, u, work, begin, start, columns, values, scale, tolerance,
+                max_iterations - done, method == AUTO,
+            )  # fmt: skip
             done += steps
             best_residual = _keep_best(m, r, best, residual, best_residual)
             used = PROXIMAL

@@ -16,7 +16,7 @@ import numpy as np
 
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
 from marsyard.interaction.nonsmooth.dense import factor_cholesky, solve_cholesky
-from marsyard.interaction.nonsmooth.one_contact import solve_one_contact
+from marsyard.interaction.nonsmooth.single_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.sticking import AT_REST
 from marsyard.jit import allocating, kernel
 

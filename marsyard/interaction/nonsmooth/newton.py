@@ -153,8 +153,11 @@ def _column(a, W, row_weight_n, row_weight_t, row_weight_s, i, row, n, status, m
 
 
 @kernel
-def assemble(n, W, mu, rho, delta, status, tx, ty, k_slip, a):
-    """Matrix of the reduced Newton system; returns its size. n = (ty, −tx) is normal to t."""
+def assemble(n, W, mu, rho, delta, normal, status, tx, ty, k_slip, a):
+    """Matrix of the reduced Newton system; returns its size. n = (ty, −tx) is normal to t.
+
+    `delta`, `normal`: the proximal weights of tangential and normal impulses.
+    """
     row = 0
     for c in range(n):
         state = status[c]
@@ -163,7 +166,7 @@ def assemble(n, W, mu, rho, delta, status, tx, ty, k_slip, a):
         i = 3 * c
         # u_N⁺ = 0
         _column(a, W, 1.0, 0.0, 0.0, i, row, n, status, mu, tx, ty)
-        a[row, row] += delta
+        a[row, row] += normal
         if state == STICK:
             _column(a, W, 0.0, 1.0, 0.0, i, row + 1, n, status, mu, tx, ty)
             _column(a, W, 0.0, 0.0, 1.0, i, row + 2, n, status, mu, tx, ty)
@@ -315,7 +318,7 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
             if status[c] == SLIP:
                 slipping = True
         if changed or slipping or not factored:
-            size = assemble(n, W, mu, rho, delta, status, tx, ty, k_slip, a)
+            size = assemble(n, W, mu, rho, delta, delta, status, tx, ty, k_slip, a)
             factored = False
         right_side(n, q, delta, centre, status, tx, ty, b)
         if size >= LAPACK_FROM:

@@ -11,20 +11,38 @@ For a centre c and δ > 0 take the impulse of a stiff viscous contact around c,
     r(u) = P(c − u/δ),      P_N(τ) = max(0, τ_N),    P_T(τ) = projection of τ_T on D(μ P_N(τ)),  (1)
 
 which lies in the cone whatever u is, and solve u = W r(u) + q. With c ← r and again, the solutions
-tend to one of the true problem (Rockafellar 1976). A contact that slides at a speed s needs about
-r δ/s such steps to saturate; so δ falls tenfold from step to step. Started at the impulses of the
-last time step, most problems need two or three.
+tend to one of the true problem (Rockafellar 1976). These are implicit steps of length 1/δ of
+
+    dr/ds = −u,     r held in the cone,                                                      (2)
+
+the impulses of contacts that creep until they stick or slide. A contact that slides at a speed v
+saturates after a "time" s of r/v, and v differs from wheel to wheel by many orders of magnitude; so
+δ falls twentyfold from step to step, less while the residual grows.
+
+*When a step fails.* A wheel that lets go takes load off others, and what (2) came to then stands no
+longer: followed beyond that point, solutions of (1) turn back towards larger δ, and none is near.
+(2) leaves such a place at a rate of its own, by a factor of two or so a step. But where it comes to
+depends on how fast normal impulses creep beside tangential ones, while the solutions do not. So δ
+in (1) is a number δ_T for tangents and δ_N for normals: the same at first; after a step that failed
+δ_N is far smaller, normals having settled before friction follows; after the next one they are the
+same again, and so on, each time from a larger δ. A rover on four rigid legs with two rims a wheel,
+whose normal impulses are hyperstatic, too, gets away from most such places in this way.
 
 *Inner iteration*, for x with u = W x + q and x = r(u). Newton's step is that of `newton` with
-ρ = 1/δ. It is taken when it halves ‖W (r(u) − x)‖. Otherwise the discs of friction are held at the
-radii g = μ P_N(τ) they have now. Then r(u) = −∇φ(u) with a convex φ, x minimises the convex
+ρ = 1/δ. Its first linearisation is the one that solved the step before, where u/δ has grown but
+who sticks and who slides is likely the same: classified anew, whatever moved last would be taken to
+move many times as far. A step is taken, or else half of it, when it lowers ‖W (r(u) − x)‖, in
+which normal velocities count for more where δ_N is smaller. Otherwise the discs of friction are
+held at the radii g = μ P_N(τ) they have now. Then r(u) = −∇φ(u) with a convex φ, x minimises the
+convex
 
-    f(x) = ½ xᵀ W x + φ(W x + q),                                                          (2)
+    f(x) = ½ xᵀ W x + φ(W x + q),                                                          (3)
 
 Newton's direction with fixed discs descends on f, and the step is as long as f falls. Fixing discs
 and updating them is Panagiotopoulos' iteration (1975); Newton's step on a convex regularised
 potential with an exact line search is that of Castro, Permenter & Han 2022 ("An unconstrained
-convex formulation of compliant contact").
+convex formulation of compliant contact"). It may raise the mismatch; too many such steps in
+turn, or one that raises it too far, end the iteration.
 """
 
 from __future__ import annotations
@@ -41,27 +59,39 @@ from marsyard.interaction.nonsmooth.newton import (
     expand,
 )
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
+from marsyard.interaction.nonsmooth.sparse import (
+    assemble_blocks,
+    expand_blocks,
+    factor_blocks,
+    multiply_blocks,
+    solve_blocks,
+)
 from marsyard.jit import kernel
 
-#: first δ over the mean diagonal of W, from a good warm start and from a poor one
-GOOD, POOR = 1e-6, 1e-3
-#: e(r) of a warm start that counts as good
-NEAR = 1e-3
-#: smallest δ over the mean diagonal of W: below it u/δ is rounding
-FLOOR = 1e-10
-_LOWER = 0.1
-_INNER_STEPS = 12
+#: first, smallest and largest δ over the mean diagonal of W: below the smallest u/δ is rounding
+FIRST, FLOOR, CEILING = 1e-2, 1e-10, 1e3
+#: how δ falls, how while e(r) grows, how it is raised after a failure
+_LOWER, _GROWING, _RAISE = 0.05, 0.7, 10.0
+#: δ_N over δ_T where normals settle first, in a few contacts and in piles
+_STIFF, _STIFF_PILE = 1e-3, 0.2
+#: the inner iteration's tolerance: over e(r), and at most
+_INEXACT, _ROUGH = 0.5, 1e-3
+_INNER_STEPS = 30
+#: steps with discs held in turn, and by how much they may raise the mismatch
+_HELD_STEPS = 4
+_HIGHEST = 100.0
+_HALVINGS = 1
+_DESCENT = 0.1
 _SEARCHES = 12
-_FURTHEST = 1e3
 
 
 @kernel
-def impulse_of(n, u, centre, delta, mu, bound, fixed, status, tx, ty, k_slip, out):
-    """r(u) of (1) and its branches; with `fixed` the discs have the radii in `bound`, otherwise
-    their radii are written there."""
+def impulse_of(n, u, centre, delta, normal, mu, bound, fixed, status, tx, ty, k_slip, out):
+    """r(u) of (1) and its branches, `delta` and `normal` being δ_T and δ_N; with `fixed` the discs
+    have the radii in `bound`, otherwise their radii are written there."""
     for c in range(n):
         k = 3 * c
-        tn = centre[k] - u[k] / delta
+        tn = centre[k] - u[k] / normal
         out[k] = max(tn, 0.0)
         out[k + 1] = 0.0
         out[k + 2] = 0.0
@@ -87,13 +117,28 @@ def impulse_of(n, u, centre, delta, mu, bound, fixed, status, tx, ty, k_slip, ou
 
 
 @kernel
-def _multiply(m, W, x, out):
-    """out = W x over the first m rows, every row summed in the same order."""
+def _multiply(m, W, pattern, x, out):
+    """out = W x for a symmetric W, every entry summed in the same order."""
+    if pattern[3].size > 0:
+        multiply_blocks(m // 3, pattern, x, out)
+        return
     for i in range(m):
-        total = 0.0
-        for j in range(m):
-            total += W[i, j] * x[j]
-        out[i] = total
+        out[i] = 0.0
+    for j in range(m):
+        value = x[j]
+        for i in range(m):
+            out[i] += W[j, i] * value
+
+
+@kernel
+def _velocity(m, W, pattern, x, q, u):
+    """u = W x + q."""
+    if pattern[3].size > 0:
+        multiply_blocks(m // 3, pattern, x, u)
+        for i in range(m):
+            u[i] += q[i]
+    else:
+        multiply(m, W, x, q, u)
 
 
 @kernel
@@ -105,12 +150,15 @@ def _dot(m, x, y):
 
 
 @kernel
-def _mismatch(m, W, x, law, scale, spare, out):
-    """‖W (r(u) − x)‖ · scale."""
+def _mismatch(m, W, pattern, x, law, stiffness, scale, spare, out):
+    """‖W (r(u) − x)‖ · scale, normal velocities squared times `stiffness`."""
     for i in range(m):
         spare[i] = law[i] - x[i]
-    _multiply(m, W, spare, out)
-    return math.sqrt(_dot(m, out, out)) * scale
+    _multiply(m, W, pattern, spare, out)
+    total = 0.0
+    for k in range(0, m, 3):
+        total += stiffness * out[k] * out[k] + out[k + 1] * out[k + 1] + out[k + 2] * out[k + 2]
+    return math.sqrt(total) * scale
 
 
 @kernel
@@ -135,15 +183,23 @@ def _offsets(n, mu, x, bound, held, status, tx, ty, out):
 
 
 @kernel
-def _right_side(n, u, x, centre, delta, status, tx, ty, k_slip, b):
-    """What the unknowns of the step have to bring to zero, from the velocity u at the offset."""
+def _right_side(n, u, x, centre, delta, normal, status, tx, ty, k_slip, apart, b):
+    """What the unknowns of the step have to bring to zero, from the velocity u at the offset.
+
+    apart: each contact has three places in b, filled up with zeros; otherwise those it needs.
+    """
     p = 0
     for c in range(n):
         k = 3 * c
+        if apart:
+            p = k
+            b[k] = 0.0
+            b[k + 1] = 0.0
+            b[k + 2] = 0.0
         state = status[c]
         if state == OPEN:
             continue
-        b[p] = -u[k] - delta * (x[k] - centre[k])
+        b[p] = -u[k] - normal * (x[k] - centre[k])
         if state == STICK:
             b[p + 1] = -u[k + 1] - delta * (x[k + 1] - centre[k + 1])
             b[p + 2] = -u[k + 2] - delta * (x[k + 2] - centre[k + 2])
@@ -160,8 +216,8 @@ def _right_side(n, u, x, centre, delta, status, tx, ty, k_slip, b):
 
 @kernel
 def _newton_step(
-    n, W, mu, slope, x, u, centre, delta, bound, held, rho, status, tx, ty, k_slip, a, b, pivots,
-    spare, step, du,
+    n, W, pattern, mu, slope, x, u, centre, delta, normal, bound, held, rho, status, tx, ty,
+    k_slip, a, b, pivots, spare, step, du,
 ):  # fmt: skip
     """Newton's `step` of x and du = W step; False when singular or not finite.
 
@@ -169,11 +225,22 @@ def _newton_step(
     """
     m = 3 * n
     _offsets(n, mu, x, bound, held, status, tx, ty, spare)
-    _multiply(m, W, spare, du)
+    _multiply(m, W, pattern, spare, du)
     for i in range(m):
         du[i] += u[i]
-    size = assemble(n, W, slope, rho, delta, status, tx, ty, k_slip, a)
-    _right_side(n, du, x, centre, delta, status, tx, ty, k_slip, b)
+    if pattern[3].size > 0:
+        assemble_blocks(n, pattern, slope, delta, normal, status, tx, ty, k_slip)
+        if not factor_blocks(n, pattern):
+            return False
+        _right_side(n, du, x, centre, delta, normal, status, tx, ty, k_slip, True, b)
+        solve_blocks(n, pattern, b)
+        finite = expand_blocks(n, slope, status, tx, ty, b, step)
+        for i in range(m):
+            step[i] += spare[i]
+        _multiply(m, W, pattern, step, du)
+        return finite
+    size = assemble(n, W, slope, rho, delta, normal, status, tx, ty, k_slip, a)
+    _right_side(n, du, x, centre, delta, normal, status, tx, ty, k_slip, False, b)
     if size >= LAPACK_FROM:
         if not solve_large(a, b, size):
             return False
@@ -184,12 +251,14 @@ def _newton_step(
     finite = expand(n, slope, status, tx, ty, b, step)
     for i in range(m):
         step[i] += spare[i]
-    _multiply(m, W, step, du)
+    _multiply(m, W, pattern, step, du)
     return finite
 
 
 @kernel
-def _length(n, x, u, step, du, centre, delta, mu, bound, status, tx, ty, k_slip, law, ahead, out):
+def _length(
+    n, x, u, step, du, centre, delta, normal, mu, bound, status, tx, ty, k_slip, law, ahead, out
+):
     """How far to go along a step with discs held: until f no longer falls, or all of it."""
     m = 3 * n
     constant, linear = _dot(m, x, du), _dot(m, step, du)
@@ -200,7 +269,7 @@ def _length(n, x, u, step, du, centre, delta, mu, bound, status, tx, ty, k_slip,
     for _ in range(_SEARCHES):
         for i in range(m):
             ahead[i] = u[i] + length * du[i]
-        impulse_of(n, ahead, centre, delta, mu, bound, True, status, tx, ty, k_slip, out)
+        impulse_of(n, ahead, centre, delta, normal, mu, bound, True, status, tx, ty, k_slip, out)
         slope = constant + length * linear - _dot(m, out, du)
         if slope <= 0.1 * abs(first) and (length == 1.0 or slope >= -0.1 * abs(first)):
             break
@@ -215,11 +284,28 @@ def _length(n, x, u, step, du, centre, delta, mu, bound, status, tx, ty, k_slip,
 
 
 @kernel
-def solve_regularised(n, W, q, mu, x, u, centre, delta, work, scale, tolerance, max_iterations):
+def solve_regularised(
+    n,
+    W,
+    pattern,
+    q,
+    mu,
+    x,
+    u,
+    centre,
+    delta,
+    normal,
+    before,
+    work,
+    scale,
+    tolerance,
+    max_iterations,
+):
     """x with x = r(W x + q), from the x given. Returns steps, ‖W (r(u) − x)‖ · scale.
 
     x and u change by increments, so that velocities far below the rounding of q are told apart.
-    r(u) is left in the fifth vector of the work array (`law`).
+    r(u) is left in the fifth vector of the work array (`law`). `before`: the δ whose solution, the
+    last thing done with this work array, gives the first linearisation; 0 if there is none.
     """
     m = 3 * n
     a = work[: m * m].reshape((m, m))
@@ -241,64 +327,119 @@ def solve_regularised(n, W, q, mu, x, u, centre, delta, work, scale, tolerance, 
     nothing = work[base + 11 * m + n : base + 11 * m + 2 * n]
     trial_bound = work[base + 11 * m + 2 * n : base + 12 * m]
     trial_x = work[base + 12 * m : base + 13 * m]
+    stiffness = delta / normal
     for c in range(n):
         rho[2 * c] = 1.0 / delta
         rho[2 * c + 1] = 1.0 / delta
         nothing[c] = 0.0
 
-    multiply(m, W, x, q, u)
-    impulse_of(n, u, centre, delta, mu, bound, False, status, tx, ty, k_slip, law)
-    error = _mismatch(m, W, x, law, scale, spare, trial)
+    _velocity(m, W, pattern, x, q, u)
+    if before > 0.0:
+        # a contact that slides at the speed it had: (1 − k)/k grows as δ falls
+        for c in range(n):
+            share = max(k_slip[c], 1e-12)
+            k_slip[c] = share / (share + (1.0 - share) * before / delta)
+        impulse_of(
+            n, u, centre, delta, normal, mu, bound, False, trial_x[:n], trial_x[n : 2 * n],
+            trial_x[2 * n :], trial_bound, law,
+        )  # fmt: skip
+    else:
+        impulse_of(n, u, centre, delta, normal, mu, bound, False, status, tx, ty, k_slip, law)
+    error = _mismatch(m, W, pattern, x, law, stiffness, scale, spare, trial)
     lowest = error
     done = 0
-    while error > tolerance and done < max_iterations:
+    held = 0
+    while error > tolerance and done < max_iterations and held < _HELD_STEPS:
         done += 1
-        # newton's step, if it halves the mismatch
+        # newton's step, or part of it, if that lowers the mismatch
         if not _newton_step(
-            n, W, mu, mu, x, u, centre, delta, bound, False, rho, status, tx, ty, k_slip, a, b,
-            pivots, spare, step, du,
+            n, W, pattern, mu, mu, x, u, centre, delta, normal, bound, False, rho, status, tx, ty,
+            k_slip, a, b, pivots, spare, step, du,
         ):  # fmt: skip
             break
         slides = False
         for c in range(n):
             slides = slides or status[c] == SLIP
-        for i in range(m):
-            trial_x[i] = x[i] + step[i]
-            ahead[i] = u[i] + du[i]
-        impulse_of(n, ahead, centre, delta, mu, trial_bound, False, status, tx, ty, k_slip, trial)
-        there = _mismatch(m, W, trial_x, trial, scale, spare, b)
-        if there < 0.5 * lowest:
-            lowest = there
+        length = 1.0
+        lower = False
+        for _ in range(1 + _HALVINGS):
+            for i in range(m):
+                trial_x[i] = x[i] + length * step[i]
+                ahead[i] = u[i] + length * du[i]
+            impulse_of(
+                n,
+                ahead,
+                centre,
+                delta,
+                normal,
+                mu,
+                trial_bound,
+                False,
+                status,
+                tx,
+                ty,
+                k_slip,
+                trial,
+            )
+            error = _mismatch(m, W, pattern, trial_x, trial, stiffness, scale, spare, b)
+            lower = error < (1.0 - _DESCENT * length) * lowest
+            if lower:
+                break
+            length *= 0.5
+        if lower:
+            lowest = error
+            held = 0
             for i in range(m):
                 x[i] = trial_x[i]
                 u[i] = ahead[i]
                 law[i] = trial[i]
             for c in range(n):
                 bound[c] = trial_bound[c]
-            error = there
             continue
 
         # newton's direction with discs held, and a line search on f
-        impulse_of(n, u, centre, delta, mu, bound, True, status, tx, ty, k_slip, law)
+        held += 1
+        impulse_of(n, u, centre, delta, normal, mu, bound, True, status, tx, ty, k_slip, law)
         if slides and not _newton_step(
-            n, W, mu, nothing, x, u, centre, delta, bound, True, rho, status, tx, ty, k_slip, a, b,
-            pivots, spare, step, du,
+            n, W, pattern, mu, nothing, x, u, centre, delta, normal, bound, True, rho, status, tx,
+            ty, k_slip, a, b, pivots, spare, step, du,
         ):  # fmt: skip
             break
         length = _length(
-            n, x, u, step, du, centre, delta, mu, bound, status, tx, ty, k_slip, law, ahead, trial
+            n,
+            x,
+            u,
+            step,
+            du,
+            centre,
+            delta,
+            normal,
+            mu,
+            bound,
+            status,
+            tx,
+            ty,
+            k_slip,
+            law,
+            ahead,
+            trial,
         )
         for i in range(m):
             x[i] += length * step[i]
             u[i] += length * du[i]
-        impulse_of(n, u, centre, delta, mu, bound, False, status, tx, ty, k_slip, law)
-        error = _mismatch(m, W, x, law, scale, spare, trial)
+        impulse_of(n, u, centre, delta, normal, mu, bound, False, status, tx, ty, k_slip, law)
+        error = _mismatch(m, W, pattern, x, law, stiffness, scale, spare, trial)
+        if error > _HIGHEST * lowest:
+            break
     return done, error
 
 
 @kernel
-def proximal(n, W, q, mu, r, u, work, scale, tolerance, max_iterations):
-    """Proximal steps from r, in place; u = W r + q on return. Returns Newton steps, e(r)."""
+def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations):
+    """Proximal steps from r, in place; u = W r + q on return. Returns Newton steps, e(r).
+
+    pattern: from `sparse`, that of W or the one for a W taken as full.
+    """
     m = 3 * n
     base = m * m
     centre = work[base + 3 * m : base + 4 * m]
@@ -308,47 +449,46 @@ def proximal(n, W, q, mu, r, u, work, scale, tolerance, max_iterations):
     for i in range(m):
         mean += W[i, i] / m
         centre[i] = r[i]
-    multiply(m, W, r, q, u)
+    _velocity(m, W, pattern, r, q, u)
     best = natural_residual(n, r, u, mu, scale)
     residual = best
-    level = GOOD if best < NEAR else POOR
+    # δ over the mean diagonal: now, at the last step solved, and of the linearisation at hand
+    level, solved, known = FIRST, 0.0, 0.0
     lower = _LOWER
-    reach, furthest = 1.0, _FURTHEST
+    ratio = 1.0
+    stiff = _STIFF_PILE if pattern[3].size > 0 else _STIFF
     done = 0
-    while best > tolerance and done < max_iterations:
+    while best > tolerance and done < max_iterations and level <= CEILING:
         for i in range(m):
             x[i] = centre[i]
-        inner = max(0.1 * tolerance, min(1e-3 * residual, 1e-6))
+        inner = max(0.1 * tolerance, min(_INEXACT * residual, _ROUGH))
         limit = min(_INNER_STEPS, max_iterations - done)
+        delta = level * mean
         steps, error = solve_regularised(
-            n, W, q, mu, x, u, centre, level * mean, work, scale, inner, limit
-        )
+            n, W, pattern, q, mu, x, u, centre, delta, ratio * delta, known * mean, work, scale,
+            inner, limit,
+        )  # fmt: skip
         done += max(steps, 1)
         if not error <= inner:
-            # too stiff from here
-            if reach > 1.0:
-                for i in range(m):
-                    centre[i] = r[i]
-                furthest = max(0.25 * reach, 1.0)
-                reach = 1.0
-                continue
-            lower = math.sqrt(lower)
-            level *= 10.0
-            if level > 1.0:
-                break
+            known = 0.0
+            if solved > 0.0:
+                level = solved
+                ratio = stiff if ratio == 1.0 else 1.0
+                solved = 0.0
+            level *= _RAISE
             continue
-        multiply(m, W, law, q, u)
+        _velocity(m, W, pattern, law, q, u)
         last = residual
         residual = natural_residual(n, law, u, mu, scale)
         if residual < best:
             best = residual
             for i in range(m):
                 r[i] = law[i]
-        # where velocities in the null space are left, go further in the same direction
-        falls_slowly = 0.5 * last < residual < last
-        reach = min(2.0 * reach, furthest) if falls_slowly else 1.0
         for i in range(m):
-            centre[i] += reach * (law[i] - centre[i])
+            centre[i] = law[i]
+        solved = level
+        known = level
+        lower = _GROWING if residual > last else max(lower * lower, _LOWER)
         level = max(lower * level, FLOOR)
-    multiply(m, W, r, q, u)
+    _velocity(m, W, pattern, r, q, u)
     return done, best

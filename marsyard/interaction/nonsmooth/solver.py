@@ -21,20 +21,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marsyard.errors import InputError, suggest
-from marsyard.interaction.nonsmooth import kernel
+from marsyard.interaction.nonsmooth import codes, kernel
 
 METHODS: dict[str, int] = {
-    "auto": kernel.AUTO,
-    "gauss_seidel": kernel.GAUSS_SEIDEL,
-    "newton": kernel.NEWTON,
-    "proximal": kernel.PROXIMAL,
-    "central_path": kernel.CENTRAL_PATH,
+    "auto": codes.AUTO,
+    "gauss_seidel": codes.GAUSS_SEIDEL,
+    "newton": codes.NEWTON,
+    "proximal": codes.PROXIMAL,
+    "central_path": codes.CENTRAL_PATH,
 }
 
 _USED = {code: name for name, code in METHODS.items()} | {
-    kernel.NOTHING: "nothing",
-    kernel.STICKING: "sticking",
-    kernel.HYBRID: "hybrid",
+    codes.NOTHING: "nothing",
+    codes.STICKING: "sticking",
+    codes.HYBRID: "hybrid",
 }
 
 
@@ -123,6 +123,6 @@ def solve_friction_contact(
         velocity=u,
         residual=float(residual),
         iterations=int(iterations),
-        converged=status == kernel.CONVERGED,
+        converged=status == codes.CONVERGED,
         method=_USED[used],
     )

@@ -55,11 +55,94 @@ kept in the frame of the other body, so that it turns with it.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from marsyard.interaction.contact_geometry.mesh import next_node
+from marsyard.interaction.polygonal.arrays import (
+    CAP,
+    CONVEX,
+    D_ACROSS,
+    D_ALONG,
+    D_N,
+    D_X,
+    D_Y,
+    D_Z,
+    DAMPING,
+    DAMPING_T,
+    DEEPEST,
+    E_X,
+    E_Y,
+    E_Z,
+    F_A,
+    F_D,
+    F_NX,
+    F_NY,
+    F_NZ,
+    F_S,
+    F_V,
+    F_X,
+    F_Y,
+    F_Z,
+    FACE,
+    FD,
+    FN,
+    G_X,
+    G_Y,
+    G_Z,
+    I_X,
+    I_Y,
+    I_Z,
+    N_X,
+    N_Y,
+    N_Z,
+    OK,
+    Q_AREA,
+    Q_DEPTH,
+    Q_FACES,
+    Q_NORMAL,
+    Q_NX,
+    Q_NY,
+    Q_NZ,
+    Q_PX,
+    Q_PY,
+    Q_PZ,
+    Q_SLIPPING,
+    Q_WORK,
+    R_X,
+    R_Y,
+    R_Z,
+    REFINE,
+    RESULTS,
+    ROUND,
+    SLIP,
+    SLIP_SPEED,
+    SLIPPING,
+    SPRING,
+    STICK,
+    STIFFNESS,
+    STIFFNESS_T,
+    T_AREA,
+    T_DAMPED,
+    T_FACING,
+    T_HELD,
+    T_PATCH,
+    T_SLIPS,
+    T_SPRING,
+    T_WAS,
+    T_X,
+    T_Y,
+    T_Z,
+    TOO_MANY,
+    TRANSITION,
+    U_X,
+    U_Y,
+    U_Z,
+    V_X,
+    V_Y,
+    V_Z,
+    WEIGHT,
+)  # fmt: skip
 from marsyard.interaction.polygonal.distance import (
     HINT,
     REVOLUTION,
@@ -72,34 +155,8 @@ from marsyard.jit import inlined, kernel
 
 Array = np.ndarray
 
-# columns of Pairs.numbers
-(
-    STIFFNESS, DAMPING, TRANSITION, STIFFNESS_T, DAMPING_T, STICK, SLIP, SLIP_SPEED, DEEPEST,
-    REFINE, ROUND, CONVEX, WEIGHT, CAP,
-) = range(14)  # fmt: skip
-NUMBERS = 14
-# columns of Pairs.state
-E_X, E_Y, E_Z, SPRING, SLIPPING = range(5)
-STATE_COLUMNS = 5
-# columns of Pairs.touch
-(
-    R_X, R_Y, R_Z, N_X, N_Y, N_Z, T_X, T_Y, T_Z, V_X, V_Y, V_Z, FN, G_X, G_Y, G_Z, D_X, D_Y, D_Z,
-    D_N, D_ALONG, D_ACROSS, T_AREA, T_DAMPED, T_SLIPS, T_WAS, T_FACING, I_X, I_Y, I_Z,
-    T_PATCH, T_SPRING, U_X, U_Y, U_Z, FD, T_HELD,
-) = range(37)  # fmt: skip
-TOUCH_COLUMNS = 37
-# columns of Pairs.result: normal force [N], largest depth [m], area [m²], faces, slipping ones,
-# work taken in the step [J], normal force as a vector, its moment F_N r
-(
-    Q_NORMAL, Q_DEPTH, Q_AREA, Q_FACES, Q_SLIPPING, Q_WORK, Q_NX, Q_NY, Q_NZ, Q_PX, Q_PY, Q_PZ,
-) = range(12)  # fmt: skip
-RESULTS = 12
-# columns of a part of a face on the stack: corners, level
-PART = 10
 #: faces that face the other body by less than this are not counted as touching
 EDGEWISE = 1e-3
-#: what `evaluate` answers
-OK, TOO_MANY = 0, 1
 #: a face is cut where the other body bends away by more than this part of the depths in it
 BEND = 0.05
 #: cuts beyond the others in search of edges that stand in a face
@@ -108,55 +165,6 @@ HIDDEN = 3
 ALIKE = 0.98
 #: friction beyond its cone that a step is not solved again for, as a share
 LEEWAY = 0.02
-
-
-class Shapes(NamedTuple):
-    """The surfaces of all pairs; `m` meshes, `t` triangles, `r` profiles."""
-
-    mesh: Array  # int64[m, 5]: first triangle, count, node before the first, leaves, first pseudo
-    node: Array  # float64[·, 6], boxes in heap order
-    triangle: Array  # float64[t, 13], corners, normal, area
-    pseudo: Array  # float64[·, 18], normals of corners and sides, of meshes that are searched
-    profile: Array  # int64[r, 5]: first point, points, first station, stations, first of `shape`
-    point: Array  # float64[·, 2], (z, r) [m] as they are now
-    rate: Array  # float64[·, 2], how they move per unit of the coordinate they change with
-    bulge: Array  # float64[·], radius with which the section bends outwards at them [m], or inf
-    station: Array  # float64[·], coordinates at which a changing profile is given
-    shape: Array  # float64[·, 2], profiles at the stations, one after another
-    stack: Array  # int64[128]
-    part: Array  # float64[·, PART]
-
-
-class Pairs(NamedTuple):
-    """What is in contact with what; `n` pairs, `c` places for touching faces of all pairs."""
-
-    faces: Array  # int64[n], mesh whose faces carry
-    kind: Array  # int64[n], of the other body: PLANE, SPHERE, …
-    number: Array  # int64[n], profile or mesh of the other body
-    size: Array  # float64[n, 3], radius or half sizes [m]; side of a profile
-    numbers: Array  # float64[n, NUMBERS]
-    place: Array  # int64[n, 3], first slot, first place, places
-    face_pose: Array  # float64[n, 12], origin and rotation of the faces' frame
-    other_pose: Array  # float64[n, 12], of the other body's
-    centre: Array  # float64[n, 3], point for twist and torque, in the world
-    twist: Array  # float64[n, 7], velocity of the faces' body less that of the other, at `centre`;
-    # rate of the coordinate that changes the other's profile
-    force: Array  # float64[n, 7], on the faces' body, about `centre`; on that coordinate
-    stiff: Array  # float64[n, 7, 7], −∂force/∂twist, its lower triangle
-    result: Array  # float64[n, RESULTS]
-    slot: Array  # int64[·], place of a face in the list of the last step, or −1
-    counts: Array  # int64[n, 2], faces that touch now, and did in the last step
-    touching: Array  # int64[c]
-    touch: Array  # float64[c, TOUCH_COLUMNS]
-    before: Array  # int64[c]
-    state: Array  # float64[c, STATE_COLUMNS]
-    face: Array  # float64[FACE], sums over the parts of a face
-    turn: Array  # float64[12], from the faces' frame to the other body's
-
-
-# Pairs.face: V, area, damped area, x V (3), n V (3), depth
-F_V, F_A, F_D, F_X, F_Y, F_Z, F_NX, F_NY, F_NZ, F_S = range(10)
-FACE = 10
 
 
 @kernel

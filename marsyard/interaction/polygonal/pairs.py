@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.interaction.polygonal import contact
-from marsyard.interaction.polygonal.contact import Pairs, Shapes
+from marsyard.interaction.polygonal import arrays, contact
+from marsyard.interaction.polygonal.arrays import Pairs, Shapes
 from marsyard.interaction.polygonal.layer import Layer
 from marsyard.interaction.polygonal.surface import (
     MOST_CUTS,
@@ -54,16 +54,16 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
     )
     n = len(given)
     f, i = np.zeros, np.int64
-    numbers = f((n, contact.NUMBERS))
+    numbers = f((n, arrays.NUMBERS))
     place = f((n, 3), i)
     slots = places = 0
     for k, pair in enumerate(given):
         numbers[k, :8] = pair.layer
-        numbers[k, contact.DEEPEST] = pair.deepest
-        numbers[k, contact.REFINE] = min(pair.refine, MOST_CUTS)
-        numbers[k, contact.ROUND] = pair.other.roundness
-        numbers[k, contact.WEIGHT], numbers[k, contact.CAP] = pair.weight, pair.cap
-        numbers[k, contact.CONVEX] = pair.other.convex
+        numbers[k, arrays.DEEPEST] = pair.deepest
+        numbers[k, arrays.REFINE] = min(pair.refine, MOST_CUTS)
+        numbers[k, arrays.ROUND] = pair.other.roundness
+        numbers[k, arrays.WEIGHT], numbers[k, arrays.CAP] = pair.weight, pair.cap
+        numbers[k, arrays.CONVEX] = pair.other.convex
         room = min(len(pair.faces), MOST_TOUCHING)
         place[k] = slots, places, room
         slots += len(pair.faces)
@@ -75,10 +75,10 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
         size=np.array([p.other.size for p in given], dtype=float).reshape(n, 3),
         numbers=numbers, place=place, face_pose=pose.copy(), other_pose=pose.copy(),
         centre=f((n, 3)), twist=f((n, 7)), force=f((n, 7)), stiff=f((n, 7, 7)),
-        result=f((n, contact.RESULTS)), slot=np.full(slots, -1, dtype=i), counts=f((n, 2), i),
-        touching=f(places, i), touch=f((places, contact.TOUCH_COLUMNS)), before=f(places, i),
-        state=f((places, contact.STATE_COLUMNS)),
-        face=f(contact.FACE), turn=f(12),
+        result=f((n, arrays.RESULTS)), slot=np.full(slots, -1, dtype=i), counts=f((n, 2), i),
+        touching=f(places, i), touch=f((places, arrays.TOUCH_COLUMNS)), before=f(places, i),
+        state=f((places, arrays.STATE_COLUMNS)),
+        face=f(arrays.FACE), turn=f(12),
     )  # fmt: skip
 
 
@@ -103,14 +103,14 @@ def pressed(pairs: Pairs, k: int, faces: Surface) -> Pressed:
     """What passes between the bodies of pair k, whose faces are those, as last evaluated."""
     first, n = int(pairs.place[k, 1]), int(pairs.counts[k, 0])
     rows = pairs.touch[first : first + n]
-    facing = rows[:, contact.T_FACING] > contact.EDGEWISE
+    facing = rows[:, arrays.T_FACING] > contact.EDGEWISE
     rows, wrench = rows[facing], pairs.force[k].copy()
     # what acts along the direction of contact, as a pressure on the face
-    normal = rows[:, contact.FN] * rows[:, contact.T_FACING] + rows[:, contact.FD]
-    pressure = normal / (rows[:, contact.T_FACING] * rows[:, contact.T_PATCH])
+    normal = rows[:, arrays.FN] * rows[:, arrays.T_FACING] + rows[:, arrays.FD]
+    pressure = normal / (rows[:, arrays.T_FACING] * rows[:, arrays.T_PATCH])
     return Pressed(
         wrench[:3], wrench[3:6], float(normal.sum()),
-        float(pairs.result[k, contact.Q_DEPTH]), float(pairs.result[k, contact.Q_AREA]), len(rows),
+        float(pairs.result[k, arrays.Q_DEPTH]), float(pairs.result[k, arrays.Q_AREA]), len(rows),
         rows[:, :3] + pairs.centre[k], pressure,
         face_order(faces)[pairs.touching[first : first + n][facing]],
     )  # fmt: skip
@@ -144,7 +144,7 @@ class PolygonalContact:
         p.face_pose[0, 3:] = np.eye(3).ravel() if turn is None else np.ravel(turn)
         p.centre[0] = place
         p.twist[0, :3], p.twist[0, 3:6] = velocity, rate
-        if contact.evaluate(self.shapes, p, 0, 0.0, 0.5) != contact.OK:
+        if contact.evaluate(self.shapes, p, 0, 0.0, 0.5) != arrays.OK:
             raise RuntimeError(f"more than {MOST_TOUCHING} faces touch")
         made = pressed(p, 0, self.pair.faces)
         if advance > 0.0:

@@ -16,9 +16,10 @@ from marsyard.errors import InputError
 from marsyard.ground._bvh import build_nodes, leaf_count, tree_order
 from marsyard.ground._mesh_topology import degenerate, neighbours, weld
 from marsyard.ground.rim_walls import hang_walls, rim_sides
-from marsyard.interaction.polygonal.contact import HIDDEN, PART, Shapes
+from marsyard.interaction.polygonal.arrays import PART, Shapes
+from marsyard.interaction.polygonal.contact import HIDDEN
 from marsyard.interaction.polygonal.distance import BOX, MESH, PLANE, REVOLUTION, SPHERE
-from marsyard.interaction.polygonal.revolution import polygons, section_bulge
+from marsyard.interaction.polygonal.profile import polygons, section_bulge
 
 Array = np.ndarray
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from marsyard.ground.triaxial import MOST_POINTS
 from marsyard.interaction.soil_columns.arrays import GRANULAR_COLUMNS, LAW_COLUMNS
-
-Array = np.ndarray
+from marsyard.jit import F1, F2, F3, F4, I1, I2, I3, U3, by_reference
 
 # kinds of body: a wheel or a mesh on the nodes, a wheel by one of the wheel models, a track
 WHEEL, MESH, MODEL, BELT = 0, 1, 2, 3
@@ -65,69 +64,72 @@ TOTAL_COLUMNS = 9
 OK, NEEDS_TILES, TOO_MANY_NODES, LEFT_THE_MAP = range(4)
 
 
+@by_reference
 class Soils(NamedTuple):
     """Numbers of the soils, SI."""
 
-    table: Array  # float64[s, SOIL_COLUMNS]
-    modulus: Array  # float64[b, s], k = k_c/b + k_φ of each body's width [N/m^(n+2)]
-    layer: Array  # float64[b, s], thickness of the soil layer carried along by slip [m]
+    table: F2  # float64[s, SOIL_COLUMNS]
+    modulus: F2  # float64[b, s], k = k_c/b + k_φ of each body's width [N/m^(n+2)]
+    layer: F2  # float64[b, s], thickness of the soil layer carried along by slip [m]
     # of soil in columns, see `soil_columns.arrays`
-    column: Array = np.zeros((1, 1, LAW_COLUMNS))  # float64[b, s, LAW_COLUMNS]
-    curve: Array = np.zeros((1, 4, MOST_POINTS))  # float64[s, 4, MOST_POINTS], measured curves
-    granular: Array = np.zeros((1, GRANULAR_COLUMNS))  # float64[s, GRANULAR_COLUMNS]
+    column: F3 = np.zeros((1, 1, LAW_COLUMNS))  # float64[b, s, LAW_COLUMNS]
+    curve: F3 = np.zeros((1, 4, MOST_POINTS))  # float64[s, 4, MOST_POINTS], measured curves
+    granular: F2 = np.zeros((1, GRANULAR_COLUMNS))  # float64[s, GRANULAR_COLUMNS]
 
 
+@by_reference
 class Bodies(NamedTuple):
     """Shapes and poses of the bodies that may touch soil."""
 
-    kind: Array  # int64[b]
+    kind: I1  # int64[b]
     # float64[b, 5], wheels: largest radius, half width, edge rounding, crown radius [m], taper
-    shape: Array
-    reach: Array  # float64[b], radius of a ball about the centre that holds the body [m]
-    triangles: Array  # int64[b, 2], first and last triangle of a mesh
-    triangle: Array  # float64[t, 9], corners in the body's frame [m]
-    centre: Array  # float64[b, 3], in the world [m]
-    axis: Array  # float64[b, 3], axle of a wheel, left of a track, unit
-    rotation: Array  # float64[b, 9], body's frame in the world, by rows
+    shape: F2
+    reach: F1  # float64[b], radius of a ball about the centre that holds the body [m]
+    triangles: I2  # int64[b, 2], first and last triangle of a mesh
+    triangle: F2  # float64[t, 9], corners in the body's frame [m]
+    centre: F2  # float64[b, 3], in the world [m]
+    axis: F2  # float64[b, 3], axle of a wheel, left of a track, unit
+    rotation: F2  # float64[b, 9], body's frame in the world, by rows
     # float64[b, 7], velocity of the centre [m/s], angular velocity [rad/s], speed of a belt [m/s]
-    twist: Array
+    twist: F2
 
 
+@by_reference
 class Patch(NamedTuple):
     """Nodes under the bodies: what belongs to the contact, and scratch."""
 
-    key: Array  # int64[2, b, n], order of the nodes
-    node: Array  # int64[2, b, n]
-    touching: Array  # uint8[2, b, n], 0 = left, but its displaced soil is not yet laid down
-    state: Array  # float64[2, b, n, STATE_COLUMNS]
-    listed: Array  # int64[2, b], how many nodes are listed
-    side: Array  # int64[b], which of the two is the present one
-    touched: Array  # int64[b], how many nodes were touched in the last step
-    blocks: Array  # int64[1], blocks in use for the body at hand
-    block: Array  # float64[k, BLOCK_COLUMNS · LANES]
-    block_count: Array  # int64[k], nodes in a block
-    block_soil: Array  # int64[k], their soil
-    block_key: Array  # int64[k, LANES]
-    block_node: Array  # int64[k, LANES]
-    block_at: Array  # int64[k, LANES], their place in the list of the contact
-    field: Array  # float64[b, n, FIELD_COLUMNS]
-    field_count: Array  # int64[b]
-    border: Array  # int64[n]
-    border_x: Array  # float64[n]
-    border_y: Array
-    border_free: Array  # free height under wheels [m]
-    border_weight: Array
-    border_amount: Array  # volume offered to the node [m³]
-    near: Array  # int64[8], neighbours of the node that settles
-    near_height: Array  # float64[8], their surfaces [m]
-    near_excess: Array  # float64[8], how much too low they lie [m]
-    near_free: Array  # float64[8], free height under bodies there [m]
-    window: Array  # float64[b, n], height of a mesh's lower side over its centre, by nodes [m]
-    window_face: Array  # int64[b, n], the triangle it belongs to
-    window_box: Array  # int64[b, 4], first node along x and y, how many along x and y
-    force: Array  # float64[b, FORCE_COLUMNS], on the body at its centre [N, N·m]
-    stiff: Array  # float64[b, STIFF_COLUMNS], h-implicit part, see `contact`
-    total: Array  # float64[b, TOTAL_COLUMNS]
+    key: I3  # int64[2, b, n], order of the nodes
+    node: I3  # int64[2, b, n]
+    touching: U3  # uint8[2, b, n], 0 = left, but its displaced soil is not yet laid down
+    state: F4  # float64[2, b, n, STATE_COLUMNS]
+    listed: I2  # int64[2, b], how many nodes are listed
+    side: I1  # int64[b], which of the two is the present one
+    touched: I1  # int64[b], how many nodes were touched in the last step
+    blocks: I1  # int64[1], blocks in use for the body at hand
+    block: F2  # float64[k, BLOCK_COLUMNS · LANES]
+    block_count: I1  # int64[k], nodes in a block
+    block_soil: I1  # int64[k], their soil
+    block_key: I2  # int64[k, LANES]
+    block_node: I2  # int64[k, LANES]
+    block_at: I2  # int64[k, LANES], their place in the list of the contact
+    field: F3  # float64[b, n, FIELD_COLUMNS]
+    field_count: I1  # int64[b]
+    border: I1  # int64[n]
+    border_x: F1  # float64[n]
+    border_y: F1
+    border_free: F1  # free height under wheels [m]
+    border_weight: F1
+    border_amount: F1  # volume offered to the node [m³]
+    near: I1  # int64[8], neighbours of the node that settles
+    near_height: F1  # float64[8], their surfaces [m]
+    near_excess: F1  # float64[8], how much too low they lie [m]
+    near_free: F1  # float64[8], free height under bodies there [m]
+    window: F2  # float64[b, n], height of a mesh's lower side over its centre, by nodes [m]
+    window_face: I2  # int64[b, n], the triangle it belongs to
+    window_box: I2  # int64[b, 4], first node along x and y, how many along x and y
+    force: F2  # float64[b, FORCE_COLUMNS], on the body at its centre [N, N·m]
+    stiff: F2  # float64[b, STIFF_COLUMNS], h-implicit part, see `contact`
+    total: F2  # float64[b, TOTAL_COLUMNS]
 
 
 class Options(NamedTuple):

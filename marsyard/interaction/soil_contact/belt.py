@@ -36,27 +36,26 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.interaction.soil_contact.arrays import FORCE_N, PX, PY, PZ, RATE_N
-from marsyard.jit import kernel
+from marsyard.jit import F2, F3, I1, by_reference, kernel
 from marsyard.robot.belt import lower_run
 from marsyard.robot.organs import Track
-
-Array = np.ndarray
 
 #: nodes along the lower run that there is room for
 MOST_NODES = 256
 
 
+@by_reference
 class Belts(NamedTuple):
     """Lower runs of the belts; rows of bodies that are no belts are not used."""
 
-    nodes: Array  # int64[b], how many along the run; 0: it does not give way
-    number: Array  # float64[b, 2], tension [N], height of the straight run in the frame [m]
-    place: Array  # float64[b, MOST_NODES], x of the nodes in the frame [m]
-    fixed: Array  # float64[b, MOST_NODES], 1 at a road wheel
-    rise: Array  # float64[b, MOST_NODES], w [m]
-    load: Array  # float64[b, MOST_NODES], P [N]
-    stiffness: Array  # float64[b, MOST_NODES], K [N/m]
-    scratch: Array  # float64[b, 2, MOST_NODES]
+    nodes: I1  # int64[b], how many along the run; 0: it does not give way
+    number: F2  # float64[b, 2], tension [N], height of the straight run in the frame [m]
+    place: F2  # float64[b, MOST_NODES], x of the nodes in the frame [m]
+    fixed: F2  # float64[b, MOST_NODES], 1 at a road wheel
+    rise: F2  # float64[b, MOST_NODES], w [m]
+    load: F2  # float64[b, MOST_NODES], P [N]
+    stiffness: F2  # float64[b, MOST_NODES], K [N/m]
+    scratch: F3  # float64[b, 2, MOST_NODES]
 
 
 def make_belts(bodies: int) -> Belts:

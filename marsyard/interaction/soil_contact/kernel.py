@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from marsyard.ground.soil_nodes import SIDE, ask_for_tile, find_tile
+from marsyard.ground.soil_nodes import ask_for_tiles
 from marsyard.interaction.soil_columns.surface import flow_of_columns
 from marsyard.interaction.soil_contact.arrays import LEFT_THE_MAP, MODEL, NEEDS_TILES, OK
 from marsyard.interaction.soil_contact.contact import body_contact
@@ -23,6 +21,12 @@ def soil_forces(grid, soils, bodies, patch, options, laws, belts):
     """
     if not tiles_ready(grid, bodies):
         return NEEDS_TILES
+    return forces_on_bodies(grid, soils, bodies, patch, options, laws, belts)
+
+
+@kernel
+def forces_on_bodies(grid, soils, bodies, patch, options, laws, belts):
+    """The same, where all tiles are there."""
     for b in range(bodies.kind.shape[0]):
         c = bodies.centre[b]
         if not (options.xmin <= c[0] <= options.xmax and options.ymin <= c[1] <= options.ymax):
@@ -39,17 +43,10 @@ def soil_forces(grid, soils, bodies, patch, options, laws, belts):
 @kernel
 def tiles_ready(grid, bodies):
     """All tiles under and next to the bodies exist, and none that settling soil asked for waits."""
-    side = SIDE * grid.spacing[0]
     for b in range(bodies.kind.shape[0]):
         c = bodies.centre[b]
         # two nodes more than the body itself: room for the border and for what slides from it
-        reach = bodies.reach[b] + 2.0 * grid.spacing[0]
-        for ti in range(math.floor((c[0] - reach) / side), math.floor((c[0] + reach) / side) + 1):
-            for tj in range(
-                math.floor((c[1] - reach) / side), math.floor((c[1] + reach) / side) + 1
-            ):
-                if find_tile(grid, ti, tj) < 0:
-                    ask_for_tile(grid, ti, tj)
+        ask_for_tiles(grid, c[0], c[1], bodies.reach[b] + 2.0 * grid.spacing[0])
     return grid.request_count[0] == 0
 
 

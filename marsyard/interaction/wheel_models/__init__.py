@@ -1,6 +1,23 @@
 """Wheel-soil models: forces of soil on a wheel in closed form or by integrals over its arc."""
 
-from marsyard.interaction.wheel_models.model import MODELS, WheelForces, WheelModel
-from marsyard.interaction.wheel_models.wheel import Exit, Wheel
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from marsyard.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from marsyard.interaction.wheel_models.model import MODELS, WheelForces, WheelModel
+    from marsyard.interaction.wheel_models.wheel import Exit, Wheel
+
+_HOME = {
+    "MODELS": "model",
+    "Exit": "wheel",
+    "Wheel": "wheel",
+    "WheelForces": "model",
+    "WheelModel": "model",
+}
 
 __all__ = ["MODELS", "Exit", "Wheel", "WheelForces", "WheelModel"]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

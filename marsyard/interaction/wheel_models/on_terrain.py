@@ -77,9 +77,7 @@ from marsyard.interaction.wheel_models.numbers import (
     WHEEL_NUMBERS,
     WIDTH,
 )
-from marsyard.jit import inlined, kernel
-
-Array = np.ndarray
+from marsyard.jit import F1, F2, F3, I1, by_reference, inlined, kernel
 
 # columns of WheelLaws.state
 KAPPA, LAMBDA, DIRECTION, LENGTH, TRACK = range(5)
@@ -95,18 +93,19 @@ _SHORTEST = 0.05
 _STEP = 1e-3
 
 
+@by_reference
 class WheelLaws(NamedTuple):
     """Wheel models of the bodies that have one; `b` bodies, `s` soils."""
 
-    model: Array  # int64[b], −1: none
-    wheel: Array  # float64[b, WHEEL_NUMBERS]
-    soil: Array  # float64[b, s, SOIL_NUMBERS]
-    own: Array  # float64[b, s, OWN_COLUMNS]
-    option: Array  # float64[b, OPTION_COLUMNS]
-    state: Array  # float64[b, STATE_COLUMNS], slips, direction, way L [m], depth of the rut [m]
-    unloading: Array  # float64[s], k_u of the soils [Pa/m]
-    ground: Array  # float64[SOIL_NUMBERS], scratch: the soil at hand
-    answer: Array  # float64[2, ANSWERS], scratch
+    model: I1  # int64[b], −1: none
+    wheel: F2  # float64[b, WHEEL_NUMBERS]
+    soil: F3  # float64[b, s, SOIL_NUMBERS]
+    own: F3  # float64[b, s, OWN_COLUMNS]
+    option: F2  # float64[b, OPTION_COLUMNS]
+    state: F2  # float64[b, STATE_COLUMNS], slips, direction, way L [m], depth of the rut [m]
+    unloading: F1  # float64[s], k_u of the soils [Pa/m]
+    ground: F1  # float64[SOIL_NUMBERS], scratch: the soil at hand
+    answer: F2  # float64[2, ANSWERS], scratch
 
 
 def make_laws(bodies: int, soils: int) -> WheelLaws:

@@ -3,7 +3,7 @@
     /           the page (`static/`), its websocket at /ws (`pages`, `messages`)
     /scene/     the 3D scene that the page holds in a frame (viser; `scene`, `editing`)
 
-Both lie behind one gate (`results._gate`).
+Both lie behind one gate (`web.gate`).
 
 One page at a time has the control: it steers, sets goals, sends sequences, and edits the ground:
 controls and clicks of other pages' scenes are not heeded. Any page may watch, take the control
@@ -33,10 +33,10 @@ from marsyard.operations.desk.judged import Judged, Validator
 from marsyard.operations.desk.pages import Page, Pages
 from marsyard.operations.desk.scene import DeskScene
 from marsyard.operations.sequence import Sequence, sequence_text
-from marsyard.results._gate import Gate
-from marsyard.results._server import address, check_token, free_port, start_scene, wait_for
-from marsyard.results._viser_filter import heed_only
-from marsyard.results._viser_site import path_of
+from marsyard.web.gate import Gate
+from marsyard.web.server import address, check_token, free_port, start_scene, wait_for
+from marsyard.web.viser_filter import heed_only
+from marsyard.web.viser_site import path_of
 
 if TYPE_CHECKING:
     from marsyard.operations.teleop.session import Preview, Session, Shown
@@ -309,12 +309,12 @@ class Desk:
     # --- pages
 
     def _joined(self, page: Page) -> None:
+        if self._holder is None:
+            self._give_control(page)
         self.pages.tell(
             page, "welcome", id=page.id, name=page.name, title=self.title,
             can_validate=self._validate is not None, can_pause=hasattr(self._session, "pause"),
         )  # fmt: skip
-        if self._holder is None:
-            self._give_control(page)
 
     def _left(self, page: Page) -> None:
         self._wanted.pop(page.id, None)

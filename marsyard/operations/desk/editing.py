@@ -15,7 +15,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,6 +22,7 @@ import numpy as np
 
 from marsyard import library
 from marsyard.errors import InputError
+from marsyard.ground.soil import changed_numbers
 from marsyard.operations.operator_side import OPEN
 
 if TYPE_CHECKING:
@@ -212,7 +212,8 @@ def about(scenario: Scenario) -> dict[str, str]:
     grounds = []
     for ground in scenario.ground:
         if ground.kind == "terrain":
-            title = ground.terrain if isinstance(ground.terrain, str) else ground.terrain.title
+            terrain = ground.terrain
+            title = terrain if isinstance(terrain, str) else terrain.name or terrain.title
             grounds.append(f"terrain {title}" if title else "terrain")
     counts = Counter(item.kind for item in items_of(scenario))
     grounds += [kind if n == 1 else f"{n} × {kind}" for kind, n in counts.items()]
@@ -227,9 +228,10 @@ def _soil(scenario: Scenario) -> str:
     ground = next((g for g in scenario.ground if g.kind == "terrain"), None)
     if ground is None or ground.soil is None:
         return f"none: hard ground, friction {scenario.interaction.friction:g}"
-    if isinstance(ground.soil, Mapping):
-        return f"{_titled('soils', str(ground.soil.get('name', 'soil')))}, with changed numbers"
-    return _titled("soils", ground.soil)
+    if isinstance(ground.soil, str):
+        return _titled("soils", ground.soil)
+    title = _titled("soils", str(ground.soil.get("name", "soil")))
+    return f"{title}, with changed numbers" if changed_numbers(ground.soil) else title
 
 
 def _titled(kind: str, name: str) -> str:

@@ -35,8 +35,8 @@ class ClickedGround:
 
     def __init__(self, scenario: Scenario) -> None:
         from marsyard.ground import Plane
+        from marsyard.interaction.soil_contact.world import terrain_of
         from marsyard.scenario.soil import TerrainGround
-        from marsyard.simulation.soil_world import terrain_of
         from marsyard.simulation.world import make_surfaces
 
         self.surfaces = make_surfaces(scenario)
@@ -53,8 +53,8 @@ class ClickedGround:
         """Corners of all triangles that are drawn, but of planes, shape (n, 3, 3) [m]."""
         import xarray as xr
 
+        from marsyard.drawing.meshes import ground_meshes
         from marsyard.ground import Plane
-        from marsyard.results._meshes import ground_meshes
 
         nowhere = xr.Dataset({"position_base": (("time", "axis"), np.zeros((0, 3)))})
         others = [s for s in self.surfaces if not isinstance(s, Plane)]

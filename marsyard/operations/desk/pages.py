@@ -1,6 +1,6 @@
 """Pages in browsers: the files they are made of, and a websocket for each.
 
-A site behind the gate (`results._gate`), in whose event loop it talks to pages:
+A site behind the gate (`web.gate`), in whose event loop it talks to pages:
 
     GET /             the page; GET /NAME its other files
     GET /files/KEY/   a file that was offered, and those beside it

@@ -24,10 +24,10 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.meshes import Shape, body_shapes, ground_meshes
 from marsyard.operations.desk.ground import ClickedGround
-from marsyard.results._meshes import Shape, body_shapes, ground_meshes
-from marsyard.results._soil_scene import soil_colours, soil_mesh, square_shade
 from marsyard.results.scene_parts import BRAND, draw_bodies, draw_ground, reach_of, set_stage
+from marsyard.results.soil_scene import soil_colours, soil_mesh, square_shade
 
 if TYPE_CHECKING:
     import viser

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from marsyard._lazy import lazy_names
+from marsyard.lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.operations.editor.checking import check

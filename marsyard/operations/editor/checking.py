@@ -21,7 +21,7 @@ from marsyard.operations.editor.environment import Environment
 from marsyard.scenario.drive import GoalCommand
 
 if TYPE_CHECKING:
-    from marsyard.results._meshes import Shape
+    from marsyard.drawing.meshes import Shape
     from marsyard.scenario import Scenario
 
 NEAR = 0.04  # distance of the points of a robot that are tested [m]
@@ -54,7 +54,7 @@ def standing(robot: str) -> Standing:
     """A robot of the library or of a file."""
     import mujoco
 
-    from marsyard.results._meshes import body_shapes
+    from marsyard.drawing.meshes import body_shapes
     from marsyard.robot import load_robot
 
     made = load_robot(robot)

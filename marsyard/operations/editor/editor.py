@@ -30,8 +30,8 @@ from marsyard.operations.editor.items import Item, find
 from marsyard.operations.editor.panel import Panel
 from marsyard.operations.editor.save_folder import SaveFolder
 from marsyard.operations.editor.scene import EditorScene
-from marsyard.results._server import show_until_ctrl_c, start_server, wait_for
 from marsyard.results.scene_parts import set_stage
+from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
 
 if TYPE_CHECKING:
     import viser

@@ -41,7 +41,7 @@ from marsyard.operations.editor.items import Item, find, items_of
 from marsyard.operations.editor.relief import Area, Relief, ReliefMaker
 from marsyard.operations.editor.writing import check_target, degrees, metres, share, text_of, write
 from marsyard.scenario import Scenario, scenario_data, validate
-from marsyard.scenario.scenario import _resolve_files
+from marsyard.scenario.scenario import resolve_files
 from marsyard.scenario.terrain_file import terrain_data
 from marsyard.units import to_si
 
@@ -125,7 +125,8 @@ class Environment:
         """Soils that can be painted: the ground's own, and those of the library that have the
         numbers the law of the scenario needs."""
         ground = next((g for g in self._scenario.ground if g.kind == "terrain"), None)
-        return [*kinds.fitting_soils(self._scenario), *(ground.soils if ground else ())]
+        own = ground.soils if ground else {}
+        return list(dict.fromkeys([*kinds.fitting_soils(self._scenario), *own]))
 
     @property
     def goal(self) -> tuple[float, float] | None:
@@ -445,7 +446,7 @@ class Environment:
         check_target(target, overwrite or known)
         text = self.text(target.parent)
         again = read_yaml_text(text, target.name)
-        _resolve_files(again, target.parent)
+        resolve_files(again, target.parent)
         if validate(again, target.name) != self._scenario:
             raise RuntimeError("the text of the scenario does not say what was edited")
         write(text, target)

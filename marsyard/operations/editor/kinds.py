@@ -280,14 +280,14 @@ def _single_rocks(data: Data, number: int, scenario: Scenario, terrain: Terrain 
 
 def _single_craters(data: Data, item: Item, scenario: Scenario) -> int:
     from marsyard.ground.terrain.craters import population
-    from marsyard.ground.terrain.terrain import _generator
+    from marsyard.ground.terrain.terrain import layer_generator
 
     number, index = int(item.path[1]), int(item.path[4])
     spec: Any = scenario.ground[number].terrain  # type: ignore[union-attr]
     layer = spec.layers[index]
     if layer.repeat:
         raise InputError("field of craters: it repeats without end and cannot be taken apart")
-    centre, numbers = population(layer, _generator(spec.seed, index, layer.seed))
+    centre, numbers = population(layer, layer_generator(spec.seed, index, layer.seed))
     _few(len(centre))
     layers = data["ground"][number]["terrain"]["layers"]
     # in its place stays a level plane: later layers are drawn by their number

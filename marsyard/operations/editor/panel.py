@@ -315,7 +315,7 @@ def _legend(environment: Any) -> str:
 
     import numpy as np
 
-    from marsyard.results._soil_scene import soil_colours
+    from marsyard.results.soil_scene import soil_colours
 
     relief = environment.relief
     x0, x1, y0, y1 = relief.area

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.drawing.meshes import ROCK
 from marsyard.errors import InputError
 from marsyard.operations.editor.checking import stand, standing
 from marsyard.operations.editor.environment import Environment
 from marsyard.operations.editor.relief import Relief
-from marsyard.results._meshes import ROCK
-from marsyard.results._soil_scene import soil_colours, soil_mesh, squares
+from marsyard.results.soil_scene import soil_colours, soil_mesh, squares
 
 if TYPE_CHECKING:
     import viser

@@ -54,7 +54,7 @@ def text_of(data: dict[str, Any], folder: Path) -> str:
 
 def write(text: str, path: Path) -> None:
     """Write the file, whole or not at all; one sentence where that is not possible."""
-    from marsyard.results._files import replacing
+    from marsyard.files.replacing import replacing
 
     try:
         with replacing(path) as part, part.open("w", encoding="utf-8") as stream:

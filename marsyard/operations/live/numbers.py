@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 #: fields of the records that add up
 ADDED = (
-    "normal", "tangent", "world", "reaction", "other", "motor_work", "organ", "soil_sums",
-    "ground_work", "beam_loss",
+    "normal", "tangent", "world", "reaction", "other", "motor_work", "organ", "attached", "summed",
+    "coarse", "beam_loss",
 )  # fmt: skip
+#: and those of which the largest counts
+LARGEST = ("largest",)
 ROWS = 40  # rows made of the new records, at most
 MEAN = 0.02  # forces shown as arrows are means over about this [s]
 LOG = 4000  # entries of a drive's log that are looked at
@@ -121,10 +123,10 @@ def joined(records: Records, before: int, start: int, end: int, rows: int) -> Re
     def field(name: str, array: np.ndarray) -> np.ndarray:
         if len(array) < end:
             return array  # fields that this kind of run does not have
-        if name not in ADDED:
+        if name not in (*ADDED, *LARGEST):
             return array[taken]
-        sums = np.add.reduceat(array[start:end], first - start, axis=0)
-        return np.concatenate([array[head], sums])
+        join = np.maximum if name in LARGEST else np.add
+        return np.concatenate([array[head], join.reduceat(array[start:end], first - start, axis=0)])
 
     return type(records)(*(field(n, a) for n, a in zip(records._fields, records, strict=True)))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.results.plots import wheel_colour
+from marsyard.drawing.colours import wheel_colour
 from marsyard.results.scene_parts import few
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from marsyard.operations.live.mailbox import Mailbox
-from marsyard.results._server import start_server
+from marsyard.web.server import start_server
 
 if TYPE_CHECKING:
     from marsyard.operations.live.physics import Physics
@@ -58,7 +58,11 @@ class LiveRun:
         self._stopped = threading.Event()
 
     def run(
-        self, simulation: Simulation, progress: Callable[[float], Any] | None = None, name: str = ""
+        self,
+        simulation: Simulation,
+        progress: Callable[[float], Any] | None = None,
+        name: str = "",
+        say: Callable[[str], Any] = lambda text: None,
     ) -> str | None:
         """Run a simulation as viewers order it; why it ended before its time, if it did by hand."""
         # from here on, while the scene is built too
@@ -70,6 +74,7 @@ class LiveRun:
             self._note.remove()
             self.view = LiveView(self.physics, self.server, name=name)
             self._wait_for_viewer()
+            say("running; ctrl-c ends the run and keeps what was recorded")
             self.physics.run(progress)
         if self.physics.stopped_by_hand:
             return f"ended by hand at t = {simulation.time:.6g} s"

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.ground.soil_nodes import NODES, SIDE
-from marsyard.results._soil_scene import (
+from marsyard.interaction.soil_contact.recording import wheel_stress
+from marsyard.results.soil_scene import (
     change_colours,
     soil_colours,
     soil_mesh,
@@ -129,10 +130,14 @@ class LiveSoil:
         r, first, last = now.records, self._records, now.count
         self._records = last
         rows = np.unique(np.linspace(first, last - 1, min(last - first, STRESSED)).astype(int))
-        if not len(rows) or r.stress.shape[0] < last or not r.stress.shape[1]:
+        wheels = len(self._simulation._wheels.body)
+        if not len(rows) or not wheels:
             return set()
+        columns = {c: self._simulation.column(c, r)[rows] for c in ("stress", "stress_count")}
+        assert self._simulation.world.soil is not None
         points, stress = _strips(
-            r.stress[rows, ..., 0], r.wheel_centre[rows], r.wheel_axis[rows],
+            wheel_stress(self._simulation.world.soil, columns, wheels)[..., 0],
+            r.wheel_centre[rows], r.wheel_axis[rows],
             self._simulation._carrying_radius, self._simulation._wheels.width,
             self._grid.spacing,
         )  # fmt: skip

@@ -19,13 +19,13 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.meshes import body_shapes, ground_meshes
 from marsyard.operations.live.history import Track
 from marsyard.operations.live.mailbox import Mailbox, read_speed
 from marsyard.operations.live.numbers import Numbers, mean_forces
 from marsyard.operations.live.panel import Panel
 from marsyard.operations.live.physics import Physics, Snapshot
 from marsyard.operations.live.soil import COLOURS, LiveSoil
-from marsyard.results._meshes import body_shapes, ground_meshes
 from marsyard.results.scene_parts import (
     add_lines,
     arrow_points,

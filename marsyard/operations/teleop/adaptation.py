@@ -177,8 +177,8 @@ def adaptation_for(vehicle: Vehicle, trust: Trust | None = None) -> Adaptation:
 
 
 def _soil_adaptation(s: Simulation, trust: Trust) -> Adaptation:
+    from marsyard.interaction.soil_contact.world import change_soils
     from marsyard.interaction.wheel_models import MODELS
-    from marsyard.simulation.soil_world import change_soils
 
     world, soil = s.world, s.world.soil
     assert soil is not None

@@ -188,7 +188,7 @@ def save_run(vehicle: Vehicle, folder: Path, stopped: str = "") -> Path:
     need what a session does not record."""
     from marsyard.results import ground_of
     from marsyard.run_folder import written_whole
-    from marsyard.runner import _write, versions
+    from marsyard.single_run import versions, write_run
 
     simulation, scenario = vehicle.simulation, vehicle.scenario
     data = simulation.dataset()
@@ -202,5 +202,5 @@ def save_run(vehicle: Vehicle, folder: Path, stopped: str = "") -> Path:
     with written_whole(folder) as staging, warnings.catch_warnings():
         assert staging is not None
         warnings.simplefilter("ignore", UserWarning)
-        _write(staging, simulation, scenario, data, ground_of(simulation), [], (), info, {})
+        write_run(staging, simulation, scenario, data, ground_of(simulation), [], (), info, {})
     return folder

@@ -46,7 +46,7 @@ def truth_of(
         settings: by path, as of `--set`, on top of it.
         file: another scenario that is the truth, in place of the believed one.
     """
-    from marsyard.scenario import scenario_data, validate
+    from marsyard.scenario import resolve, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
 
     if file is None and isinstance(scenario, Mapping):
@@ -61,7 +61,7 @@ def truth_of(
         drawn = _alter(data, validate(copy.deepcopy(data), name), seed)
     for path, value in (settings or {}).items():
         apply_setting(data, path, value)
-    return validate(data, name), drawn
+    return resolve(validate(data, name)), drawn
 
 
 def _alter(data: dict[str, Any], scenario: Scenario, seed: int) -> dict[str, float]:

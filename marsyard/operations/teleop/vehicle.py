@@ -41,6 +41,7 @@ from marsyard.operations.messages import (
     Wait,
 )
 from marsyard.operations.sequence import make_sequence, on_scenario, sequence_text
+from marsyard.scenario.resolving import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +114,7 @@ class Vehicle:
         from marsyard.simulation import Simulation
         from marsyard.simulation.drive import Drive as Pilot
 
-        self.scenario = under_orders(scenario)
+        self.scenario = under_orders(resolve(scenario))
         self.simulation = Simulation(self.scenario, say=say)
         self.simulation.drive = Pilot(self.simulation, also_posed=_posable(self.simulation))
         self.drive = self.simulation.drive
@@ -233,9 +234,10 @@ class Vehicle:
         """Upward force of the ground on each wheel [N]."""
         s = self.simulation
         if s.world.soil is not None:
-            loop = s.world.soil.loop
+            soil = s.world.soil
+            force = soil.patch.force[:, 2]
             return np.array([
-                float(np.sum(loop.force[loop.wheel == w, 2])) for w in range(len(s._wheels.body))
+                float(np.sum(force[soil.wheel == w])) for w in range(len(s._wheels.body))
             ])  # fmt: skip
         return np.full(len(s._wheels.body), np.nan)
 
@@ -390,9 +392,9 @@ def words_of(action: Action) -> str:
     if isinstance(action, Motors):
         return f"motors for {action.duration:g} s"
     if isinstance(action, Command):
-        from marsyard.results.report import _command
+        from marsyard.results.report import command_text
 
-        return _command(command_of(action, None))
+        return command_text(command_of(action, None))
     return action.name
 
 

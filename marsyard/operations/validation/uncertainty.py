@@ -29,19 +29,17 @@ import copy
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from marsyard.errors import InputError, suggest
+from marsyard.ground.soil import changed_numbers
 from marsyard.operations.uncertain import Uncertain, parse
 from marsyard.scenario import validate
+from marsyard.scenario.resolving import resolve_terrain
 from marsyard.scenario.scenario import apply_setting
 from marsyard.scenario.schema import Scenario
 from marsyard.scenario.soil import TerrainGround
 from marsyard.units import UNITS, dimension_of
-
-if TYPE_CHECKING:
-    from marsyard.scenario.terrain import TerrainSpec
 
 #: of the numbers of a soil
 _SOIL = {
@@ -147,6 +145,8 @@ class Scatter:
     def _default_soil(self, k: int, ground: TerrainGround) -> dict[str, str]:
         terrain = self._data["ground"][k]["terrain"]
         chosen = self._data["ground"][k].get("soil") or terrain.get("soil")
+        if isinstance(chosen, Mapping) and not changed_numbers(chosen):
+            chosen = chosen.get("name")
         texts = self._default_numbers(f"ground.{k}.soil", self._soil(k))
         for name, said in self._soils_by_place(k).items():
             at, numbers = f"ground.{k}.soils.{name}", self._soil(k, name)
@@ -195,7 +195,9 @@ class Scatter:
         def own(said: str | None) -> str | None:
             if said is None or said == terrain.get("soil"):
                 return said
-            name = said if said in soils and "." not in said else re.sub(r"\W", "_", said) + "_here"
+            # one of the library stands there by its own name
+            given = said in soils and soils[said].get("name") != said and "." not in said
+            name = said if given else re.sub(r"\W", "_", said) + "_here"
             soils.setdefault(name, soils.get(said, {"name": said}))
             found[name] = said
             return name
@@ -285,9 +287,7 @@ def _written_out(scenario: Scenario) -> dict[str, Any]:
     robot["settle"] = True
     for item in data["ground"]:
         if item["kind"] == "terrain" and isinstance(item["terrain"], str):
-            from marsyard.scenario.terrain_file import load_terrain
-
-            item["terrain"] = terrain_in_place(*load_terrain(item["terrain"]))
+            item["terrain"] = resolve_terrain(item["terrain"]).model_dump(mode="json")
     return data
 
 
@@ -302,12 +302,3 @@ def start_of(scenario: Scenario) -> tuple[list[float], list[float]]:
     pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
     yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
     return [float(v) for v in body.pos], [roll, pitch, yaw]
-
-
-def terrain_in_place(spec: TerrainSpec, folder: Path | None) -> dict[str, Any]:
-    """A terrain's data, with the paths of its files whole."""
-    data = spec.model_dump(mode="json")
-    for part in [*data["layers"], data.get("soil_map") or {}]:
-        if isinstance(part.get("file"), str) and folder is not None:
-            part["file"] = str((folder / part["file"]).absolute())
-    return data

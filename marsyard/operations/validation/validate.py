@@ -48,7 +48,7 @@ from marsyard.operations.validation.uncertainty import Scatter
 from marsyard.operations.validation.worst import WorstRun, run_again, save_worst
 from marsyard.operations.verdict import Word
 from marsyard.run_folder import write_or_keep, written_whole
-from marsyard.scenario import Scenario, dump, load_scenario
+from marsyard.scenario import Scenario, load_scenario
 from marsyard.study.workers import Stopped, Workers
 
 if TYPE_CHECKING:
@@ -283,13 +283,14 @@ class _Job:
         """Data, the worst run, and the report."""
         from marsyard.operations.validation.report.page import write_page_of
         from marsyard.results import save
-        from marsyard.runner import versions
+        from marsyard.scenario.packing import write_scenario
+        from marsyard.single_run import versions
 
         save(found.data, folder / FILE_NAME)
         text = json.dumps(found.as_dict(), indent=2, ensure_ascii=False)
         (folder / "validation.json").write_text(text + "\n", encoding="utf-8")
         (folder / "sequence.yaml").write_text(sequence_text(found.sequence), encoding="utf-8")
-        (folder / "scenario.yaml").write_text(dump(found.scenario), encoding="utf-8")
+        write_scenario(found.scenario, folder / "scenario.yaml")
         done = found.data.sizes["run"] - 1
         self.progress(done, self.n, "worst run again")
         again = self._worst(found.judgement.worst_run)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marsyard.operations.validation.members import simulate
-from marsyard.scenario import dump
+from marsyard.run_folder import INPUTS
 
 if TYPE_CHECKING:
     import mujoco
@@ -52,11 +52,12 @@ def save_worst(run: WorstRun, folder: Path) -> None:
     import mujoco
 
     from marsyard.results import save, save_ground
+    from marsyard.scenario.packing import write_scenario
 
     target = folder / FOLDER
     target.mkdir()
     save(run.data, target)
-    (target / "scenario.yaml").write_text(dump(run.scenario), encoding="utf-8")
+    write_scenario(run.scenario, target / "scenario.yaml", folder / INPUTS)
     mujoco.mj_saveModel(run.model, str(target / "model.mjb"))
     if run.ground is not None:
         save_ground(run.ground, target)

@@ -1,6 +1,6 @@
 """Recordings of rovers: MCAP files with ROS 2 messages, read back."""
 
-from marsyard._lazy import lazy_names
+from marsyard.lazy import lazy_names
 
 _HOME = {
     "Recording": "recording",

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from marsyard.results._meshes import SAND, GroundMesh
+from marsyard.drawing.meshes import SAND, GroundMesh
 from marsyard.results.bags.reading import Topics
 from marsyard.results.bags.recording import Recording
 from marsyard.results.dataset import record_intervals

@@ -10,7 +10,7 @@ Each format has a module, which knows nothing of the others:
 `export` writes those that are asked for. Reading an MCAP file back: `marsyard.results.bags`.
 """
 
-from marsyard._lazy import lazy_names
+from marsyard.lazy import lazy_names
 
 _HOME = {
     "FORMATS": "exporting",

@@ -35,9 +35,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from marsyard import library
 from marsyard.errors import InputError
+from marsyard.files.replacing import replacing
 from marsyard.results._extras import needed
-from marsyard.results._files import replacing
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.imu import specific_force
@@ -141,10 +142,16 @@ def _about(source: Source) -> dict[str, str]:
     return {
         **texts,
         "record_period": repr(float(ds.attrs.get("record_period", 0.0))),
-        "robot": source.scenario.robot.name,
+        "robot": _robot_name(source),
         "base": body_name(source.model, source.base),
         "wheels": json.dumps(wheels),
     }
+
+
+def _robot_name(source: Source) -> str:
+    """The robot's name in the library, or the path of its copy in the run folder."""
+    known = source.robot.name in library.names("rovers")
+    return source.robot.name if known else source.scenario.robot.name
 
 
 def _attachments(source: Source) -> Iterator[tuple[str, str, bytes]]:

@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard import __version__
-from marsyard.results._files import replacing
+from marsyard.files.replacing import replacing
 from marsyard.results.export.spelling import udunits
 
 FILE_NAME = "results_classic.nc"

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from marsyard.files.replacing import replacing
 from marsyard.results._extras import needed
-from marsyard.results._files import replacing
 from marsyard.results.dataset import component_unit, open_results
 from marsyard.results.export.spelling import udunits
 

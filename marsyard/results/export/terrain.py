@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from marsyard.results._meshes import ground_meshes
+from marsyard.drawing.meshes import ground_meshes
 from marsyard.results.ground_file import FILE_NAME, Ground, load_ground
 from marsyard.scenario import Scenario
 

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.results._files import replacing
-from marsyard.results._meshes import geom_mesh, seen_geoms, wheel_bodies
+from marsyard.drawing.meshes import geom_mesh, seen_geoms, wheel_bodies
+from marsyard.files.replacing import replacing
 from marsyard.robot.poses import Pose, row
 
 ROOT = "base_link"

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.results._files import replacing
+from marsyard.files.replacing import replacing
 
 QUALITY = 20  # of H.264, lower is better
 GIF_WIDTH = 480  # [pixels]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from marsyard.results._layers import Layer
-from marsyard.results._meshes import Colour
+from marsyard.drawing.layers import Layer
+from marsyard.drawing.meshes import Colour
 from marsyard.results.movie.camera import View
 from marsyard.results.movie.overlay import WHITE, _font
 

@@ -1,4 +1,4 @@
-"""Layers (`_layers`) laid over a picture, translucent, and faint where something is before them.
+"""Layers (`drawing.layers`) laid over a picture, translucent, faint where something is before them.
 
 Each layer is drawn alone, with the depth of its pixels; by that of the picture below a pixel c of
 the layer lies before or behind what is there, and is mixed in with
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import mujoco
 import numpy as np
 
-from marsyard.results._layers import Layer, Solid
+from marsyard.drawing.layers import Layer, Solid
 from marsyard.results.movie.graphics import FINER, Canvas
 from marsyard.results.movie.pieces import ARROW, LINE, add_mesh, connect, leave_plain, normals_of
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from marsyard.results._soil_scene import Block
 from marsyard.results.movie.take import Roll, Take
+from marsyard.results.soil_scene import Block
 
 _AT_ONCE = 128  # footprints
 

@@ -17,9 +17,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from marsyard.results._layers import Layer
-from marsyard.results._meshes import SAND, GroundMesh
-from marsyard.results._soil_scene import SoilScene, soil_colours, squares
+from marsyard.drawing.colours import GIVEN_PATH, wheel_colour
+from marsyard.drawing.layers import Layer
+from marsyard.drawing.meshes import SAND, GroundMesh
 from marsyard.results.movie.camera import FIELD_OF_VIEW, View
 from marsyard.results.movie.graphics import Canvas
 from marsyard.results.movie.overlaid import LayerScenes, add_layer_meshes
@@ -34,8 +34,8 @@ from marsyard.results.movie.pieces import (
 )
 from marsyard.results.movie.ruts import Ruts
 from marsyard.results.movie.take import Take
-from marsyard.results.plots import GIVEN_PATH, wheel_colour
 from marsyard.results.scene_parts import SKY, SPACE
+from marsyard.results.soil_scene import SoilScene, soil_colours, squares
 
 RED = (0.89, 0.15, 0.24)
 GRAIN = 512  # pixels along a side of the grain

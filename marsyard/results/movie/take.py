@@ -16,9 +16,9 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.meshes import GroundMesh, ground_meshes
 from marsyard.errors import InputError, suggest
 from marsyard.ground import Surface
-from marsyard.results._meshes import GroundMesh, ground_meshes
 from marsyard.results.dataset import open_results, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import load_ground

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, FigureFile, save_png, sheet
 from marsyard.operations.validation.clearance import ground_height
 from marsyard.operations.validation.limits import Limit
-from marsyard.results._sheet import FONT, LEFT, SPAN, WIDTH, FigureFile, save_png, sheet
-from marsyard.results.rut_map import SAND, _bar_of_length, _map_sheet, hillshade
+from marsyard.results.rut_map import SAND, bar_of_length, hillshade, map_sheet
 from marsyard.results.terrain_figures import INK
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def save_figures(found: Validation, simulation: Simulation, folder: Path) -> dic
 def draw_map(found: Validation, simulation: Simulation) -> Canvas:
     """Where the rover goes, and where it gets narrow."""
     box = _box(found)
-    canvas, ax = _map_sheet("Map", box)
+    canvas, ax = map_sheet("Map", box)
     _ground(ax, simulation, box)
     tracks = found.data.track.values
     alpha = float(np.clip(12 / max(len(tracks), 1), 0.08, 0.5))
@@ -90,7 +90,7 @@ def draw_map(found: Validation, simulation: Simulation) -> Canvas:
     _spots(ax, found)
     ax.set_xlim(box[0], box[1])
     ax.set_ylim(box[2], box[3])
-    _bar_of_length(ax, box)
+    bar_of_length(ax, box)
     _legend(canvas, ax, found)
     return canvas
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.drawing.page import escape, number, pairs, quantity, tiles
+from marsyard.drawing.sheet import FigureFile
 from marsyard.operations.sequence import sequence_text
 from marsyard.operations.validation.judgement import CommandFinding, Finding
 from marsyard.operations.validation.report.figures import save_figures
 from marsyard.operations.validation.report.replay import replay_section
 from marsyard.operations.validation.table import end_words, limit_words, probability, thinnest
-from marsyard.results._page import escape, number, pairs, quantity, tiles
-from marsyard.results._sheet import FigureFile
 from marsyard.results.report import parameters_section, section, versions, write_page
 
 if TYPE_CHECKING:

@@ -1,0 +1,9 @@
+"""What figures, pages and pictures are made of; it knows nothing of runs.
+
+sheet     figures: titled sheets of panels, frames, legends, PNG files
+ticks     numbers beside axes
+colours   of wheels, axes and curves, the same in all figures and 3D views
+page      HTML pages: numbers, tables and the style sheet
+meshes    triangles to look at, of a model's bodies and of ground
+layers    solids, arrows, strokes and names that are laid over a picture
+"""

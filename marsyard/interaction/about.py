@@ -1,0 +1,112 @@
+"""What the laws of interaction say of themselves, before anything of them is loaded.
+
+Every folder beside this file that holds a law, or several, has a module `about` with `LAWS`. The
+schema of scenarios, the check of integrators, comparisons, `marsyard list` and the engine ask here;
+none of them names a law.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PACKAGE = "marsyard.interaction"
+#: what a law is for: soil under whatever touches it, soil under wheels, hard ground
+SOIL, WHEEL, HARD = KINDS = ("soil", "wheel", "hard")
+#: the key of a scenario that picks a law of each kind
+KEYS = {
+    SOIL: "interaction.soil.model",
+    WHEEL: "interaction.wheel.model",
+    HARD: "interaction.law",
+}
+#: the scheme that knows all laws, and those of MuJoCo, which know only its own contact
+OURS = ("moreau_jean",)
+MUJOCOS = ("semi_implicit", "implicit_damping")
+
+
+@dataclass(frozen=True)
+class About:
+    """What a law says of itself."""
+
+    name: str
+    kind: str
+    title: str  # in a few words, for tables
+    text: str  # for the schema
+    page: str = ""  # of docs/physics, without ending
+    rank: int = 1  # place among the laws of its kind; the default is 0
+    integrators: tuple[str, ...] = OURS
+    #: the engine's solver finds the forces of the ground, from gaps
+    gives_rows: bool = False
+    #: robots are placed on hard ground as on a rigid one
+    places_as_rigid: bool = False
+    #: bodies of the robot meet each other, rigidly
+    bodies_collide: bool = False
+    #: MuJoCo's own contact acts
+    is_mujocos: bool = False
+    #: it finds the ground itself
+    finds_ground: bool = False
+    #: walls below the rims of open meshes, for a law that sees meshes from within [m]
+    walls: float = 0.0
+    #: its forces couple all degrees of freedom of a body
+    couples_freedoms: bool = False
+    #: what it knows of hard ground and robots
+    meshes: bool = True
+    belts: bool = True
+    rolling_friction: bool = False
+    joint_friction: bool = True
+    #: time of a step, for estimates before a run [s]
+    step_time: float = 1e-4
+    #: elements that a ball of the robot is divided into, by radius [m] and the law's options
+    elements: Any = None
+
+    @property
+    def sets(self) -> dict[str, Any]:
+        """The settings of a scenario under which it acts."""
+        others: dict[str, Any] = {"interaction.plugin": None}
+        if self.kind != WHEEL:
+            others["interaction.wheel"] = None
+        own: dict[str, Any] = {KEYS[self.kind]: self.name}
+        if self.kind == HARD:
+            own["run.integrator"] = self.integrators[0]
+        return {**others, **own}
+
+
+NONE = About(
+    "none", HARD, "no contact with hard ground", "no contact with hard ground", rank=9,
+    integrators=(*OURS, *MUJOCOS),
+)  # fmt: skip
+
+
+def folders(module: str = "about") -> list[str]:
+    """Folders of laws that have a module, those of soil first."""
+    found = []
+    for path in sorted(Path(__file__).parent.glob("*/about.py")):
+        if path.with_name(f"{module}.py").is_file():
+            kind = _told(path.parent.name)[0].kind
+            found.append((KINDS.index(kind), path.parent.name))
+    return [name for _, name in sorted(found)]
+
+
+def _told(folder: str) -> tuple[About, ...]:
+    return tuple(importlib.import_module(f"{PACKAGE}.{folder}.about").LAWS)
+
+
+@functools.cache
+def laws(kind: str) -> dict[str, About]:
+    """All laws of a kind, the default first."""
+    found = [NONE, *(each for folder in folders() for each in _told(folder))]
+    own = sorted((each for each in found if each.kind == kind), key=lambda each: each.rank)
+    return {each.name: each for each in own}
+
+
+def law_of_hard_ground(scenario: Any) -> About:
+    """What acts between a scenario's robot and hard ground."""
+    return laws(HARD)[scenario.interaction.law]
+
+
+def texts(kind: str) -> str:
+    """'scm: the soil contact model …; columns: …', for the schema."""
+    return "; ".join(f"{name}: {each.text}" for name, each in laws(kind).items())

@@ -1,0 +1,23 @@
+"""What compliant contact says of itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from marsyard.interaction.about import HARD, About
+
+
+def elements(radius: float, options: Any) -> float:
+    """Elements of a ball of this radius [m]."""
+    return 4.0 * math.pi * (radius / float(options.element_size)) ** 2
+
+
+LAWS = (
+    About(
+        "compliant", HARD, "firm ground under elements, friction by displacement",
+        "elastic ground under elements, friction by displacement", "compliant-contact",
+        bodies_collide=True, finds_ground=True, walls=0.1, couples_freedoms=True,
+        joint_friction=False, step_time=1.5e-4, elements=elements,
+    ),
+)  # fmt: skip

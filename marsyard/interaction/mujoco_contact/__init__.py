@@ -1,0 +1,1 @@
+"""MuJoCo's own soft contact with hard ground, a baseline to compare with."""

@@ -1,0 +1,54 @@
+"""Where a law is to act: what it is built with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from marsyard.interaction.attachments import Attachment
+
+if TYPE_CHECKING:
+    import mujoco
+    import numpy as np
+
+    from marsyard.ground import Surface
+    from marsyard.ground.soil import Soil
+    from marsyard.ground.soil_grid import SoilGrid
+    from marsyard.interaction.soil_contact.world import SoftGround
+    from marsyard.robot import Robot, Wheel
+    from marsyard.scenario.schema import Scenario
+
+
+@dataclass(frozen=True)
+class Place:
+    """A robot and its ground.
+
+    Attributes:
+        scenario: as it was validated.
+        robot: its wheels, feet, tracks and roles.
+        model: MuJoCo's model of it.
+        surfaces: hard ground; friction: of each.
+        grid: soft ground, which all laws share, or None; soils: of its places.
+        bodies: MuJoCo's bodies on which a law of a plug-in is to act, and no other law.
+        ground: the soft ground with its name in the scenario, for the law of its soil.
+    """
+
+    scenario: Scenario
+    robot: Robot
+    model: mujoco.MjModel
+    surfaces: tuple[Surface, ...]
+    friction: np.ndarray
+    grid: SoilGrid | None
+    soils: tuple[Soil, ...]
+    bodies: frozenset[int]
+    ground: SoftGround | None = None
+
+    def wheels(self) -> list[tuple[Wheel, Attachment]]:
+        """The wheels on which the law is to act, each attached to the ground at its centre."""
+        made = []
+        for number, (name, wheel) in enumerate(self.robot.wheels.items()):
+            body = self.model.body(wheel.body).id
+            if body in self.bodies:
+                axle = self.model.joint(wheel.joint).id
+                made.append((wheel, Attachment(name, (body, 0), axle=axle, wheel=number)))
+        return made

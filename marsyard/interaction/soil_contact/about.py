@@ -1,0 +1,11 @@
+"""What the soil contact model says of itself."""
+
+from marsyard.interaction.about import SOIL, About
+
+LAWS = (
+    About(
+        "scm", SOIL, "soil contact model: the deformable grid carries the wheels",
+        "the soil contact model, on a pressure-sinkage law", "soil-contact", rank=0,
+        step_time=2.5e-4,
+    ),
+)  # fmt: skip

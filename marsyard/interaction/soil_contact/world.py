@@ -1,0 +1,623 @@
+"""From a scenario to soil: the grid, the soils' numbers, and the arrays of the law.
+
+Which bodies of the robot may touch it says `bodies`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from marsyard.errors import InputError, few, suggest
+from marsyard.ground.soil import Soil, load_soil
+from marsyard.ground.soil_grid import SoilGrid
+from marsyard.ground.terrain import Terrain, build_terrain, closed_forms
+from marsyard.interaction.attachments import HERE, Attachment, Attachments
+from marsyard.interaction.law import COARSE_SUM, PRESENT, SINK, Column, Law, Recorded, Variable
+from marsyard.interaction.place import Place
+from marsyard.interaction.soil_columns.arrays import LAW_COLUMNS
+from marsyard.interaction.soil_columns.numbers import (
+    ColumnOptions,
+    curve_rows,
+    granular_row,
+    law_row,
+)
+from marsyard.interaction.soil_contact.arrays import (
+    BELT,
+    LEFT_THE_MAP,
+    MESH,
+    MODEL,
+    SOIL_COLUMNS,
+    T_NODES,
+    Bodies,
+    Patch,
+    Soils,
+    make_patch,
+)
+from marsyard.interaction.soil_contact.belt import Belts, bend, lay_belt, make_belts
+from marsyard.interaction.soil_contact.bodies import SoilBody, check_resolution, find_bodies
+from marsyard.interaction.soil_contact.kernels import (
+    FLOW_TIME,
+    FLOWING,
+    STRESS_BINS,
+    SUM_COLUMNS,
+    SoilArrays,
+    kernels,
+)
+from marsyard.interaction.soil_contact.recording import soil_variables, stress_angles
+from marsyard.interaction.soil_contact.state_check import check_soil
+from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models.on_terrain import WheelLaws, make_laws
+from marsyard.robot import Robot
+from marsyard.scenario.resolving import resolve_ground, resolve_terrain
+from marsyard.scenario.schema import Interaction, Scenario
+from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
+from marsyard.scenario.terrain import BumpLayer
+
+#: soils without elastic unloading release their stress within p/this [Pa/m]
+RIGID_UNLOADING = 1e9
+#: nodes a body has room for, at least; also for slopes that wait for the next flow
+FEWEST_ROOM = 4096
+#: and at most; a body of 40 m on a spacing of 2 cm
+MOST_ROOM = 4_000_000
+
+
+class SoilLaw(Law):
+    """The soil of a world under the bodies of its robot."""
+
+    name = "soil"
+    title = "Soil"
+    kernels = kernels
+    shown = False
+    passive = True
+    placing = SINK
+
+    def __init__(
+        self,
+        ground: str,
+        grid: SoilGrid,
+        soils: tuple[Soil, ...],
+        arrays: SoilArrays,
+        found: list[SoilBody],
+        attachments: list[Attachment],
+    ) -> None:
+        self.ground = ground  # its name in the scenario
+        self.found = found
+        self.grid = grid
+        self.soils = soils
+        self.arrays = arrays
+        self.attachments = attachments
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the bodies."""
+        return tuple(a.name for a in self.attachments)
+
+    @property
+    def bodies(self) -> Bodies:
+        """Shapes and poses of the bodies."""
+        return self.arrays.bodies
+
+    @property
+    def patch(self) -> Patch:
+        """Nodes under the bodies."""
+        return self.arrays.patch
+
+    @property
+    def belts(self) -> Belts:
+        """Lower runs of tracks."""
+        return self.arrays.belts
+
+    @property
+    def wheel(self) -> np.ndarray:
+        """Number of the wheel that a body is, or −1."""
+        return self.arrays.wheel
+
+    def by_wheel(self, values: np.ndarray, wheels: int) -> np.ndarray:
+        """Values of the bodies, [time, body, …], by wheel; NaN for wheels under another law."""
+        out = np.full((len(values), wheels, *values.shape[2:]), np.nan, values.dtype)
+        on_soil = np.flatnonzero(self.wheel >= 0)
+        out[:, self.wheel[on_soil]] = values[:, on_soil]
+        return out
+
+    def attach(self, attached: Attachments) -> None:
+        """Poses, velocities and forces are the engine's arrays."""
+        bodies = self.bodies._replace(centre=attached.point, axis=attached.axis, twist=attached.V)
+        patch = self.patch._replace(force=attached.F)
+        self.arrays = self.arrays._replace(bodies=bodies, patch=patch)
+        super().attach(attached)
+
+    def make_room(self) -> None:
+        """Make the tiles that the kernels asked for."""
+        self.grid.fill_requests()
+
+    def refresh(self) -> None:
+        """Have the kernels use the grid's present arrays."""
+        self.arrays = self.arrays._replace(grid=self.grid.arrays)
+        if self.packed is not None:
+            self.packed.replace(self.arrays)
+
+    def columns(self) -> tuple[Column, ...]:
+        """Sums and state of the contact by body, mean forces around the wheels."""
+        a = self.arrays
+        return (
+            Column("soil_sums", a.sums), Column("soil_total", a.patch.total, PRESENT),
+            Column("stress_count", a.bin_count), Column("stress", a.bins, COARSE_SUM),
+        )  # fmt: skip
+
+    def coordinates(self) -> dict[str, Any]:
+        """Angles around a wheel's axle."""
+        told = {"units": "rad", "long_name": "angle ahead of the lowest point"}
+        return {"contact_angle": ("contact_angle", stress_angles(self.arrays.bins.shape[1]), told)}
+
+    def variables(self, seen: Recorded) -> dict[str, Variable]:
+        """See `recording`."""
+        return soil_variables(self, seen)
+
+    def touching(self, total: np.ndarray) -> np.ndarray:
+        """How many nodes touch, of `soil_total` as recorded."""
+        nodes: np.ndarray = total[..., T_NODES]
+        return nodes
+
+    def acted(self) -> list[tuple[str, float | str, str]]:
+        """Which model acts under which bodies."""
+        under: dict[str, list[str]] = {}
+        numbers = {number: name for name, (number, *_) in MODELS.items()}
+        of_soil = "granular columns" if self.grid.columns else "soil contact model"
+        for name, kind, model in zip(
+            self.names, self.bodies.kind, self.arrays.laws.model, strict=True
+        ):
+            law = f"wheel model {numbers[int(model)]}" if kind == MODEL else of_soil
+            under.setdefault(law, []).append(name.removeprefix("wheel "))
+        return [(law, few(names, 8), "") for law, names in under.items()]
+
+    def placed(self) -> None:
+        """Forget what was summed."""
+        for array in (self.arrays.sums, self.arrays.bins, self.arrays.bin_count):
+            array[:] = 0.0
+
+    def gap(self, data: mujoco.MjData) -> tuple[float, str]:
+        """Smallest height of the bodies' surfaces over the undisturbed terrain [m]."""
+        gaps = (self._gap_of(b, a, data) for b, a in enumerate(self.attachments))
+        return min(gaps, default=np.inf), "in soil"
+
+    def _gap_of(self, b: int, attachment: Attachment, data: mujoco.MjData) -> float:
+        body = attachment.body[0]
+        if self.bodies.kind[b] in (MESH, BELT):
+            first, last = self.bodies.triangles[b]
+            local = self.bodies.triangle[first:last].reshape(-1, 3)
+            frame = attachment.frame[0]
+            points = local @ frame[3:].reshape(3, 3).T + frame[:3]
+            points = points @ data.xmat[body].reshape(3, 3).T + data.xpos[body]
+        else:
+            radius, half, rounding, crown, taper = self.bodies.shape[b]
+            axis = data.xaxis[attachment.axle]
+            side = np.cross(axis, [0.0, 0.0, 1.0])
+            side /= max(float(np.linalg.norm(side)), 1e-9)
+            up = np.cross(side, axis)
+            angle = np.linspace(-np.pi / 2, np.pi / 2, 181)[:, None, None]
+            y = np.linspace(-half, half, 9)[None, :, None]
+            R = radius + taper * y - abs(taper) * half
+            if crown > 0:
+                R += np.sqrt(np.maximum(crown**2 - y**2, 0.0)) - crown
+            if rounding > 0:
+                over = np.maximum(np.abs(y) - half + rounding, 0.0)
+                R += np.sqrt(np.maximum(rounding**2 - over**2, 0.0)) - rounding
+            rim = R * (np.sin(angle) * side - np.cos(angle) * up) + y * axis
+            points = (data.xpos[body] + rim).reshape(-1, 3)
+        return float(np.min(points[:, 2] - self.grid.terrain.height(points[:, 0], points[:, 1])))
+
+    def explain(self, status: int) -> str:
+        """Why the soil stopped a run, in words."""
+        if status == LEFT_THE_MAP and self.grid.terrain.bounds is not None:
+            xmin, xmax, ymin, ymax = self.grid.terrain.bounds
+            x, y = self.bodies.centre[:, 0], self.bodies.centre[:, 1]
+            b = int(np.argmin((xmin <= x) & (x <= xmax) & (ymin <= y) & (y <= ymax)))
+            return (
+                f"{self.names[b]} left the map at x = {x[b]:.3f}, y = {y[b]:.3f} m "
+                f"(ground.{self.ground} ends at x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m; "
+                "set its 'outside' to flat to let it go on)"
+            )
+        return (
+            f"more than {self.patch.key.shape[2]} nodes of ground.{self.ground} under one "
+            "body; is it deep inside the ground?"
+        )
+
+    # --- state
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that can change, for saving."""
+        out = {f"soil_{name}": a for name, a in self.grid.state().items()}
+        p = self.patch
+        for b in range(len(p.side)):
+            now = int(p.side[b])
+            n = int(p.listed[now, b])
+            out[f"soil_contact_{b}_node"] = p.node[now, b, :n].copy()
+            out[f"soil_contact_{b}_key"] = p.key[now, b, :n].copy()
+            out[f"soil_contact_{b}_touching"] = p.touching[now, b, :n].copy()
+            out[f"soil_contact_{b}_state"] = p.state[now, b, :n].copy()
+        return out | super().state()
+
+    def kept(self) -> dict[str, np.ndarray]:
+        """The part of the state whose shapes do not change; arrays of the law itself."""
+        a = self.arrays
+        due = {"soil_flow_due": a.numbers[FLOW_TIME : FLOWING + 1]} if self.grid.columns else {}
+        return due | {
+            "soil_sums": a.sums, "soil_total": a.patch.total, "soil_bins": a.bins,
+            "soil_bin_count": a.bin_count, "soil_evaluations": a.evaluations,
+            "soil_travel": a.travel, "soil_wheel_state": a.laws.state,
+            "soil_belt_rise": a.belts.rise,
+        }  # fmt: skip
+
+    def check(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Refuse a state of another soil, or with indices that lead out of the arrays."""
+        check_soil(self, arrays)
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `state` gave."""
+        prefix = "soil_"
+        names = ["tile", "top", "request", "ref", "depth", "flag", "time", "queue"]
+        if self.grid.columns:
+            names.append("column")
+        self.grid.restore({name: state[prefix + name] for name in names})
+        p = self.patch
+        p.side[:] = 0
+        p.touched[:] = -1  # not known: the lists are compared
+        for b in range(len(p.side)):
+            n = len(state[f"soil_contact_{b}_node"])
+            p.listed[0, b] = n
+            p.node[0, b, :n] = state[f"soil_contact_{b}_node"]
+            p.key[0, b, :n] = state[f"soil_contact_{b}_key"]
+            p.touching[0, b, :n] = state[f"soil_contact_{b}_touching"]
+            p.state[0, b, :n] = state[f"soil_contact_{b}_state"]
+        super().restore(state)
+        for belt in np.flatnonzero(self.belts.nodes):
+            bend(self.belts, self.bodies, int(belt))
+        self.refresh()
+
+
+def terrain_of(ground: TerrainGround) -> Terrain:
+    """The undisturbed terrain of a ground: from the library, a file, or as described in place."""
+    return build_terrain(resolve_terrain(ground.terrain))
+
+
+def soils_of(ground: TerrainGround, terrain: Terrain) -> tuple[Soil, ...]:
+    """The soils of a terrain's places; the ground's own choice replaces the first."""
+    out = []
+    for k, name in enumerate(terrain.soils):
+        chosen: Any = ground.soil if k == 0 and ground.soil is not None else name
+        if k == 0 and ground.soil is None and name == "default":
+            raise InputError(
+                "soil: is required and missing; give a soil of the library (see `marsyard list "
+                "soils`) or its numbers"
+            )
+        out.append(_load_own(chosen, ground))
+    return tuple(out)
+
+
+def _load_own(chosen: Any, ground: TerrainGround) -> Soil:
+    """A soil of the library, of a file, or of the ground's own by its name there."""
+    if not isinstance(chosen, str) or chosen not in ground.soils:
+        return load_soil(chosen)
+    return replace(load_soil(ground.soils[chosen]), name=chosen)
+
+
+@dataclass(frozen=True)
+class SoftGround:
+    """Ground of kind terrain: the grid of its soil, which laws share, and its soils."""
+
+    name: str
+    grid: SoilGrid
+    soils: tuple[Soil, ...]
+    heaps: bool  # loose soil that slides in the first step
+
+
+def soft_ground(scenario: Scenario) -> SoftGround | None:
+    """The soft ground of a scenario, or None if it has no ground of kind terrain."""
+    grounds = [g for g in scenario.ground if isinstance(g, TerrainGround)]
+    if not grounds:
+        return None
+    if len(grounds) > 1:
+        raise InputError("ground: only one ground of kind terrain is allowed; use soil by place")
+    ground = resolve_ground(grounds[0])
+    try:
+        terrain = terrain_of(ground)
+        soils = soils_of(ground, terrain)
+        columns = scenario.interaction.soil.model == "columns"
+        grid = SoilGrid(terrain, ground.spacing, ground.outside, columns)
+        for heap in ground.heaps:
+            _lay_heap(grid, heap)
+        return SoftGround(str(ground.name), grid, soils, bool(ground.heaps))
+    except InputError as error:
+        raise InputError(f"ground.{ground.name}: {error}") from None
+
+
+def build_law(place: Place) -> SoilLaw | None:
+    """Soil under all bodies of the robot but those of another law."""
+    scenario, robot, model, ground = place.scenario, place.robot, place.model, place.ground
+    if ground is None:
+        return None
+    shape = scenario.robot.wheel_shape
+    try:
+        found = [b for b in find_bodies(robot, model, shape) if b.body not in place.bodies]
+        made = _assemble(scenario, robot, model, ground, found)
+    except InputError as error:
+        raise InputError(f"ground.{ground.name}: {error}") from None
+    if ground.heaps:
+        made.arrays.travel[0] = np.inf
+    return made
+
+
+def _assemble(
+    scenario: Scenario,
+    robot: Robot,
+    model: mujoco.MjModel,
+    ground: SoftGround,
+    found: list[SoilBody],
+) -> SoilLaw:
+    options, grid, soils = scenario.interaction.soil, ground.grid, ground.soils
+    laws = make_laws(len(found), len(soils))
+    if scenario.interaction.wheel is not None:
+        weight = float(model.body_subtreemass[0]) * scenario.gravity
+        found = _modelled(robot, scenario.interaction.wheel, found)
+        _wheel_laws(laws, robot, scenario.interaction, soils, scenario.gravity, weight, found)
+    check_resolution(found, grid.spacing)
+    n = len(found)
+    numbers = _soil_numbers(soils, found, options, scenario.gravity)
+    triangles = np.concatenate([np.zeros((0, 9)), *(b.triangles for b in found)])
+    ends = np.cumsum([0, *(len(b.triangles) for b in found)])
+    f = np.zeros
+    bodies = Bodies(
+        kind=np.array([b.kind for b in found], dtype=np.int64),
+        shape=np.array([b.shape for b in found], dtype=float).reshape(n, 5),
+        reach=np.array([b.reach for b in found], dtype=float),
+        triangles=np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
+        triangle=triangles,
+        centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)), twist=f((n, 7)),
+    )  # fmt: skip
+    room = max([FEWEST_ROOM, *(int((2 * b.reach / grid.spacing + 3) ** 2) for b in found)])
+    if room > MOST_ROOM:
+        large = max(found, key=lambda b: b.reach)
+        raise InputError(
+            f"{large.name} is {2 * large.reach:.3g} m long or wide, too large for a spacing of "
+            f"{grid.spacing:g} m; is one of its sizes wrong?"
+        )
+    patch = make_patch(n, room)
+    belts = make_belts(n)
+    for b, body in enumerate(found):
+        if body.belt is not None:
+            lay_belt(belts, b, body.belt)
+    bounds = (-np.inf, np.inf, -np.inf, np.inf)
+    if grid.terrain.bounds is not None and grid.outside == "stop":
+        bounds = grid.terrain.bounds
+    wheels = list(robot.wheels.values())
+    on_soil = sum(b.wheel >= 0 for b in found)
+    arrays = SoilArrays(
+        grid.arrays, numbers, bodies, patch, laws, belts,
+        wheel=np.array([b.wheel for b in found], dtype=np.int64),
+        radius=np.array([wheels[b.wheel].radius if b.wheel >= 0 else 0.0 for b in found]),
+        sums=f((n, SUM_COLUMNS)), bins=f((on_soil, STRESS_BINS, 3)), bin_count=f(1),
+        numbers=np.array(
+            [options.flow, options.deposit_exponent, *bounds,
+             *_column_numbers(options, grid.spacing, scenario.gravity),
+             options.flow_travel * grid.spacing, 0, 0],
+            dtype=float,
+        ),
+        travel=f(1), evaluations=f(1, np.int64),
+    )  # fmt: skip
+    attachments = [_attachment(model, b) for b in found]
+    return SoilLaw(ground.name, grid, soils, arrays, found, attachments)
+
+
+def _modelled(robot: Robot, law: WheelLaw, found: list[SoilBody]) -> list[SoilBody]:
+    """The bodies with those wheels marked that have a wheel model."""
+    names = list(robot.wheels)
+    for name in law.wheels or ():
+        if name not in names:
+            raise InputError(
+                f"interaction.wheel.wheels: '{name}' is no wheel of {robot.name}; "
+                f"{suggest(name, names)}"
+            )
+    chosen = names if law.wheels is None else law.wheels
+    return [
+        replace(b, kind=MODEL) if b.wheel >= 0 and names[b.wheel] in chosen else b for b in found
+    ]
+
+
+def _attachment(model: mujoco.MjModel, body: SoilBody) -> Attachment:
+    """A body and the soil: at the centre of the wheel, of the track's frame or of the geom."""
+    here, at = HERE, (0.0, 0.0, 0.0)
+    if body.geom >= 0:
+        turn = np.zeros(9)
+        mujoco.mju_quat2Mat(turn, model.geom_quat[body.geom])
+        x, y, z = (float(v) for v in model.geom_pos[body.geom])
+        here, at = np.concatenate([[x, y, z], turn]), (x, y, z)
+    made = Attachment(
+        body.name, (body.body, 0), (here, HERE), at=at, axle=body.joint, wheel=body.wheel,
+        organ=body.organ,
+    )  # fmt: skip
+    if body.belt is not None:
+        made.joint, made.scale = model.joint(body.belt.joint).id, body.belt.pitch_radius
+    return made
+
+
+def change_soils(
+    world: SoilLaw,
+    scenario: Scenario,
+    robot: Robot,
+    model: mujoco.MjModel,
+    soils: tuple[Soil, ...],
+) -> None:
+    """Go on with other numbers of the same soils; what wheels left in the ground stays."""
+    numbers = _soil_numbers(soils, world.found, scenario.interaction.soil, scenario.gravity)
+    for old, new in zip(world.arrays.soils, numbers, strict=True):
+        old[...] = new
+    if scenario.interaction.wheel is not None:
+        weight = float(model.body_subtreemass[0]) * scenario.gravity
+        law = scenario.interaction
+        _wheel_laws(world.arrays.laws, robot, law, soils, scenario.gravity, weight, world.found)
+    world.soils = soils
+
+
+def _lay_heap(grid: SoilGrid, heap: BumpLayer) -> None:
+    if heap.height <= 0:
+        raise InputError(f"heaps: height = {heap.height:g} m: must be above 0")
+    (x, y), r = heap.centre, heap.radius
+    shape = closed_forms.bump(heap)
+    # with room for the soil that slides off
+    grid.make_area(x - 2 * r, x + 2 * r, y - 2 * r, y + 2 * r)
+    grid.lay(shape)
+
+
+# --- soils
+
+
+def _soil_numbers(
+    soils: tuple[Soil, ...], bodies: list[SoilBody], options: SoilContact, gravity: float
+) -> Soils:
+    columns = options.model == "columns"
+    table = np.zeros((len(soils), SOIL_COLUMNS))
+    modulus = np.zeros((len(bodies), len(soils)))
+    layer = np.zeros((len(bodies), len(soils)))
+    for s, soil in enumerate(soils):
+        along = across = options.stick
+        if options.shear == "janosi":
+            along = soil.number("shear_modulus")
+            across = soil.number("shear_modulus_lateral")
+        unloading = soil.unloading_stiffness or options.unloading_stiffness
+        if options.unloading == "none":
+            unloading = RIGID_UNLOADING
+        table[s] = (
+            1.0 if columns else soil.number("exponent"), soil.number("cohesion"),
+            math.tan(soil.number("friction_angle")), along, across, unloading,
+            options.damping or soil.damping, math.tan(soil.number("repose_angle")),
+        )  # fmt: skip
+        for b, body in enumerate(bodies):
+            width = options.width or body.width
+            if not columns:
+                modulus[b, s] = _modulus(soil, width, options.pressure, gravity)
+            if options.slip_transport:
+                layer[b, s] = body.lugs + soil.shear_layer
+    if columns:
+        return Soils(table, modulus, layer, *_column_laws(soils, bodies, options, gravity))
+    return Soils(table, modulus, layer)
+
+
+def _column_laws(
+    soils: tuple[Soil, ...], bodies: list[SoilBody], options: SoilContact, gravity: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers of soil in columns: by body and soil, measured curves, of the surface."""
+    own = options.columns
+    needed = {
+        "bekker": ("exponent", "k_c", "k_phi"),
+        "reece": ("exponent", "density", "reece_kc", "reece_kphi"),
+    }[options.pressure]
+    numbers = ColumnOptions(
+        _soil_gravity(options, gravity), own.influence, own.depth, own.match_sinkage, own.rest,
+        needed,
+    )  # fmt: skip
+    laws = np.zeros((max(len(bodies), 1), len(soils), LAW_COLUMNS))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for s, soil in enumerate(soils):
+            for b, body in enumerate(bodies):
+                width = options.width or body.width
+                k = None
+                if soil.has(*needed):
+                    k = _modulus(soil, width, options.pressure, numbers.gravity)
+                laws[b, s] = law_row(soil, width, k, numbers)
+        granular = np.array([granular_row(soil, numbers) for soil in soils])
+    # once for all bodies: the first that says it
+    for soil in soils:
+        texts = [str(w.message) for w in said if f"soil {soil.name}" in str(w.message)]
+        for start in ("has no density", "its pressure-sinkage"):
+            text = next((t for t in texts if start in t), None)
+            if text is not None:
+                warnings.warn(text, stacklevel=2)
+    return laws, np.array([curve_rows(soil) for soil in soils]), granular
+
+
+def _soil_gravity(options: SoilContact, gravity: float) -> float:
+    g = options.columns.gravity or gravity
+    if not g > 0:
+        raise InputError(
+            "interaction.soil.columns.gravity: is required where the scenario's gravity is 0, for "
+            "columns carry and flow by their weight; e.g. 9.81"
+        )
+    return g
+
+
+def _column_numbers(options: SoilContact, spacing: float, gravity: float) -> tuple[float, ...]:
+    """The fields of `Options` for soil in columns, and the longest time between two flows [s]."""
+    if options.model != "columns":
+        return 0, 1.0, 0.0, 1.0, 0, math.inf
+    own = options.columns
+    g = _soil_gravity(options, gravity)
+    # matter crosses no more than a quarter of a column in a step: its speed is at most ½ g/ν
+    chunk = min(0.5 * spacing * own.viscosity / g, 0.25 / own.viscosity)
+    return 1, chunk, g, own.viscosity, own.planar, chunk
+
+
+def _modulus(soil: Soil, width: float, form: str, gravity: float) -> float:
+    """k of p = k zⁿ for a body of this width [N/m^(n+2)]."""
+    if form == "bekker":
+        return soil.pressure_modulus(width)
+    weight = soil.number("density") * gravity
+    k = soil.number("cohesion") * soil.number("reece_kc")
+    k += weight * width * soil.number("reece_kphi")
+    if k <= 0:
+        raise InputError(
+            f"soil {soil.name}: c k'_c + γ b k'_φ = {k:.4g} Pa is not positive for b = {width:g} m"
+        )
+    return k / width ** soil.number("exponent")
+
+
+def _wheel_laws(
+    laws: WheelLaws,
+    robot: Robot,
+    interaction: Interaction,
+    soils: tuple[Soil, ...],
+    gravity: float,
+    weight: float,
+    found: list[SoilBody],
+) -> None:
+    """Fill in the wheel model of every wheel that has one.
+
+    Ding's mean load W̄ is, unless law or soil give it, the robot's weight [N] by its wheels.
+    """
+    law = interaction.wheel
+    assert law is not None
+    mean = {}
+    if law.model == "ding" and weight > 0 and robot.wheels:
+        mean = {"mean_load": weight / len(robot.wheels)}
+    wheels = list(robot.wheels.items())
+    for b, body in enumerate(found):
+        if body.kind != MODEL:
+            continue
+        name, w = wheels[body.wheel]
+        rule = law.exit or w.exit
+        if rule is None and law.model == "rigid_slip":
+            rule = Exit("angle", 0.0)  # no soil: it asks for none
+        if rule is None:
+            raise InputError(
+                f"interaction.wheel.exit: wheel {name} of the robot has no exit rule of its own; "
+                "give one, e.g. {rule: height, value: 0.9}"
+            )
+        wheel = Wheel(w.radius, w.width, rule, w.lug_height, law.shear_share, law.lug_share)
+        laws.model[b] = MODELS[law.model][0]
+        laws.wheel[b] = wheel.numbers()
+        for s, soil in enumerate(soils):
+            own_mean = {} if "mean_load" in soil.extra else mean
+            made = WheelModel(law.model, wheel, soil, {**own_mean, **law.coefficients}, gravity)
+            own = made.own_numbers()
+            laws.own[b, s, : len(own)] = own
+            laws.soil[b, s] = made.soil_numbers()
+        laws.option[b] = law.damping_ratio, max(gravity, 0.1), float(law.rut)
+    for s, soil in enumerate(soils):
+        laws.unloading[s] = soil.unloading_stiffness or interaction.soil.unloading_stiffness

@@ -1,0 +1,189 @@
+"""What packages of marsyard take from each other: public names, of packages before them.
+
+Imports inside functions count, too. Those for type checkers alone may point anywhere, since nothing
+is loaded by them, but not at private names.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import marsyard
+from marsyard.interaction import about
+
+ROOT = Path(marsyard.__file__).parent
+
+#: top-level packages and modules, each may import from those before it
+ORDER = (
+    # shared by all
+    "lazy", "errors", "units", "cards", "cores", "files", "file_mistakes", "exit_rule", "parts",
+    "kernel_cache", "jit", "c_calls", "aside", "plugins", "run_folder",
+    # what there is
+    "library", "robot", "ground", "control", "interaction.about", "scenario", "interaction",
+    # what moves it
+    "simulation",
+    # what is kept and looked at
+    "drawing", "web", "results",
+    # the modules as black boxes, and one run with all of this
+    "modules", "single_run",
+    # many runs, and what is said without one
+    "study", "analysis", "comparison", "operations", "campaign", "gym", "fmi",
+    # the doors
+    "runner", "cli", "__main__",
+)  # fmt: skip
+
+#: imports that point at a package further on, each with what would mend it
+BACKWARDS = {
+    # the check of a profile belongs to the robot's shapes; interaction would import it from there
+    ("robot", "interaction.polygonal.profile"),
+    # what a curve of friction must be belongs to the scenario's part of the law
+    ("scenario", "interaction.compliant.curves"),
+    # the ports are the engine's own types and belong there, or before it
+    ("simulation", "modules.ports"),
+}
+
+#: private names that may still be imported from another package: the files that hold them, or that
+#: import them, are those of compiled kernels, which compile anew when they are touched
+PRIVATE = {
+    ("interaction", "ground._bvh"),
+    ("interaction", "ground._mesh_topology"),
+    ("operations", "ground.soil._COLUMNS"),
+    ("operations", "simulation.drive._NOT_POSED"),
+}
+
+
+@cache
+def sources() -> list[tuple[str, Path, ast.Module]]:
+    """Top-level package or module, file and syntax tree of every module."""
+    found = []
+    for path in sorted(ROOT.rglob("*.py")):
+        package = package_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        found.append((package, path, ast.parse(path.read_text(encoding="utf-8"))))
+    return found
+
+
+def package_of(name: str) -> str:
+    """The package or module of `ORDER` that a dotted name belongs to: the first part, but for what
+    laws say of themselves."""
+    first, *rest = name.split(".")
+    return "interaction.about" if first == "interaction" and "about" in rest else first
+
+
+def imported(tree: ast.AST, types: bool = True) -> Iterator[tuple[int, str]]:
+    """Line and dotted name, without 'marsyard.', of all that a tree imports from marsyard; without
+    `types` what only type checkers see is left out."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            left += node.orelse
+            continue
+        left += ast.iter_child_nodes(node)
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            if name.startswith("marsyard."):
+                yield node.lineno, name.removeprefix("marsyard.")
+
+
+def is_private(part: str) -> bool:
+    return part.startswith("_") and not part.startswith("__")
+
+
+def private_part(name: str) -> str:
+    """The name up to its first private part; empty if it has none."""
+    parts = name.split(".")
+    ends = [k for k, part in enumerate(parts, 1) if is_private(part)]
+    return ".".join(parts[: ends[0]]) if ends else ""
+
+
+def test_no_package_imports_private_names_of_another() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package, path, tree in sources()
+        for line, name in imported(tree)
+        if private_part(name)
+        and package_of(name) != package
+        and (package, private_part(name)) not in PRIVATE
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_exception_is_needed() -> None:
+    used = {
+        (package, private_part(name))
+        for package, _, tree in sources()
+        for _, name in imported(tree)
+        if package_of(name) != package
+    }
+    assert used >= PRIVATE
+
+
+def test_every_package_has_a_place() -> None:
+    found = {package for package, _, _ in sources()}
+    assert found == {*ORDER, "__init__"}
+
+
+def backwards() -> Iterator[tuple[str, str, str]]:
+    """Package, imported name and place of every import that points at a package further on."""
+    for package, path, tree in sources():
+        if package == "__init__":  # the names of the package itself load when they are used
+            continue
+        for line, name in imported(tree, types=False):
+            first = package_of(name)
+            # names of marsyard itself come last of all, except for its version
+            place = ORDER.index(first) if first in ORDER else len(ORDER)
+            if first != "__version__" and place > ORDER.index(package):
+                yield package, name, f"{path.relative_to(ROOT)}:{line} imports {name}"
+
+
+def test_packages_import_only_from_those_before_them() -> None:
+    wrong = [
+        place
+        for package, name, place in backwards()
+        if (package, name.rpartition(".")[0]) not in BACKWARDS
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_import_that_points_backwards_is_still_there() -> None:
+    assert {(package, name.rpartition(".")[0]) for package, name, _ in backwards()} == BACKWARDS
+
+
+def test_names_that_load_when_used_are_no_modules() -> None:
+    """A module of such a name would take its place as soon as something imports it."""
+    for package, path, tree in sources():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOME":
+                names = set(ast.literal_eval(node.value))
+                modules = {each.stem for each in path.parent.iterdir()}
+                assert not names & modules, f"{package}: {path.relative_to(ROOT)}"
+
+
+#: law's folders that the engine may import from: the solver of its rows, and the soil of the ground
+ENGINES_OWN = ("interaction.nonsmooth", "interaction.soil_contact.world")
+
+
+def test_the_engine_names_no_law() -> None:
+    """No law's name as a value, and nothing of a law's folder."""
+    names = {name for kind in about.KINDS for name in about.laws(kind)} - {about.NONE.name}
+    folders = [f"interaction.{p.parent.name}." for p in ROOT.glob("interaction/*/about.py")]
+    wrong = []
+    for package, path, tree in sources():
+        if package != "simulation":
+            continue
+        wrong += [
+            f"{path.name}:{node.lineno} names '{node.value}'"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and node.value in names
+        ]
+        wrong += [
+            f"{path.name}:{line} imports {name}"
+            for line, name in imported(tree)
+            if name.startswith(tuple(folders)) and not name.startswith(ENGINES_OWN)
+        ]
+    assert not wrong, "\n".join(wrong)
