@@ -98,22 +98,8 @@ CHAPTERS = (
     ("terrain.places: polygon", "PolygonPlace"),
     ("terrain.places: band", "BandPlace"),
     ("terrain.soil_map", "SoilMap"),
+    # and all below it, of which laws make their own part (`_below`)
     ("interaction", "Interaction"),
-    ("interaction.surfaces.NAME", "Surface"),
-    ("interaction.solver", "ContactSolver"),
-    ("interaction.compliant", "CompliantContact"),
-    ("interaction.compliant.curve: loose", "LooseCurve"),
-    ("interaction.compliant.curve: dense", "DenseCurve"),
-    ("interaction.compliant.curve: table", "TableCurve"),
-    ("interaction.polygonal", "PolygonalContact"),
-    ("interaction.polygonal.layer", "ContactLayer"),
-    ("interaction.polygonal.layer.materials: one", "MaterialLayer"),
-    ("interaction.polygonal.pairs: one pair", "ContactPair"),
-    ("interaction.soil", "SoilContact"),
-    ("interaction.soil.columns", "Columns"),
-    ("interaction.wheel", "WheelLaw"),
-    ("interaction.wheel.exit", "Exit"),
-    ("interaction.plugin", "LawUse"),
     ("controller", "PluginUse"),
     ("control: a law of torque", "TorqueLaw"),
     ("control: a law of speed", "SpeedLaw"),
@@ -162,9 +148,14 @@ CHAPTERS = (
 def page() -> str:
     """The whole page."""
     models = _models(Scenario)
-    _refuse_missing(models, {name for _, name in CHAPTERS}, "CHAPTERS")
-    parts = [HEAD]
+    chapters: list[tuple[str, str]] = []
     for place, name in CHAPTERS:
+        chapters.append((place, name))
+        if name == "Interaction":
+            chapters += _below(place, models[name], models, {name for _, name in CHAPTERS})
+    _refuse_missing(models, {name for _, name in chapters}, "CHAPTERS")
+    parts = [HEAD]
+    for place, name in chapters:
         parts.append(_chapter(place, models[name], models))
     parts += [_units(), _expressions()]
     return "\n".join(parts)
@@ -184,6 +175,37 @@ def _models(file: type[BaseModel]) -> dict[str, Any]:
     """The model of a file and all that stand in it, by name."""
     schema = file.model_json_schema(mode="serialization")
     return {**schema.get("$defs", {}), file.__name__: schema}
+
+
+def _below(
+    place: str, model: dict[str, Any], models: dict[str, Any], known: set[str]
+) -> list[tuple[str, str]]:
+    """Chapters of all groups in a model, each before what stands in it, that are not `known`."""
+    found: list[tuple[str, str]] = []
+    for key, field in model["properties"].items():
+        for name, where in _groups(f"{place}.{key}", field):
+            if name not in known:
+                known.add(name)
+                found.append((where, name))
+                found += _below(where.partition(":")[0], models[name], models, known)
+    return found
+
+
+def _groups(place: str, field: dict[str, Any]) -> list[tuple[str, str]]:
+    """Names of the models that may stand in a field, and what their chapters are called."""
+    if "$ref" in field:
+        return [(field["$ref"].rsplit("/", 1)[-1], place)]
+    if "mapping" in field.get("discriminator", {}):
+        kinds = {ref: kind for kind, ref in field["discriminator"]["mapping"].items()}
+        options = [option["$ref"] for option in field["oneOf"]]
+        return [(ref.rsplit("/", 1)[-1], f"{place}: {kinds[ref]}") for ref in options]
+    found = [each for option in field.get("anyOf", ()) for each in _groups(place, option)]
+    if isinstance(field.get("items"), dict):
+        one = {"pairs": "one pair"}.get(place.rpartition(".")[2], "one")
+        found += _groups(f"{place}: {one}", field["items"])
+    if isinstance(field.get("additionalProperties"), dict):
+        found += _groups(f"{place}.NAME", field["additionalProperties"])
+    return found
 
 
 def _refuse_missing(models: dict[str, Any], known: set[str], where: str) -> None:

@@ -24,7 +24,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from marsyard.campaign.files import Paths, Seed, TimeLimit
 from marsyard.errors import suggest
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.scenario.study_schema import Limit, Output, Range, Value
 
 Kind = Literal["grid", "list", "latin_hypercube", "sobol", "monte_carlo", "saltelli"]

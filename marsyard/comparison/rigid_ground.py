@@ -56,7 +56,7 @@ def make_rigid(data: dict[str, Any], files: Path | None) -> dict[str, Any]:
 def _plan_goals(data: dict[str, Any], index: int) -> dict[str, Any]:
     """Put planned paths in place of a drive's goals."""
     from marsyard.control.planner import DrivingLimits, plan
-    from marsyard.interaction.soil_contact.world import terrain_of
+    from marsyard.interaction.soft_ground import terrain_of
     from marsyard.scenario.drive import GoalCommand, PathCommand, PostureCommand, WaitCommand
 
     scenario = _plain(data)
@@ -115,7 +115,7 @@ def _plain(data: dict[str, Any]) -> Scenario:
 
 
 def _rigid(data: dict[str, Any], index: int, files: Path | None) -> tuple[dict[str, Any], str]:
-    from marsyard.interaction.soil_contact.world import terrain_of
+    from marsyard.interaction.soft_ground import terrain_of
 
     scenario = _plain(data)
     part = scenario.ground[index]

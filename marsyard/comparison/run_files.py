@@ -13,6 +13,7 @@ from marsyard.comparison.runs import Comparison, Side
 from marsyard.comparison.summary import columns_of, shown
 from marsyard.drawing.page import escape, number, pairs, quantity, tiles
 from marsyard.drawing.sheet import FigureFile, unit_text
+from marsyard.interaction.wheel_models.options import WheelModelOptions
 from marsyard.results import save
 from marsyard.results.report import (
     figures_section,
@@ -295,11 +296,12 @@ def exit_text(side: Side) -> str:
     """The exit rule of the treads, which decides about the pull; nothing for other laws."""
     from marsyard.robot import load_robot
 
-    law = side.run.scenario.interaction.wheel
-    if law is None or law.model in ("rigid_slip", "magic_formula"):
+    interaction = side.run.scenario.interaction
+    if interaction.wheel is None or interaction.wheel.model in ("rigid_slip", "magic_formula"):
         return ""
-    if law.exit is not None:
-        return f"{law.exit.rule} {law.exit.value:g} (of the scenario)"
+    exit = interaction.options(WheelModelOptions).exit
+    if exit is not None:
+        return f"{exit.rule} {exit.value:g} (of the scenario)"
     wheels = load_robot(side.run.scenario.robot.name).wheels.values()
     said = {f"{w.exit.rule} {w.exit.value:g}" for w in wheels if w.exit is not None}
     return f"{', '.join(sorted(said))} (of the rover)" if said else ""

@@ -2,7 +2,8 @@
 
 Every folder beside this file that holds a law, or several, has a module `about` with `LAWS`. The
 schema of scenarios, the check of integrators, comparisons, `marsyard list` and the engine ask here;
-none of them names a law.
+none of them names a law. What a scenario may say to a law is in its module `options`
+(`interaction.options`).
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class About:
     joint_friction: bool = True
     #: time of a step, for estimates before a run [s]
     step_time: float = 1e-4
+    #: the grid of its soil keeps the state of columns
+    columns: bool = False
     #: elements that a ball of the robot is divided into, by radius [m] and the law's options
     elements: Any = None
 
@@ -82,22 +85,24 @@ NONE = About(
 
 def folders(module: str = "about") -> list[str]:
     """Folders of laws that have a module, those of soil first."""
+    package = importlib.import_module(PACKAGE)
     found = []
-    for path in sorted(Path(__file__).parent.glob("*/about.py")):
+    for path in (each for root in package.__path__ for each in Path(root).glob("*/about.py")):
         if path.with_name(f"{module}.py").is_file():
-            kind = _told(path.parent.name)[0].kind
+            kind = laws_of(path.parent.name)[0].kind
             found.append((KINDS.index(kind), path.parent.name))
     return [name for _, name in sorted(found)]
 
 
-def _told(folder: str) -> tuple[About, ...]:
+def laws_of(folder: str) -> tuple[About, ...]:
+    """The laws of a folder."""
     return tuple(importlib.import_module(f"{PACKAGE}.{folder}.about").LAWS)
 
 
 @functools.cache
 def laws(kind: str) -> dict[str, About]:
     """All laws of a kind, the default first."""
-    found = [NONE, *(each for folder in folders() for each in _told(folder))]
+    found = [NONE, *(each for folder in folders() for each in laws_of(folder))]
     own = sorted((each for each in found if each.kind == kind), key=lambda each: each.rank)
     return {each.name: each for each in own}
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from marsyard.ground import Surface
     from marsyard.ground.soil import Soil
     from marsyard.ground.soil_grid import SoilGrid
-    from marsyard.interaction.soil_contact.world import SoftGround
+    from marsyard.interaction.soft_ground import SoftGround
     from marsyard.robot import Robot, Wheel
     from marsyard.scenario.schema import Scenario
 

@@ -11,7 +11,7 @@ from marsyard.interaction import about
 from marsyard.interaction.geoms import colliding_geoms
 from marsyard.interaction.law import Kernels, Law
 from marsyard.interaction.place import Place
-from marsyard.interaction.soil_contact.world import soft_ground
+from marsyard.interaction.soft_ground import soft_ground
 
 if TYPE_CHECKING:
     import mujoco

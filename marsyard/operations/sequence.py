@@ -28,9 +28,9 @@ from pydantic import Field, ValidationError
 
 from marsyard import library
 from marsyard.errors import InputError
+from marsyard.fields import Part
 from marsyard.file_mistakes import sentence
 from marsyard.scenario.drive import AbortLimits, Drive, DriveCommand, Posture
-from marsyard.scenario.part import Part
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.units import Time
 

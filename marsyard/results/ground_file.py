@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -36,6 +36,9 @@ from marsyard.errors import InputError, quote
 from marsyard.files import parse_json
 from marsyard.files.netcdf import load_netcdf
 from marsyard.results.dataset import save
+
+if TYPE_CHECKING:
+    from marsyard.interaction.soil_law import SoilLaw
 
 FILE_NAME = "ground.nc"
 #: most nodes of one window
@@ -354,7 +357,7 @@ _VARIABLES: dict[str, tuple[str, ...]] = {
 
 def _terrain(path: Path) -> Any:
     """The undisturbed terrain of a scenario; None where it cannot be had."""
-    from marsyard.interaction.soil_contact.world import terrain_of
+    from marsyard.interaction.soft_ground import terrain_of
     from marsyard.scenario import load_scenario
     from marsyard.scenario.soil import TerrainGround
 
@@ -369,16 +372,13 @@ def _terrain(path: Path) -> Any:
     return None
 
 
-def _dataset(soil: Any, simulation: Any) -> xr.Dataset:
+def _dataset(soil: SoilLaw, simulation: Any) -> xr.Dataset:
     tiles = soil.grid.touched()
     nodes = ("tile", "i", "j")
     change = tiles["height"] - tiles["base"]
-    shape, reach = soil.bodies.shape, soil.bodies.reach
-    wheel = soil.wheel >= 0
-    counts = [int(c) for c in soil.patch.field_count]
-    field = np.concatenate(
-        [np.zeros((0, 7)), *(soil.patch.field[b, :n] for b, n in enumerate(counts))]
-    )
+    bodies = soil.pressing()
+    counts = [len(points) for points in bodies.points]
+    field = np.concatenate([np.zeros((0, 7)), *bodies.points])
     b = ("body",)
     ds = xr.Dataset(
         {
@@ -391,13 +391,12 @@ def _dataset(soil: Any, simulation: Any) -> xr.Dataset:
             "depth": (nodes, tiles["depth"].astype(np.float32), _about("m", "plastic sinkage")),
             "soil": (nodes, tiles["soil"].astype(np.uint8), {"long_name": "index of the soil"}),
             "time": (nodes, tiles["time"].astype(np.float32), _about("s", "last change")),
-            "body_position": (("body", "axis"), soil.bodies.centre.copy(), _about("m", "centre")),
+            "body_position": (("body", "axis"), bodies.position, _about("m", "centre")),
             "body_axle": (
-                ("body", "axis"), np.where(wheel[:, None], soil.bodies.axis, 0.0),
-                _about("1", "direction of the axle"),
+                ("body", "axis"), bodies.axle, _about("1", "direction of the axle"),
             ),
-            "body_radius": (b, np.where(wheel, shape[:, 0], reach), _about("m", "radius")),
-            "body_width": (b, 2 * shape[:, 1], _about("m", "width")),
+            "body_radius": (b, bodies.radius, _about("m", "radius")),
+            "body_width": (b, bodies.width, _about("m", "width")),
             "stress_body": ("point", np.repeat(np.arange(len(counts)), counts), {}),
             "stress_position": (
                 ("point", "axis"), field[:, :3], _about("m", "place relative to the body's centre")
@@ -409,7 +408,7 @@ def _dataset(soil: Any, simulation: Any) -> xr.Dataset:
         },
         coords={
             "axis": ["x", "y", "z"],
-            "body": np.array([n.removeprefix("wheel ") for n in soil.names], dtype=str),
+            "body": np.array([n.removeprefix("wheel ") for n in bodies.names], dtype=str),
         },
     )  # fmt: skip
     if soil.grid.columns:

@@ -179,7 +179,7 @@ def _ground(
     scenario: Scenario, ground: Ground | None, base: np.ndarray
 ) -> tuple[dict[str, Any], Any]:
     """A grid around the track: heights before the run, change and its time; and the heights."""
-    from marsyard.interaction.soil_contact.world import terrain_of
+    from marsyard.interaction.soft_ground import terrain_of
     from marsyard.scenario.soil import TerrainGround
     from marsyard.simulation.world import make_surfaces
 

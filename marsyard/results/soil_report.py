@@ -16,8 +16,11 @@ import xarray as xr
 from marsyard.drawing.page import escape, number, pairs, quantity
 from marsyard.errors import InputError
 from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil, read_soil
-from marsyard.scenario.schema import Scenario
-from marsyard.scenario.soil import SoilContact, TerrainGround
+from marsyard.interaction import about
+from marsyard.interaction.soil_columns.options import Columns
+from marsyard.interaction.soil_contact.options import SoilContactOptions
+from marsyard.scenario.schema import Interaction, Scenario
+from marsyard.scenario.soil import TerrainGround
 from marsyard.units import UNITS
 
 if TYPE_CHECKING:
@@ -140,7 +143,7 @@ def soil_section(ds: xr.Dataset, scenario: Scenario, ground: Ground | None) -> s
     part = found[0]
     blocks = [_wheels_html(ds)]
     blocks.append("<h3>Ground at the end</h3>" + pairs(_ground_rows(ds, part, ground)))
-    blocks.append("<h3>Law</h3>" + pairs(law_rows(scenario.interaction.soil)))
+    blocks.append("<h3>Law</h3>" + pairs(law_rows(scenario.interaction)))
     for index, given in enumerate(_given_soils(part, ground)):
         blocks.append(_soil_html(given, index))
     return "".join(blocks)
@@ -203,10 +206,13 @@ def _nodes(ground: Ground) -> str:
     return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
-def law_rows(options: SoilContact) -> list[tuple[str, str]]:
+def law_rows(interaction: Interaction) -> list[tuple[str, str]]:
     """The options of the soil's law in words."""
-    if options.model == "columns":
-        return _column_rows(options)
+    law, options = interaction.soil.model, interaction.options(SoilContactOptions)
+    if law == "columns":
+        return _column_rows(interaction)
+    if law != "scm":
+        return [("law", about.laws(about.SOIL)[law].title)]
     original = (
         options.pressure == "bekker" and options.shear == "coulomb"
         and options.unloading == "none" and not options.slip_transport
@@ -257,9 +263,9 @@ def law_rows(options: SoilContact) -> list[tuple[str, str]]:
     ]
 
 
-def _column_rows(options: SoilContact) -> list[tuple[str, str]]:
+def _column_rows(interaction: Interaction) -> list[tuple[str, str]]:
     """Those of soil in columns."""
-    own = options.columns
+    options, own = interaction.options(SoilContactOptions), interaction.options(Columns)
     shear = "Janosi-Hanamoto" if options.shear == "janosi" else "Coulomb"
     height = f"{number(own.influence)} widths of the body"
     if own.depth is not None:

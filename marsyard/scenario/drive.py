@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from marsyard.control.condition import is_condition, read_condition
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.units import (
     Acceleration,
     Angle,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.units import Number, Time
 
 #: what an output of an FMU may command

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from marsyard.interaction import about
+from marsyard.interaction.options import inside
 
 if TYPE_CHECKING:
     from marsyard.scenario.schema import Scenario
@@ -37,8 +38,9 @@ def _acting(scenario: Scenario) -> list[tuple[str, tuple[str, ...], str]]:
     """What acts in a scenario, the integrators that know it, and what else one could do."""
     use, law = scenario.interaction, about.law_of_hard_ground(scenario)
     out: list[tuple[str, tuple[str, ...], str]] = []
-    if use.polygonal.pairs:
-        out.append(("interaction.polygonal.pairs", about.OURS, ""))
+    for path, options in inside(use):
+        if key := options.acts_by():
+            out.append((f"interaction.{path}.{key}", about.OURS, ""))
     others = [n for n, a in about.laws(about.HARD).items() if a.integrators != law.integrators]
     instead = f", or interaction.law {_either(others)}"
     out.append((f"the {law.name} law", law.integrators, instead))

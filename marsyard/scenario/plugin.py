@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 
 
 class PluginUse(Part):

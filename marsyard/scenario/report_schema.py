@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.units import Length, Time
 
 

@@ -6,7 +6,7 @@ on.
 | `ground.N.terrain: crater_10m` | the terrain itself, with absolute paths of its files |
 | `ground.N.soil: krenn2008` | a mapping with the contents of the soil's file as `definition` |
 | soils of places, maps and layers | the same, in `ground.N.soils` |
-| `interaction.compliant.curve.soil` | `displacement` |
+| what options of laws name | as the law says (`LawOptions.resolved`) |
 
 What runs afterwards reads neither the library nor a soil's or terrain's YAML file. A scenario that
 is resolved already is returned as it is.
@@ -21,7 +21,7 @@ from typing import Any
 from marsyard import library
 from marsyard.errors import InputError
 from marsyard.files import is_file
-from marsyard.scenario.compliant import CompliantContact
+from marsyard.interaction.options import resolve_options
 from marsyard.scenario.schema import Scenario
 from marsyard.scenario.soil import TerrainGround
 from marsyard.scenario.terrain import TerrainSpec
@@ -33,12 +33,12 @@ def resolve(scenario: Scenario) -> Scenario:
     ground = tuple(
         resolve_ground(g) if isinstance(g, TerrainGround) else g for g in scenario.ground
     )
-    compliant = resolve_curve(scenario.interaction.compliant)
+    interaction = resolve_options(scenario.interaction)
     update: dict[str, Any] = {}
     if any(new is not old for new, old in zip(ground, scenario.ground, strict=True)):
         update["ground"] = ground
-    if compliant is not scenario.interaction.compliant:
-        update["interaction"] = scenario.interaction.model_copy(update={"compliant": compliant})
+    if interaction is not scenario.interaction:
+        update["interaction"] = interaction
     return scenario.model_copy(update=update) if update else scenario
 
 
@@ -154,23 +154,3 @@ def _rename_soils(terrain: TerrainSpec, labels: Mapping[str, str]) -> TerrainSpe
     }
     changed = terrain.model_copy(update=update)
     return renamed(changed)
-
-
-def resolve_curve(contact: CompliantContact) -> CompliantContact:
-    """The numbers of compliant contact, with those that its curve takes from a soil."""
-    curve = contact.curve
-    if curve.kind != "loose" or curve.soil is None:
-        return contact
-    from marsyard.ground.soil import load_soil
-
-    try:
-        length = load_soil(curve.soil).shear_modulus
-    except InputError as error:
-        raise InputError(f"interaction.compliant.curve.soil: {error}") from None
-    if length is None:
-        raise InputError(
-            f"interaction.compliant.curve.soil: '{curve.soil}' has no shear_modulus; give "
-            "displacement instead"
-        )
-    found = curve.model_copy(update={"displacement": length, "soil": None})
-    return contact.model_copy(update={"curve": found})

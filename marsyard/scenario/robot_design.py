@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.units import Length, Mass
 
 

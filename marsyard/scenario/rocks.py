@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from marsyard.scenario.part import Part, SurfaceName
+from marsyard.fields import Part, SurfaceName
 from marsyard.scenario.terrain import Above, Circle, Point2, Rectangle, Seed, _rectangle
 from marsyard.units import Angle, Number
 

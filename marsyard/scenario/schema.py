@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import keyword
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from marsyard.cards import card, table
 from marsyard.control.names import BUILT_IN
+from marsyard.fields import Part, Point, Slope, SurfaceName
 from marsyard.interaction import about
-from marsyard.scenario.compliant import CompliantContact
+from marsyard.interaction.options import LawOptions, inside, with_options
 from marsyard.scenario.drive import DCMotor, Drive
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.gait import Gait
 from marsyard.scenario.integrators import check_integrator
-from marsyard.scenario.part import Part, Point, Slope, SurfaceName
 from marsyard.scenario.plugin import LawUse, PluginUse
-from marsyard.scenario.polygonal import PolygonalContact
 from marsyard.scenario.report_schema import Check, Figure, Report
 from marsyard.scenario.robot_design import RobotDesign
 from marsyard.scenario.rocks import RocksGround
@@ -48,6 +47,7 @@ from marsyard.units import (
 __all__ = ["Check", "Figure", "Part", "Report", "Scenario", "Study", "whole_ratio"]
 
 Vector = tuple[Number, Number, Number]
+T = TypeVar("T", bound=LawOptions)
 
 
 # --- robot
@@ -231,8 +231,9 @@ else:
     LawName = Literal[tuple(about.laws(about.HARD))]
 
 
-class Interaction(Part):
-    """What passes between robot and ground."""
+@with_options(about.HARD)
+class _HardGround(Part):
+    """What passes between robot and hard ground."""
 
     law: LawName = Field(next(iter(about.laws(about.HARD))), description=about.texts(about.HARD))
     friction: Annotated[Number, Field(ge=0)] = Field(0.7, description="Coulomb's coefficient μ")
@@ -252,15 +253,11 @@ class Interaction(Part):
     )
     surfaces: dict[str, Surface] = Field({}, description="by name of a ground surface")
     solver: ContactSolver = ContactSolver()
-    compliant: CompliantContact = Field(
-        CompliantContact(),
-        description="numbers of the law compliant; restitution has no part in it",
-    )
-    polygonal: PolygonalContact = Field(
-        PolygonalContact(),
-        description="numbers of the law polygonal, and shapes of the robot that meet each other; "
-        "restitution has no part in it",
-    )
+
+
+class Interaction(_HardGround):
+    """What passes between robot and ground."""
+
     soil: SoilContact = Field(
         SoilContact(), description="how bodies meet ground of kind terrain, whatever the law"
     )
@@ -272,6 +269,10 @@ class Interaction(Part):
         description="a law that a plug-in brings; robot.settle places the robot on the scenario's "
         "ground",
     )
+
+    def options(self, model: type[T]) -> T:
+        """The options of a law, by the model that its folder gives them."""
+        return next(each for _, each in inside(self) if isinstance(each, model))
 
 
 # --- control

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from marsyard.errors import suggest
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.scenario.report_schema import Measure
 from marsyard.units import any_to_si, to_si, unit_of
 

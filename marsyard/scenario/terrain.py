@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
-from marsyard.scenario.part import Part, Point, Slope
+from marsyard.fields import Part, Point, Slope
 from marsyard.scenario.plugin import PluginLayer
 from marsyard.units import Angle, Length, Number
 

@@ -158,18 +158,15 @@ def _kind(wheel: Wheel, shape: str | None) -> int:
 
 
 def wheel_radii(world: World, scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
-    """Where a wheel shears soil, and where it carries [m]: the soil contact model's wheels are
-    drums through the tips of their grousers, wheel models carry with the rim."""
-    shape, law = scenario.robot.wheel_shape, scenario.interaction.wheel
-    shears, carries = [], []
+    """Where a wheel shears the ground, and where it carries [m]; on soil as its law says."""
+    radii = []
     for name, w in world.robot.wheels.items():
-        model = law if law is not None and (law.wheels is None or name in law.wheels) else None
-        lugs = w.lug_height if world.soil else 0.0
-        # a cone rolls on its large end; wheel models know cones by their middle only
-        rolls = w.largest_radius if is_cone(w, shape) and not model else w.radius
-        shears.append(rolls + lugs * (model.shear_share if model else 1.0))
-        carries.append(w.radius + (0.0 if model else lugs))
-    return np.array(shears, dtype=float), np.array(carries, dtype=float)
+        # a cone rolls on its large end
+        rolls = w.largest_radius if is_cone(w, scenario.robot.wheel_shape) else w.radius
+        soil = world.soil
+        radii.append((rolls, w.radius) if soil is None else soil.wheel_radii(name, w, rolls))
+    both = np.array(radii, dtype=float).reshape(-1, 2)
+    return both[:, 0].copy(), both[:, 1].copy()
 
 
 def law_numbers(world: World, scenario: Scenario) -> arrays.Law:

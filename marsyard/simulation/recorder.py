@@ -181,12 +181,17 @@ def columns(simulation: Simulation) -> Columns:
     return ds
 
 
+def _recorded(s: Simulation, law: Law, r: Records) -> dict[str, np.ndarray]:
+    """The columns of a law at the records, by name."""
+    return {column.name: s.column(column.name, r) for column in law.columns()}
+
+
 def _add_law(s: Simulation, law: Law, ds: Columns) -> None:
     """What a law says of its records."""
     r = s.records
     interval = np.diff(r.time, prepend=-np.inf)
     interval[interval <= 0] = np.inf
-    recorded = {column.name: s.column(column.name, r) for column in law.columns()}
+    recorded = _recorded(s, law, r)
     sums = s.attached(law.name, r)
     wheels = WheelSizes(s._carrying_radius, 2.0 * s._wheels.width)
     told = law.variables(Recorded(interval, sums[..., :6], sums[..., WORK], recorded, wheels))
@@ -421,8 +426,8 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
 def wheel_touching(s: Simulation, r: Records) -> np.ndarray:
     """Whether each wheel touches the soil at the records, above 0; NaN under another law."""
     assert s.world.soil is not None
-    touching = s.world.soil.touching(s.column("soil_total", r))
-    return s.world.soil.by_wheel(touching, len(s.world.robot.wheels))
+    touched = s.world.soil.touched(_recorded(s, s.world.soil, r))
+    return s.world.soil.by_wheel(touched, len(s.world.robot.wheels))
 
 
 def _wheel_wrench(s: Simulation, r: Records) -> np.ndarray:

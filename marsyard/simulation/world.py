@@ -25,7 +25,8 @@ from marsyard.ground.terrain import Terrain
 from marsyard.interaction.about import HARD, NONE, law_of_hard_ground, laws
 from marsyard.interaction.law import Law
 from marsyard.interaction.registry import build_laws
-from marsyard.interaction.soil_contact.world import SoilLaw, terrain_of
+from marsyard.interaction.soft_ground import terrain_of
+from marsyard.interaction.soil_law import SoilLaw
 from marsyard.robot import Robot, Wheel, designed, load_robot
 from marsyard.scenario.schema import Ground, Scenario
 from marsyard.scenario.soil import TerrainGround
@@ -58,7 +59,7 @@ class World:
 
     @property
     def soil(self) -> SoilLaw | None:
-        """The soil, if there is some."""
+        """The law of soil, if there is some."""
         return next((law for law in self.laws if isinstance(law, SoilLaw)), None)
 
     def colliding_bodies(self) -> np.ndarray:

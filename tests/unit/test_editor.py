@@ -14,7 +14,7 @@ import pytest
 from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.ground.terrain import build_terrain
-from marsyard.interaction.soil_contact.world import soils_of, terrain_of
+from marsyard.interaction.soft_ground import soils_of, terrain_of
 from marsyard.operations.editor import Environment, check
 from marsyard.operations.editor.checking import rocks_of
 from marsyard.scenario import load_scenario

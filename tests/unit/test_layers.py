@@ -17,8 +17,8 @@ ROOT = Path(marsyard.__file__).parent
 #: top-level packages and modules, each may import from those before it
 ORDER = (
     # shared by all
-    "lazy", "errors", "units", "cards", "cores", "files", "file_mistakes", "exit_rule", "parts",
-    "kernel_cache", "jit", "c_calls", "aside", "plugins", "run_folder",
+    "lazy", "errors", "units", "fields", "cards", "cores", "files", "file_mistakes", "exit_rule",
+    "parts", "kernel_cache", "jit", "c_calls", "aside", "plugins", "run_folder",
     # what there is
     "library", "robot", "ground", "control", "interaction.about", "scenario", "interaction",
     # what moves it
@@ -37,8 +37,6 @@ ORDER = (
 BACKWARDS = {
     # the check of a profile belongs to the robot's shapes; interaction would import it from there
     ("robot", "interaction.polygonal.profile"),
-    # what a curve of friction must be belongs to the scenario's part of the law
-    ("scenario", "interaction.compliant.curves"),
     # the ports are the engine's own types and belong there, or before it
     ("simulation", "modules.ports"),
 }
@@ -65,9 +63,10 @@ def sources() -> list[tuple[str, Path, ast.Module]]:
 
 def package_of(name: str) -> str:
     """The package or module of `ORDER` that a dotted name belongs to: the first part, but for what
-    laws say of themselves."""
+    laws say of themselves (`about`) and what scenarios may say to them (`options`)."""
     first, *rest = name.split(".")
-    return "interaction.about" if first == "interaction" and "about" in rest else first
+    told = first == "interaction" and not {"about", "options"}.isdisjoint(rest)
+    return "interaction.about" if told else first
 
 
 def imported(tree: ast.AST, types: bool = True) -> Iterator[tuple[int, str]]:
@@ -164,8 +163,8 @@ def test_names_that_load_when_used_are_no_modules() -> None:
                 assert not names & modules, f"{package}: {path.relative_to(ROOT)}"
 
 
-#: law's folders that the engine may import from: the solver of its rows, and the soil of the ground
-ENGINES_OWN = ("interaction.nonsmooth", "interaction.soil_contact.world")
+#: a law's folder that the engine may import from: the solver of its rows
+ENGINES_OWN = ("interaction.nonsmooth",)
 
 
 def test_the_engine_names_no_law() -> None:

@@ -8,7 +8,7 @@ import yaml
 from marsyard import library
 from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil, read_soil
-from marsyard.interaction.soil_contact.world import soils_of, terrain_of
+from marsyard.interaction.soft_ground import soils_of, terrain_of
 from marsyard.scenario import load_scenario, resolve, scenario_data, validate
 
 BASE = {"robot": {"name": "exomars"}, "run": {"duration": 1}}

@@ -11,8 +11,7 @@ from synthetic import Slope, dataset, ground_data, soil_dataset
 
 from marsyard.results import Ground, wheel_means, wheel_table, write_report
 from marsyard.results.soil_report import law_rows, soil_section
-from marsyard.scenario.schema import Scenario
-from marsyard.scenario.soil import SoilContact
+from marsyard.scenario.schema import Interaction, Scenario
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +68,13 @@ def test_unknown_values_are_dashes(ds):
 
 
 def test_the_law_is_told_in_words():
-    original = SoilContact(
-        pressure="bekker", shear="coulomb", unloading="none", slip_transport=False
-    )
-    assert "original form" in law_rows(original)[0][1]
-    assert "Janosi-Hanamoto shear, elastic unloading, slip sinkage" in law_rows(SoilContact())[0][1]
-    assert "no berms" in dict(law_rows(SoilContact(flow=False)))["flow of displaced soil"]
+    def rows(**options):
+        return law_rows(Interaction.model_validate({"soil": options}))
+
+    original = rows(pressure="bekker", shear="coulomb", unloading="none", slip_transport=False)
+    assert "original form" in original[0][1]
+    assert "Janosi-Hanamoto shear, elastic unloading, slip sinkage" in rows()[0][1]
+    assert "no berms" in dict(rows(flow=False))["flow of displaced soil"]
 
 
 def test_numbers_come_with_their_provenance(ds, ground):

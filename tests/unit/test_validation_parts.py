@@ -305,7 +305,7 @@ def patched():
 
 def _laid(scenario):
     """The soils at the three patches and beside them, as the engine takes them."""
-    from marsyard.interaction.soil_contact.world import soils_of, terrain_of
+    from marsyard.interaction.soft_ground import soils_of, terrain_of
 
     terrain = terrain_of(scenario.ground[0])
     soils = soils_of(scenario.ground[0], terrain)

@@ -28,7 +28,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from marsyard.campaign.files import Paths, Seed, TimeLimit
 from marsyard.errors import suggest
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.scenario.study_schema import Limit, Output, Value
 
 Over = Literal["mean", "worst"]

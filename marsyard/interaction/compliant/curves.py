@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.interaction.compliant.options import table_mistake
 
 LOOSE, DENSE, TABLE = range(3)
 
@@ -57,19 +58,13 @@ def dense(displacement: float, peak: float) -> Curve:
 
 def table(points: list[tuple[float, float]] | tuple[tuple[float, float], ...]) -> Curve:
     """Lines between points (X [m], φ); (0, 0) need not be given."""
+    if mistake := table_mistake(points):
+        raise InputError(f"table: {mistake}")
     x = np.array([p[0] for p in points], dtype=float)
     y = np.array([p[1] for p in points], dtype=float)
-    if len(x) == 0:
-        raise InputError("table: needs at least one point (X, share of friction)")
     if x[0] > 0.0:
         x, y = np.concatenate([[0.0], x]), np.concatenate([[0.0], y])
-    if x[0] < 0.0 or np.any(np.diff(x) <= 0.0):
-        raise InputError("table: displacements must begin at 0 or above and increase")
-    if y[0] != 0.0 or len(y) < 2 or np.any(y < 0.0):
-        raise InputError("table: shares must be 0 at displacement 0 and nowhere negative")
     steepest = float(np.max(np.diff(y) / np.diff(x)))
-    if steepest <= 0.0:
-        raise InputError("table: the share of friction must rise somewhere")
     made = _curve(TABLE, steepest, float(y.max()), 0.0, 0.0)
     return made._replace(x=x, y=y)
 

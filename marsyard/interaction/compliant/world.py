@@ -25,13 +25,13 @@ from marsyard.interaction.compliant.kernels import (
     CompliantArrays,
     kernels,
 )
+from marsyard.interaction.compliant.options import CompliantContact
 from marsyard.interaction.contact_geometry.callbacks import geometry_aside, ground_table
 from marsyard.interaction.geoms import colliding_geoms
 from marsyard.interaction.law import PRESS, Law, check_range
 from marsyard.interaction.place import Place
 from marsyard.robot import Robot
 from marsyard.robot.belt import outline
-from marsyard.scenario.resolving import resolve_curve
 from marsyard.scenario.schema import Scenario
 
 #: K of a curve that says nothing [m]
@@ -63,7 +63,7 @@ class _Body:
 
 def curve_of(scenario: Scenario) -> curves.Curve:
     """The scenario's curve of friction."""
-    given = resolve_curve(scenario.interaction.compliant).curve
+    given = scenario.interaction.options(CompliantContact).resolved().curve
     if given.kind == "loose":
         length = given.displacement
         return curves.loose(THIN_LAYER if length is None else length)
@@ -161,7 +161,7 @@ def build_law(place: Place) -> CompliantLaw | None:
     another law."""
     scenario, robot, model, surfaces = place.scenario, place.robot, place.model, place.surfaces
     friction, taken = place.friction, place.bodies
-    options = scenario.interaction.compliant
+    options = scenario.interaction.options(CompliantContact)
     if scenario.interaction.law != "compliant" or not surfaces:
         return None
     size = options.element_size

@@ -62,11 +62,12 @@ from marsyard.interaction.polygonal.kernels import (
     kernels,
 )
 from marsyard.interaction.polygonal.layer import RELAXATION
+from marsyard.interaction.polygonal.options import ContactLayer
+from marsyard.interaction.polygonal.options import PolygonalContact as PolygonalOptions
 from marsyard.interaction.polygonal.pairs import MOST_TOUCHING, pressed
 from marsyard.interaction.polygonal.profile import around, polygons
 from marsyard.robot import Robot, Wheel
 from marsyard.robot.shapes import Revolution, Shape
-from marsyard.scenario.polygonal import ContactLayer
 from marsyard.scenario.schema import Scenario
 
 #: k of a layer that says nothing [Pa/m]
@@ -210,7 +211,7 @@ def build_law(place: Place) -> PolygonalLaw | None:
         on_ground = _with_ground(scenario, robot, model, surfaces)
         placed += [p for p in on_ground if not set(p.body) & set(taken)]
     placed += _between_shapes(scenario, robot, model)
-    options, step = scenario.interaction.polygonal, scenario.run.step
+    options, step = scenario.interaction.options(PolygonalOptions), scenario.run.step
     for p in placed:
         # inverse masses by which the two bodies move, as mujoco reckons them in the first pose
         moved = sum(float(model.body_invweight0[b, 0]) for b in p.body)
@@ -253,7 +254,7 @@ def _with_ground(
     model: mujoco.MjModel,
     surfaces: tuple[GroundSurface, ...],
 ) -> list[_Placed]:
-    options = scenario.interaction.polygonal
+    options = scenario.interaction.options(PolygonalOptions)
     bodies = [*_wheels(scenario, robot, model), *_geoms(robot, model, options.face_size)]
     placed = []
     for number, surface in enumerate(surfaces):
@@ -436,7 +437,7 @@ def geom_section(kind: mujoco.mjtGeom, half: np.ndarray) -> np.ndarray | None:
 
 
 def _between_shapes(scenario: Scenario, robot: Robot, model: mujoco.MjModel) -> list[_Placed]:
-    options = scenario.interaction.polygonal
+    options = scenario.interaction.options(PolygonalOptions)
     made: dict[str, Surface] = {}
     others: dict[str, tuple[Other, int]] = {}
     placed: list[_Placed] = []

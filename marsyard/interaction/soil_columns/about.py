@@ -6,6 +6,6 @@ LAWS = (
     About(
         "columns", SOIL, "granular soil in columns: triaxial curves, avalanches",
         "granular soil in columns, on triaxial curves, with avalanches in time", "soil-columns",
-        step_time=1.2e-3,
+        step_time=1.2e-3, columns=True,
     ),
 )  # fmt: skip

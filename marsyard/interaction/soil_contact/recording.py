@@ -19,10 +19,10 @@ from marsyard.interaction.soil_contact.kernels import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from marsyard.interaction.soil_contact.world import SoilLaw
+    from marsyard.interaction.soil_contact.world import SoilContact
 
 
-def soil_variables(law: SoilLaw, seen: Recorded) -> dict[str, Variable]:
+def soil_variables(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
     """By wheel, and sums over all bodies since the start."""
     return {**_contact(law, seen), **_stresses(law, seen), **_sums(law, seen)}
 
@@ -33,14 +33,14 @@ def stress_angles(bins: int) -> np.ndarray:
     return ((np.arange(bins) + 0.5) / bins - 0.5) * np.pi
 
 
-def wheel_stress(law: SoilLaw, columns: Mapping[str, np.ndarray], wheels: int) -> np.ndarray:
+def wheel_stress(law: SoilContact, columns: Mapping[str, np.ndarray], wheels: int) -> np.ndarray:
     """Mean forces around the wheels over each record interval [N], [time, wheel, angle, 3]: normal,
     along the heading, along the axle."""
     count = np.maximum(columns["stress_count"], 1.0).astype(np.float32)
     return law.by_wheel(columns["stress"] / count[..., None, None], wheels)
 
 
-def _contact(law: SoilLaw, seen: Recorded) -> dict[str, Variable]:
+def _contact(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
     wheels, interval = len(seen.wheels.radius), seen.interval[:, None]
     total = law.by_wheel(seen.columns["soil_total"], wheels)
     sums = law.by_wheel(seen.columns["soil_sums"], wheels)
@@ -56,7 +56,7 @@ def _contact(law: SoilLaw, seen: Recorded) -> dict[str, Variable]:
     return {name: Variable(("wheel",), values, units, text) for name, values, units, text in rows}
 
 
-def _stresses(law: SoilLaw, seen: Recorded) -> dict[str, Variable]:
+def _stresses(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
     """Stresses by the angle around the axle, force over the area of the whole strip."""
     stress = wheel_stress(law, seen.columns, len(seen.wheels.radius))
     strip = (seen.wheels.radius * seen.wheels.width * np.pi / stress.shape[2])[:, None]
@@ -72,7 +72,7 @@ def _stresses(law: SoilLaw, seen: Recorded) -> dict[str, Variable]:
     }
 
 
-def _sums(law: SoilLaw, seen: Recorded) -> dict[str, Variable]:
+def _sums(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
     every = seen.columns["soil_sums"]
     rows = (
         ("energy_soil", -seen.work, "J", "work taken by the soil since the start"),

@@ -13,7 +13,7 @@ from marsyard.ground.soil_nodes import HALF, NODES
 from marsyard.interaction.law import check_range, must_fit, refuse
 
 if TYPE_CHECKING:
-    from marsyard.interaction.soil_contact.world import SoilLaw
+    from marsyard.interaction.soil_contact.world import SoilContact
 
 #: steps that a run can count
 _MOST_STEPS = 2**53
@@ -21,7 +21,7 @@ _MOST_STEPS = 2**53
 _BY_NODE = ("ref", "depth", "flag", "time")
 
 
-def _changing_soil(soil: SoilLaw) -> dict[str, np.ndarray]:
+def _changing_soil(soil: SoilContact) -> dict[str, np.ndarray]:
     """Arrays with the types and further dimensions of what changes its length."""
     a, p = soil.grid.arrays, soil.patch
     out = {f"soil_{name}": getattr(a, name) for name in (*_BY_NODE, "tile", "top", "request")}
@@ -34,7 +34,7 @@ def _changing_soil(soil: SoilLaw) -> dict[str, np.ndarray]:
     return out
 
 
-def check_soil(soil: SoilLaw, arrays: Mapping[str, np.ndarray]) -> None:
+def check_soil(soil: SoilContact, arrays: Mapping[str, np.ndarray]) -> None:
     """Refuse a saved state that is none of this soil."""
     must_fit(arrays, soil.kept())
     if ("soil_column" in arrays) != soil.grid.columns:

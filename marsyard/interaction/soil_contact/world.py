@@ -1,4 +1,4 @@
-"""From a scenario to soil: the grid, the soils' numbers, and the arrays of the law.
+"""From a scenario to soil: the soils' numbers, and the arrays of the law.
 
 Which bodies of the robot may touch it says `bodies`.
 """
@@ -8,19 +8,21 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, few, suggest
-from marsyard.ground.soil import Soil, load_soil
+from marsyard.ground.soil import Soil
 from marsyard.ground.soil_grid import SoilGrid
-from marsyard.ground.terrain import Terrain, build_terrain, closed_forms
+from marsyard.interaction import about
 from marsyard.interaction.attachments import HERE, Attachment, Attachments
-from marsyard.interaction.law import COARSE_SUM, PRESENT, SINK, Column, Law, Recorded, Variable
+from marsyard.interaction.law import COARSE_SUM, PRESENT, Column, Recorded, Variable
 from marsyard.interaction.place import Place
+from marsyard.interaction.soft_ground import SoftGround
+from marsyard.interaction.soil_columns import about as columns_about
 from marsyard.interaction.soil_columns.arrays import LAW_COLUMNS
 from marsyard.interaction.soil_columns.numbers import (
     ColumnOptions,
@@ -28,6 +30,8 @@ from marsyard.interaction.soil_columns.numbers import (
     granular_row,
     law_row,
 )
+from marsyard.interaction.soil_columns.options import Columns
+from marsyard.interaction.soil_contact import about as own_about
 from marsyard.interaction.soil_contact.arrays import (
     BELT,
     LEFT_THE_MAP,
@@ -50,16 +54,24 @@ from marsyard.interaction.soil_contact.kernels import (
     SoilArrays,
     kernels,
 )
-from marsyard.interaction.soil_contact.recording import soil_variables, stress_angles
+from marsyard.interaction.soil_contact.options import SoilContactOptions
+from marsyard.interaction.soil_contact.recording import (
+    soil_variables,
+    stress_angles,
+    wheel_stress,
+)
 from marsyard.interaction.soil_contact.state_check import check_soil
+from marsyard.interaction.soil_law import Pressing, SoilLaw
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
 from marsyard.interaction.wheel_models.on_terrain import WheelLaws, make_laws
+from marsyard.interaction.wheel_models.options import WheelModelOptions
 from marsyard.robot import Robot
-from marsyard.scenario.resolving import resolve_ground, resolve_terrain
+from marsyard.robot import Wheel as RobotWheel
 from marsyard.scenario.schema import Interaction, Scenario
-from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
-from marsyard.scenario.terrain import BumpLayer
+from marsyard.scenario.soil import WheelLaw
 
+#: laws of soil that act through the one of this file
+_OWN = [law.name for law in (*own_about.LAWS, *columns_about.LAWS)]
 #: soils without elastic unloading release their stress within p/this [Pa/m]
 RIGID_UNLOADING = 1e9
 #: nodes a body has room for, at least; also for slopes that wait for the next flow
@@ -68,15 +80,13 @@ FEWEST_ROOM = 4096
 MOST_ROOM = 4_000_000
 
 
-class SoilLaw(Law):
-    """The soil of a world under the bodies of its robot."""
+class SoilContact(SoilLaw):
+    """The soil contact model, soil in columns or wheel models under the bodies of a robot."""
 
     name = "soil"
     title = "Soil"
     kernels = kernels
     shown = False
-    passive = True
-    placing = SINK
 
     def __init__(
         self,
@@ -86,8 +96,10 @@ class SoilLaw(Law):
         arrays: SoilArrays,
         found: list[SoilBody],
         attachments: list[Attachment],
+        shear_shares: Mapping[str, float],
     ) -> None:
-        self.ground = ground  # its name in the scenario
+        self.ground = ground
+        self._shear_shares = shear_shares  # of wheels under a wheel model, by name
         self.found = found
         self.grid = grid
         self.soils = soils
@@ -118,13 +130,6 @@ class SoilLaw(Law):
     def wheel(self) -> np.ndarray:
         """Number of the wheel that a body is, or −1."""
         return self.arrays.wheel
-
-    def by_wheel(self, values: np.ndarray, wheels: int) -> np.ndarray:
-        """Values of the bodies, [time, body, …], by wheel; NaN for wheels under another law."""
-        out = np.full((len(values), wheels, *values.shape[2:]), np.nan, values.dtype)
-        on_soil = np.flatnonzero(self.wheel >= 0)
-        out[:, self.wheel[on_soil]] = values[:, on_soil]
-        return out
 
     def attach(self, attached: Attachments) -> None:
         """Poses, velocities and forces are the engine's arrays."""
@@ -160,10 +165,50 @@ class SoilLaw(Law):
         """See `recording`."""
         return soil_variables(self, seen)
 
-    def touching(self, total: np.ndarray) -> np.ndarray:
-        """How many nodes touch, of `soil_total` as recorded."""
-        nodes: np.ndarray = total[..., T_NODES]
+    def touching(self) -> np.ndarray:
+        """How many nodes of each body touch."""
+        nodes: np.ndarray = self.patch.total[..., T_NODES]
         return nodes
+
+    def touched(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The same at the records."""
+        return columns["soil_total"][..., T_NODES]
+
+    def pressing(self) -> Pressing:
+        """Nodes in contact under every body."""
+        shape, on_axle, p = self.bodies.shape, self.wheel >= 0, self.patch
+        return Pressing(
+            self.names,
+            self.bodies.centre.copy(),
+            np.where(on_axle[:, None], self.bodies.axis, 0.0),
+            np.where(on_axle, shape[:, 0], self.bodies.reach),
+            2 * shape[:, 1],
+            tuple(p.field[b, : int(n)].copy() for b, n in enumerate(p.field_count)),
+        )
+
+    def wheel_stress(self, columns: Mapping[str, np.ndarray], wheels: int) -> np.ndarray:
+        """See `recording`."""
+        return wheel_stress(self, columns, wheels)
+
+    def change_soils(
+        self, scenario: Scenario, robot: Robot, model: mujoco.MjModel, soils: tuple[Soil, ...]
+    ) -> None:
+        """Fill in the numbers of the soils, and of wheel models on them."""
+        interaction, gravity = scenario.interaction, scenario.gravity
+        numbers = _soil_numbers(soils, self.found, interaction, gravity)
+        for old, new in zip(self.arrays.soils, numbers, strict=True):
+            old[...] = new
+        if interaction.wheel is not None:
+            weight = float(model.body_subtreemass[0]) * gravity
+            laws = self.arrays.laws
+            _wheel_laws(laws, robot, interaction, soils, gravity, weight, self.found)
+        self.soils = soils
+
+    def wheel_radii(self, name: str, wheel: RobotWheel, rolls: float) -> tuple[float, float]:
+        """Wheel models carry with the rim, and know cones by their middle only."""
+        if name in self._shear_shares:
+            return wheel.radius + wheel.lug_height * self._shear_shares[name], wheel.radius
+        return super().wheel_radii(name, wheel, rolls)
 
     def acted(self) -> list[tuple[str, float | str, str]]:
         """Which model acts under which bodies."""
@@ -282,66 +327,10 @@ class SoilLaw(Law):
         self.refresh()
 
 
-def terrain_of(ground: TerrainGround) -> Terrain:
-    """The undisturbed terrain of a ground: from the library, a file, or as described in place."""
-    return build_terrain(resolve_terrain(ground.terrain))
-
-
-def soils_of(ground: TerrainGround, terrain: Terrain) -> tuple[Soil, ...]:
-    """The soils of a terrain's places; the ground's own choice replaces the first."""
-    out = []
-    for k, name in enumerate(terrain.soils):
-        chosen: Any = ground.soil if k == 0 and ground.soil is not None else name
-        if k == 0 and ground.soil is None and name == "default":
-            raise InputError(
-                "soil: is required and missing; give a soil of the library (see `marsyard list "
-                "soils`) or its numbers"
-            )
-        out.append(_load_own(chosen, ground))
-    return tuple(out)
-
-
-def _load_own(chosen: Any, ground: TerrainGround) -> Soil:
-    """A soil of the library, of a file, or of the ground's own by its name there."""
-    if not isinstance(chosen, str) or chosen not in ground.soils:
-        return load_soil(chosen)
-    return replace(load_soil(ground.soils[chosen]), name=chosen)
-
-
-@dataclass(frozen=True)
-class SoftGround:
-    """Ground of kind terrain: the grid of its soil, which laws share, and its soils."""
-
-    name: str
-    grid: SoilGrid
-    soils: tuple[Soil, ...]
-    heaps: bool  # loose soil that slides in the first step
-
-
-def soft_ground(scenario: Scenario) -> SoftGround | None:
-    """The soft ground of a scenario, or None if it has no ground of kind terrain."""
-    grounds = [g for g in scenario.ground if isinstance(g, TerrainGround)]
-    if not grounds:
-        return None
-    if len(grounds) > 1:
-        raise InputError("ground: only one ground of kind terrain is allowed; use soil by place")
-    ground = resolve_ground(grounds[0])
-    try:
-        terrain = terrain_of(ground)
-        soils = soils_of(ground, terrain)
-        columns = scenario.interaction.soil.model == "columns"
-        grid = SoilGrid(terrain, ground.spacing, ground.outside, columns)
-        for heap in ground.heaps:
-            _lay_heap(grid, heap)
-        return SoftGround(str(ground.name), grid, soils, bool(ground.heaps))
-    except InputError as error:
-        raise InputError(f"ground.{ground.name}: {error}") from None
-
-
-def build_law(place: Place) -> SoilLaw | None:
+def build_law(place: Place) -> SoilContact | None:
     """Soil under all bodies of the robot but those of another law."""
     scenario, robot, model, ground = place.scenario, place.robot, place.model, place.ground
-    if ground is None:
+    if ground is None or scenario.interaction.soil.model not in _OWN:
         return None
     shape = scenario.robot.wheel_shape
     try:
@@ -360,8 +349,9 @@ def _assemble(
     model: mujoco.MjModel,
     ground: SoftGround,
     found: list[SoilBody],
-) -> SoilLaw:
-    options, grid, soils = scenario.interaction.soil, ground.grid, ground.soils
+) -> SoilContact:
+    options = scenario.interaction.options(SoilContactOptions)
+    grid, soils = ground.grid, ground.soils
     laws = make_laws(len(found), len(soils))
     if scenario.interaction.wheel is not None:
         weight = float(model.body_subtreemass[0]) * scenario.gravity
@@ -369,7 +359,7 @@ def _assemble(
         _wheel_laws(laws, robot, scenario.interaction, soils, scenario.gravity, weight, found)
     check_resolution(found, grid.spacing)
     n = len(found)
-    numbers = _soil_numbers(soils, found, options, scenario.gravity)
+    numbers = _soil_numbers(soils, found, scenario.interaction, scenario.gravity)
     triangles = np.concatenate([np.zeros((0, 9)), *(b.triangles for b in found)])
     ends = np.cumsum([0, *(len(b.triangles) for b in found)])
     f = np.zeros
@@ -405,14 +395,24 @@ def _assemble(
         sums=f((n, SUM_COLUMNS)), bins=f((on_soil, STRESS_BINS, 3)), bin_count=f(1),
         numbers=np.array(
             [options.flow, options.deposit_exponent, *bounds,
-             *_column_numbers(options, grid.spacing, scenario.gravity),
+             *_column_numbers(scenario.interaction, grid.spacing, scenario.gravity),
              options.flow_travel * grid.spacing, 0, 0],
             dtype=float,
         ),
         travel=f(1), evaluations=f(1, np.int64),
     )  # fmt: skip
     attachments = [_attachment(model, b) for b in found]
-    return SoilLaw(ground.name, grid, soils, arrays, found, attachments)
+    shares = _shear_shares(robot, scenario.interaction)
+    return SoilContact(ground.name, grid, soils, arrays, found, attachments, shares)
+
+
+def _shear_shares(robot: Robot, interaction: Interaction) -> dict[str, float]:
+    """`shear_share` of every wheel that has a wheel model, by name."""
+    if interaction.wheel is None:
+        return {}
+    names = interaction.wheel.wheels
+    share = interaction.options(WheelModelOptions).shear_share
+    return {name: share for name in robot.wheels if names is None or name in names}
 
 
 def _modelled(robot: Robot, law: WheelLaw, found: list[SoilBody]) -> list[SoilBody]:
@@ -447,41 +447,14 @@ def _attachment(model: mujoco.MjModel, body: SoilBody) -> Attachment:
     return made
 
 
-def change_soils(
-    world: SoilLaw,
-    scenario: Scenario,
-    robot: Robot,
-    model: mujoco.MjModel,
-    soils: tuple[Soil, ...],
-) -> None:
-    """Go on with other numbers of the same soils; what wheels left in the ground stays."""
-    numbers = _soil_numbers(soils, world.found, scenario.interaction.soil, scenario.gravity)
-    for old, new in zip(world.arrays.soils, numbers, strict=True):
-        old[...] = new
-    if scenario.interaction.wheel is not None:
-        weight = float(model.body_subtreemass[0]) * scenario.gravity
-        law = scenario.interaction
-        _wheel_laws(world.arrays.laws, robot, law, soils, scenario.gravity, weight, world.found)
-    world.soils = soils
-
-
-def _lay_heap(grid: SoilGrid, heap: BumpLayer) -> None:
-    if heap.height <= 0:
-        raise InputError(f"heaps: height = {heap.height:g} m: must be above 0")
-    (x, y), r = heap.centre, heap.radius
-    shape = closed_forms.bump(heap)
-    # with room for the soil that slides off
-    grid.make_area(x - 2 * r, x + 2 * r, y - 2 * r, y + 2 * r)
-    grid.lay(shape)
-
-
 # --- soils
 
 
 def _soil_numbers(
-    soils: tuple[Soil, ...], bodies: list[SoilBody], options: SoilContact, gravity: float
+    soils: tuple[Soil, ...], bodies: list[SoilBody], interaction: Interaction, gravity: float
 ) -> Soils:
-    columns = options.model == "columns"
+    options = interaction.options(SoilContactOptions)
+    columns = _in_columns(interaction)
     table = np.zeros((len(soils), SOIL_COLUMNS))
     modulus = np.zeros((len(bodies), len(soils)))
     layer = np.zeros((len(bodies), len(soils)))
@@ -505,21 +478,21 @@ def _soil_numbers(
             if options.slip_transport:
                 layer[b, s] = body.lugs + soil.shear_layer
     if columns:
-        return Soils(table, modulus, layer, *_column_laws(soils, bodies, options, gravity))
+        return Soils(table, modulus, layer, *_column_laws(soils, bodies, interaction, gravity))
     return Soils(table, modulus, layer)
 
 
 def _column_laws(
-    soils: tuple[Soil, ...], bodies: list[SoilBody], options: SoilContact, gravity: float
+    soils: tuple[Soil, ...], bodies: list[SoilBody], interaction: Interaction, gravity: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Numbers of soil in columns: by body and soil, measured curves, of the surface."""
-    own = options.columns
+    options, own = interaction.options(SoilContactOptions), interaction.options(Columns)
     needed = {
         "bekker": ("exponent", "k_c", "k_phi"),
         "reece": ("exponent", "density", "reece_kc", "reece_kphi"),
     }[options.pressure]
     numbers = ColumnOptions(
-        _soil_gravity(options, gravity), own.influence, own.depth, own.match_sinkage, own.rest,
+        _soil_gravity(own, gravity), own.influence, own.depth, own.match_sinkage, own.rest,
         needed,
     )  # fmt: skip
     laws = np.zeros((max(len(bodies), 1), len(soils), LAW_COLUMNS))
@@ -543,8 +516,12 @@ def _column_laws(
     return laws, np.array([curve_rows(soil) for soil in soils]), granular
 
 
-def _soil_gravity(options: SoilContact, gravity: float) -> float:
-    g = options.columns.gravity or gravity
+def _in_columns(interaction: Interaction) -> bool:
+    return about.laws(about.SOIL)[interaction.soil.model].columns
+
+
+def _soil_gravity(own: Columns, gravity: float) -> float:
+    g = own.gravity or gravity
     if not g > 0:
         raise InputError(
             "interaction.soil.columns.gravity: is required where the scenario's gravity is 0, for "
@@ -553,12 +530,12 @@ def _soil_gravity(options: SoilContact, gravity: float) -> float:
     return g
 
 
-def _column_numbers(options: SoilContact, spacing: float, gravity: float) -> tuple[float, ...]:
+def _column_numbers(interaction: Interaction, spacing: float, gravity: float) -> tuple[float, ...]:
     """The fields of `Options` for soil in columns, and the longest time between two flows [s]."""
-    if options.model != "columns":
+    if not _in_columns(interaction):
         return 0, 1.0, 0.0, 1.0, 0, math.inf
-    own = options.columns
-    g = _soil_gravity(options, gravity)
+    own = interaction.options(Columns)
+    g = _soil_gravity(own, gravity)
     # matter crosses no more than a quarter of a column in a step: its speed is at most ½ g/ν
     chunk = min(0.5 * spacing * own.viscosity / g, 0.25 / own.viscosity)
     return 1, chunk, g, own.viscosity, own.planar, chunk
@@ -591,10 +568,10 @@ def _wheel_laws(
 
     Ding's mean load W̄ is, unless law or soil give it, the robot's weight [N] by its wheels.
     """
-    law = interaction.wheel
-    assert law is not None
+    law = interaction.options(WheelModelOptions)
+    model = interaction.wheel.model if interaction.wheel is not None else ""
     mean = {}
-    if law.model == "ding" and weight > 0 and robot.wheels:
+    if model == "ding" and weight > 0 and robot.wheels:
         mean = {"mean_load": weight / len(robot.wheels)}
     wheels = list(robot.wheels.items())
     for b, body in enumerate(found):
@@ -602,7 +579,7 @@ def _wheel_laws(
             continue
         name, w = wheels[body.wheel]
         rule = law.exit or w.exit
-        if rule is None and law.model == "rigid_slip":
+        if rule is None and model == "rigid_slip":
             rule = Exit("angle", 0.0)  # no soil: it asks for none
         if rule is None:
             raise InputError(
@@ -610,14 +587,15 @@ def _wheel_laws(
                 "give one, e.g. {rule: height, value: 0.9}"
             )
         wheel = Wheel(w.radius, w.width, rule, w.lug_height, law.shear_share, law.lug_share)
-        laws.model[b] = MODELS[law.model][0]
+        laws.model[b] = MODELS[model][0]
         laws.wheel[b] = wheel.numbers()
         for s, soil in enumerate(soils):
             own_mean = {} if "mean_load" in soil.extra else mean
-            made = WheelModel(law.model, wheel, soil, {**own_mean, **law.coefficients}, gravity)
+            made = WheelModel(model, wheel, soil, {**own_mean, **law.coefficients}, gravity)
             own = made.own_numbers()
             laws.own[b, s, : len(own)] = own
             laws.soil[b, s] = made.soil_numbers()
         laws.option[b] = law.damping_ratio, max(gravity, 0.1), float(law.rut)
+    own_soil = interaction.options(SoilContactOptions)
     for s, soil in enumerate(soils):
-        laws.unloading[s] = soil.unloading_stiffness or interaction.soil.unloading_stiffness
+        laws.unloading[s] = soil.unloading_stiffness or own_soil.unloading_stiffness

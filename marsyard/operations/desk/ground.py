@@ -35,7 +35,7 @@ class ClickedGround:
 
     def __init__(self, scenario: Scenario) -> None:
         from marsyard.ground import Plane
-        from marsyard.interaction.soil_contact.world import terrain_of
+        from marsyard.interaction.soft_ground import terrain_of
         from marsyard.scenario.soil import TerrainGround
         from marsyard.simulation.world import make_surfaces
 

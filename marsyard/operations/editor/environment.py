@@ -36,6 +36,7 @@ from typing import Any
 from marsyard import library
 from marsyard.errors import InputError, suggest
 from marsyard.files import read_yaml_text
+from marsyard.interaction import about
 from marsyard.operations.editor import kinds
 from marsyard.operations.editor.items import Item, find, items_of
 from marsyard.operations.editor.relief import Area, Relief, ReliefMaker
@@ -529,7 +530,7 @@ class Environment:
         return ground.soil if isinstance(ground.soil, str) else str(ground.soil.get("name"))
 
     def _columns(self) -> bool:
-        return self._scenario.interaction.soil.model == "columns"
+        return about.laws(about.SOIL)[self._scenario.interaction.soil.model].columns
 
     def _within(self, what: str, x: float, y: float) -> None:
         if not (math.isfinite(x) and math.isfinite(y)):

@@ -17,6 +17,8 @@ import numpy as np
 from marsyard import library
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import Soil, load_soil
+from marsyard.interaction import about
+from marsyard.interaction.soil_contact.options import SoilContactOptions
 from marsyard.operations.editor.items import FIELDS, Item
 from marsyard.operations.editor.relief import Area
 from marsyard.operations.editor.writing import metres, share
@@ -151,11 +153,11 @@ def _deg(angle: float) -> str:
 
 def needed_numbers(scenario: Scenario) -> tuple[str, ...]:
     """Numbers of a soil that the law of a scenario cannot do without."""
-    options = scenario.interaction.soil
+    options = scenario.interaction.options(SoilContactOptions)
     needed = ["cohesion", "friction_angle", "repose_angle"]
     if options.shear == "janosi":
         needed.append("shear_modulus")
-    if options.model == "columns":
+    if about.laws(about.SOIL)[scenario.interaction.soil.model].columns:
         return tuple(needed)
     if options.pressure == "reece":
         return (*needed, "exponent", "density", "reece_kc", "reece_kphi")

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.ground.soil_nodes import NODES, SIDE
-from marsyard.interaction.soil_contact.recording import wheel_stress
 from marsyard.results.soil_scene import (
     change_colours,
     soil_colours,
@@ -133,11 +132,13 @@ class LiveSoil:
         wheels = len(self._simulation._wheels.body)
         if not len(rows) or not wheels:
             return set()
-        columns = {c: self._simulation.column(c, r)[rows] for c in ("stress", "stress_count")}
-        assert self._simulation.world.soil is not None
+        names = (column.name for column in self._soil.columns())
+        columns = {name: self._simulation.column(name, r)[rows] for name in names}
+        around = self._soil.wheel_stress(columns, wheels)
+        if around is None:
+            return set()
         points, stress = _strips(
-            wheel_stress(self._simulation.world.soil, columns, wheels)[..., 0],
-            r.wheel_centre[rows], r.wheel_axis[rows],
+            around[..., 0], r.wheel_centre[rows], r.wheel_axis[rows],
             self._simulation._carrying_radius, self._simulation._wheels.width,
             self._grid.spacing,
         )  # fmt: skip

@@ -177,7 +177,6 @@ def adaptation_for(vehicle: Vehicle, trust: Trust | None = None) -> Adaptation:
 
 
 def _soil_adaptation(s: Simulation, trust: Trust) -> Adaptation:
-    from marsyard.interaction.soil_contact.world import change_soils
     from marsyard.interaction.wheel_models import MODELS
 
     world, soil = s.world, s.world.soil
@@ -192,7 +191,7 @@ def _soil_adaptation(s: Simulation, trust: Trust) -> Adaptation:
 
     def put(factors: dict[str, float]) -> None:
         changed = tuple(_changed(one, factors) for one in believed)
-        change_soils(soil, s.scenario, world.robot, s.model, changed)
+        soil.change_soils(s.scenario, world.robot, s.model, changed)
 
     return Adaptation(names, prior, put, trust)
 

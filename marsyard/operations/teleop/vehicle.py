@@ -235,7 +235,7 @@ class Vehicle:
         s = self.simulation
         if s.world.soil is not None:
             soil = s.world.soil
-            force = soil.patch.force[:, 2]
+            force = s.law_forces(soil.name)[:, 2]
             return np.array([
                 float(np.sum(force[soil.wheel == w])) for w in range(len(s._wheels.body))
             ])  # fmt: skip

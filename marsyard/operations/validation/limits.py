@@ -47,11 +47,11 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from marsyard import library
 from marsyard.errors import InputError
+from marsyard.fields import Part
 from marsyard.file_mistakes import sentence
 from marsyard.operations.validation.winding import Winding
 from marsyard.operations.validation.zones import Zone
 from marsyard.operations.verdict import Policy
-from marsyard.scenario.part import Part
 from marsyard.units import Angle, Current, Energy, Length, Number, TemperatureRise, Time, Torque
 
 if TYPE_CHECKING:

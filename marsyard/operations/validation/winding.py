@@ -21,7 +21,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.units import HeatCapacity, ThermalResistance
 
 

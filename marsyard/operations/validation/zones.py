@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
 from marsyard.units import Length
 
 Point2 = tuple[Length, Length]

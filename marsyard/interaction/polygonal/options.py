@@ -1,4 +1,4 @@
-"""Polygonal contact in a scenario: layers, faces, and which shapes meet which."""
+"""Options of polygonal contact: layers, faces, and which shapes meet which."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from marsyard.scenario.part import Part
+from marsyard.fields import Part
+from marsyard.interaction.options import Group, LawOptions
 from marsyard.units import Length, Number, Pressure, SoilDamping, SoilStiffness, Speed
 
 Above = Annotated[Length, Field(gt=0)]
@@ -75,7 +76,7 @@ class ContactPair(Part):
     refine: Annotated[int, Field(ge=0, le=8)] | None = Field(None, description="see polygonal")
 
 
-class PolygonalContact(Part):
+class PolygonalContact(LawOptions):
     """Contact of polygon meshes under elastic layers (law polygonal, and `pairs` with any law)."""
 
     layer: ContactLayer = ContactLayer()
@@ -95,3 +96,17 @@ class PolygonalContact(Part):
     pairs: tuple[ContactPair, ...] = Field(
         (), description="shapes of the robot that meet each other, whatever the law of the ground"
     )
+
+    def acts_by(self) -> str:
+        """Pairs of shapes meet under any law of the ground."""
+        return "pairs" if self.pairs else ""
+
+
+OPTIONS = (
+    Group(
+        "polygonal",
+        PolygonalContact,
+        "numbers of the law polygonal, and shapes of the robot that meet each other; restitution "
+        "has no part in it",
+    ),
+)

@@ -1,4 +1,4 @@
-"""What all parts of a scenario have in common."""
+"""What the models of scenarios, options and study files are made of."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SurfaceName = Annotated[
 
 
 class Part(BaseModel):
-    """A part of a scenario: immutable, no unknown keys."""
+    """A part of a file: immutable, no unknown keys."""
 
     # built when first used: most scenarios use few parts, and those within another are built there
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)

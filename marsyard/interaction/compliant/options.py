@@ -1,12 +1,15 @@
-"""Compliant contact in a scenario: stiffness of the ground, elements, the curve of friction."""
+"""Options of compliant contact: stiffness of the ground, elements, the curve of friction."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from marsyard.scenario.part import Part
+from marsyard.errors import InputError
+from marsyard.fields import Part
+from marsyard.interaction.options import Group, LawOptions
 from marsyard.units import Length, Number, SoilDamping, SoilStiffness
 
 Above = Annotated[Length, Field(gt=0)]
@@ -40,6 +43,23 @@ class DenseCurve(Part):
     )
 
 
+def table_mistake(points: Sequence[tuple[float, float]]) -> str:
+    """What is wrong with a table of friction, or ''. Points are (X [m], φ); (0, 0) need not be
+    given."""
+    if not points:
+        return "needs at least one point (X, share of friction)"
+    if points[0][0] > 0.0:
+        points = [(0.0, 0.0), *points]
+    pairs = list(zip(points[:-1], points[1:], strict=True))
+    if points[0][0] < 0.0 or any(b[0] <= a[0] for a, b in pairs):
+        return "displacements must begin at 0 or above and increase"
+    if points[0][1] != 0.0 or len(points) < 2 or any(y < 0.0 for _, y in points):
+        return "shares must be 0 at displacement 0 and nowhere negative"
+    if all(b[1] <= a[1] for a, b in pairs):
+        return "the share of friction must rise somewhere"
+    return ""
+
+
 class TableCurve(Part):
     """F_t/F_n = μ φ(X), φ by straight lines between points."""
 
@@ -51,20 +71,15 @@ class TableCurve(Part):
 
     @model_validator(mode="after")
     def _increasing(self) -> TableCurve:
-        from marsyard.errors import InputError
-        from marsyard.interaction.compliant.curves import table
-
-        try:
-            table(self.points)
-        except InputError as error:
-            raise ValueError(str(error).replace("table: ", "points: ")) from None
+        if mistake := table_mistake(self.points):
+            raise ValueError(f"points: {mistake}")
         return self
 
 
 Curve = Annotated[LooseCurve | DenseCurve | TableCurve, Field(discriminator="kind")]
 
 
-class CompliantContact(Part):
+class CompliantContact(LawOptions):
     """Contact of elements of the robot's surface with hard ground (law compliant)."""
 
     stiffness: Annotated[SoilStiffness, Field(gt=0)] = Field(
@@ -79,3 +94,31 @@ class CompliantContact(Part):
     curve: Curve = Field(
         LooseCurve(), description="share of friction that a displacement mobilises"
     )
+
+    def resolved(self) -> Self:
+        """With the displacement that the curve takes from a soil."""
+        curve = self.curve
+        if curve.kind != "loose" or curve.soil is None:
+            return self
+        from marsyard.ground.soil import load_soil
+
+        try:
+            length = load_soil(curve.soil).shear_modulus
+        except InputError as error:
+            raise InputError(f"interaction.compliant.curve.soil: {error}") from None
+        if length is None:
+            raise InputError(
+                f"interaction.compliant.curve.soil: '{curve.soil}' has no shear_modulus; give "
+                "displacement instead"
+            )
+        found = curve.model_copy(update={"displacement": length, "soil": None})
+        return self.model_copy(update={"curve": found})
+
+
+OPTIONS = (
+    Group(
+        "compliant",
+        CompliantContact,
+        "numbers of the law compliant; restitution has no part in it",
+    ),
+)

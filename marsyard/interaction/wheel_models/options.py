@@ -1,0 +1,39 @@
+"""Options of wheel models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from marsyard.exit_rule import Exit
+from marsyard.interaction.options import Group, LawOptions
+from marsyard.units import Number
+
+
+class WheelModelOptions(LawOptions):
+    """A wheel model in place of the soil contact model, on ground of kind terrain. Other bodies
+    keep the soil contact model."""
+
+    exit: Exit | None = Field(
+        None,
+        description="exit rule of the tread, which decides about the pull; default: the rover's "
+        "own, and where it has none there is no default",
+    )
+    coefficients: dict[str, Number] = Field(
+        {}, description="of the model, by name; what the soil has under extra need not be given"
+    )
+    shear_share: Annotated[Number, Field(ge=0, le=1)] = Field(
+        1.0, description="the soil shears at the rim's radius plus this part of the grousers"
+    )
+    lug_share: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0.5, description="the soil starts to deform at the radius plus this part of the grousers"
+    )
+    rut: bool = Field(True, description="wheels leave ruts, in which later ones sink less")
+    damping_ratio: Annotated[Number, Field(ge=0, le=2)] = Field(
+        0.3, description="of the vertical motion on the soil's stiffness"
+    )
+
+
+#: beside `interaction.wheel.model`
+OPTIONS = (Group("", WheelModelOptions),)
