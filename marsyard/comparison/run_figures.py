@@ -172,7 +172,8 @@ def quantities(
                     continue
                 for curve in curves:
                     cut = cut_curve(curve, figure.start, figure.end)
-                    groups.setdefault((cut.variable, _rest(ds, cut)), []).append(cut)
+                    if len(cut.time):  # a run may end before the figure begins
+                        groups.setdefault((cut.variable, _rest(ds, cut)), []).append(cut)
             for key, some in groups.items():
                 _add(found, key, ds, k, some)
     shown = {q.variable for q in found.values()}

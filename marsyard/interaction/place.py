@@ -44,11 +44,17 @@ class Place:
     ground: SoftGround | None = None
 
     def wheels(self) -> list[tuple[Wheel, Attachment]]:
-        """The wheels on which the law is to act, each attached to the ground at its centre."""
+        """The wheels on which a plug-in's law is to act, each attached to the ground at its
+        centre."""
+        return [(w, a) for w, a in self._all_wheels() if a.body[0] in self.bodies]
+
+    def other_wheels(self) -> list[tuple[Wheel, Attachment]]:
+        """The wheels that are left to marsyard's own laws, likewise."""
+        return [(w, a) for w, a in self._all_wheels() if a.body[0] not in self.bodies]
+
+    def _all_wheels(self) -> list[tuple[Wheel, Attachment]]:
         made = []
         for number, (name, wheel) in enumerate(self.robot.wheels.items()):
-            body = self.model.body(wheel.body).id
-            if body in self.bodies:
-                axle = self.model.joint(wheel.joint).id
-                made.append((wheel, Attachment(name, (body, 0), axle=axle, wheel=number)))
+            body, axle = self.model.body(wheel.body).id, self.model.joint(wheel.joint).id
+            made.append((wheel, Attachment(name, (body, 0), axle=axle, wheel=number)))
         return made

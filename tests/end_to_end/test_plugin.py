@@ -31,7 +31,8 @@ def site(tmp_path_factory) -> Path:
 
 
 def _python(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    where = {**os.environ, "PYTHONPATH": str(site)}
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(site), *given]))}
     return subprocess.run(
         [sys.executable, *arguments], env=where, cwd=cwd,
         capture_output=True, text=True, timeout=600, check=False,
