@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from marsyard.cli.bench import benchmarks
+from marsyard.interaction import about
 
 HERE = Path(__file__).parent
 DATA = HERE / "benchmarks.json"
@@ -33,20 +34,6 @@ LAWS = HERE / "physics"
 COST = re.compile(r"(<!-- cost: (\w+) -->).*?( µs<!-- end -->)")
 BENCH = re.compile(r"(<!-- bench: (\w+): ([^>]*?) -->)[^<]*(<!-- end -->)")
 PACKAGES = ("marsyard", "mujoco", "numba", "numpy")
-#: for what each law holds, in few words, and the page that says it in full
-VALID = {
-    "rigid_slip": ("wheel-models/rigid-slip", "no soil in particular"),
-    "ding": ("wheel-models/ding", "sinkage below the radius; the soil's n₁ for slip sinkage"),
-    "magic_formula": ("wheel-models/magic-formula", "the wheel, soil and range of the fit"),
-    "scm": ("soil-contact", "treads under 80 N or more; smooth wheels up to 20 % slip"),
-    "wong_reece": ("wheel-models/wong-reece", "steady motion, sinkage below the radius"),
-    "ishigami": ("wheel-models/ishigami", "as wong_reece; side force measured up to 16°"),
-    "nonsmooth": ("friction-contact", "hard ground, dry friction, impacts up to 10 m/s"),
-    "columns": ("soil-columns", "strains up to failure; no measured wheels"),
-    "compliant": ("compliant-contact", "depth small against wheel or foot"),
-    "polygonal": ("polygonal-contact", "depth small against the layer's thickness"),
-    "mujoco": (None, "what may creep and sink in a little"),
-}  # fmt: skip
 HEAD = """# Benchmarks
 
 What `marsyard bench` measured, with the machine it ran on. Ratios are measured in one run, the two
@@ -128,9 +115,10 @@ def of_laws() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
 def costs() -> str:
     """Cost of the laws, cheapest first, for the page that helps to choose."""
     on, rows = of_laws()
+    found = {law.name: law for law in about.all_laws()}
     lines = ["| law | a step of 1 ms takes | | valid for |", "| --- | --- | --- | --- |"]
     for law, row in sorted(rows.items(), key=lambda pair: pair[1]["value"]):
-        page, words = VALID[law]
+        page, words = found[law].page, found[law].guide.valid
         said = f"[{words}](physics/{page}.md#validity-and-cost)" if page else words
         lines.append(f"| `{law}` | {row['value']:.0f} µs | {row['note']} | {said} |")
     where = f"one core ({on['processor']}) on {on['date']}"

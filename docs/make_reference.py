@@ -1,4 +1,5 @@
-"""Write docs/scenario-reference.md and docs/study-reference.md from the models that validate files.
+"""Write docs/scenario-reference.md and docs/study-reference.md from the models that validate files,
+and the table of all laws in docs/choosing.md from what the laws say of themselves.
 
 python docs/make_reference.py            write the pages
 python docs/make_reference.py --check    exit code 1 if one is out of date
@@ -17,11 +18,13 @@ from pydantic import BaseModel
 from marsyard.campaign.optimize.study_file import OptimizeFile
 from marsyard.campaign.study_file import StudyFile
 from marsyard.control.names import FUNCTIONS, STATE_NAMES
+from marsyard.interaction import about
 from marsyard.scenario import Scenario
 from marsyard.units import UNITS
 
 PAGE = Path(__file__).with_name("scenario-reference.md")
 STUDY_PAGE = Path(__file__).with_name("study-reference.md")
+CHOOSING = Path(__file__).with_name("choosing.md")
 
 HEAD = """# Scenario reference
 
@@ -169,6 +172,20 @@ def study_page() -> str:
         _refuse_missing(found, known, "STUDY_CHAPTERS")
     chapters = [_chapter(p, models[file][n], models[file]) for p, n, file in STUDY_CHAPTERS]
     return "\n".join([STUDY_HEAD, *chapters])
+
+
+def choosing() -> str:
+    """docs/choosing.md with the table of all laws."""
+    head = ("law", "ground", "gives", "does not give", "needs", "checked against", "use it for")
+    rows = [head, ("---",) * len(head)]
+    for law in about.all_laws():
+        if law.guide is not None:
+            name = f"[`{law.name}`](physics/{law.page}.md)" if law.page else f"`{law.name}`"
+            rows.append((name, *law.guide[:-1]))
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    pattern = re.compile(r"(<!-- laws -->\n).*?(<!-- end -->)", re.DOTALL)
+    text = CHOOSING.read_text(encoding="utf-8")
+    return pattern.sub(lambda m: f"{m[1]}\n{table}\n\n{m[2]}", text, count=1)
 
 
 def _models(file: type[BaseModel]) -> dict[str, Any]:
@@ -330,7 +347,7 @@ another; the scenario's `parameters`. Functions: {functions}. Operators: `+ - * 
 
 
 def main() -> None:
-    for path, text in ((PAGE, page()), (STUDY_PAGE, study_page())):
+    for path, text in ((PAGE, page()), (STUDY_PAGE, study_page()), (CHOOSING, choosing())):
         if "--check" not in sys.argv[1:]:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:

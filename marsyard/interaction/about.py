@@ -12,7 +12,7 @@ import functools
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 PACKAGE = "marsyard.interaction"
 #: what a law is for: soil under whatever touches it, soil under wheels, hard ground
@@ -28,6 +28,18 @@ OURS = ("moreau_jean",)
 MUJOCOS = ("semi_implicit", "implicit_damping")
 
 
+class Guide(NamedTuple):
+    """A law's entries in the tables of docs/choosing.md, in Markdown."""
+
+    ground: str
+    gives: str
+    lacks: str
+    needs: str
+    checked: str  # what its results were compared with
+    use: str
+    valid: str  # range in which it holds
+
+
 @dataclass(frozen=True)
 class About:
     """What a law says of itself."""
@@ -37,6 +49,7 @@ class About:
     title: str  # in a few words, for tables
     text: str  # for the schema
     page: str = ""  # of docs/physics, without ending
+    guide: Guide | None = None
     rank: int = 1  # place among the laws of its kind; the default is 0
     integrators: tuple[str, ...] = OURS
     #: the engine's solver finds the forces of the ground, from gaps
@@ -105,6 +118,11 @@ def laws(kind: str) -> dict[str, About]:
     found = [NONE, *(each for folder in folders() for each in laws_of(folder))]
     own = sorted((each for each in found if each.kind == kind), key=lambda each: each.rank)
     return {each.name: each for each in own}
+
+
+def all_laws() -> list[About]:
+    """All laws, those of hard ground first, the default of each kind before the others."""
+    return [each for kind in (HARD, SOIL, WHEEL) for each in laws(kind).values()]
 
 
 def law_of_hard_ground(scenario: Any) -> About:

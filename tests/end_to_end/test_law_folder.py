@@ -16,11 +16,15 @@ ROOT = Path(marsyard.__file__).parents[1]
 
 #: a law of hard ground: a spring and damper between the centre of each wheel and the plane z = 0
 CUSHIONS = {
-    "about": '''
-from marsyard.interaction.about import HARD, About
+    "about": """
+from marsyard.interaction.about import HARD, About, Guide
 
-LAWS = (About("cushions", HARD, "springs under wheels", "springs under wheels, no friction"),)
-''',
+GUIDE = Guide("air", "loads", "friction", "stiffness", "–", "a test", "small depths")
+LAWS = (
+    About("cushions", HARD, "springs under wheels", "springs under wheels, no friction",
+          guide=GUIDE),
+)
+""",
     "options": '''
 from typing import Annotated
 
@@ -39,7 +43,7 @@ class Cushions(LawOptions):
 
 OPTIONS = (Group("cushions", Cushions, "numbers of the law cushions"),)
 ''',
-    "kernels": '''
+    "kernels": """
 from typing import NamedTuple
 
 from marsyard.interaction.attachments import Attachments
@@ -68,8 +72,8 @@ def evaluate(A, L, time, h, theta, flag):
 
 
 kernels = Kernels(evaluate=evaluate)
-''',
-    "world": '''
+""",
+    "world": """
 import numpy as np
 
 from marsyard.interaction.cushions.kernels import Arrays, kernels
@@ -101,15 +105,15 @@ class CushionLaw(Law):
 
 def build_law(place):
     return CushionLaw(place) if place.scenario.interaction.law == "cushions" else None
-''',
+""",
 }
 #: a law of soil that says of itself what there is to say before it acts
 GRAVEL = {
-    "about": '''
+    "about": """
 from marsyard.interaction.about import SOIL, About
 
 LAWS = (About("gravel", SOIL, "loose stones", "stones that roll"),)
-''',
+""",
     "options": '''
 from pydantic import Field
 
@@ -184,6 +188,13 @@ def test_the_reference_has_a_chapter_of_it(laws):
     assert "## `interaction.cushions`" in done.stdout and "| k [N/m] |" in done.stdout
     assert "## `interaction.soil.gravel`" in done.stdout and "| in a litre |" in done.stdout
     assert "cushions: springs under wheels, no friction" in done.stdout
+
+
+def test_the_table_that_helps_to_choose_has_a_row_of_it(laws):
+    done = python(laws, "-c", "import make_reference; print(make_reference.choosing())")
+    assert done.returncode == 0, done.stderr
+    row = "| `cushions` | air | loads | friction | stiffness | – | a test |"
+    assert row in done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,9 @@ def _anchors(page: Path) -> set[str]:
 
 def test_scenario_reference_is_up_to_date():
     made = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))
-    for name, page in (("scenario", made["page"]), ("study", made["study_page"])):
-        text = (ROOT / "docs" / f"{name}-reference.md").read_text(encoding="utf-8")
+    pages = {"scenario-reference": "page", "study-reference": "study_page", "choosing": "choosing"}
+    for name, page in ((name, made[function]) for name, function in pages.items()):
+        text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         assert text == page(), "run python docs/make_reference.py"
 
 

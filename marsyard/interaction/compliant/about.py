@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from marsyard.interaction.about import HARD, About
+from marsyard.interaction.about import HARD, About, Guide
 
 
 def elements(radius: float, options: Any) -> float:
@@ -19,5 +19,10 @@ LAWS = (
         "elastic ground under elements, friction by displacement", "compliant-contact",
         bodies_collide=True, finds_ground=True, walls=0.1, couples_freedoms=True,
         joint_friction=False, step_time=1.5e-4, elements=elements,
+        guide=Guide(
+            ground="elastic", gives="pressure, loads of single wheels, friction with a peak",
+            lacks="ruts", needs="stiffness, friction curve", checked="closed forms",
+            use="feet, tracks, firm ground", valid="depth small against wheel or foot",
+        ),
     ),
 )  # fmt: skip

@@ -1,11 +1,18 @@
 """What soil in columns says of itself."""
 
-from marsyard.interaction.about import SOIL, About
+from marsyard.interaction.about import SOIL, About, Guide
 
 LAWS = (
     About(
         "columns", SOIL, "granular soil in columns: triaxial curves, avalanches",
         "granular soil in columns, on triaxial curves, with avalanches in time", "soil-columns",
         step_time=1.2e-3, columns=True,
+        guide=Guide(
+            ground="soil grid", gives="avalanches, compaction, gravity",
+            lacks="soil's push on the sides of a body", needs="a soil with strength",
+            checked="closed forms; **no** measured wheels",
+            use="steep or cohesive slopes, feet near failure",
+            valid="strains up to failure; no measured wheels",
+        ),
     ),
 )  # fmt: skip

@@ -1,11 +1,19 @@
 """What the soil contact model says of itself."""
 
-from marsyard.interaction.about import SOIL, About
+from marsyard.interaction.about import SOIL, About, Guide
 
 LAWS = (
     About(
         "scm", SOIL, "soil contact model: the deformable grid carries the wheels",
         "the soil contact model, on a pressure-sinkage law", "soil-contact", rank=0,
         step_time=2.5e-4,
+        guide=Guide(
+            ground="soil grid",
+            gives="sinkage, slip, ruts, berms, multipass, digging in; any body",
+            lacks="sideways bulldozing, friction of smooth wheels", needs="a soil",
+            checked="closed forms, [measured wheels](validation-overview.md)",
+            use="sand and regolith, loaded wheels with treads",
+            valid="treads under 80 N or more; smooth wheels up to 20 % slip",
+        ),
     ),
 )  # fmt: skip

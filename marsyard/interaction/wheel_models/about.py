@@ -1,19 +1,61 @@
 """What the wheel models say of themselves."""
 
-from marsyard.interaction.about import WHEEL, About
+from marsyard.interaction.about import WHEEL, About, Guide
+
+_MEASURED = "[measured wheels](validation-wheels.md)"
 
 
-def _model(name: str, title: str, text: str) -> About:
-    return About(name, WHEEL, title, text, f"wheel-models/{name.replace('_', '-')}")
+def _model(name: str, title: str, text: str, guide: Guide) -> About:
+    return About(name, WHEEL, title, text, f"wheel-models/{name.replace('_', '-')}", guide)
 
 
 LAWS = (
-    _model("wong_reece", "Wong and Reece's stresses over the wheel's arc",
-           "stresses over the arc, shear along the wheel"),
-    _model("ishigami", "Ishigami's stresses, shear along and across apart",
-           "the same, and shear across it"),
-    _model("ding", "Ding's closed form", "a closed form of such integrals"),
-    _model("magic_formula", "Pacejka's curves", "fitted curves of tyres"),
-    _model("rigid_slip", "friction that grows with slip, no soil",
-           "friction that grows with slip, on a rigid surface"),
+    _model(
+        "wong_reece", "Wong and Reece's stresses over the wheel's arc",
+        "stresses over the arc, shear along the wheel",
+        Guide(
+            ground="soil under a wheel",
+            gives="pull, torque, side force, sinkage, depth of ruts", lacks="berms, digging in",
+            needs="a soil, exit rule", checked=_MEASURED,
+            use="rovers on soil, slip along and across",
+            valid="steady motion, sinkage below the radius",
+        ),
+    ),
+    _model(
+        "ishigami", "Ishigami's stresses, shear along and across apart",
+        "the same, and shear across it",
+        Guide(
+            ground="soil under a wheel", gives="as wong_reece, side force as published",
+            lacks="as wong_reece; may exceed the strength by √2", needs="a soil, exit rule",
+            checked=_MEASURED, use="steering, traverses",
+            valid="as wong_reece; side force measured up to 16°",
+        ),
+    ),
+    _model(
+        "ding", "Ding's closed form", "a closed form of such integrals",
+        Guide(
+            ground="soil under a wheel",
+            gives="as wong_reece, in closed form; slip sinkage where the soil has n₁",
+            lacks="berms, digging in", needs="a soil, exit rule, mean load", checked=_MEASURED,
+            use="fast runs, identified soils",
+            valid="sinkage below the radius; the soil's n₁ for slip sinkage",
+        ),
+    ),
+    _model(
+        "magic_formula", "Pacejka's curves", "fitted curves of tyres",
+        Guide(
+            ground="fitted curves", gives="what was measured", lacks="another wheel, soil or load",
+            needs="a fit", checked=_MEASURED, use="a wheel with test data",
+            valid="the wheel, soil and range of the fit",
+        ),
+    ),
+    _model(
+        "rigid_slip", "friction that grows with slip, no soil",
+        "friction that grows with slip, on a rigid surface",
+        Guide(
+            ground="none", gives="friction that grows with slip", lacks="sinkage",
+            needs="friction", checked="closed forms", use="first tries",
+            valid="no soil in particular",
+        ),
+    ),
 )  # fmt: skip
