@@ -16,11 +16,11 @@ ROOT = Path(marsyard.__file__).parents[1]
 
 #: a law of hard ground: a spring and damper between the centre of each wheel and the plane z = 0
 CUSHIONS = {
-    "about": '''
+    "about": """
 from marsyard.interaction.about import HARD, About
 
 LAWS = (About("cushions", HARD, "springs under wheels", "springs under wheels, no friction"),)
-''',
+""",
     "options": '''
 from typing import Annotated
 
@@ -39,7 +39,7 @@ class Cushions(LawOptions):
 
 OPTIONS = (Group("cushions", Cushions, "numbers of the law cushions"),)
 ''',
-    "kernels": '''
+    "kernels": """
 from typing import NamedTuple
 
 from marsyard.interaction.attachments import Attachments
@@ -68,8 +68,8 @@ def evaluate(A, L, time, h, theta, flag):
 
 
 kernels = Kernels(evaluate=evaluate)
-''',
-    "world": '''
+""",
+    "world": """
 import numpy as np
 
 from marsyard.interaction.cushions.kernels import Arrays, kernels
@@ -101,15 +101,15 @@ class CushionLaw(Law):
 
 def build_law(place):
     return CushionLaw(place) if place.scenario.interaction.law == "cushions" else None
-''',
+""",
 }
 #: a law of soil that says of itself what there is to say before it acts
 GRAVEL = {
-    "about": '''
+    "about": """
 from marsyard.interaction.about import SOIL, About
 
 LAWS = (About("gravel", SOIL, "loose stones", "stones that roll"),)
-''',
+""",
     "options": '''
 from pydantic import Field
 
