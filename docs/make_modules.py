@@ -1,4 +1,4 @@
-"""Write docs/modules.md from marsyard/modules/ports.py and examples/own_modules.py.
+"""Write docs/modules.md from marsyard/ports.py and examples/own_modules.py.
 
 python docs/make_modules.py            write the page
 python docs/make_modules.py --check    exit code 1 if the page is out of date
@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from marsyard.modules import ports
+from marsyard import ports
 from marsyard.modules.yard import KEPT
 
 PAGE = Path(__file__).with_name("modules.md")
@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "own_modules.py"
 
 HEAD = """# Modules: inputs and outputs
 
-*Written by `docs/make_modules.py` from `marsyard/modules/ports.py` and `examples/own_modules.py`;
+*Written by `docs/make_modules.py` from `marsyard/ports.py` and `examples/own_modules.py`;
 do not edit.*
 
 A simulation is four black boxes with codified inputs and outputs, after Grand, Ben Amar, Bidaud,

@@ -11,11 +11,12 @@ from typing import Any
 def lazy_names(
     package: str, home: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package; `home` says in which of its modules a name is."""
+    """`__getattr__` and `__dir__` of a package; `home` says in which of its modules a name is, or
+    in which one of the package around it (".ports")."""
 
     def load(name: str) -> Any:
         if name in home:
-            return getattr(import_module(f"{package}.{home[name]}"), name)
+            return getattr(import_module(f".{home[name]}", package), name)
         raise AttributeError(f"module '{package}' has no attribute '{name}'")
 
     def names() -> list[str]:

@@ -7,7 +7,7 @@
     marsyard.controllers   f(scenario, **options) -> Control;       controller
     marsyard.grounds       f(random, **options) -> heights(x, y) [m];   a layer of kind plugin
 
-`Interaction` and `Control` are the ports of `marsyard.modules.ports`. A function is asked once for
+`Interaction` and `Control` are the ports of `marsyard.ports`. A function is asked once for
 every simulation, so that what it gives may have a memory.
 
 A plug-in that cannot be used (it fails when imported, is of the wrong kind, has a name that is

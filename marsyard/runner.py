@@ -16,9 +16,9 @@ from marsyard.run_folder import written_whole
 from marsyard.single_run import Boxes, Checked, Progress, Run, Say, simulate
 
 if TYPE_CHECKING:
-    from marsyard.modules.ports import Control, Interaction, PostProcessing
     from marsyard.operations import Sequence
     from marsyard.operations.live import LiveRun
+    from marsyard.ports import Control, Interaction, PostProcessing
     from marsyard.scenario import Scenario
 
 __all__ = ["Run", "run"]
@@ -54,7 +54,7 @@ def run(
     A scenario with a `study` stands for a family of runs and gives a `StudyRun`; with study=False
     it is run alone. `jobs` is the number of processes for the members.
 
-    A function `control` or `interaction` replaces that of the scenario (`marsyard.modules.ports`);
+    A function `control` or `interaction` replaces that of the scenario (`marsyard.ports`);
     anything else is a setting of that name. Functions in `post` get the data set; what they give is
     kept in `Run.post` and stands in the report.
 

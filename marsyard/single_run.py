@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from marsyard.modules.ports import Control, Interaction, PostProcessing
     from marsyard.operations.live import LiveRun
+    from marsyard.ports import Control, Interaction, PostProcessing
     from marsyard.results import Answer, CheckResult, Ground, Page3D
     from marsyard.scenario import Scenario
 

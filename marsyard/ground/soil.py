@@ -334,7 +334,7 @@ def _missing(soil: str, name: str) -> str:
 
 
 #: columns of the table: heading, number, factor from SI
-_COLUMNS = (
+COLUMNS = (
     ("n", "exponent", 1.0),
     ("k_c [kN/m^(n+1)]", "k_c", 1e-3),
     ("k_φ [kN/m^(n+2)]", "k_phi", 1e-3),
@@ -348,13 +348,13 @@ _MARK = {"published": "", "derived": " ᵈ", "assumed": " ᵃ"}
 
 def soil_table() -> str:
     """All soils of the library as a Markdown table, with marks for derived and assumed numbers."""
-    heads = ["soil", *(h for h, _, _ in _COLUMNS), "what"]
+    heads = ["soil", *(h for h, _, _ in COLUMNS), "what"]
     lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
     for name in library.names("soils"):
         data = library.read_yaml(library.path_of("soils", name))
         soil = load_soil(name)
         cells = [f"`{name}`"]
-        for _, number, factor in _COLUMNS:
+        for _, number, factor in COLUMNS:
             value = getattr(soil, number)
             entry = (data.get("numbers") or {}).get(number, {})
             mark = _MARK[entry.get("provenance", "published")]

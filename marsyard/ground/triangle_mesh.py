@@ -23,7 +23,7 @@ from marsyard.ground.rim_walls import hang_walls
 from marsyard.ground.shapes import surface_name, unit_vector
 
 if TYPE_CHECKING:
-    from marsyard.ground._mesh_tables import MeshTables
+    from marsyard.ground.mesh_tables import MeshTables
 
 FILE_KINDS = (".stl", ".obj", ".ply")
 
@@ -59,7 +59,7 @@ class TriangleMesh:
             set_field(self, "edge_normal", unit_vector("mesh edge_normal", self.edge_normal))
         vertices, triangles = _checked(self.name, self.vertices, self.triangles)
 
-        from marsyard.ground import _mesh_topology as topology
+        from marsyard.ground import mesh_topology as topology
 
         # weld corners closer than a billionth of the mesh's extent, then look for slivers
         extent = float(np.max(np.ptp(vertices, axis=0)))
@@ -127,7 +127,7 @@ class TriangleMesh:
 
     @cached_property
     def _tables(self) -> MeshTables:
-        from marsyard.ground._mesh_tables import build_tables
+        from marsyard.ground.mesh_tables import build_tables
 
         return build_tables(self.vertices, self.triangles, self.two_sided)
 

@@ -8,7 +8,10 @@ from marsyard.lazy import lazy_names
 
 if TYPE_CHECKING:
     from marsyard.modules.multibody import EngineMultibody
-    from marsyard.modules.ports import (
+    from marsyard.modules.scenario_laws import ScenarioControl
+    from marsyard.modules.soil_box import SoilInteraction
+    from marsyard.modules.yard import Yard
+    from marsyard.ports import (
         BaseState,
         Control,
         Interaction,
@@ -19,21 +22,18 @@ if TYPE_CHECKING:
         OrganWrenches,
         PostProcessing,
     )
-    from marsyard.modules.scenario_laws import ScenarioControl
-    from marsyard.modules.soil_box import SoilInteraction
-    from marsyard.modules.yard import Yard
 
 _HOME = {
-    "BaseState": "ports",
-    "Control": "ports",
+    "BaseState": ".ports",
+    "Control": ".ports",
     "EngineMultibody": "multibody",
-    "Interaction": "ports",
-    "JointCommands": "ports",
-    "JointStates": "ports",
-    "Multibody": "ports",
-    "OrganStates": "ports",
-    "OrganWrenches": "ports",
-    "PostProcessing": "ports",
+    "Interaction": ".ports",
+    "JointCommands": ".ports",
+    "JointStates": ".ports",
+    "Multibody": ".ports",
+    "OrganStates": ".ports",
+    "OrganWrenches": ".ports",
+    "PostProcessing": ".ports",
     "ScenarioControl": "scenario_laws",
     "SoilInteraction": "soil_box",
     "Yard": "yard",

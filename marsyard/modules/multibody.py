@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.modules.ports import BaseState, JointCommands, JointStates, OrganStates, OrganWrenches
+from marsyard.ports import BaseState, JointCommands, JointStates, OrganStates, OrganWrenches
 from marsyard.scenario import Scenario
 from marsyard.simulation import Simulation
 from marsyard.simulation.port_states import (

@@ -20,7 +20,7 @@ from marsyard.errors import InputError, told
 if TYPE_CHECKING:
     import xarray as xr
 
-    from marsyard.modules.ports import PostProcessing
+    from marsyard.ports import PostProcessing
 
 #: rows of a table that the report shows
 _SHOWN = 20

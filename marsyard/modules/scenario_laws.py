@@ -10,7 +10,7 @@ import numpy as np
 
 from marsyard.control.expression import evaluate
 from marsyard.errors import InputError
-from marsyard.modules.ports import BaseState, JointCommands, JointStates, OrganWrenches
+from marsyard.ports import BaseState, JointCommands, JointStates, OrganWrenches
 from marsyard.results.dataset import attitude
 from marsyard.scenario import Scenario
 from marsyard.scenario.fmu import FmuLaw

@@ -15,7 +15,7 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.interaction.law import NEEDS_ROOM
-from marsyard.modules.ports import OrganStates, OrganWrenches
+from marsyard.ports import OrganStates, OrganWrenches
 from marsyard.scenario import Scenario
 from marsyard.simulation.attached import COMMIT, EVALUATE, PREPARE, RELAX
 from marsyard.simulation.attaching import attach

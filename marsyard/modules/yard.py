@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.modules.ports import (
+from marsyard.ports import (
     BaseState,
     Control,
     Interaction,

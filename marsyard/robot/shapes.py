@@ -13,14 +13,43 @@ coordinates, with the same number of points each; in between it is linear.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from marsyard.errors import InputError
 from marsyard.units import AnyQuantity, Length, Number
 
 Point = tuple[Length, Length]
+
+
+def check_profile(points: Sequence[Sequence[float]], where: str) -> np.ndarray:
+    """(z, r) as an array, or a sentence that begins with `where`."""
+    try:
+        made = np.array(points, dtype=float)
+    except (TypeError, ValueError):
+        made = np.zeros(0)
+    if made.ndim != 2 or made.shape[1] != 2 or len(made) < 2:
+        raise InputError(f"{where}: must be at least two points [z, r]")
+    if not np.all(np.isfinite(made)):
+        raise InputError(f"{where}: must be finite numbers")
+    steps = np.flatnonzero(np.diff(made[:, 0]) <= 0.0)
+    if len(steps):
+        i = int(steps[0])
+        raise InputError(
+            f"{where}: z must increase from point to point, but goes from {made[i, 0]:g} m to "
+            f"{made[i + 1, 0]:g} m after point {i + 1}"
+        )
+    if np.any(made[:, 1] < 0.0):
+        i = int(np.argmin(made[:, 1]))
+        raise InputError(
+            f"{where}: r = {made[i, 1]:g} m at z = {made[i, 0]:g} m: must not be below 0"
+        )
+    if not np.any(made[:, 1] > 0.0):
+        raise InputError(f"{where}: r is 0 everywhere; a body needs a radius somewhere")
+    return made
 
 
 class ChangingProfile(BaseModel):
@@ -63,8 +92,6 @@ class Revolution(BaseModel):
 
     @model_validator(mode="after")
     def _one_source(self) -> Revolution:
-        from marsyard.interaction.polygonal.profile import check_profile
-
         if (self.profile is None) == (self.profiles is None):
             raise ValueError("a revolution takes either 'profile' or 'profiles', exactly one")
         if self.profiles is not None and self.samples is not None:

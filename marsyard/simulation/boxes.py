@@ -24,7 +24,7 @@ from marsyard.errors import InputError, told
 from marsyard.interaction.attachments import Attachment, Attachments
 from marsyard.interaction.law import CALLS, Law, Recorded, Variable, must_fit
 from marsyard.jit import F1, by_reference
-from marsyard.modules.ports import Control, Interaction, JointCommands, Message, OrganWrenches
+from marsyard.ports import Control, Interaction, JointCommands, Message, OrganWrenches
 from marsyard.simulation.commands import FOREVER
 from marsyard.simulation.owner import part_of
 from marsyard.simulation.port_states import (

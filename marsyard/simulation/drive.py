@@ -83,7 +83,7 @@ SLIP_TIME = 0.5
 #: how long the rover stands after an abort, before the drive ends [s]
 STAND_TIME = 1.0
 #: roles of joints that postures do not move
-_NOT_POSED = ("passive", "drives", "steering")
+NOT_POSED = ("passive", "drives", "steering")
 
 
 class Seen(NamedTuple):
@@ -535,7 +535,7 @@ class Drive:
 
     def _check_joints(self, given: Mapping[str, float], field: str, places: bool) -> None:
         world, roles = self.simulation.world, self.simulation.world.robot.roles
-        with_motor = [j for role, group in roles.items() if role not in _NOT_POSED for j in group]
+        with_motor = [j for role, group in roles.items() if role not in NOT_POSED for j in group]
         moved = {j for role in ("drives", "steering") for j in roles.get(role, ())}
         moved |= {*self.layout.drive_joint, *self.layout.steering_joint}
         with_motor += [j for j in motors_of(self.simulation.scenario, world) if j not in moved]

@@ -8,7 +8,7 @@ from marsyard import plugins
 from marsyard.scenario.schema import Scenario
 
 if TYPE_CHECKING:
-    from marsyard.modules.ports import Control, Interaction
+    from marsyard.ports import Control, Interaction
 
 
 class Boxes(NamedTuple):

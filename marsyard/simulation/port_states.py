@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.modules.ports import BaseState, JointStates, OrganStates, OrganWrenches
+from marsyard.ports import BaseState, JointStates, OrganStates, OrganWrenches
 from marsyard.robot import Robot
 from marsyard.simulation.owner import part_of
 

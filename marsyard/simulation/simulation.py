@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from marsyard.interaction.law import Law
-    from marsyard.modules.ports import Control, Interaction
+    from marsyard.ports import Control, Interaction
     from marsyard.simulation.fmu_laws import FmuLaws
 
 #: control periods between two records that do not come
@@ -75,7 +75,7 @@ class Simulation:
         sim.speed["RLWheel_y"] = 0.2    # [rad/s] held from now on
         later = sim.state()        # save, restore, hash
 
-    Controller and law of the ground may be functions of one's own, see `marsyard.modules.ports`:
+    Controller and law of the ground may be functions of one's own, see `marsyard.ports`:
 
         Simulation(scenario, control=my_control, interaction=my_ground)
 
@@ -96,7 +96,7 @@ class Simulation:
         """Build the world; `say` hears when kernels must be compiled, once the input is checked.
 
         A `control` of one's own replaces control, drive and gait of the scenario, an `interaction`
-        its ground (`marsyard.modules.ports`); robot.settle still places the robot on that ground.
+        its ground (`marsyard.ports`); robot.settle still places the robot on that ground.
         Those that the scenario takes from plug-ins do the same, unless one is given here.
         """
         law = interaction if isinstance(interaction, type) else None

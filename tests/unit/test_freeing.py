@@ -16,8 +16,8 @@ from fmu_files import example_fmu
 
 from marsyard import Simulation, load_scenario
 from marsyard.errors import InputError
-from marsyard.modules.ports import JointCommands, OrganWrenches
 from marsyard.operations.teleop.vehicle import Vehicle
+from marsyard.ports import JointCommands, OrganWrenches
 from marsyard.scenario import Scenario, validate
 from marsyard.simulation import Diverged
 

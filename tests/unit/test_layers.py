@@ -18,7 +18,7 @@ ROOT = Path(marsyard.__file__).parent
 ORDER = (
     # shared by all
     "lazy", "errors", "units", "fields", "cards", "cores", "files", "file_mistakes", "exit_rule",
-    "parts", "kernel_cache", "jit", "c_calls", "aside", "plugins", "run_folder",
+    "parts", "kernel_cache", "jit", "c_calls", "aside", "ports", "plugins", "run_folder",
     # what there is
     "library", "robot", "ground", "control", "interaction.about", "scenario", "interaction",
     # what moves it
@@ -32,23 +32,6 @@ ORDER = (
     # the doors
     "runner", "cli", "__main__",
 )  # fmt: skip
-
-#: imports that point at a package further on, each with what would mend it
-BACKWARDS = {
-    # the check of a profile belongs to the robot's shapes; interaction would import it from there
-    ("robot", "interaction.polygonal.profile"),
-    # the ports are the engine's own types and belong there, or before it
-    ("simulation", "modules.ports"),
-}
-
-#: private names that may still be imported from another package: the files that hold them, or that
-#: import them, are those of compiled kernels, which compile anew when they are touched
-PRIVATE = {
-    ("interaction", "ground._bvh"),
-    ("interaction", "ground._mesh_topology"),
-    ("operations", "ground.soil._COLUMNS"),
-    ("operations", "simulation.drive._NOT_POSED"),
-}
 
 
 @cache
@@ -105,21 +88,9 @@ def test_no_package_imports_private_names_of_another() -> None:
         f"{path.relative_to(ROOT)}:{line} imports {name}"
         for package, path, tree in sources()
         for line, name in imported(tree)
-        if private_part(name)
-        and package_of(name) != package
-        and (package, private_part(name)) not in PRIVATE
+        if private_part(name) and package_of(name) != package
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def test_every_exception_is_needed() -> None:
-    used = {
-        (package, private_part(name))
-        for package, _, tree in sources()
-        for _, name in imported(tree)
-        if package_of(name) != package
-    }
-    assert used >= PRIVATE
 
 
 def test_every_package_has_a_place() -> None:
@@ -127,8 +98,8 @@ def test_every_package_has_a_place() -> None:
     assert found == {*ORDER, "__init__"}
 
 
-def backwards() -> Iterator[tuple[str, str, str]]:
-    """Package, imported name and place of every import that points at a package further on."""
+def test_packages_import_only_from_those_before_them() -> None:
+    wrong = []
     for package, path, tree in sources():
         if package == "__init__":  # the names of the package itself load when they are used
             continue
@@ -137,20 +108,8 @@ def backwards() -> Iterator[tuple[str, str, str]]:
             # names of marsyard itself come last of all, except for its version
             place = ORDER.index(first) if first in ORDER else len(ORDER)
             if first != "__version__" and place > ORDER.index(package):
-                yield package, name, f"{path.relative_to(ROOT)}:{line} imports {name}"
-
-
-def test_packages_import_only_from_those_before_them() -> None:
-    wrong = [
-        place
-        for package, name, place in backwards()
-        if (package, name.rpartition(".")[0]) not in BACKWARDS
-    ]
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_every_import_that_points_backwards_is_still_there() -> None:
-    assert {(package, name.rpartition(".")[0]) for package, name, _ in backwards()} == BACKWARDS
 
 
 def test_names_that_load_when_used_are_no_modules() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marsyard.errors import InputError
-from marsyard.modules.ports import (
+from marsyard.ports import (
     BaseState,
     JointCommands,
     JointStates,

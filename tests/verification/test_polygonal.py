@@ -15,7 +15,6 @@ from marsyard.interaction.polygonal import (
     PolygonalContact,
     ball,
     box,
-    check_profile,
     closed_surface,
     in_series,
     mesh,
@@ -29,6 +28,7 @@ from marsyard.interaction.polygonal import (
 from marsyard.interaction.polygonal.arrays import FN
 from marsyard.interaction.polygonal.distance import mesh_distance, section_distance
 from marsyard.interaction.polygonal.surface import pack_shapes
+from marsyard.robot.shapes import check_profile
 
 K = 1e9
 ELASTIC = Layer(K, 0.0, 0.0, 0.5 * K, 0.0, 0.5, 0.4, 1e-4)

@@ -14,7 +14,7 @@ from marsyard.lazy import lazy_names
 if TYPE_CHECKING:
     from marsyard.interaction.polygonal.layer import Layer, Material, in_series
     from marsyard.interaction.polygonal.pairs import Pair, PolygonalContact, Pressed, make_pairs
-    from marsyard.interaction.polygonal.profile import check_profile, resample
+    from marsyard.interaction.polygonal.profile import resample
     from marsyard.interaction.polygonal.surface import (
         Other,
         Surface,
@@ -42,7 +42,6 @@ _HOME = {
     "Surface": "surface",
     "ball": "surface",
     "box": "surface",
-    "check_profile": "profile",
     "closed_surface": "surface",
     "divided": "surface",
     "in_series": "layer",
@@ -60,7 +59,7 @@ _HOME = {
 
 __all__ = [
     "Layer", "Material", "Other", "Pair", "PolygonalContact", "Pressed", "Surface", "ball", "box",
-    "check_profile", "closed_surface", "divided", "in_series", "make_pairs", "mesh", "open_surface",
+    "closed_surface", "divided", "in_series", "make_pairs", "mesh", "open_surface",
     "plane", "resample", "revolution", "solid_box", "sphere", "turned",
     "with_walls",
 ]  # fmt: skip

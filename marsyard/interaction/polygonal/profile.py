@@ -19,7 +19,6 @@ so that its mean radius is r.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,33 +28,6 @@ Array = np.ndarray
 
 #: a profile that turns by more than this at a point has a corner there [rad]
 SHARP = math.radians(10.0)
-
-
-def check_profile(points: Sequence[Sequence[float]], where: str) -> Array:
-    """(z, r) as an array, or a sentence that begins with `where`."""
-    try:
-        made = np.array(points, dtype=float)
-    except (TypeError, ValueError):
-        made = np.zeros(0)
-    if made.ndim != 2 or made.shape[1] != 2 or len(made) < 2:
-        raise InputError(f"{where}: must be at least two points [z, r]")
-    if not np.all(np.isfinite(made)):
-        raise InputError(f"{where}: must be finite numbers")
-    steps = np.flatnonzero(np.diff(made[:, 0]) <= 0.0)
-    if len(steps):
-        i = int(steps[0])
-        raise InputError(
-            f"{where}: z must increase from point to point, but goes from {made[i, 0]:g} m to "
-            f"{made[i + 1, 0]:g} m after point {i + 1}"
-        )
-    if np.any(made[:, 1] < 0.0):
-        i = int(np.argmin(made[:, 1]))
-        raise InputError(
-            f"{where}: r = {made[i, 1]:g} m at z = {made[i, 0]:g} m: must not be below 0"
-        )
-    if not np.any(made[:, 1] > 0.0):
-        raise InputError(f"{where}: r is 0 everywhere; a body needs a radius somewhere")
-    return made
 
 
 def resample(points: Array, count: int) -> Array:

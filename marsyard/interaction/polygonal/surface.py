@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.ground._bvh import build_nodes, leaf_count, tree_order
-from marsyard.ground._mesh_topology import degenerate, neighbours, weld
+from marsyard.ground.bvh import build_nodes, leaf_count, tree_order
+from marsyard.ground.mesh_topology import degenerate, neighbours, weld
 from marsyard.ground.rim_walls import hang_walls, rim_sides
 from marsyard.interaction.polygonal.arrays import PART, Shapes
 from marsyard.interaction.polygonal.contact import HIDDEN

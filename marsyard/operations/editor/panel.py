@@ -291,7 +291,7 @@ def _about_rover(name: str) -> str:
 def _about_soil(environment: Any) -> str:
     """The numbers of the terrain's own soil as a table."""
     from marsyard.errors import InputError
-    from marsyard.ground.soil import _COLUMNS, load_soil
+    from marsyard.ground.soil import COLUMNS, load_soil
 
     ground = next((g for g in environment.scenario.ground if g.kind == "terrain"), None)
     if ground is None:
@@ -303,7 +303,7 @@ def _about_soil(environment: Any) -> str:
         return plain_text(str(error))
     rows = [
         f"| {head} | {getattr(soil, number) * factor:.4g} |"
-        for head, number, factor in _COLUMNS
+        for head, number, factor in COLUMNS
         if getattr(soil, number) is not None
     ]
     return "\n".join([plain_text(soil.title), "", "| | |", "| --- | --- |", *rows])

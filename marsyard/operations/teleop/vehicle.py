@@ -304,7 +304,7 @@ def under_orders(scenario: Scenario) -> Scenario:
 
 def _posable(simulation: Any) -> tuple[str, ...]:
     """Joints a posture may move: with a motor, no wheels or steering, not under another law."""
-    from marsyard.simulation.drive import _NOT_POSED
+    from marsyard.simulation.drive import NOT_POSED
 
     world, scenario = simulation.world, simulation.scenario
     taken = {
@@ -315,7 +315,7 @@ def _posable(simulation: Any) -> tuple[str, ...]:
     }
     layout = simulation.drive.layout
     taken |= {*layout.drive_joint, *layout.steering_joint}
-    named = [j for role, g in world.robot.roles.items() if role not in _NOT_POSED for j in g]
+    named = [j for role, g in world.robot.roles.items() if role not in NOT_POSED for j in g]
     return tuple(dict.fromkeys(j for j in named if j in world.joints and j not in taken))
 
 

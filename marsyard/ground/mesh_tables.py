@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.ground._bvh import build_nodes, leaf_count, tree_order
-from marsyard.ground._mesh_topology import neighbours
+from marsyard.ground.bvh import build_nodes, leaf_count, tree_order
+from marsyard.ground.mesh_topology import neighbours
 from marsyard.jit import allocating
 
 # two faces count as one flat region when their normals differ by less than this angle [rad]
