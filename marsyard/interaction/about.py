@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 PACKAGE = "marsyard.interaction"
 #: what a law is for: soil under whatever touches it, soil under wheels, hard ground
 SOIL, WHEEL, HARD = KINDS = ("soil", "wheel", "hard")
+#: elastic parts of a robot, which act where the robot has them
+ROBOT = "robot"
 #: the key of a scenario that picks a law of each kind
 KEYS = {
     SOIL: "interaction.soil.model",
@@ -103,7 +105,7 @@ def folders(module: str = "about") -> list[str]:
     for path in (each for root in package.__path__ for each in Path(root).glob("*/about.py")):
         if path.with_name(f"{module}.py").is_file():
             kind = laws_of(path.parent.name)[0].kind
-            found.append((KINDS.index(kind), path.parent.name))
+            found.append(((*KINDS, ROBOT).index(kind), path.parent.name))
     return [name for _, name in sorted(found)]
 
 

@@ -2,7 +2,8 @@
 
 An attachment is a pair of bodies between which something passes: a wheel and the ground, a foot and
 the ground, a rock and a wheel. It is seen at one point, with the velocity V of the first body
-relative to the second: of the point, angular, and the rate of a belt or of a changing profile. The
+relative to the second: of the point, angular, and the rate of a belt or of a changing profile; or
+it is seen through joints between the two (a boom), and V are their rates. The
 law answers with the force F on the first body (force, moment about the point, force along that
 rate) and B = −∂F/∂V, whose symmetric part must not be negative. With J the Jacobian of V the engine
 solves
@@ -34,7 +35,7 @@ class Attachments(NamedTuple):
     pose: F3  # [n, 2, 12], position and rotation (by rows) of what touches, of both bodies
     axis: F2  # [n, 3], axle of a wheel, else the first frame's y axis
     point: F2  # [n, 3], where V and the moment count
-    coordinate: F1  # [n], coordinate of the joint whose rate is in V, else 0 [rad, m]
+    coordinate: F2  # [n, 7], coordinates of joints whose rates are in V, else 0 [rad, m]
     start: F2  # [n, 7], V at the start of the step [m/s, rad/s]
     V: F2  # [n, 7]: evaluate: at the start, correct: as found so far, commit: at the end
     # from the law: zero when `evaluate` is called
@@ -64,13 +65,14 @@ class Attachment:
     sign: float = 1.0  # 1: the ground acts on the first body, −1: on the second, 0: no ground
     joint: int = -1  # mujoco's joint whose rate is the last component of V
     scale: float = 1.0  # that component per its rate
+    joints: tuple[int, ...] = ()  # mujoco's joints whose rates are V, if it is seen through joints
 
 
 def no_attachments(n: int, surfaces: int) -> Attachments:
     """Room for `n` attachments."""
     f, i = np.zeros, np.int64
     return Attachments(
-        pose=f((n, 2, 12)), axis=f((n, 3)), point=f((n, 3)), coordinate=f(n), start=f((n, 7)),
+        pose=f((n, 2, 12)), axis=f((n, 3)), point=f((n, 3)), coordinate=f((n, 7)), start=f((n, 7)),
         V=f((n, 7)), F=f((n, 7)), B=f((n, 7, 7)), active=f(n, i), contact=f((n, surfaces, 3)),
         place=np.full((n, 3), np.nan), touching=f(n, i), depth=f(n),
     )  # fmt: skip

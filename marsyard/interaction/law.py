@@ -121,6 +121,7 @@ class Recorded(NamedTuple):
     work: np.ndarray  # done on each attachment since then [J]
     columns: Mapping[str, np.ndarray]  # by name
     wheels: WheelSizes
+    coordinates: np.ndarray  # of the robot, as in MuJoCo's qpos
 
 
 class Variable(NamedTuple):
@@ -223,6 +224,11 @@ class Law:
                 values = seen.columns[column.name]
                 out[name] = Variable(tuple(dims), values, column.units, column.text)
         return out
+
+    def stored(self, coordinates: np.ndarray) -> np.ndarray | None:
+        """Energy that it holds and gives back at recorded coordinates of the robot [J], a part of
+        the potential energy; None if all that it takes counts as taken by the ground."""
+        return None
 
     def coordinates(self) -> dict[str, Any]:
         """Names or numbers along the dimensions of its variables, as xarray takes them."""

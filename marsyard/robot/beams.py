@@ -3,7 +3,7 @@
 A beam is clamped in the body that carries its lateral slides; its tip is moved against that body by
 joints of the model, in this order along one chain: an `extension` slide along the boom (left out
 where the length is fixed), two `lateral` slides, and at the tip two `bending` hinges and a
-`torsion` hinge. `simulation.beam` has the equations.
+`torsion` hinge. `interaction.beam` has the equations.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from marsyard.jit import by_reference
-from marsyard.simulation.beam import BeamLoop
 from marsyard.simulation.body_shapes import BodyShapes
 from marsyard.simulation.inertia import Tree
 
@@ -53,8 +52,6 @@ class Model(NamedTuple):
     body_organ: Array  # int64[nbody], number of the foot, or −1
     meets_ground: Array  # int64[nbody], 0 for bodies under a law that takes them from hard ground
     organ_body: Array  # int64[organ], bodies of feet, then of tracks
-    has_beams: bool
-    beams: BeamLoop
 
 
 @by_reference
@@ -297,4 +294,3 @@ class Records(NamedTuple):
     largest: Array  # float64[record, ·]
     present: Array  # float64[record, ·]
     coarse: Array  # float32[record, ·]
-    beam_loss: Array

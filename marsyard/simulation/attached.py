@@ -1,7 +1,8 @@
 """Laws in the step: the engine's side of `interaction.attachments`.
 
 For each attachment the engine keeps the degrees of freedom that move one of its two bodies, its
-chain, and the Jacobian J (7 × chain) of the velocity V of the first relative to the second. It
+chain, and the Jacobian J (7 × chain) of the velocity V of the first relative to the second; or of
+the rates of joints between them. It
 places the attachments, has the laws evaluated by their addresses, adds JᵀF to the forces and h JᵀBJ
 to the inertia matrix, and accounts for what has acted: F − B (V⁺ − V).
 
@@ -29,7 +30,7 @@ LAW = 100
 #: the first body [N·s, N·m·s], work done on it [J]
 SUM_COLUMNS = 7
 WORK = 6
-# bits of Chains.moves: the dof moves the first body, the second, the last component of V
+# bits of Chains.moves: the dof moves the first body, the second; its rate is a component of V
 FIRST, SECOND, RATE = 1, 2, 4
 
 
@@ -46,7 +47,8 @@ class Chains(NamedTuple):
     wheel: I1  # [n], number of the wheel, or −1
     organ: I1  # [n], number of the foot or track, or −1
     sign: F1  # [n], as `Attachment.sign`
-    coordinate: I1  # [n], place in qpos of the joint whose rate is in V, or −1
+    rate: I2  # [n, 7], the dof whose rate is this component of V, or −1
+    coordinate: I2  # [n, 7], its place in qpos, or −1
     scale: F1  # [n], V's last component per its rate
     chain: I2  # [n, k], dofs, ascending
     length: I1  # [n], of the chain
@@ -104,8 +106,9 @@ def place(data, laws, v):
         else:
             for k in range(3):
                 axis[k] = A.pose[n, 0, 4 + 3 * k]
-        if C.coordinate[n] >= 0:
-            A.coordinate[n] = data.qpos[C.coordinate[n]]
+        for k in range(7):
+            if C.coordinate[n, k] >= 0:
+                A.coordinate[n, k] = data.qpos[C.coordinate[n, k]]
         relative_motion(data, C, n, A.point[n])
         twist(C, n, v, A.V[n])
         for k in range(7):
@@ -136,7 +139,7 @@ def relative_motion(data, C, n, point):
         c = data.cdof[C.chain[n, i]]
         # a dof that carries both moves them alike, to the last digit
         one = moves & (FIRST | SECOND)
-        if one != 0 and one != FIRST | SECOND:
+        if one != 0 and one != FIRST | SECOND and C.rate[n, 0] < 0:
             side = 0 if one == FIRST else 1
             sign = 1.0 if side == 0 else -1.0
             com = data.com[C.root[n, side]]
@@ -148,7 +151,9 @@ def relative_motion(data, C, n, point):
             J[4, i] = sign * c[1]
             J[5, i] = sign * c[2]
         if moves & RATE:
-            J[6, i] = C.scale[n]
+            for k in range(7):
+                if C.rate[n, k] == C.chain[n, i]:
+                    J[k, i] = C.scale[n]
 
 
 @inlined
@@ -287,7 +292,8 @@ def account(A, C, n, h, sums):
         C.sums[n, k] += h * F[k]
     for k in range(7):
         C.sums[n, WORK] += 0.5 * h * F[k] * (A.start[n, k] + A.V[n, k])
-    add_force(C, n, F, h, sums.reaction)
+    if C.rate[n, 0] < 0:
+        add_force(C, n, F, h, sums.reaction)
     sign, w, organ = C.sign[n], C.wheel[n], C.organ[n]
     if sign == 0.0:
         return

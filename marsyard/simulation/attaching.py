@@ -64,7 +64,7 @@ def make_chains(given: list[Attachment], model: mujoco.MjModel) -> tuple[Chains,
     dofs, moves = [], []
     for a in given:
         first, second = (set(chain_of(model, b)) for b in a.body)
-        rate = {int(model.jnt_dofadr[a.joint])} if a.joint >= 0 else set()
+        rate = {int(model.jnt_dofadr[j]) for j in _joints_of(a) if j >= 0}
         dofs.append(sorted(first | second | rate))
         moves.append(
             [FIRST * (d in first) | SECOND * (d in second) | RATE * (d in rate) for d in dofs[-1]]
@@ -85,20 +85,27 @@ def make_chains(given: list[Attachment], model: mujoco.MjModel) -> tuple[Chains,
         return np.array([getattr(a, name) for a in given], dtype=i)
 
     body = np.array([a.body for a in given], dtype=i).reshape(n, 2)
-    joints = whole("joint")
-    places = np.append(model.jnt_qposadr, 0).astype(i)
+    joints = np.array([_joints_of(a) for a in given], dtype=i).reshape(n, 7)
+    places = np.append(model.jnt_qposadr, -1).astype(i)
+    rates = np.append(model.jnt_dofadr, -1).astype(i)
     made = Chains(
         body=body, root=np.array(model.body_rootid, dtype=i)[body],
         frame=np.array([a.frame for a in given], dtype=float).reshape(n, 2, 12),
         about=whole("about"), at=np.array([a.at for a in given], dtype=float).reshape(n, 3),
         axle=whole("axle"), wheel=whole("wheel"), organ=whole("organ"),
         sign=np.array([a.sign for a in given], dtype=float),
-        coordinate=np.where(joints >= 0, places[joints], -1),
+        rate=rates[joints], coordinate=places[joints],
         scale=np.array([a.scale for a in given], dtype=float),
         chain=chain, length=np.array([len(d) for d in dofs], dtype=i), moves=move, address=address,
         jacobian=f((n, 7, k)), sums=f((n, SUM_COLUMNS)), generalised=f(model.nv), column=f(7),
     )  # fmt: skip
     return made, dense
+
+
+def _joints_of(a: Attachment) -> list[int]:
+    """MuJoCo's joints whose rates are the components of V, −1 for the others."""
+    first = list(a.joints) or [-1] * 6
+    return [*first, *[-1] * (6 - len(first)), a.joint]
 
 
 def chain_of(model: mujoco.MjModel, body: int) -> list[int]:

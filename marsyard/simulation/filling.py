@@ -19,7 +19,6 @@ from marsyard.robot import Wheel
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays
 from marsyard.simulation.attaching import Attached
-from marsyard.simulation.beam import build_beams
 from marsyard.simulation.body_shapes import BodyShapes
 from marsyard.simulation.floating import floats_freely, free_roots, group_of_bodies
 from marsyard.simulation.inertia import make_tree
@@ -59,8 +58,8 @@ def model_facts(
     held = bool((attached.loop.chains.body == 0).any())
     pairs = [(int(a), int(b)) for a, b in attached.loop.chains.body if a > 0 and b > 0]
     roots = free_roots(m, pairs, tied)
-    # forces of the ground, beams and inertia of tendons couple more than the tree does
-    coupled = attachments or robot.beams or np.any(m.tendon_armature > 0)
+    # forces of laws and inertia of tendons couple more than the tree does
+    coupled = attachments or np.any(m.tendon_armature > 0)
     return arrays.Model(
         nq=m.nq, nv=m.nv, base=base, free_base=_on_free_joint(m, base),
         diagonal=(m.M_rowadr + m.M_rownnz - 1).astype(np.int64),
@@ -88,7 +87,6 @@ def model_facts(
         tree=make_tree(m, data, not coupled, attached.dense),
         body_organ=body_organ, organ_body=organ_body,
         meets_ground=np.array([b not in world.taken for b in range(m.nbody)], dtype=np.int64),
-        has_beams=bool(robot.beams), beams=build_beams(robot, m),
     )  # fmt: skip
 
 
@@ -283,5 +281,4 @@ def record_room(
         summed=f((n, attached.sizes[SUM])), largest=f((n, attached.sizes[LARGEST])),
         present=f((n, attached.sizes[PRESENT])),
         coarse=f((n, attached.sizes[COARSE_SUM]), np.float32),
-        beam_loss=f(n),
     )  # fmt: skip

@@ -13,7 +13,6 @@ from marsyard.control.expression import evaluate as evaluate_program
 from marsyard.interaction.contact_geometry.frame import wheel_frame
 from marsyard.jit import inlined, inner, kernel
 from marsyard.simulation.attached import evaluate_laws, place, record_laws, relax_laws
-from marsyard.simulation.beam import beam_energy
 from marsyard.simulation.callables import surface_distance
 from marsyard.simulation.contacts import collide, contact_jacobian, find_contacts, place_part
 from marsyard.simulation.floating import is_as_left, leave_state, measure_momentum
@@ -300,10 +299,6 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
         records.base_quaternion[row, k] = data.xquat[model.base, k]
     for k in range(2):
         records.energy[row, k] = data.energy[k]
-    if model.has_beams:
-        records.energy[row, 0] += beam_energy(model, data)
-        records.beam_loss[row] = model.beams.lost[0]
-        model.beams.lost[0] = 0.0
     records.motor_work[row] = sums.work[0]
     for i in range(sums.organ.shape[0]):
         for k in range(3):

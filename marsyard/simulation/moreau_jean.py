@@ -9,10 +9,10 @@ scheme.
     0 ≤ u_N + e u_N⁻ ⊥ p_N ≥ 0,   ‖p_T‖ ≤ μ p_N with maximal dissipation on u_T + e_T u_T⁻
     q⁺ = q_m ⊕ θ h v⁺                                 (= q ⊕ h (θ v⁺ + (1−θ) v))
 
-Springs K and dampers C of joints and beams (`beam`) are implicit; velocity-dependent inertia forces
-are taken at the mean velocity by one correction, so that a freely moving robot is integrated with
-second order for θ = ½. A contact is active when it is closed at t, or when its gap predicted for
-t + γ h with the free velocity is closed:
+Springs K and dampers C of joints are implicit, as are laws (`attached`); velocity-dependent inertia
+forces are taken at the mean velocity by one correction, so that a freely moving robot is integrated
+with second order for θ = ½. A contact is active when it is closed at t, or when its gap predicted
+for t + γ h with the free velocity is closed:
 
     g ≤ 0   or   g + γ h u_N,free ≤ 0,    g = g(q_m) − (1−θ) h u_N⁻
 
@@ -48,7 +48,6 @@ from marsyard.simulation.attached import (
     deepest,
     evaluate_laws,
 )
-from marsyard.simulation.beam import account_for_beams, apply_beams
 from marsyard.simulation.callables import solve_problem
 from marsyard.simulation.contacts import (
     bilateral_rows,
@@ -119,8 +118,6 @@ def free_velocity(F, m, d, model, data, scheme, commands, laws, contacts, work, 
     for i in range(nv):
         implicit = h * theta * model.damping[i] + h * h * theta * theta * model.stiffness[i]
         add_to_diagonal(model, data, i, implicit)
-    if model.has_beams:
-        apply_beams(model, data, v, h, theta)
     hold_speeds(model, data, commands, h, v)
     if model.has_laws:
         add_implicit_inertia(model, data, laws, h)
@@ -141,8 +138,6 @@ def free_velocity(F, m, d, model, data, scheme, commands, laws, contacts, work, 
         )
         if model.has_laws:
             work.force[i] += laws.chains.generalised[i]
-        if model.has_beams:
-            work.force[i] += model.beams.generalised[i]
     for j in range(commands.torque.shape[0]):
         work.force[model.joint_dof[j]] += commands.torque[j] - commands.given[j]
     for i in range(nv):
@@ -576,8 +571,6 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, t
             return NOT_FINITE_VELOCITY
     call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, theta * h)
     account_for_motors(model, data, commands, h, work.v_start, sums)
-    if model.has_beams:
-        account_for_beams(model, data, work.v_start, h, theta)
     if model.has_laws:
         commit_laws(data, laws, time, h, theta, sums, work.stats)
 

@@ -293,8 +293,6 @@ class Watch:
         mujoco.mj_energyPos(m, d)
         mujoco.mj_energyVel(m, d)
         potential, self._kinetic = float(d.energy[0]), float(d.energy[1])
-        if s._model.has_beams:
-            potential = float(s._records.energy[max(int(s._counters[1]) - 1, 0), 0])
         mass = float(m.body_subtreemass[0])
         if self._lift == 0.0:
             self._lift = mass * s.scenario.gravity * _size(s)

@@ -132,17 +132,17 @@ def columns(simulation: Simulation) -> Columns:
         _add_fmus(s, s.fmus, ds)
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
-    add("energy_potential", (), r.energy[:, 0], "J", "potential energy")
-    others = [law.name for law in s.laws if s.world.soil is None or law.name != s.world.soil.name]
+    stored = {law.name: e for law in s.laws if (e := law.stored(r.coordinates)) is not None}
+    potential = sum(stored.values(), r.energy[:, 0])
+    add("energy_potential", (), potential, "J", "potential energy")
+    apart = {*stored, s.world.soil.name} if s.world.soil is not None else {*stored}
+    others = [law.name for law in s.laws if law.name not in apart]
     if others:
         text = "work taken by elastic contact since the start, what it stores included"
         if s.interaction is not None:
             text = "work taken by the interaction and by elastic contact since the start"
         work = sum(s.attached(name, r)[..., WORK].sum(axis=1) for name in others)
         add("energy_ground", (), -np.cumsum(work), "J", text)
-    if s._model.has_beams:
-        text = "work taken by the damping of beams since the start"
-        add("energy_beams", (), np.cumsum(r.beam_loss), "J", text)
     add("energy_motors", (), np.cumsum(r.motor_work), "J", "work of the motors since the start")
     tethers = s.scenario.tethers
     if tethers:
@@ -194,7 +194,9 @@ def _add_law(s: Simulation, law: Law, ds: Columns) -> None:
     recorded = _recorded(s, law, r)
     sums = s.attached(law.name, r)
     wheels = WheelSizes(s._carrying_radius, 2.0 * s._wheels.width)
-    told = law.variables(Recorded(interval, sums[..., :6], sums[..., WORK], recorded, wheels))
+    told = law.variables(
+        Recorded(interval, sums[..., :6], sums[..., WORK], recorded, wheels, r.coordinates)
+    )
     used = {dim for each in told.values() for dim in each.dims}
     ds.assign_coords({k: v for k, v in law.coordinates().items() if k in used})
     for name, each in told.items():

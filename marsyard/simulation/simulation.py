@@ -594,8 +594,6 @@ class Simulation:
         }  # fmt: skip
         if self._model.floating:
             out["momentum"], out["momentum_of"] = self._work.momentum, self._work.left
-        if self._model.has_beams:
-            out["beam_lost"] = self._model.beams.lost
         out.update({f"sum_{n}": a for n, a in zip(self._sums._fields, self._sums, strict=True)})
         return out
 

@@ -194,11 +194,6 @@ def build_world(
     terrain = any(g.kind == "terrain" for g in scenario.ground)
     if law.couples_freedoms or terrain or robot.beams:
         _couple_all(spec)
-    if robot.beams and scenario.run.integrator != "moreau_jean":
-        raise InputError(
-            f"run.integrator: '{scenario.run.integrator}' is MuJoCo's and knows no beams, which "
-            f"{robot.name} has; use moreau_jean"
-        )
     model = _compile(spec, robot)
     _check_sprockets(model, robot)
     if np.any(model.dof_frictionloss > 0) and not law.joint_friction:

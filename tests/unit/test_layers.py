@@ -128,7 +128,9 @@ ENGINES_OWN = ("interaction.nonsmooth",)
 
 def test_the_engine_names_no_law() -> None:
     """No law's name as a value, and nothing of a law's folder."""
-    names = {name for kind in about.KINDS for name in about.laws(kind)} - {about.NONE.name}
+    names = {name for kind in (*about.KINDS, about.ROBOT) for name in about.laws(kind)} - {
+        about.NONE.name
+    }
     folders = [f"interaction.{p.parent.name}." for p in ROOT.glob("interaction/*/about.py")]
     wrong = []
     for package, path, tree in sources():

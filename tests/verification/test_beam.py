@@ -148,7 +148,7 @@ def test_damping_ratio(tmp_path):
     ).run()  # fmt: skip
     e = energy(sim)
     # the beam takes what is lost
-    lost = np.cumsum(sim.records.beam_loss)
+    lost = sim.dataset().energy_beams.values
     assert e + lost == pytest.approx(np.full_like(e, e[0]), rel=1e-9)
     t = sim.records.time
     decay = -np.polyfit(t[e > 1e-4 * e[0]], np.log(e[e > 1e-4 * e[0]]), 1)[0]

@@ -53,7 +53,9 @@ def simulation(folder: Path, model: str, **parts: Any) -> Simulation:
 
 def energy(sim: Simulation) -> np.ndarray:
     """Kinetic and potential energy at every record [J]."""
-    return sim.records.energy.sum(axis=1)
+    r = sim.records
+    stored = [e for law in sim.laws if (e := law.stored(r.coordinates)) is not None]
+    return sum(stored, r.energy.sum(axis=1))
 
 
 def order(errors: list[float], ratio: float = 2.0) -> float:

@@ -271,7 +271,7 @@ def smallest_element_gap(A, C):
     for b in range(C.balls.shape[0]):
         o, R = A.pose[b, 0], A.pose[b, 0, 3:]
         if C.belt[b, 0] >= 0:
-            move_belt(C, A.coordinate[b], b)
+            move_belt(C, A.coordinate[b, 6], b)
         p, q = C.scratch[0], C.scratch[2]
         c = C.balls[b, 0]
         while c < C.balls[b, 1]:

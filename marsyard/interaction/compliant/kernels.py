@@ -104,7 +104,7 @@ def evaluate_body(A, C, b, h, theta):
     """Those of one body."""
     o, R = A.pose[b, 0], A.pose[b, 0, 3:]
     if C.belt[b, 0] >= 0:
-        move_belt(C, A.coordinate[b], b)
+        move_belt(C, A.coordinate[b, 6], b)
     c = C.balls[b, 0]
     p = C.scratch[0]
     while c < C.balls[b, 1]:

@@ -64,7 +64,7 @@ def evaluate_pairs(A, P, time, h, theta, flag):
             pairs.face_pose[p, k] = A.pose[p, 0, k]
             pairs.other_pose[p, k] = A.pose[p, 1, k]
         if P.changes[p] != 0:
-            change_profile(P.shapes, pairs.number[p], A.coordinate[p])
+            change_profile(P.shapes, pairs.number[p], A.coordinate[p, 6])
     for p in range(pairs.faces.shape[0]):
         status = evaluate(P.shapes, pairs, p, h, theta)
         if status != OK:

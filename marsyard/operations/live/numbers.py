@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: fields of the records that add up
 ADDED = (
     "normal", "tangent", "world", "reaction", "other", "motor_work", "organ", "attached", "summed",
-    "coarse", "beam_loss",
+    "coarse",
 )  # fmt: skip
 #: and those of which the largest counts
 LARGEST = ("largest",)
