@@ -37,7 +37,7 @@ _MOST_STEPS = 2**53
 def check_state(simulation: Simulation, state: State) -> None:
     """Refuse a state that is none of this simulation."""
     s, arrays = simulation, state.arrays
-    state.must_fit(s._state_arrays())
+    state.must_fit(s.state_arrays())
     if s.drive is not None:
         state.must_fit(s.drive.fixed_state())
         _check_drive(s, arrays)

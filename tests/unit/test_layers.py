@@ -145,3 +145,61 @@ def test_the_engine_names_no_law() -> None:
             if name.startswith(tuple(folders)) and not name.startswith(ENGINES_OWN)
         ]
     assert not wrong, "\n".join(wrong)
+
+
+#: private names of other packages' objects that are used for want of public ones, by file
+OF_OTHERS = {
+    # numba's: its cache, and libraries compiled in parts
+    "jit.py": {"_cache"},
+    "kernel_cache.py": {"_cache", "_load_index", "_source_stamp"},
+    "parts.py": {"_get_module_for_linking", "_module_pass_manager", "_reload_init"},
+    # the addresses of mujoco's structures, which the compiled step works on
+    "simulation/mujoco_c.py": {"_address"},
+    "simulation/simulation.py": {"_address"},
+    # viser's connections and controls, behind our own gate
+    "operations/live/view.py": {"_client_connect_cb", "_client_disconnect_cb"},
+    "web/viser_filter.py": {"_handle_incoming_message", "_websock_server"},
+    "web/viser_messages.py": {"_impl"},
+    "web/viser_site.py": {"_gui_input_handle_from_uuid", "_live_connections", "_websock_server"},
+    # Python's
+    "campaign/executors.py": {"_exit"},
+    "web/viser_events.py": {"_get_running_loop"},
+}
+#: public in spite of their names
+OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
+
+
+def private_uses(tree: ast.AST) -> Iterator[ast.Attribute]:
+    """Private attributes of anything but the own object or class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            if ast.unparse(node.value) not in ("self", "cls", "super()"):
+                yield node
+
+
+def private_definitions(tree: ast.AST) -> set[str]:
+    """Private names that a file gives to functions, and to attributes of its own objects."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if ast.unparse(node.value) == "self":
+                found.add(node.attr)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found
+
+
+def test_private_attributes_are_used_where_they_are_defined() -> None:
+    """In the same file, e.g. by a class that copies itself."""
+    wrong, needed = [], {file: set[str]() for file in OF_OTHERS}
+    for _, path, tree in sources():
+        file, own = path.relative_to(ROOT).as_posix(), private_definitions(tree) | OF_TUPLES
+        for node in private_uses(tree):
+            if node.attr in OF_OTHERS.get(file, ()):
+                needed[file].add(node.attr)
+            elif node.attr not in own:
+                wrong.append(f"{file}:{node.lineno} uses {ast.unparse(node)}")
+    assert not wrong, "\n".join(wrong)
+    assert needed == OF_OTHERS
