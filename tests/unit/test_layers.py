@@ -5,6 +5,7 @@ is loaded by them, but not at private names.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -124,10 +125,26 @@ def test_names_that_load_when_used_are_no_modules() -> None:
 
 #: a law's folder that the engine may import from: the solver of its rows
 ENGINES_OWN = ("interaction.nonsmooth",)
+#: names of laws that are words of the engine, too: what laws record, and the package
+WORDS = {"columns", "mujoco"}
+
+
+def in_words(name: str) -> str:
+    """'CompliantLaw' and 'compliant_law' as '_compliant_law_'."""
+    return f"_{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}_"
+
+
+def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of all variables, attributes, arguments, functions and classes."""
+    for node in ast.walk(tree):
+        for field in ("id", "attr", "arg", "name"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and not isinstance(node, ast.alias):
+                yield getattr(node, "lineno", 0), name
 
 
 def test_the_engine_names_no_law() -> None:
-    """No law's name as a value, and nothing of a law's folder."""
+    """No law's name as a value or in the name of something, and nothing of a law's folder."""
     names = {name for kind in about.KINDS for name in about.laws(kind)} - {about.NONE.name}
     folders = [f"interaction.{p.parent.name}." for p in ROOT.glob("interaction/*/about.py")]
     wrong = []
@@ -138,6 +155,11 @@ def test_the_engine_names_no_law() -> None:
             f"{path.name}:{node.lineno} names '{node.value}'"
             for node in ast.walk(tree)
             if isinstance(node, ast.Constant) and node.value in names
+        ]
+        wrong += [
+            f"{path.name}:{line} names {name}"
+            for line, name in identifiers(tree)
+            if any(f"_{law}_" in in_words(name) for law in names - WORDS)
         ]
         wrong += [
             f"{path.name}:{line} imports {name}"

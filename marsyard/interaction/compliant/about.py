@@ -8,9 +8,9 @@ from typing import Any
 from marsyard.interaction.about import HARD, About
 
 
-def elements(radius: float, options: Any) -> float:
+def elements(radius: float, interaction: Any) -> float:
     """Elements of a ball of this radius [m]."""
-    return 4.0 * math.pi * (radius / float(options.element_size)) ** 2
+    return 4.0 * math.pi * (radius / float(interaction.compliant.element_size)) ** 2
 
 
 LAWS = (
@@ -18,6 +18,6 @@ LAWS = (
         "compliant", HARD, "firm ground under elements, friction by displacement",
         "elastic ground under elements, friction by displacement", "compliant-contact",
         bodies_collide=True, finds_ground=True, walls=0.1, couples_freedoms=True,
-        joint_friction=False, step_time=1.5e-4, elements=elements,
+        joint_friction=False, step_time=1.5e-4, elements=elements, node_bytes=600,
     ),
 )  # fmt: skip
