@@ -134,7 +134,7 @@ def _prepare(
     # checks the whole scenario, and knows joints, start angles and readings
     simulation = Simulation(scenario)
     world = simulation.world
-    at = simulation.qpos[simulation._model.joint_qpos]
+    at = simulation.qpos[simulation.facts.joint_qpos]
     angles = {joint: float(angle) for joint, angle in zip(world.joints, at, strict=True)}
     changed, commands = with_inputs(scenario, world.robot, world.joints, inputs, angles)
     readings = [

@@ -80,7 +80,7 @@ class RoverSlave(Fmi2Slave):
         try:
             count = self._steps(simulation, current_time, step_size)
             for reference, argument in self._arguments:
-                simulation._commands.argument[argument] = self._values[reference]
+                simulation.commands.argument[argument] = self._values[reference]
             simulation.step(count)
         except (InputError, Diverged) as error:
             self.log(str(error), Fmi2Status.discard)
@@ -106,7 +106,7 @@ class RoverSlave(Fmi2Slave):
                 f"the step of {step:.9g} s is not a whole multiple of the control period of "
                 f"{period:g} s; the nearest is {near:g} s"
             )
-        return periods * simulation._scheme.steps_per_control
+        return periods * simulation.scheme.steps_per_control
 
     # --- the world
 

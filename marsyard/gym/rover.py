@@ -133,7 +133,7 @@ class Rover:
     def _energy(self, part: _Part) -> float:
         power = np.zeros(len(part.time))
         for motor, at in self._motors.items():
-            rate = part.velocities[:, self.simulation._model.joint_dof[at]]
+            rate = part.velocities[:, self.simulation.facts.joint_dof[at]]
             power += motor.drive(part.torque[:, at], rate).power.sum(axis=1)
         return float(np.sum(np.diff(part.time) * (power[1:] + power[:-1]) / 2))
 

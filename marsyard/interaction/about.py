@@ -77,8 +77,12 @@ class About:
     step_time: float = 1e-4
     #: the grid of its soil keeps the state of columns
     columns: bool = False
-    #: elements that a ball of the robot is divided into, by radius [m] and the law's options
+    #: elements that a ball of the robot is divided into, by radius [m] and `interaction`
     elements: Any = None
+    #: memory of such an element, or of a node of its soil, while they are made [B]
+    node_bytes: int = 0
+    #: what it adds to a record, by body that may touch the ground and by wheel [B]
+    record_bytes: tuple[int, int] = (0, 0)
 
     @property
     def sets(self) -> dict[str, Any]:

@@ -176,6 +176,9 @@ class Law:
     #: to its `gap`, pressed in without friction, then with its own (PRESS); placed as on rigid
     #: ground, then pressed in (RIGID); or not at all
     placing: int = 0
+    #: arrays of its state, by name, that may hold infinite values, and NaN
+    may_be_infinite: tuple[str, ...] = ()
+    may_be_unknown: tuple[str, ...] = ()
     #: pairs of surfaces that it acts between, each told by `pressed`
     surface_pairs: tuple[str, ...] = ()
 

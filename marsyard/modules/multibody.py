@@ -47,7 +47,7 @@ class EngineMultibody:
         """Wheels, feet, tracks and other bodies that collide, where the step takes its forces."""
         s = self.simulation
         now = s.qpos.copy()
-        mujoco.mj_integratePos(s.model, s.data.qpos, s.qvel, (1 - s._scheme.theta) * self._step)
+        mujoco.mj_integratePos(s.model, s.data.qpos, s.qvel, (1 - s.scheme.theta) * self._step)
         look(s)
         states = organ_states(s, self.table)
         s.data.qpos[:] = now

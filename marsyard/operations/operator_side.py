@@ -150,7 +150,7 @@ class Operator:
         self.inbox = Inbox(DOWNWARD)
         self.lost_changes = 0
         self._next_id = first_id
-        self._last_order = 0
+        self.last_order = 0
         self._now = -math.inf
         self._heard_at: float | None = None
         self._newest = -math.inf
@@ -189,9 +189,9 @@ class Operator:
         if after is not None and after and after not in self.entries:
             raise InputError(f"after: there is no order {after}")
         if after is None:
-            last = self.entries.get(self._last_order)
+            last = self.entries.get(self.last_order)
             chained = last is not None and not replace and last.state in (*OPEN, "done")
-            after = self._last_order if chained else 0
+            after = self.last_order if chained else 0
         entry = self._enter("order", now, expires=now + lifetime)
         entry.action, entry.after, entry.replace = action, after, replace
         try:
@@ -199,7 +199,7 @@ class Operator:
         except InputError:
             self._take_back(entry)
             raise
-        self._last_order = entry.id
+        self.last_order = entry.id
         if replace:
             self._superseded(entry, now)
         return entry.id
@@ -242,7 +242,7 @@ class Operator:
 
     def _superseded(self, by: Entry, now: float) -> None:
         """What `by` makes void is not sent any more; what never left is cancelled."""
-        self._last_order = by.id if by.kind == "order" else 0
+        self.last_order = by.id if by.kind == "order" else 0
         for entry in [e for e in self._pending if e.kind in _VOIDS[by.kind] and e is not by]:
             entry.again = None
             by.current |= entry.current

@@ -119,6 +119,11 @@ class Rover:
         self._change(self.current.id, "done" if done else "failed", now, reason)
         self.current = None
 
+    def reason(self, id: int) -> str:
+        """Why an order ended as it did, as far as the log still has it; '' where it does not
+        say."""
+        return next((c.reason for c in reversed(self._log) if c.id == id and c.reason), "")
+
     def copy(self) -> Rover:
         """An independent rover in the same state."""
         twin = copy.copy(self)

@@ -52,9 +52,9 @@ class DesignedRobot(Robot):
     plain: Robot
     design: Any
 
-    def _read_file(self) -> ModelFile:
+    def read_file(self) -> ModelFile:
         """The model with its design."""
-        file = self.plain._read_file()
+        file = self.plain.read_file()
         _Edit(file.spec, self).apply()
         return file
 

@@ -86,13 +86,13 @@ class Robot(BaseModel):
 
     def spec(self) -> mujoco.MjSpec:
         """A fresh, editable MuJoCo specification of the model, with its loops closed."""
-        return self._read_file().spec
+        return self.read_file().spec
 
     def compile(self) -> mujoco.MjModel:
         """The compiled model; what MuJoCo refuses is one sentence."""
-        return self._read_file().compile()
+        return self.read_file().compile()
 
-    def _read_file(self) -> ModelFile:
+    def read_file(self) -> ModelFile:
         file = read_model(self.model)
         gears = {g.joint: GearLoop(kind="gear", joint=g.joint, other=g.other, ratio=g.ratio,
                                    offset=g.offset) for g in file.gears}  # fmt: skip

@@ -100,7 +100,7 @@ class OwnControl:
     @property
     def due(self) -> int:
         """Steps until the next period begins."""
-        return -self._simulation.steps % self._simulation._scheme.steps_per_control
+        return -self._simulation.steps % self._simulation.scheme.steps_per_control
 
     def update(self) -> None:
         """Ask the controller and write its commands into the table of laws."""
@@ -114,7 +114,7 @@ class OwnControl:
                 raise InputError("speed: must be finite, or NaN for none [rad/s, m/s]")
             if not (command.limit >= 0).all() or not (command.gain > 0).all():
                 raise InputError("limit: must be at least 0 [N·m], and gain above 0 [N·m·s/rad]")
-        c = s._commands
+        c = s.commands
         held = np.isfinite(command.speed)
         torque_row, speed_row = c.first[-2 * m : -m or None], c.first[-m:]
         if m:
@@ -128,12 +128,12 @@ class OwnControl:
     def state(self) -> dict[str, np.ndarray]:
         """The controller's own state, and what was felt."""
         own = memory_of(self.law, "control")
-        return {**self._felt.state(), "law_gain": self._simulation._commands.gain.copy(), **own}
+        return {**self._felt.state(), "law_gain": self._simulation.commands.gain.copy(), **own}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave."""
         self._felt.restore(arrays)
-        self._simulation._commands.gain[:] = arrays["law_gain"]
+        self._simulation.commands.gain[:] = arrays["law_gain"]
         recall(self.law, "control", arrays)
 
 

@@ -4,7 +4,8 @@
     time       steps · time of a step, by the law of the ground (table below)
     records    duration / record_period + 1, each of the numbers of the robot and of the ground;
                they are in memory about three times when the results are written
-    nodes      of soil under the robot and its heaps, elements of compliant contact
+    nodes      of soil under the robot and its heaps, elements of its surface that the law
+               looks at
 
 The time of a step was measured over the scenarios of the library (docs/how-to/limits.md); a single
 run may take five times less or more. A run that would take longer than a day, or more than half of
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 
 from marsyard.errors import InputError
-from marsyard.interaction.about import SOIL, law_of_hard_ground, laws
+from marsyard.interaction.about import SOIL, About, law_of_hard_ground, laws
 
 if TYPE_CHECKING:
     from marsyard.robot import Robot
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 _FINE = 0.01  # spacing below which the time grows with the number of nodes [m]
 #: how often records are in memory when results are written
 COPIES = 3
-#: memory of a node of soil, and of an element of compliant contact, while they are made [B]
-NODE_BYTES, ELEMENT_BYTES = 150, 600
 #: longest estimated time that needs no confirmation [s]
 LONGEST = 86_400.0
 #: share of the machine's memory that needs no confirmation
@@ -133,9 +132,13 @@ def _soils(scenario: Scenario) -> list[Any]:
     return [g for g in scenario.ground if g.kind == "terrain"]
 
 
+def _law_of_soil(scenario: Scenario) -> About:
+    return laws(SOIL)[scenario.interaction.soil.model]
+
+
 def _step_time(scenario: Scenario) -> float:
     time = law_of_hard_ground(scenario).step_time
-    soil = laws(SOIL)[scenario.interaction.soil.model]
+    soil = _law_of_soil(scenario)
     for ground in _soils(scenario):
         fine = max(1.0, (_FINE / ground.spacing) ** 2)
         time += soil.step_time * fine
@@ -153,10 +156,11 @@ def _count_nodes(scenario: Scenario, robot: Robot | None) -> tuple[int, int]:
     law = law_of_hard_ground(scenario)
     if law.elements is not None:
         # the robot is only looked at where the elements are small
-        options = getattr(scenario.interaction, law.name)
-        if law.elements(_BALL, options) > _FEW_ELEMENTS:
-            count += sum(law.elements(r, options) for r in _reaches(scenario, robot))
-    return int(min(count, 1e18)), NODE_BYTES if _soils(scenario) else ELEMENT_BYTES
+        if law.elements(_BALL, scenario.interaction) > _FEW_ELEMENTS:
+            reaches = _reaches(scenario, robot)
+            count += sum(law.elements(r, scenario.interaction) for r in reaches)
+    on_soil = _soils(scenario)
+    return int(min(count, 1e18)), (_law_of_soil(scenario) if on_soil else law).node_bytes
 
 
 def _reaches(scenario: Scenario, robot: Robot | None) -> list[float]:
@@ -179,9 +183,9 @@ def _record_bytes(scenario: Scenario, robot: Robot | None) -> int:
     numbers = 30 + model.nq + 3 * model.nv + wheels * (5 * surfaces + 18) + 6 * organs
     size = 8 * numbers
     if _soils(scenario):
-        # sums and totals by body, stresses around the wheels
+        by_body, by_wheel = _law_of_soil(scenario).record_bytes
         bodies = {int(model.geom_bodyid[g]) for g in range(model.ngeom) if model.geom_contype[g]}
-        size += 8 * 21 * max(len(bodies), wheels + organs) + 4 * 108 * wheels
+        size += by_body * max(len(bodies), wheels + organs) + by_wheel * wheels
     return size
 
 

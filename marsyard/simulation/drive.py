@@ -134,7 +134,7 @@ class Drive:
         assert scenario.drive is not None
         self.simulation: Simulation = part_of(simulation)
         self.spec = scenario.drive
-        if not simulation._model.free_base:
+        if not simulation.facts.free_base:
             raise InputError("drive: the robot's base is fixed; a drive needs one that moves")
         soil = simulation.world.soil
         self.kinematics = RoverKinematics(
@@ -158,7 +158,7 @@ class Drive:
         self._posed = [simulation.world.joints.index(name) for name in self.posed]
         self._commands = [self._command(k, c) for k, c in enumerate(self.spec.commands)]
         self._coordination = SlipCoordination(time_constant=SLIP_TIME)
-        self._wheel_joints = [simulation.world.joints.index(j) for j in self.layout.drive_joint]
+        self.wheel_joints = [simulation.world.joints.index(j) for j in self.layout.drive_joint]
         #: wheels and tracks with a motor; the others roll freely
         self._powered = self._powered_wheels()
         self._steered = [
@@ -170,7 +170,7 @@ class Drive:
         self._layout_at = np.zeros(len(self.posed))  # their angles in the layout
         self._ends_at = np.inf  # when an aborted drive is over [s]
         self._joint_rate = np.zeros(len(self.posed))  # last commanded
-        self._began = -1.0  # when the command under way began [s]
+        self.began = -1.0  # when the command under way began [s]
         self._now = -1  # its number
         self._at = -1  # step of the last update
         self._last = np.array(simulation.qpos)  # at the last period
@@ -183,8 +183,8 @@ class Drive:
         self.log: list[Entry] = []
         self.paths: dict[int, Path] = {}
         self.missed_by: dict[int, float] = {}
-        self._watch = Watch(self)
-        self.timeline = Timeline(self.spec.commands, self._watch)
+        self.watch = Watch(self)
+        self.timeline = Timeline(self.spec.commands, self.watch)
 
     def _powered_wheels(self) -> np.ndarray:
         """Which wheels and tracks have a motor: those of the role drives, all where there is none.
@@ -219,7 +219,7 @@ class Drive:
         if self._at == self.simulation.steps:
             return  # done already when the run ended here, and is now stepped on
         seen = self._sense()
-        self._watch.observe(seen)
+        self.watch.observe(seen)
         if self.aborted:
             self.finished = self.simulation.time >= self._ends_at - 1e-9
         elif not self.finished:
@@ -254,11 +254,11 @@ class Drive:
             self.finished = True
             return
         self._now += 1
-        self._began = self.simulation.time
-        self._watch.begin()
-        self.timeline.begin(self._now, self._began)
+        self.began = self.simulation.time
+        self.watch.begin()
+        self.timeline.begin(self._now, self.began)
         if self.posed and not self._moves_joints:
-            angles = self.simulation.qpos[self.simulation._model.joint_qpos[self._posed]]
+            angles = self.simulation.qpos[self.simulation.facts.joint_qpos[self._posed]]
             self._lay_out(np.array(angles))
         self.driver.command(self._commands[self._now])
 
@@ -282,7 +282,7 @@ class Drive:
                         f"{_those(list(self.posed))}"
                     )
             command = self._command(k, spec)
-            self._watch.take(k, spec)
+            self.watch.take(k, spec)
         except InputError:
             self.spec = before
             raise
@@ -294,14 +294,14 @@ class Drive:
 
     def book(self) -> tuple[Any, ...]:
         """The commands taken so far, for `open_book`: what `state` does not hold."""
-        watch = self._watch
+        watch = self.watch
         lists = (list(watch.until), list(watch.abort_if), list(watch.wait))
         return self.spec, self._commands, lists
 
     def open_book(self, book: tuple[Any, ...]) -> None:
         """Have the commands of a time again, before the state of that time is restored."""
         self.spec, self._commands, (until, abort_if, wait) = book
-        watch = self._watch
+        watch = self.watch
         watch.until, watch.abort_if, watch.wait = list(until), list(abort_if), list(wait)
         self.timeline.take(self.spec.commands)
 
@@ -320,8 +320,8 @@ class Drive:
 
     def _abort(self) -> bool:
         """Stop the rover if a condition says so."""
-        limit = self._watch.broken_limit()
-        if limit < 0 and not self._watch.holds(self._watch.abort_if[self._now]):
+        limit = self.watch.broken_limit()
+        if limit < 0 and not self.watch.holds(self.watch.abort_if[self._now]):
             return False
         self._end("aborted", limit)
         braking = float(np.max(np.abs(self._rate) * self.layout.radius)) / self.spec.acceleration
@@ -334,10 +334,10 @@ class Drive:
         if self.driver.arrived:
             return True  # noted when it arrived
         k, spec = self._now, self.spec.commands[self._now]
-        spent = self.simulation.time - self._began + 1e-9
+        spent = self.simulation.time - self.began + 1e-9
         if self._is_done(spec, spent):
             self._end("reached")
-        elif self._watch.holds(self._watch.until[k]):
+        elif self.watch.holds(self.watch.until[k]):
             self._end("until")
         elif spec.timeout is not None and spent >= spec.timeout:
             self._end("timed out")
@@ -350,11 +350,11 @@ class Drive:
         if isinstance(spec, MotorCommand | SteerCommand):
             return spent >= spec.duration
         if isinstance(spec, WaitCommand):
-            waits = self._watch.wait[self._now]
-            return self._watch.holds(waits) if waits else spent >= float(spec.wait)
+            waits = self.watch.wait[self._now]
+            return self.watch.holds(waits) if waits else spent >= float(spec.wait)
         if isinstance(spec, PostureCommand):
             target = self._posture(spec)
-            here = self.simulation.qpos[self.simulation._model.joint_qpos[self._posed]]
+            here = self.simulation.qpos[self.simulation.facts.joint_qpos[self._posed]]
             asked = ~np.isnan(target)
             return bool(np.all(np.abs(here - target)[asked] <= spec.tolerance))
         return False
@@ -393,21 +393,21 @@ class Drive:
             self._last = np.array(s.qpos)
             if self.spec.sense.by == "wheel_odometry":
                 self._odometry = Odometry(
-                    self.kinematics, s.qpos[:3], s.qpos[3:7], self._joints(s.qpos)
+                    self.kinematics, s.qpos[:3], s.qpos[3:7], self.joint_angles(s.qpos)
                 )
         before, now = self._last, np.array(s.qpos)
         R0, R1 = attitude_matrix(before[3:7]), attitude_matrix(now[3:7])
         turned = wrapped(_heading(R1) - _heading(R0))
         moved = now[:3] - before[:3]
         dt = self.spec.period
-        joint0, joint1 = before[s._model.joint_qpos], now[s._model.joint_qpos]
-        rate = (joint1 - joint0)[self._wheel_joints] / dt
+        joint0, joint1 = before[s.facts.joint_qpos], now[s.facts.joint_qpos]
+        rate = (joint1 - joint0)[self.wheel_joints] / dt
         angle = np.zeros(len(self.layout.wheels))
         for k, j in self._steered:
             angle[k] = joint1[j]
         twist = None
         if self._odometry is not None:
-            self._odometry.update(now[3:7], self._joints(now))
+            self._odometry.update(now[3:7], self.joint_angles(now))
             self._estimate = np.array([*self._odometry.position[:2], self._odometry.heading])
         else:
             if self.spec.sense.by == "visual_odometry":
@@ -440,15 +440,15 @@ class Drive:
         moved = (1 + sense.scale_error) * moved + sense.noise * spread * noise[:3]
         return moved, turned + sense.heading_noise * spread * float(noise[3])
 
-    def _joints(self, qpos: np.ndarray) -> dict[str, float]:
+    def joint_angles(self, qpos: np.ndarray) -> dict[str, float]:
         s = self.simulation
-        return dict(zip(s.world.joints, map(float, qpos[s._model.joint_qpos]), strict=True))
+        return dict(zip(s.world.joints, map(float, qpos[s.facts.joint_qpos]), strict=True))
 
     def _wheel_speeds(self, before, now, R0, R1, moved) -> np.ndarray:
         """Way of each wheel's centre in its plane, positive forwards [m]."""
         if self._centres is None:
-            self._centres = self.kinematics.frames(self._joints(before)).centre
-        frames = self.kinematics.frames(self._joints(now))
+            self._centres = self.kinematics.frames(self.joint_angles(before)).centre
+        frames = self.kinematics.frames(self.joint_angles(now))
         way = moved + frames.centre @ R1.T - self._centres @ R0.T
         self._centres = frames.centre
         axle = frames.axle @ R1.T
@@ -511,6 +511,19 @@ class Drive:
 
     # --- postures
 
+    @property
+    def wheel_rates(self) -> np.ndarray:
+        """Rates of the wheels as last commanded [rad/s]."""
+        return self._rate
+
+    def move_to(self, x: float, y: float, heading: float) -> None:
+        """The rover was moved by hand to its present position: what is sensed next is its own
+        motion."""
+        self._last = np.array(self.simulation.qpos)
+        if self._started:
+            self._estimate = np.array([x, y, heading])
+            self.watch.move_to(x, y, heading)
+
     def _posed_joints(self) -> tuple[str, ...]:
         """Joints that commands move besides wheels and steering; they must have motors."""
         names: dict[str, None] = dict.fromkeys(self._also_posed)
@@ -569,8 +582,8 @@ class Drive:
         rate = np.zeros(len(self.posed))
         if not self.finished and not self.aborted:
             if isinstance(spec, PostureCommand):
-                angle = s.qpos[s._model.joint_qpos[self._posed]]
-                reference = angle + s._commands.servo_lag[self._posed]
+                angle = s.qpos[s.facts.joint_qpos[self._posed]]
+                reference = angle + s.commands.servo_lag[self._posed]
                 target = self._posture(spec)
                 target = np.where(np.isnan(target), reference, target)
                 _, rate = limited(reference, target, spec.rate, self.spec.period)
@@ -625,7 +638,7 @@ class Drive:
         s = self.simulation
         wheels, joints = ([pair[k] for pair in self._steered] for k in (0, 1))
         # from where the servos' references stand
-        reference = s.qpos[s._model.joint_qpos[joints]] + s._commands.servo_lag[joints]
+        reference = s.qpos[s.facts.joint_qpos[joints]] + s.commands.servo_lag[joints]
         if wanted is None:
             wanted = np.zeros(len(self.layout.wheels))
             wanted[wheels] = reference
@@ -732,9 +745,9 @@ class Drive:
             reckoned = np.concatenate([self._odometry.position, self._odometry.contact_angle])
         return {
             "drive_numbers": np.array(
-                [self._now, self._began, self.finished, self._started, self._at, self._ends_at]
+                [self._now, self.began, self.finished, self._started, self._at, self._ends_at]
             ),
-            "drive_watch": self._watch.state(),
+            "drive_watch": self.watch.state(),
             "drive_timeline": self.timeline.table.copy(),
             "drive_layout": self._layout_at.copy(),
             "drive_joint_rate": self._joint_rate.copy(),
@@ -753,13 +766,13 @@ class Drive:
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave; entries of later periods are dropped."""
         numbers = arrays["drive_numbers"]
-        self._now, self._began, self._at = int(numbers[0]), float(numbers[1]), int(numbers[4])
+        self._now, self.began, self._at = int(numbers[0]), float(numbers[1]), int(numbers[4])
         self.finished, self._started = bool(numbers[2]), bool(numbers[3])
         self._last = np.array(arrays["drive_last"])
         self._estimate = np.array(arrays["drive_estimate"])
         self._rate = np.array(arrays["drive_rate"])
         self._ends_at = float(numbers[5])
-        self._watch.restore(arrays["drive_watch"])
+        self.watch.restore(arrays["drive_watch"])
         self.timeline.restore(arrays["drive_timeline"], self._now)
         self._joint_rate = np.array(arrays["drive_joint_rate"])
         if self.posed:
@@ -771,7 +784,7 @@ class Drive:
         if self._started and self.spec.sense.by == "wheel_odometry":
             reckoned = arrays["drive_odometry"]
             self._odometry = Odometry(
-                self.kinematics, reckoned[:3], self._last[3:7], self._joints(self._last)
+                self.kinematics, reckoned[:3], self._last[3:7], self.joint_angles(self._last)
             )
             self._odometry.contact_angle = np.array(reckoned[3:])
         last = self._at * self.simulation.scenario.run.step

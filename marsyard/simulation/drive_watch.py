@@ -128,6 +128,15 @@ class Watch:
         now = np.array([rim - v, np.maximum(np.abs(rim), np.abs(v))])
         self._speeds += share * (now - self._speeds)
 
+    @property
+    def path_length(self) -> float:
+        """Since the start, as sensed [m]."""
+        return float(self._sums[2])
+
+    def move_to(self, x: float, y: float, heading: float) -> None:
+        """The rover was moved by hand: distance and turn go on from there."""
+        self._sums[3:6] = x, y, heading
+
     def begin(self) -> None:
         """A command begins: its way and turn are zero."""
         self._sums[:2] = 0.0
@@ -148,11 +157,11 @@ class Watch:
         asked = {name.partition(".")[0] for name in self._names}
         wheels = self.drive.layout.wheels
         if "slip" in asked:
-            out |= _with_largest("slip", wheels, np.abs(self._slips()))
+            out |= _with_largest("slip", wheels, np.abs(self.slips()))
         if "sinkage" in asked:
-            out |= _with_largest("sinkage", wheels, self._sinkages())
+            out |= _with_largest("sinkage", wheels, self.sinkages())
         if "torque" in asked:
-            torque = self.drive.simulation._commands.torque[self.drive._wheel_joints]
+            torque = self.drive.simulation.commands.torque[self.drive.wheel_joints]
             out |= _with_largest("torque", wheels, np.abs(torque))
         if "current" in asked:
             out |= _with_largest("current", tuple(self.motors), np.abs(self._currents()))
@@ -165,7 +174,7 @@ class Watch:
         time = drive.simulation.time
         offset = drive.log[-1].offset if drive.log else np.nan
         return {
-            "time": round(time - drive._began, 9), "total_time": round(time, 9),
+            "time": round(time - drive.began, 9), "total_time": round(time, 9),
             "distance": way, "total_distance": total, "turned": turned,
             "x": x, "y": y, "heading": heading, "speed": self._speed,
             "offset": 0.0 if np.isnan(offset) else offset,
@@ -174,27 +183,28 @@ class Watch:
             "roll": float(np.arctan2(R[2, 1], R[2, 2])),
         }  # fmt: skip
 
-    def _slips(self) -> np.ndarray:
+    def slips(self) -> np.ndarray:
+        """Slip ratio of each wheel, smoothed; 0 at rest."""
         apart, speed = self._speeds
         return np.where(speed > STANDING, apart / np.maximum(speed, STANDING), 0.0)
 
     def _currents(self) -> np.ndarray:
         s = self.drive.simulation
         at = [s.world.joints.index(name) for name in self.motors]
-        torque, rate = s._commands.torque[at], s.qvel[s._model.joint_dof[at]]
+        torque, rate = s.commands.torque[at], s.qvel[s.facts.joint_dof[at]]
         pairs = zip(self.motors.values(), torque, rate, strict=True)
         return np.array([float(motor.drive(t, r).current) for motor, t, r in pairs])
 
-    def _sinkages(self) -> np.ndarray:
+    def sinkages(self) -> np.ndarray:
         """Depth of each wheel's lowest point below the terrain, across its slope [m]."""
         s = self.drive.simulation
         assert s.world.soil is not None
         height = s.world.soil.grid.terrain.height
         R = attitude_matrix(s.qpos[3:7])
-        frames = self.drive.kinematics.frames(self.drive._joints(s.qpos))
+        frames = self.drive.kinematics.frames(self.drive.joint_angles(s.qpos))
         centre, axle = s.qpos[:3] + frames.centre @ R.T, frames.axle @ R.T
         r = self.drive.kinematics.radius.copy()
-        r[: len(s._carrying_radius)] = s._carrying_radius
+        r[: len(s.carrying_radius)] = s.carrying_radius
         x, y = centre[:, 0], centre[:, 1]
         rise_x = (height(x + r, y) - height(x - r, y)) / (2 * r)
         rise_y = (height(x, y + r) - height(x, y - r)) / (2 * r)

@@ -104,13 +104,13 @@ class FmuLaws:
                 value = self._outputs[output]
                 if not np.isfinite(value):
                     raise unit.unit.file.error(f"its output '{self.names[output]}' is {value}")
-                s._commands.argument[argument] = value
+                s.commands.argument[argument] = value
         self.log.append((s.time, self._outputs.copy()))
 
     def _sense(self) -> np.ndarray:
         """What expressions and readings see now."""
         s = self._simulation
-        q, v, model = s.qpos, s.qvel, s._model
+        q, v, model = s.qpos, s.qvel, s.facts
         self._state[0] = s.time
         if model.free_base:
             self._state[1:4], self._state[4:7], self._state[10:13] = q[:3], v[:3], v[3:6]

@@ -69,7 +69,7 @@ class GaitRun:
         assert scenario.gait is not None
         self.simulation: Simulation = part_of(simulation)
         self.spec = scenario.gait
-        if not simulation._model.free_base:
+        if not simulation.facts.free_base:
             raise InputError("gait: the robot's base is fixed; a gait needs one that moves")
         world = simulation.world
         # on soil feet sink and do not roll
@@ -169,7 +169,7 @@ class GaitRun:
 
         def angles(names: tuple[str, ...]) -> np.ndarray:
             index = [s.world.joints.index(name) for name in names]
-            return np.array(s.qpos[s._model.joint_qpos[index]])
+            return np.array(s.qpos[s.facts.joint_qpos[index]])
 
         q = angles(limbs.joints)
         up = float(np.mean(limbs.home[:, 2] - limbs.points(q)[:, 2]))

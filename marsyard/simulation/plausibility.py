@@ -196,12 +196,12 @@ class Watch:
 
     def _check_motion(self) -> str | None:
         s = self._s
-        first, last = self._seen, int(s._counters[1])
+        first, last = self._seen, s.record_count
         if last <= first:
             self._seen = last
             return None
         self._seen = last
-        r = s._records
+        r = s.record_room
         # one number tells for nearly all records that they are finite and slow
         if np.abs(r.velocities[first:last]).max(initial=0.0) < FASTEST and np.isfinite(
             r.torque[first:last].sum() + r.coordinates[first:last].sum()
@@ -210,13 +210,14 @@ class Watch:
         for k in range(first, last):
             reason = self._judge(k)
             if reason is not None:
-                s._counters[1] = self._seen = max(k, 1)
+                self._seen = max(k, 1)
+                s.drop_records(self._seen)
                 return f"stopped at t = {r.time[k]:.6g} s: {reason}"
         return None
 
     def _judge(self, k: int) -> str | None:
         """What cannot be true in record k."""
-        s, r = self._s, self._s._records
+        s, r = self._s, self._s.record_room
         finite = all(np.isfinite(a[k]).all() for a in (r.coordinates, r.velocities))
         if not finite:
             return "positions or velocities are not finite"
@@ -240,10 +241,10 @@ class Watch:
     def _check_energy(self) -> str | None:
         """Energy from nowhere, far more than the run could dispose of."""
         s = self._s
-        first, last = self._energy_seen, int(s._counters[1])
+        first, last = self._energy_seen, s.record_count
         if last <= first or s.model.nu > 0:
             return None
-        r = s._records
+        r = s.record_room
         own = r.energy[first:last].sum(axis=1)
         work = self._work + np.cumsum(r.motor_work[first:last])
         moved = self._moved + np.cumsum(np.abs(r.motor_work[first:last]))
@@ -258,7 +259,8 @@ class Watch:
         high = np.maximum(np.maximum.accumulate(r.energy[first:last, 0]), self._high)
         low = np.minimum(np.minimum.accumulate(r.energy[first:last, 0]), self._low)
         for i in np.flatnonzero(~(gain <= ABSURD * (self._kinetic + moved + self._spare))):
-            s._counters[1] = self._seen = max(first + int(i), 1)
+            self._seen = max(first + int(i), 1)
+            s.drop_records(self._seen)
             return (
                 f"stopped at t = {r.time[first + i]:.6g} s: the robot has gained {gain[i]:.3g} J "
                 f"without a cause; is run.step = {s.scenario.run.step:g} s too long, or does it "
@@ -300,7 +302,7 @@ class Watch:
         self._spare = self._lift + 0.5 * mass
         self._work = self._moved = self._taken = self._lost = 0.0
         self._high = self._low = potential
-        self._energy_seen = int(s._counters[1])
+        self._energy_seen = s.record_count
         self._inside = self._depth if s.steps == 0 and self._depth > 1e-6 else 0.0
         self._named = (1e-9 * max(self._spare, 1e-3), 0.0, 0.0, "")
 
@@ -316,7 +318,7 @@ class Watch:
         too_long = (
             f"without a cause: its motion is not to be trusted; is run.step = {step:g} s too long?"
         )
-        turns = step * np.abs(s._records.velocities[k]) * _rotates(s.model)
+        turns = step * np.abs(s.record_room.velocities[k]) * _rotates(s.model)
         i = int(np.argmax(turns)) if len(turns) else 0
         if not len(turns) or turns[i] < FAR:
             return too_long
@@ -344,10 +346,10 @@ class Watch:
 def _deep_wheels(s: Simulation) -> list[str]:
     """Laws of soil know wheels that sink by less than their radius: name the first record in which
     one is deeper."""
-    if s.world.soil is None or not len(s._carrying_radius) or not len(s.records.time):
+    if s.world.soil is None or not len(s.carrying_radius) or not len(s.records.time):
         return []
     depth = wheel_sinkage(s, s.records, wheel_touching(s, s.records))
-    beyond = depth >= s._carrying_radius
+    beyond = depth >= s.carrying_radius
     if not beyond.any():
         return []
     k = int(np.argmax(beyond.any(axis=1)))
@@ -357,5 +359,5 @@ def _deep_wheels(s: Simulation) -> list[str]:
     return [
         f"wheel {list(s.world.robot.wheels)[w]} is {1e3 * depth[k, w]:.0f} mm deep in the soil at "
         f"t = {s.records.time[k]:.6g} s, more than its radius of "
-        f"{1e3 * s._carrying_radius[w]:.0f} mm: the {law} does not hold from there on"
+        f"{1e3 * s.carrying_radius[w]:.0f} mm: the {law} does not hold from there on"
     ]

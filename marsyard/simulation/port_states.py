@@ -94,13 +94,13 @@ def organ_states(s: Simulation, table: OrganTable) -> OrganStates:
 
 def joint_states(s: Simulation) -> JointStates:
     """The joints now."""
-    model = s._model
+    model = s.facts
     return JointStates(s.world.joints, s.qpos[model.joint_qpos], s.qvel[model.joint_dof])
 
 
 def base_state(s: Simulation) -> BaseState:
     """The base frame now, after `look`."""
-    b = s._model.base
+    b = s.facts.base
     twist = twist_of(s, b)
     return BaseState(s.data.xpos[b].copy(), s.data.xquat[b].copy(), twist[:3], twist[3:])
 
@@ -159,14 +159,14 @@ class Felt:
 
     def _now(self) -> np.ndarray:
         s = self._simulation
-        return self._impulse(s._sums.world, s._sums.organ, s._attached.loop.chains.sums)
+        return self._impulse(s.sums.world, s.sums.organ, s.attachments.chains.sums)
 
     def _impulse(self, wheels: np.ndarray, organs: np.ndarray, sums: np.ndarray) -> np.ndarray:
         out = np.zeros_like(self._sums)
         w = len(wheels)
         out[:w, :3] = wheels
         out[w : w + len(organs), :3] = organs
-        loop = self._simulation._attached.loop
+        loop = self._simulation.attachments
         for n, c in enumerate(loop.chains.sign):
             # what the ground does to a body; to wheels, feet and tracks it is in the sums above
             body = int(loop.chains.body[n, 0 if c > 0 else 1])

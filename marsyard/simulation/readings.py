@@ -116,10 +116,10 @@ class Readings:
         """All readings now, in the order of `all`; forces are means since the last call."""
         s = self._simulation
         look(s)
-        m, d = s._model, s.data
+        m, d = s.facts, s.data
         force = self._felt.mean().force[self._organs]
         rates = d.qvel[m.joint_dof]
-        torque = s._commands.torque + s._commands.manual[m.joint_dof]
+        torque = s.commands.torque + s.commands.manual[m.joint_dof]
         quaternion, twist = d.xquat[m.base], twist_of(s, m.base)
         spin = d.xmat[m.base].reshape(3, 3).T @ twist[3:]
         if m.free_base:
@@ -127,20 +127,20 @@ class Readings:
         parts = [
             d.xpos[m.base], quaternion, attitude_now(quaternion), twist[:3], spin,
             d.qpos[m.joint_qpos], rates, torque, force.ravel(), self._wheel_values(),
-            [torque @ rates, s.records.motor_work.sum() + s._sums.work[0]],
+            [torque @ rates, s.records.motor_work.sum() + s.sums.work[0]],
             self._electrical(torque, rates),
         ]  # fmt: skip
         return np.concatenate([np.asarray(p, dtype=float) for p in parts])
 
     def _wheel_values(self) -> np.ndarray:
         s, d = self._simulation, self._simulation.data
-        bodies = s._wheels.body
+        bodies = s.wheels.body
         if not len(bodies):
             return np.zeros(0)
         velocity = [twist_of(s, int(b))[:3] for b in bodies]
         now = _Wheels(
-            d.xquat[s._model.base][None], d.qvel[None], d.xpos[bodies][None],
-            d.xaxis[s._wheels.joint][None], np.array(velocity)[None],
+            d.xquat[s.facts.base][None], d.qvel[None], d.xpos[bodies][None],
+            d.xaxis[s.wheels.joint][None], np.array(velocity)[None],
         )  # fmt: skip
         slip, angle = wheel_slip(s, now)
         out = [slip[0], angle[0]]

@@ -80,15 +80,15 @@ def columns(simulation: Simulation) -> Columns:
     add("position_com", ("axis",), r.com, "m", "position of the centre of mass")
     add("velocity_com", ("axis",), r.com_velocity, "m/s", "velocity of the centre of mass")
     # joints and motors
-    angles = r.coordinates[:, s._model.joint_qpos]
-    rates = r.velocities[:, s._model.joint_dof]
+    angles = r.coordinates[:, s.facts.joint_qpos]
+    rates = r.velocities[:, s.facts.joint_dof]
     add("joint_angle", ("joint",), angles, "rad", "joint angle")
     add("joint_rate", ("joint",), rates, "rad/s", "joint rate")
     add("motor_torque", ("joint",), r.torque, "N·m", "motor torque")
     add("motor_power", ("joint",), r.torque * rates, "W", "motor power")
     if wheels:
-        add("wheel_angle", ("wheel",), r.coordinates[:, s._wheels.qpos], "rad", "wheel angle")
-        add("wheel_rate", ("wheel",), r.velocities[:, s._wheels.dof], "rad/s", "wheel rate")
+        add("wheel_angle", ("wheel",), r.coordinates[:, s.wheels.qpos], "rad", "wheel angle")
+        add("wheel_rate", ("wheel",), r.velocities[:, s.wheels.dof], "rad/s", "wheel rate")
     slides = [n for n in joints if int(s.model.jnt_type[s.model.joint(n).id]) == _SLIDE]
     if slides:
         at = [joints.index(name) for name in slides]
@@ -193,7 +193,7 @@ def _add_law(s: Simulation, law: Law, ds: Columns) -> None:
     interval[interval <= 0] = np.inf
     recorded = _recorded(s, law, r)
     sums = s.attached(law.name, r)
-    wheels = WheelSizes(s._carrying_radius, 2.0 * s._wheels.width)
+    wheels = WheelSizes(s.carrying_radius, 2.0 * s.wheels.width)
     told = law.variables(
         Recorded(interval, sums[..., :6], sums[..., WORK], recorded, wheels, r.coordinates)
     )
@@ -299,7 +299,7 @@ def wheel_slip(s: Simulation, r: WheelMotion) -> tuple[np.ndarray, np.ndarray]:
     forward *= np.where(np.sum(forward * level, axis=-1, keepdims=True) < 0, -1.0, 1.0)
     across = np.sum(v * axis, axis=-1)
     along = np.sum(v * forward, axis=-1)
-    rim = r.velocities[:, s._wheels.dof] * s._slip_radius
+    rim = r.velocities[:, s.wheels.dof] * s.slip_radius
     fastest = np.maximum(np.abs(rim), np.abs(along))
     moving = fastest > REST
     slip = np.where(moving, (rim - along) / np.where(moving, fastest, 1.0), 0.0)
@@ -311,8 +311,8 @@ def _add_sizes(s: Simulation, ds: Columns) -> None:
     """Sizes of the wheels, which do not change."""
     lugs = [w.lug_height for w in s.world.robot.wheels.values()]
     for name, values, text in (
-        ("wheel_radius", s._wheels.radius, "radius of the wheel, without grousers"),
-        ("wheel_width", 2.0 * s._wheels.width, "width of the wheel"),
+        ("wheel_radius", s.wheels.radius, "radius of the wheel, without grousers"),
+        ("wheel_width", 2.0 * s.wheels.width, "width of the wheel"),
         ("grouser_height", np.array(lugs), "height of the wheel's grousers"),
     ):
         ds[name] = ("wheel", values.copy(), {"units": "m", "long_name": text})
@@ -437,7 +437,7 @@ def _wheel_wrench(s: Simulation, r: Records) -> np.ndarray:
     wheel is under that the soil's does not act on."""
     assert s.world.soil is not None
     out = s.world.soil.by_wheel(s.attached(s.world.soil.name, r), len(s.world.robot.wheels))
-    number = s._attached.loop.chains.wheel
+    number = s.attachments.chains.wheel
     for w in range(out.shape[1]):
         if w not in s.world.soil.wheel:
             out[:, w] = r.attached[:, number == w].sum(axis=1)
@@ -450,7 +450,7 @@ def _add_motors(s: Simulation, ds: Columns) -> None:
     if not motors:
         return
     at = [s.world.joints.index(name) for name in motors]
-    torque, rate = s.records.torque[:, at], s.records.velocities[:, s._model.joint_dof[at]]
+    torque, rate = s.records.torque[:, at], s.records.velocities[:, s.facts.joint_dof[at]]
     states = [m.drive(torque[:, k], rate[:, k]) for k, m in enumerate(motors.values())]
     ds.assign_coords(motor=list(motors))
     for name, field, units, text in (
@@ -588,7 +588,7 @@ def _surface_normals(s: Simulation, r: WheelMotion) -> np.ndarray:
     taken over the wheel's diameter."""
     soil = s.world.soil
     assert soil is not None
-    radius = s._carrying_radius
+    radius = s.carrying_radius
     x, y = r.wheel_centre[..., 0], r.wheel_centre[..., 1]
     # all places at once: a terrain has a price per call
     ends = soil.grid.terrain.height(
@@ -611,7 +611,7 @@ def _sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray, normal: np.nda
     shape = s.scenario.robot.wheel_shape
     wheels = s.world.robot.wheels.values()
     taper = np.array([w.taper if is_cone(w, shape) else 0.0 for w in wheels])[:, None]
-    radius, half = s._carrying_radius[:, None], s._wheels.width[:, None]
+    radius, half = s.carrying_radius[:, None], s.wheels.width[:, None]
     axis = r.wheel_axis
     along = np.sum(normal * axis, axis=-1, keepdims=True)
     down = along * axis - normal
@@ -629,7 +629,7 @@ def _sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray, normal: np.nda
 def _base_motion(s: Simulation) -> tuple[np.ndarray, np.ndarray]:
     """Linear (world) and angular (base frame) velocity of the base [m/s, rad/s]."""
     r = s.records
-    if s._model.free_base:
+    if s.facts.free_base:
         return r.velocities[:, :3], r.velocities[:, 3:6]
     speed = np.gradient(r.base_position, r.time, axis=0) if len(r.time) > 1 else 0 * r.base_position
     return speed, np.zeros_like(speed)

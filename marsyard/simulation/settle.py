@@ -29,9 +29,7 @@ from marsyard.interaction.nonsmooth.codes import AUTO
 from marsyard.scenario.schema import ContactSolver
 from marsyard.simulation import arrays
 from marsyard.simulation.attached import LAW
-from marsyard.simulation.contacts import collide, find_contacts
-from marsyard.simulation.loop import advance
-from marsyard.simulation.moreau_jean import OK, update_positions
+from marsyard.simulation.moreau_jean import OK
 from marsyard.simulation.world import body_name, contact_margin
 
 if TYPE_CHECKING:
@@ -66,19 +64,15 @@ def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, s
     nearer; if nothing is there, the gap is at least how near that was.
     """
     s = simulation
-    F, O, m, d = s._functions, s._offsets, s.model._address, s.data._address
-    update_positions(F, m, d, s._model)
-    collide(F, m, d, s._model)
-    world = s._model, s._data, s._wheels, s._ground
     nearer = margin
-    while (found := find_contacts(F, O, m, d, *world, nearer, s._contacts)) < 0:
+    while (found := s.find_contacts(nearer)) < 0:
         if nearer < _NEAREST:
             return np.inf, ""
         nearer /= 4
     if found == 0:
         return (nearer if nearer < margin else np.inf), ""
-    c = int(np.argmin(s._contacts.gap[:found]))
-    return float(s._contacts.gap[c]), f"body '{body_name(s.model, int(s._contacts.body2[c]))}'"
+    c = int(np.argmin(s.contacts.gap[:found]))
+    return float(s.contacts.gap[c]), f"body '{body_name(s.model, int(s.contacts.body2[c]))}'"
 
 
 class _Solids(NamedTuple):
@@ -137,7 +131,7 @@ def _gap_to_box(
 
 def _solids(s: Simulation) -> Iterator[_Solids]:
     """Wheels, parts of tracks and wheels, and geoms that collide as points."""
-    m, d, wheels = s.model, s.data, s._wheels
+    m, d, wheels = s.model, s.data, s.wheels
     yield _round(wheels, wheels.body, d.xpos[wheels.body], d.xaxis[wheels.joint])
     parts = wheels.parts
     turn = d.xmat[parts.body].reshape(-1, 3, 3)
@@ -162,7 +156,7 @@ def place_on_ground(simulation: Simulation, say: Callable[[str], Any] | None = N
     """Settle the robot on the ground; raises InputError if there is none under it, if it does not
     come to rest, or if it tips over. `say` hears of a long wait."""
     s = simulation
-    if not s._model.free_base or s.scenario.interaction.law == "none":
+    if not s.facts.free_base or s.scenario.interaction.law == "none":
         raise InputError("robot.settle: needs a robot with a free base and a law of contact")
     up = _up(s.data.qpos)
     clock = _Clock(say)
@@ -214,8 +208,8 @@ def _motors_held(s: Simulation) -> Iterator[None]:
     before."""
     roles = s.world.robot.roles
     joints = [joint for role in _HELD for joint in roles.get(role, ())]
-    dofs = s._model.joint_dof[[s.world.joints.index(name) for name in joints]]
-    both = s.model.dof_armature, s._model.tree.armature
+    dofs = s.facts.joint_dof[[s.world.joints.index(name) for name in joints]]
+    both = s.model.dof_armature, s.facts.tree.armature
     before = [np.array(armature) for armature in both]
     for armature in both:
         armature[dofs] += _HOLD
@@ -242,16 +236,12 @@ def _onto_hard_ground(s: Simulation, clock: _Clock) -> None:
 @contextmanager
 def _rigid(s: Simulation) -> Iterator[None]:
     """Exact contact in place of the laws."""
-    model, scheme = s._model, s._scheme
-    s._model = model._replace(
+    facts = s.facts._replace(
         has_laws=False, has_rigid=True,
         has_collisions=len(s.world.colliding_bodies()) > 0,
     )  # fmt: skip
-    s._scheme = scheme._replace(margin=contact_margin(s.scenario))
-    try:
+    with s.replaced(facts, s.scheme._replace(margin=contact_margin(s.scenario))):
         yield
-    finally:
-        s._model, s._scheme = model, scheme
 
 
 def _onto_rigid_ground(s: Simulation, clock: _Clock) -> None:
@@ -384,18 +374,18 @@ def _ground_felt_from_afar(s: Simulation) -> Iterator[None]:
 
 def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -> None:
     soil = s.world.soil
-    held = s._model.damping.copy()
+    held = s.facts.damping.copy()
     if upright:
         held[[0, 1, 5]] += _HOLD_BASE  # x, y and yaw
     # MuJoCo's soft contact gives way to the exact one here
-    alone = not s._model.has_laws
-    model = s._model._replace(damping=held, smooth=False, has_rigid=s._model.has_rigid or alone)
-    law = s._law._replace(restitution=0 * s._law.restitution, couples=False)
+    alone = not s.facts.has_laws
+    model = s.facts._replace(damping=held, smooth=False, has_rigid=s.facts.has_rigid or alone)
+    law = s.surface_numbers._replace(restitution=0 * s.surface_numbers.restitution, couples=False)
     if friction is not None:
         law = law._replace(friction=0 * law.friction + friction)
     # where a robot stands does not depend on how the run solves its contact problems
     solver = ContactSolver()
-    scheme = s._scheme._replace(
+    scheme = s.scheme._replace(
         h=_STEP, theta=1.0, projection=True, tolerance=solver.tolerance,
         max_iterations=solver.max_iterations, method=AUTO,
     )  # fmt: skip
@@ -424,11 +414,7 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
         # what soil can hold is for the run to show
         warnings.warn(text, stacklevel=2)
     s.data.qvel[:] = 0.0
-    s._attached.loop.chains.sums[:] = 0.0
-    s._contacts.old_count[0] = 0
-    for array in s._sums:
-        array[:] = 0.0
-    s._sums.point[:] = np.nan
+    s.forget_sums()
 
 
 def _step_until_rest(
@@ -447,13 +433,9 @@ def _step_until_rest(
     while counters[0] < most:
         began, before = time.perf_counter(), int(counters[0])
         ahead = min(piece, most - before)
-        status = advance(
-            s._functions, s._offsets, s.model._address, s.data._address, model, s._data, s._wheels,
-            s._ground, law, scheme, s._commands, s._attached.loop, s._contacts, s._work, s._sums,
-            s._records, counters, ahead, slow,
-        )  # fmt: skip
+        status = s.advance_loop(model, law, scheme, counters, ahead, slow)
         if status >= LAW and status % LAW == NEEDS_ROOM:
-            s._make_room(status)
+            s.make_room(status)
             continue
         if status != OK:
             raise InputError("robot.settle: the robot could not be placed on the ground")

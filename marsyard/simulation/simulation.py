@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time as clock
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -24,11 +25,12 @@ from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, filling, loop, moreau_jean
-from marsyard.simulation.attached import LAW
+from marsyard.simulation.attached import LAW, Laws
 from marsyard.simulation.attaching import attach
 from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.boxes import BoxError, OwnControl, OwnInteraction
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
+from marsyard.simulation.contacts import collide, find_contacts
 from marsyard.simulation.cost import check_cost, check_nodes
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
@@ -82,6 +84,7 @@ class Simulation:
     A law may also be a compiled one of one's own, a class made of `interaction.law.Law`.
     """
 
+    _model: arrays.Model
     _scheme: arrays.Scheme
 
     def __init__(
@@ -180,9 +183,79 @@ class Simulation:
         follow(self.world, self._commands, self.scenario.run, plan, self.steps, gain, limit)
 
     @property
+    def facts(self) -> arrays.Model:
+        """Facts of the model: addresses of joints, the base, springs, what acts."""
+        return self._model
+
+    @property
+    def wheels(self) -> arrays.Wheels:
+        """Bodies, joints and shapes of the wheels."""
+        return self._wheels
+
+    @property
+    def slip_radius(self) -> np.ndarray:
+        """Radius by which each wheel's slip is reckoned [m]."""
+        return self._slip_radius
+
+    @property
+    def carrying_radius(self) -> np.ndarray:
+        """Radius on which each wheel stands [m]."""
+        return self._carrying_radius
+
+    @property
+    def scheme(self) -> arrays.Scheme:
+        """Numbers of the time stepping."""
+        return self._scheme
+
+    @property
+    def commands(self) -> arrays.Commands:
+        """Torques and speeds that are commanded, live: what is written here acts from the next
+        step on."""
+        return self._commands
+
+    @property
+    def sums(self) -> arrays.Sums:
+        """Impulses and work since the last record, live."""
+        return self._sums
+
+    @property
+    def attachments(self) -> Laws:
+        """Tables of what laws act on: bodies, poses, velocities, forces; live."""
+        return self._attached.loop
+
+    @property
+    def contacts(self) -> arrays.Contacts:
+        """Room for contacts, filled by `find_contacts` and by every step."""
+        return self._contacts
+
+    @property
+    def surface_numbers(self) -> arrays.Law:
+        """Friction and restitution on each surface of hard ground."""
+        return self._law
+
+    @property
+    def friction(self) -> np.ndarray:
+        """Coulomb's coefficient on each surface of hard ground, live."""
+        return self._law.friction
+
+    @property
     def has_hard_contact(self) -> bool:
         """Whether bodies may meet hard ground, or each other, by rigid contact."""
         return bool(self.world.surfaces) or len(self.world.colliding_bodies()) > 1
+
+    @property
+    def record_count(self) -> int:
+        """Records so far."""
+        return int(self._counters[1])
+
+    @property
+    def record_room(self) -> arrays.Records:
+        """The records, with room for those to come."""
+        return self._records
+
+    def drop_records(self, first: int) -> None:
+        """Forget this record and all after it."""
+        self._counters[1] = first
 
     @property
     def records(self) -> arrays.Records:
@@ -240,7 +313,7 @@ class Simulation:
         with self._watch.whole_run():
             while self._counters[0] < total and not self._carried_out:
                 began = clock.perf_counter()
-                self._step(min(chunk, total - self.steps), to_the_end=False)
+                self.step(min(chunk, total - self.steps), to_the_end=False)
                 spent = clock.perf_counter() - began
                 # about ten calls a second keep the bar alive and ctrl-c answered
                 chunk = int(min(max(chunk * 0.1 / max(spent, 1e-4), 1), 10 * chunk, 10_000_000))
@@ -252,12 +325,9 @@ class Simulation:
             warnings.warn(remark, stacklevel=2)
         return self
 
-    def step(self, count: int = 1) -> None:
-        """Advance by `count` physics steps, recording when due."""
-        self._step(count, to_the_end=True)
-
-    def _step(self, count: int, to_the_end: bool) -> None:
-        """Advance by `count` steps, or until the drive is done."""
+    def step(self, count: int = 1, *, to_the_end: bool = True) -> None:
+        """Advance by `count` physics steps, recording when due; no further than the drive or gait
+        is carried out, if not `to_the_end`."""
         if count < 0:
             raise InputError(f"step: count = {count}: must be at least 0")
         if self.stopped is not None:
@@ -337,25 +407,67 @@ class Simulation:
         status = self._advance(count)
         while status >= LAW and status % LAW == NEEDS_ROOM:
             try:
-                self._make_room(status)
+                self.make_room(status)
             except InputError as error:
                 self._stop(error)
             status = self._advance(end - self.steps)
         return status
 
-    def _make_room(self, status: int) -> None:
-        """Make the room that a law has asked for."""
+    def make_room(self, status: int) -> None:
+        """Make the room that a law has asked for by what the loop answered."""
         self.laws[status // LAW - 1].make_room()
         for law in self.laws:
             law.refresh()
 
     def _advance(self, count: int) -> int:
+        return self.advance_loop(self._model, self._law, self._scheme, self._counters, count)
+
+    def advance_loop(
+        self,
+        facts: arrays.Model,
+        law: arrays.Law,
+        scheme: arrays.Scheme,
+        counters: np.ndarray,
+        count: int,
+        slow: float = 0.0,
+    ) -> int:
+        """Have the compiled loop do `count` steps, and no more once nothing moves faster than
+        `slow` [m/s, rad/s]; numbers may be others than the run's own. What it answers."""
         return loop.advance(
             self._functions, self._offsets, self.model._address, self.data._address,
-            self._model, self._data, self._wheels, self._ground, self._law, self._scheme,
-            self._commands, self._attached.loop, self._contacts, self._work, self._sums,
-            self._records, self._counters, count, 0.0,
+            facts, self._data, self._wheels, self._ground, law, scheme, self._commands,
+            self._attached.loop, self._contacts, self._work, self._sums, self._records, counters,
+            count, slow,
         )  # fmt: skip
+
+    @contextmanager
+    def replaced(self, facts: arrays.Model, scheme: arrays.Scheme) -> Iterator[None]:
+        """With other facts of the model and numbers of the time stepping for a while."""
+        before = self._model, self._scheme
+        self._model, self._scheme = facts, scheme
+        try:
+            yield
+        finally:
+            self._model, self._scheme = before
+
+    def find_contacts(self, margin: float) -> int:
+        """Look for contacts with gaps below a margin [m] at the present pose: how many there are
+        now in `contacts`, or below 0 if they do not fit in."""
+        pointers = self.model._address, self.data._address
+        update_positions(self._functions, *pointers, self._model)
+        collide(self._functions, *pointers, self._model)
+        return find_contacts(
+            self._functions, self._offsets, *pointers, self._model, self._data, self._wheels,
+            self._ground, margin, self._contacts,
+        )  # fmt: skip
+
+    def forget_sums(self) -> None:
+        """Begin the sums of a record anew, and solve the next step without a guess."""
+        self._attached.loop.chains.sums[:] = 0.0
+        self._contacts.old_count[0] = 0
+        for array in self._sums:
+            array[:] = 0.0
+        self._sums.point[:] = np.nan
 
     def _find_geometry(self) -> None:
         """Have the addresses of the contact geometry. What is not in the cache is compiled here
@@ -409,7 +521,7 @@ class Simulation:
         while status % LAW == NEEDS_ROOM:
             status = loop.evaluate(self._data, self._attached.loop, v, self.time, h, theta)
             if status % LAW == NEEDS_ROOM:
-                self._make_room(status)
+                self.make_room(status)
         self._end_if(None if status == 0 else self._explain(status))
 
     def law_forces(self, law: str) -> np.ndarray:
@@ -424,7 +536,7 @@ class Simulation:
 
     def state(self) -> State:
         """A copy of the whole state."""
-        arrays = {name: np.array(array) for name, array in self._state_arrays().items()}
+        arrays = {name: np.array(array) for name, array in self.state_arrays().items()}
         laws = {k: v for law in self.laws for k, v in law.state().items()}
         drive = self.drive.state() if self.drive else {}
         gait = self.gait.state() if self.gait else {}
@@ -439,7 +551,7 @@ class Simulation:
         check_state(self, state)
         for law in self.laws:
             law.restore(state.arrays)
-        for name, array in self._state_arrays().items():
+        for name, array in self.state_arrays().items():
             array[...] = state.arrays[name]
         if self.drive is not None:
             self.drive.restore(state.arrays)
@@ -575,7 +687,8 @@ class Simulation:
 
     # --- state and failure
 
-    def _state_arrays(self) -> dict[str, np.ndarray]:
+    def state_arrays(self) -> dict[str, np.ndarray]:
+        """The arrays of the state whose shapes do not change, live."""
         d = self.data
         out = {
             "qpos": d.qpos, "qvel": d.qvel, "act": d.act, "ctrl": d.ctrl,

@@ -11,7 +11,7 @@ they are, so that a wrong index would reach into foreign memory. Checked are, on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import mujoco
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
     from marsyard.simulation.state import State
 
-#: may be infinite: no limit; the end of a drive without one
-_INFINITE = ("servo_limit", "plan_limit", "law_limit", "drive_numbers", "soil_travel")
+#: may be infinite, beside what laws say of theirs: no limit; the end of a drive without one
+_INFINITE = ("servo_limit", "plan_limit", "law_limit", "drive_numbers")
 #: may be NaN: a point without contact, a time that has not come; those of plug-ins are their own
-_UNKNOWN = ("sum_point", "soil_time", "drive_timeline")
+_UNKNOWN = ("sum_point", "drive_timeline")
 _OWN = ("control_", "interaction_", "fmu_")
 #: largest coordinate and speed [m, rad, m/s, rad/s]
 LARGEST = 1e12
@@ -37,7 +37,7 @@ _MOST_STEPS = 2**53
 def check_state(simulation: Simulation, state: State) -> None:
     """Refuse a state that is none of this simulation."""
     s, arrays = simulation, state.arrays
-    state.must_fit(s._state_arrays())
+    state.must_fit(s.state_arrays())
     if s.drive is not None:
         state.must_fit(s.drive.fixed_state())
         _check_drive(s, arrays)
@@ -51,18 +51,22 @@ def check_state(simulation: Simulation, state: State) -> None:
         state.must_fit(s.fmus.fixed_state())
     for law in s.laws:
         law.check(arrays)
+    infinite = {*_INFINITE, *(name for law in s.laws for name in law.may_be_infinite)}
+    unknown = {*_UNKNOWN, *(name for law in s.laws for name in law.may_be_unknown)}
     for name, array in arrays.items():
-        _check_numbers(name, array)
+        _check_numbers(name, array, infinite, unknown)
     _check_coordinates(s, arrays)
     _check_indices(s, arrays)
 
 
-def _check_numbers(name: str, array: np.ndarray) -> None:
+def _check_numbers(
+    name: str, array: np.ndarray, infinite: Collection[str], unknown: Collection[str]
+) -> None:
     if array.dtype.kind != "f" or name.startswith(_OWN):
         return
-    if name not in _UNKNOWN and np.isnan(array).any():
+    if name not in unknown and np.isnan(array).any():
         raise refuse(name, "holds a value that is not a number")
-    if name not in _INFINITE and np.isinf(array).any():
+    if name not in infinite and np.isinf(array).any():
         raise refuse(name, "holds an infinite value")
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.simulation.contacts import collide, find_contacts
-from marsyard.simulation.moreau_jean import update_positions
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -45,13 +43,7 @@ def touching_points(
     s = simulation
     if qpos is not None:
         s.data.qpos[:] = qpos
-    functions, offsets = s._functions, s._offsets
-    model, data, contacts = s.model._address, s.data._address, s._contacts
-    update_positions(functions, model, data, s._model)
-    collide(functions, model, data, s._model)
-    count = find_contacts(
-        functions, offsets, model, data, s._model, s._data, s._wheels, s._ground, margin, contacts
-    )
+    count, contacts = s.find_contacts(margin), s.contacts
     if count < 0:
         raise InputError(f"contacts: more than {len(contacts.gap)} at once")
     return [

@@ -5,6 +5,7 @@ is loaded by them, but not at private names.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -124,13 +125,28 @@ def test_names_that_load_when_used_are_no_modules() -> None:
 
 #: a law's folder that the engine may import from: the solver of its rows
 ENGINES_OWN = ("interaction.nonsmooth",)
+#: names of laws that are words of the engine, too: what laws record, and the package
+WORDS = {"columns", "mujoco"}
+
+
+def in_words(name: str) -> str:
+    """'CompliantLaw' and 'compliant_law' as '_compliant_law_'."""
+    return f"_{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}_"
+
+
+def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of all variables, attributes, arguments, functions and classes."""
+    for node in ast.walk(tree):
+        for field in ("id", "attr", "arg", "name"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and not isinstance(node, ast.alias):
+                yield getattr(node, "lineno", 0), name
 
 
 def test_the_engine_names_no_law() -> None:
-    """No law's name as a value, and nothing of a law's folder."""
-    names = {name for kind in (*about.KINDS, about.ROBOT) for name in about.laws(kind)} - {
-        about.NONE.name
-    }
+    """No law's name as a value or in the name of something, and nothing of a law's folder."""
+    kinds = (*about.KINDS, about.ROBOT)
+    names = {name for kind in kinds for name in about.laws(kind)} - {about.NONE.name}
     folders = [f"interaction.{p.parent.name}." for p in ROOT.glob("interaction/*/about.py")]
     wrong = []
     for package, path, tree in sources():
@@ -142,8 +158,71 @@ def test_the_engine_names_no_law() -> None:
             if isinstance(node, ast.Constant) and node.value in names
         ]
         wrong += [
+            f"{path.name}:{line} names {name}"
+            for line, name in identifiers(tree)
+            if any(f"_{law}_" in in_words(name) for law in names - WORDS)
+        ]
+        wrong += [
             f"{path.name}:{line} imports {name}"
             for line, name in imported(tree)
             if name.startswith(tuple(folders)) and not name.startswith(ENGINES_OWN)
         ]
     assert not wrong, "\n".join(wrong)
+
+
+#: private names of other packages' objects that are used for want of public ones, by file
+OF_OTHERS = {
+    # numba's: its cache, and libraries compiled in parts
+    "jit.py": {"_cache"},
+    "kernel_cache.py": {"_cache", "_load_index", "_source_stamp"},
+    "parts.py": {"_get_module_for_linking", "_module_pass_manager", "_reload_init"},
+    # the addresses of mujoco's structures, which the compiled step works on
+    "simulation/mujoco_c.py": {"_address"},
+    "simulation/simulation.py": {"_address"},
+    # viser's connections and controls, behind our own gate
+    "operations/live/view.py": {"_client_connect_cb", "_client_disconnect_cb"},
+    "web/viser_filter.py": {"_handle_incoming_message", "_websock_server"},
+    "web/viser_messages.py": {"_impl"},
+    "web/viser_site.py": {"_gui_input_handle_from_uuid", "_live_connections", "_websock_server"},
+    # Python's
+    "campaign/executors.py": {"_exit"},
+    "web/viser_events.py": {"_get_running_loop"},
+}
+#: public in spite of their names
+OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
+
+
+def private_uses(tree: ast.AST) -> Iterator[ast.Attribute]:
+    """Private attributes of anything but the own object or class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            if ast.unparse(node.value) not in ("self", "cls", "super()"):
+                yield node
+
+
+def private_definitions(tree: ast.AST) -> set[str]:
+    """Private names that a file gives to functions, and to attributes of its own objects."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if ast.unparse(node.value) == "self":
+                found.add(node.attr)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found
+
+
+def test_private_attributes_are_used_where_they_are_defined() -> None:
+    """In the same file, e.g. by a class that copies itself."""
+    wrong, needed = [], {file: set[str]() for file in OF_OTHERS}
+    for _, path, tree in sources():
+        file, own = path.relative_to(ROOT).as_posix(), private_definitions(tree) | OF_TUPLES
+        for node in private_uses(tree):
+            if node.attr in OF_OTHERS.get(file, ()):
+                needed[file].add(node.attr)
+            elif node.attr not in own:
+                wrong.append(f"{file}:{node.lineno} uses {ast.unparse(node)}")
+    assert not wrong, "\n".join(wrong)
+    assert needed == OF_OTHERS

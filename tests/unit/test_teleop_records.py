@@ -69,7 +69,7 @@ def test_a_full_disk_is_told_and_ends_nothing(tmp_path, caplog):
 
 def test_a_rover_without_space_for_its_log_drives_on(tmp_path):
     class World:
-        _told, time = 1, 0.5
+        told, time = 1, 0.5
         vehicle = type("V", (), {"order": 0, "simulation": type("S", (), {"qpos": [0.0]})})
         protocol = type("P", (), {"mode": "nominal"})
 
@@ -78,7 +78,7 @@ def test_a_rover_without_space_for_its_log_drives_on(tmp_path):
     log._file = _Full()
     log.write(World)
     assert log._file is None
-    World._told = 2
+    World.told = 2
     log.write(World)
     log.close()
 

@@ -49,7 +49,7 @@ class Terrain:
 
     def height(self, x, y) -> np.ndarray:
         """Heights [m] at points x, y [m] of any equal shapes."""
-        x, y, shape = self._inside(x, y)
+        x, y, shape = self.inside(x, y)
         total = np.zeros(x.shape)
         for layer in self.layers:
             total += layer.heights(x, y)
@@ -57,10 +57,10 @@ class Terrain:
 
     def soil(self, x, y) -> np.ndarray:
         """Index into `soils` at points x, y [m] of any equal shapes, int64."""
-        x, y, shape = self._inside(x, y)
+        x, y, shape = self.inside(x, y)
         return self.soil_mapping.index(x, y).reshape(shape)
 
-    def _inside(self, x, y) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    def inside(self, x, y) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """The points in one row, within the bounds, and the shape they had."""
         x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if x.shape != y.shape:

@@ -8,9 +8,9 @@ from typing import Any
 from marsyard.interaction.about import HARD, About, Guide
 
 
-def elements(radius: float, options: Any) -> float:
+def elements(radius: float, interaction: Any) -> float:
     """Elements of a ball of this radius [m]."""
-    return 4.0 * math.pi * (radius / float(options.element_size)) ** 2
+    return 4.0 * math.pi * (radius / float(interaction.compliant.element_size)) ** 2
 
 
 LAWS = (
@@ -18,7 +18,7 @@ LAWS = (
         "compliant", HARD, "firm ground under elements, friction by displacement",
         "elastic ground under elements, friction by displacement", "compliant-contact",
         bodies_collide=True, finds_ground=True, walls=0.1, couples_freedoms=True,
-        joint_friction=False, step_time=1.5e-4, elements=elements,
+        joint_friction=False, step_time=1.5e-4, elements=elements, node_bytes=600,
         guide=Guide(
             ground="elastic", gives="pressure, loads of single wheels, friction with a peak",
             lacks="ruts", needs="stiffness, friction curve", checked="closed forms",

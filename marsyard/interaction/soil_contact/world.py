@@ -87,6 +87,8 @@ class SoilContact(SoilLaw):
     title = "Soil"
     kernels = kernels
     shown = False
+    may_be_infinite = ("soil_travel",)
+    may_be_unknown = ("soil_time",)
 
     def __init__(
         self,

@@ -168,7 +168,7 @@ class ReliefMaker:
         if None in keys:
             return terrain.height(columns, rows)
         grid = (columns[0, 0], columns[-1, -1], rows[0, 0], rows[-1, -1], columns.shape)
-        x, y, _ = terrain._inside(columns, rows)
+        x, y, _ = terrain.inside(columns, rows)
         count = len(keys)
         while count and (grid, terrain.bounds, *keys[:count]) not in self._sums:
             count -= 1

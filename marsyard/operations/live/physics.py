@@ -156,7 +156,7 @@ class Physics:
 
     def _advance(self, count: int) -> None:
         began, before = clock.perf_counter(), self.simulation.steps
-        self.simulation._step(min(count, self._left()), to_the_end=False)
+        self.simulation.step(min(count, self._left()), to_the_end=False)
         done = self.simulation.steps - before
         if done:
             cost = (clock.perf_counter() - began) / done
@@ -178,5 +178,6 @@ class Physics:
 
     def _snapshot(self, state: str) -> Snapshot:
         s = self.simulation
-        count = int(s._counters[1])
-        return Snapshot(s.time, s.steps, s.qpos.copy(), count, s._records, state, self._pace)
+        records = s.records
+        count = len(records.time)
+        return Snapshot(s.time, s.steps, s.qpos.copy(), count, records, state, self._pace)

@@ -129,7 +129,7 @@ class LiveSoil:
         r, first, last = now.records, self._records, now.count
         self._records = last
         rows = np.unique(np.linspace(first, last - 1, min(last - first, STRESSED)).astype(int))
-        wheels = len(self._simulation._wheels.body)
+        wheels = len(self._simulation.wheels.body)
         if not len(rows) or not wheels:
             return set()
         names = (column.name for column in self._soil.columns())
@@ -139,7 +139,7 @@ class LiveSoil:
             return set()
         points, stress = _strips(
             around[..., 0], r.wheel_centre[rows], r.wheel_axis[rows],
-            self._simulation._carrying_radius, self._simulation._wheels.width,
+            self._simulation.carrying_radius, self._simulation.wheels.width,
             self._grid.spacing,
         )  # fmt: skip
         node = np.rint(points / self._grid.spacing).astype(np.int64)

@@ -215,9 +215,9 @@ def _changed(soil: Soil, factors: dict[str, float]) -> Soil:
 
 
 def _friction_adaptation(s: Simulation, trust: Trust) -> Adaptation:
-    believed = np.array(s._law.friction)
+    believed = s.friction.copy()
 
     def put(factors: dict[str, float]) -> None:
-        s._law.friction[:] = believed * factors["friction"]
+        s.friction[:] = believed * factors["friction"]
 
     return Adaptation(("friction",), {"friction": float(believed[0])}, put, trust)

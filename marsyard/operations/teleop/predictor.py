@@ -38,7 +38,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -154,6 +154,13 @@ def ellipse_of(x: float, y: float, covariance: np.ndarray) -> Ellipse:
     )  # fmt: skip
 
 
+class Mark(NamedTuple):
+    """How far a prediction has come."""
+
+    path: list[np.ndarray]
+    way: float
+
+
 class ErrorPerWay:
     """How far predictions miss, as deviations per metre driven, learned from past ones."""
 
@@ -235,14 +242,14 @@ class Predictor:
             return False
         arrivals = list(arrivals)
         self._go_back(self._anchor, arrivals)
-        self._drive_to(told.time)
+        self.drive_to(told.time)
         own, way = self._own_pose(), self._way
         self._note(told, own, way)
         self._window.take(told, arrivals, way)
         if self._window.is_full(told.time) and self.adapt and learn:
             self._learn(told)
             self._go_back(self._anchor, arrivals)
-            self._drive_to(told.time)
+            self.drive_to(told.time)
             own, way = self._own_pose(), self._way
         elif not learn:
             self._window.pass_over(told.time)
@@ -262,9 +269,9 @@ class Predictor:
 
     def go_on(self, arrivals: Iterable[Arrival], until: float) -> Prediction:
         """Drive on to the first period that begins at or after a time [s]."""
-        self._feed(arrivals)
+        self.feed(arrivals)
         period = self.vehicle.period
-        self._drive_to(math.ceil(until / period - 1e-6) * period)
+        self.drive_to(math.ceil(until / period - 1e-6) * period)
         return self.prediction()
 
     def replay(self, arrivals: Iterable[Arrival], until: float) -> Prediction:
@@ -276,16 +283,16 @@ class Predictor:
     def _go_back(self, moment: Moment, arrivals: Iterable[Arrival]) -> None:
         self.world.restore(moment)
         self._begin_path()
-        self._feed(arrivals)
+        self.feed(arrivals)
 
-    def _feed(self, arrivals: Iterable[Arrival]) -> None:
+    def feed(self, arrivals: Iterable[Arrival]) -> None:
         """Have messages arrive; those that did are known by their ids and ignored."""
         self.world.clear()
         for arrival in arrivals:
             if math.isfinite(arrival.time) and (self.world.protocol.outcome(arrival.id) is None):
                 self.world.give(arrival.data, arrival.time)
 
-    def _drive_to(self, time: float) -> None:
+    def drive_to(self, time: float) -> None:
         while self.world.time < time - TICK and not self.world.stopped:
             self.world.advance_to(self.world.time + self.vehicle.period)
             here = pose_of(self.vehicle.simulation.qpos)
@@ -293,6 +300,14 @@ class Predictor:
             turn = abs(wrapped(float(here[3] - last[3])))
             self._way += math.hypot(*map(float, here[:2] - last[:2])) + LEVER * turn
             self._path.append(here)
+
+    def mark(self) -> Mark:
+        """Where the path under prediction is, for `go_back`."""
+        return Mark(list(self._path), self._way)
+
+    def go_back(self, mark: Mark) -> None:
+        """Take the path up again where it was at a mark; the world is for the caller to restore."""
+        self._path, self._way = mark.path, mark.way
 
     def _begin_path(self) -> None:
         self._path = [pose_of(self.vehicle.simulation.qpos)]
@@ -375,7 +390,7 @@ class Predictor:
     def _over(self, window: _Window, time: float) -> np.ndarray:
         """What the model does over a window: way forwards and sideways, turn, torque, sinkage."""
         self._go_back(window.moment, window.arrivals)
-        self._drive_to(time)
+        self.drive_to(time)
         pose = self._own_pose()
         torque, sinkage = self.vehicle.means()
         if self.world.stopped:

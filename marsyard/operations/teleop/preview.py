@@ -31,8 +31,8 @@ def preview(
     """Carry out commands after what is under way, from where the rover will be; then go back."""
     world, vehicle = predictor.world, predictor.vehicle
     before = world.moment()
-    path, way = list(predictor._path), predictor._way
-    predictor._feed(arrivals)
+    mark = predictor.mark()
+    predictor.feed(arrivals)
     ids = [FIRST_ID + k for k in range(len(actions))]
     for k, action in enumerate(actions):
         order = Order(
@@ -49,18 +49,18 @@ def preview(
         over = world.protocol.outcome(ids[-1]) not in (None, "acknowledged", "executing")
         if over or world.stopped or world.time >= end:
             break
-        predictor._drive_to(world.time + vehicle.period)
+        predictor.drive_to(world.time + vehicle.period)
     ellipse = predictor.prediction().ellipse
     outcomes = tuple(_outcome(predictor, id) for id in ids)
     world.restore(before)
-    predictor._path, predictor._way = path, way
+    predictor.go_back(mark)
     return Preview(np.array(times), np.array(places), np.array(positions), ellipse, outcomes)
 
 
 def _outcome(predictor: Predictor, id: int) -> str:
     protocol = predictor.world.protocol
     how = protocol.outcome(id) or "not begun"
-    why = next((c.reason for c in reversed(protocol._log) if c.id == id and c.reason), "")
+    why = protocol.reason(id)
     return f"{how}: {why}" if why else str(how)
 
 

@@ -129,9 +129,9 @@ class _Log:
 
     def write(self, world: RoverWorld) -> None:
         """The state, if telemetry was told since the last line."""
-        if self._file is None or world._told == self._told:
+        if self._file is None or world.told == self._told:
             return
-        self._told = world._told
+        self._told = world.told
         line = {
             "time": round(world.time, 9),
             "order": world.vehicle.order,
@@ -169,7 +169,9 @@ def save_truth(world: RoverWorld, truth: Truth) -> Path | None:
     vehicle.stand()
     with contextlib.suppress(Diverged):
         end = vehicle.time + BRAKING
-        while not world.stopped and vehicle.time < end and abs(vehicle.drive._rate).max() > 0.0:
+        while (
+            not world.stopped and vehicle.time < end and abs(vehicle.drive.wheel_rates).max() > 0.0
+        ):
             vehicle.step()
     if truth.folder is None:
         return None

@@ -148,7 +148,7 @@ def _write_page(
     orders = "".join(
         f"<tr><td>{o.id}</td><td>{html.escape(o.words)}</td><td>{html.escape(o.state)}</td>"
         f"<td>{html.escape(o.reason)}</td></tr>"
-        for o in session._orders()
+        for o in session.orders()
     )
     coded = {f.stem: base64.b64encode(f.read_bytes()).decode() for f in figures}
     pictures = "".join(

@@ -72,7 +72,7 @@ class RoverWorld:
         self._is_open = is_open
         self._every = max(1, round(telemetry_period / vehicle.period)) if (
             math.isfinite(telemetry_period)) else 0  # fmt: skip
-        self._told = 0
+        self.told = 0
         self._inbox: list[tuple[float, bytes]] = []
 
     @property
@@ -146,7 +146,7 @@ class RoverWorld:
                 now, time=m.time, position=qpos[:3], attitude=qpos[3:7], joints=qpos[7:],
                 wheels=m.wheels, slips=m.slips, currents=m.currents, loads=m.loads, values=values,
             )  # fmt: skip
-            self._told += 1
+            self.told += 1
         return self._leave(now)
 
     def _leave(self, now: float) -> list[tuple[float, Outgoing]]:
@@ -155,7 +155,7 @@ class RoverWorld:
     def _noisy(self, qpos: np.ndarray) -> np.ndarray:
         noise, out = self.noise, np.array(qpos)
         if noise.place or noise.heading:
-            luck = np.random.Generator(np.random.Philox(key=noise.seed, counter=self._told << 64))
+            luck = np.random.Generator(np.random.Philox(key=noise.seed, counter=self.told << 64))
             a = luck.standard_normal(3)
             out[:2] += noise.place * a[:2]
             out[3:7] = _turned(out[3:7], noise.heading * float(a[2]))

@@ -166,10 +166,10 @@ class _Run:
     def pose(self, predicted: bool) -> np.ndarray | None:
         session = self.session
         if predicted:
-            found = session._prediction
+            found = session.prediction
             pose = None if found is None else found.pose
         else:
-            told = session._last
+            told = session.telemetry
             qpos = None if told is None else np.array([*told.position, *told.attitude])
             pose = None if qpos is None else pose_of(qpos)[[0, 1, 3]]
         if pose is not None:
@@ -241,7 +241,7 @@ class _Run:
 
     def _stands(self, id: int) -> bool:
         """Whether telemetry tells that the rover stands after an order."""
-        entry, told = self.session.operator.entries[id], self.session._last
+        entry, told = self.session.operator.entries[id], self.session.telemetry
         if entry.state in ("expired", "lost", "refused", "cancelled"):
             return True
         if told is None or "done" not in entry.times:

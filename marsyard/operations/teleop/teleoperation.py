@@ -526,7 +526,7 @@ class Teleoperation:
                     f"sequence: {len(actions)} commands and {waiting} that wait are more than the "
                     f"{self.settings.queue} that the rover keeps; send it in parts"
                 )
-            last = self.operator.entries.get(self.operator._last_order)
+            last = self.operator.entries.get(self.operator.last_order)
             busy = last is not None and last.state in OPEN
             out = []
             for k, action in enumerate(actions):
@@ -581,7 +581,7 @@ class Teleoperation:
                 heading_deviation=0.0 if p is None else p.heading_deviation,
                 path=np.zeros((0, 3)) if p is None else p.path,
                 trail=_places(self._trail), forecasts=_places(self._forecasts),
-                orders=self._orders(), beliefs=self.predictor.adaptation.beliefs(),
+                orders=self.orders(), beliefs=self.predictor.adaptation.beliefs(),
                 errors=tuple(self.errors[-SHOWN:]), numbers=self._numbers(told),
             )  # fmt: skip
 
@@ -626,7 +626,18 @@ class Teleoperation:
         p = self._prediction
         return 0.0 if p is None else max(0.0, now + self.uplink() - p.time)
 
-    def _orders(self) -> tuple[OrderShown, ...]:
+    @property
+    def prediction(self) -> Prediction | None:
+        """What is shown as the rover's present state; None before the first one."""
+        return self._prediction
+
+    @property
+    def telemetry(self) -> Telemetry | None:
+        """The last that arrived."""
+        return self._last
+
+    def orders(self) -> tuple[OrderShown, ...]:
+        """The newest orders, oldest first."""
         out = []
         newest = itertools.islice(reversed(self.operator.entries.values()), SHOWN)
         for entry in reversed(list(newest)):

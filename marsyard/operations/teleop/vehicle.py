@@ -123,7 +123,7 @@ class Vehicle:
         self._number = -1
         self._chain = (0, 0.0, 0.0)
         self._sums, self._count = np.zeros(2), 0
-        self._motors = [self.drive._watch.motors.get(j) for j in self.drive.layout.drive_joint]
+        self._motors = [self.drive.watch.motors.get(j) for j in self.drive.layout.drive_joint]
 
     @property
     def time(self) -> float:
@@ -144,9 +144,9 @@ class Vehicle:
 
     def begin(self, order: Order) -> None:
         """Carry out an order from now on instead of any other; InputError if it cannot be."""
-        watch = self.drive._watch
+        watch = self.drive.watch
         if not (order.after and order.after == self._chain[0]):
-            self._chain = (order.id, self.time, float(watch._sums[2]))
+            self._chain = (order.id, self.time, watch.path_length)
         spec = command_of(order.action, self.drive.layout)
         if isinstance(order.action, Command):
             spec = self._limited(spec, order.action)
@@ -189,14 +189,14 @@ class Vehicle:
         s.step(drive.steps)
         # every fifth period, the same in all worlds
         if round(s.time / drive.spec.period) % 5 == 0:
-            torque = np.abs(s._commands.torque[drive._wheel_joints])
-            sunk = drive._watch._sinkages() if s.world.soil is not None else np.zeros(1)
+            torque = np.abs(s.commands.torque[drive.wheel_joints])
+            sunk = drive.watch.sinkages() if s.world.soil is not None else np.zeros(1)
             self._sums += (float(np.mean(torque)), float(np.mean(sunk)))
             self._count += 1
 
     def _currents(self) -> np.ndarray:
-        s, joints = self.simulation, self.drive._wheel_joints
-        torque, rate = s._commands.torque[joints], s.qvel[s._model.joint_dof[joints]]
+        s, joints = self.simulation, self.drive.wheel_joints
+        torque, rate = s.commands.torque[joints], s.qvel[s.facts.joint_dof[joints]]
         return np.array([
             0.0 if motor is None else float(motor.drive(t, r).current)
             for motor, t, r in zip(self._motors, torque, rate, strict=True)
@@ -215,13 +215,13 @@ class Vehicle:
     def measured(self) -> Measured:
         """What the rover tells now, without noise."""
         s, drive = self.simulation, self.drive
-        watch = drive._watch
+        watch = drive.watch
         torque, sinkage = map(float, self.means())
-        rate = s.qvel[s._model.joint_dof[drive._wheel_joints]]
+        rate = s.qvel[s.facts.joint_dof[drive.wheel_joints]]
         R = attitude_matrix(s.qpos[3:7])
-        power = float(np.sum(s._commands.torque[drive._wheel_joints] * rate))
+        power = float(np.sum(s.commands.torque[drive.wheel_joints] * rate))
         return Measured(
-            self.time, np.array(s.qpos), rate * drive.layout.sign, watch._slips(),
+            self.time, np.array(s.qpos), rate * drive.layout.sign, watch.slips(),
             self._currents(), self._loads(),
             {
                 "torque": torque, "sinkage": sinkage,
@@ -237,9 +237,9 @@ class Vehicle:
             soil = s.world.soil
             force = s.law_forces(soil.name)[:, 2]
             return np.array([
-                float(np.sum(force[soil.wheel == w])) for w in range(len(s._wheels.body))
+                float(np.sum(force[soil.wheel == w])) for w in range(len(s.wheels.body))
             ])  # fmt: skip
-        return np.full(len(s._wheels.body), np.nan)
+        return np.full(len(s.wheels.body), np.nan)
 
     # saved and restored -----------------------------------------------------------------------
 
@@ -275,10 +275,7 @@ class Vehicle:
         s.qvel[:2] = c * vx - sn * vy, sn * vx + c * vy
         qpos[2] += self._ground_under() - before
         # what the drive senses next is the motion of the rover, not this one
-        self.drive._last = np.array(qpos)
-        if self.drive._started:
-            self.drive._estimate = np.array([x, y, heading])
-            self.drive._watch._sums[3:6] = x, y, heading
+        self.drive.move_to(x, y, heading)
 
     def _ground_under(self) -> float:
         """Mean height of the undisturbed ground under the wheels [m]."""
@@ -286,7 +283,7 @@ class Vehicle:
         if s.world.soil is None:
             return 0.0
         R = attitude_matrix(s.qpos[3:7])
-        centre = s.qpos[:3] + drive.kinematics.frames(drive._joints(s.qpos)).centre @ R.T
+        centre = s.qpos[:3] + drive.kinematics.frames(drive.joint_angles(s.qpos)).centre @ R.T
         return float(np.mean(s.world.soil.grid.terrain.height(centre[:, 0], centre[:, 1])))
 
 

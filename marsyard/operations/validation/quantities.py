@@ -150,7 +150,7 @@ def _slip(simulation: Simulation) -> np.ndarray:
     forward = np.cross(r.wheel_axis, up[:, None])
     forward /= np.maximum(np.linalg.norm(forward, axis=-1, keepdims=True), 1e-9)
     along = np.sum(r.wheel_velocity * forward, axis=-1)
-    rim = r.velocities[:, simulation._wheels.dof] * simulation._slip_radius
+    rim = r.velocities[:, simulation.wheels.dof] * simulation.slip_radius
     return smoothed_slip(r.time, rim, along).max(axis=1)
 
 
