@@ -38,9 +38,9 @@ NOTHING, CORNERS, CORNERS_AND_MIDDLE = range(3)
 MEMO = 2048
 # columns of Pairs.near_at: pose of the faces in the other body's frame when the list of near faces
 # was made (12), path of its profile then, how far bodies may move until it is made again [m],
-# evaluations since then
-W_PATH, W_VALID, W_USED = 12, 13, 14
-NEAR = 15
+# evaluations since then, box around the faces in the list (6)
+W_PATH, W_VALID, W_USED, W_BOX = 12, 13, 14, 15
+NEAR = 21
 #: what `evaluate` answers
 OK, TOO_MANY = 0, 2
 

@@ -164,7 +164,7 @@ from marsyard.interaction.polygonal.distance import (
 )
 from marsyard.interaction.polygonal.law import drag_anchor, friction, normal_force
 from marsyard.interaction.polygonal.near import turn, update_near
-from marsyard.jit import inlined, inner, kernel
+from marsyard.jit import VECTOR, inlined, inner, kernel
 
 Array = np.ndarray
 
@@ -251,7 +251,7 @@ def evaluate(shapes, pairs, p, h, theta):
     return OK
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def look_at_plane(shapes, pairs, p, f):
     """As `look_at`, for a plane."""
     sums, q, t = pairs.face, pairs.turn, shapes.triangle[f]
@@ -261,14 +261,30 @@ def look_at_plane(shapes, pairs, p, f):
     sums[F_V] = 0.0
     if az >= 0.0 and bz >= 0.0 and cz >= 0.0:
         return
+    fade = pairs.numbers[p, TRANSITION]
+    if az <= 0.0 and bz <= 0.0 and cz <= 0.0:
+        # all of it is inside, and s is linear
+        area, total = t[12], -(az + bz + cz)
+        v = area * total / 3.0
+        f = 0.25 / total
+        fa, fb, fc = f * (total - az), f * (total - bz), f * (total - cz)
+        sums[F_V], sums[F_A] = v, area
+        sums[F_X], sums[F_Y], sums[F_Z] = (
+            v * (fa * ax + fb * bx + fc * cx), v * (fa * ay + fb * by + fc * cy),
+            v * (fa * az + fb * bz + fc * cz),
+        )  # fmt: skip
+        sums[F_NX], sums[F_NY], sums[F_NZ] = 0.0, 0.0, v
+        sums[F_S] = -min(az, bz, cz)
+        sums[F_D] = area * (min(v / (area * fade), 1.0) if fade > 0.0 else 1.0)
+        return
     for k in range(FACE):
         sums[k] = 0.0
-    c = shapes.part[0]
-    _put(c, ax, ay, az, bx, by, bz, cx, cy, cz, 0.0)
-    x, y, z = (ax + bx + cx) / 3.0, (ay + by + cy) / 3.0, (az + bz + cz) / 3.0
-    add_part(
-        sums, c, t[12], x, y, z, z, 0.0, 0.0, 1.0, az, bz, cz, pairs.numbers[p, TRANSITION]
-    )  # fmt: skip
+    clip(sums, t[12], ax, ay, az, -az, bx, by, bz, -bz, cx, cy, cz, -cz)
+    v, area = sums[F_V], sums[F_A]
+    sums[F_NZ] = v
+    sums[F_S] = -min(az, bz, cz)
+    if area > 0.0:
+        sums[F_D] = area * (min(v / (area * fade), 1.0) if fade > 0.0 else 1.0)
 
 
 @inner
@@ -306,7 +322,10 @@ def look_at(shapes, pairs, p, f):
         top -= 1
         c = part[top]
         level = c[P_LEVEL]
-        x, y, z = (c[0] + c[3] + c[6]) / 3.0, (c[1] + c[4] + c[7]) / 3.0, (c[2] + c[5] + c[8]) / 3.0
+        third = 1.0 / 3.0
+        x, y, z = third * (c[0] + c[3] + c[6]), third * (c[1] + c[4] + c[7]), (
+            third * (c[2] + c[5] + c[8])
+        )  # fmt: skip
         size = 0.0
         for k in range(3):
             ax, ay, az = c[3 * k] - x, c[3 * k + 1] - y, c[3 * k + 2] - z
@@ -405,7 +424,7 @@ def look_at(shapes, pairs, p, f):
         add_part(sums, c, area, x, y, z, d, nx, ny, nz, d0, d1, d2, fade)
 
 
-@inner
+@inner(fastmath=VECTOR)
 def add_part(sums, c, area, x, y, z, d, nx, ny, nz, d0, d1, d2, fade):
     """Add a part of a face with these distances at its middle and its corners."""
     before_v, before_a = sums[F_V], sums[F_A]
@@ -497,7 +516,7 @@ def _put(row, a, b, c, d, e, f, g, h, i, level):
     row[5], row[6], row[7], row[8], row[P_LEVEL] = f, g, h, i, level
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def clip(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
     """Add the part of a triangle where s > 0, s linear between its corners."""
     inside = (1 if sa > 0.0 else 0) + (1 if sb > 0.0 else 0) + (1 if sc > 0.0 else 0)
@@ -526,7 +545,7 @@ def clip(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
         add_linear(sums, area * f * (1.0 - g), px, py, pz, 0.0, cx, cy, cz, sc, qx, qy, qz, 0.0)
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
     """Add a triangle with s linear and nowhere negative: ∫ s x dA = A/12 Σ x_i (Σ s + s_i)."""
     total = sa + sb + sc
@@ -539,14 +558,15 @@ def add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
     sums[F_Z] += fa * az + fb * bz + fc * cz
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def touch_down(shapes, pairs, p, row_of_face, f, h, theta):
     """Note what is known of face f of pair p, whose sums stand in pairs.face, without friction."""
     triangle = shapes.triangle[row_of_face]
     sums, b, number = pairs.face, pairs.other_pose[p], pairs.numbers[p]
     volume = sums[F_V]
     # middle of pressure and direction, in the world
-    lx, ly, lz = sums[F_X] / volume, sums[F_Y] / volume, sums[F_Z] / volume
+    inverse = 1.0 / volume
+    lx, ly, lz = inverse * sums[F_X], inverse * sums[F_Y], inverse * sums[F_Z]
     centre, V = pairs.centre[p], pairs.twist[p]
     rx = b[0] + b[3] * lx + b[4] * ly + b[5] * lz - centre[0]
     ry = b[1] + b[6] * lx + b[7] * ly + b[8] * lz - centre[1]
@@ -555,7 +575,8 @@ def touch_down(shapes, pairs, p, row_of_face, f, h, theta):
     size = math.sqrt(mx * mx + my * my + mz * mz)
     if size == 0.0:
         return
-    mx, my, mz = mx / size, my / size, mz / size
+    inverse = 1.0 / size
+    mx, my, mz = inverse * mx, inverse * my, inverse * mz
     nx = b[3] * mx + b[4] * my + b[5] * mz
     ny = b[6] * mx + b[7] * my + b[8] * mz
     nz = b[9] * mx + b[10] * my + b[11] * mz
@@ -614,7 +635,7 @@ def touch_down(shapes, pairs, p, row_of_face, f, h, theta):
     result[Q_AREA] += area
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def hold(pairs, p, h, theta):
     """Friction of the faces that touch, by what holds them (T_HELD); force, derivative of all.
 
@@ -724,7 +745,7 @@ def hold(pairs, p, h, theta):
     B[3, 3], B[4, 3], B[4, 4], B[5, 3], B[5, 4], B[5, 5] = b33, b43, b44, b53, b54, b55
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def end_forces(t, V):
     """Of a face, at the end of the step with the twist V: its velocity, the change of its normal
     force and friction −F_T, all with the derivatives of the step."""
@@ -746,7 +767,7 @@ def end_forces(t, V):
     )  # fmt: skip
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def tighten(pairs, p, h, theta, last):
     """Whether friction of pair p would leave its cone with the twist at the end of the step; then
     it is bounded by what the faces carry there, and all is summed up again."""
@@ -771,7 +792,7 @@ def tighten(pairs, p, h, theta, last):
     return True
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def account(pairs, p, h, theta):
     """What has acted on pair p, whose twist is now that at the end of the step; new anchors."""
     first, places, slots = pairs.place[p, 1], pairs.place[p, 2], pairs.place[p, 0]

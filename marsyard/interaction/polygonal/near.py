@@ -11,7 +11,7 @@ the state.
 How far points have moved: with x_o = t + Q x the way from the frame of the faces to that of the
 other body, and Δ the change since the list was made,
 
-    max |Δt + ΔQ x|                over the box of the faces
+    max |Δt + ΔQ x|                over the box of the faces, all or those in the list
     max |Δo + ΔQᵀ y|               over the box of the other body, o = −Qᵀ t
 
 Both bound the change of all distances. A plane only feels motion along its normal, a ball that of
@@ -27,6 +27,7 @@ from marsyard.interaction.contact_geometry.mesh import next_node
 from marsyard.interaction.polygonal.arrays import (
     CONVEX,
     DEEPEST,
+    W_BOX,
     W_PATH,
     W_USED,
     W_VALID,
@@ -53,10 +54,10 @@ def turn(q, x, y, z):
 
 
 @inner
-def moved_since(shapes, pairs, p):
-    """How far points have moved at most since the list of pair p was made [m]."""
+def moved_since(shapes, pairs, p, b):
+    """How far points of the faces in the box b have moved at most since the list of pair p was made
+    [m]."""
     q, w = pairs.turn, pairs.near_at[p]
-    b = shapes.node[shapes.mesh[pairs.faces[p], 2] + 1]
     mx, my, mz = 0.5 * (b[0] + b[3]), 0.5 * (b[1] + b[4]), 0.5 * (b[2] + b[5])
     hx, hy, hz = 0.5 * (b[3] - b[0]), 0.5 * (b[4] - b[1]), 0.5 * (b[5] - b[2])
     kind = pairs.kind[p]
@@ -105,15 +106,17 @@ def moved_since(shapes, pairs, p):
 
 @inner
 def update_near(shapes, pairs, p):
-    """Make the list of pair p again if it may be out of date; how far points have moved since it
-    was made [m]."""
+    """Make the list of pair p again if it may be out of date; how far points of the faces in it
+    have moved since it was made [m]."""
     w = pairs.near_at[p]
     margin = MOST
     if pairs.near_count[p] >= 0:
-        moved = moved_since(shapes, pairs, p)
+        moved = moved_since(shapes, pairs, p, shapes.node[shapes.mesh[pairs.faces[p], 2] + 1])
         w[W_USED] += 1.0
         if moved + ROUNDING < w[W_VALID]:
-            return moved + ROUNDING
+            if pairs.near_count[p] == 0:
+                return 0.0
+            return moved_since(shapes, pairs, p, w[W_BOX:]) + ROUNDING
         margin = max(USES * moved / w[W_USED], LEAST)
         if not margin < MOST:
             margin = MOST
@@ -129,6 +132,9 @@ def list_near(shapes, pairs, p, margin):
         w[k] = q[k]
     w[W_PATH] = shapes.path[pairs.number[p]] if pairs.kind[p] == REVOLUTION else 0.0
     w[W_USED] = 0.0
+    box = w[W_BOX:]
+    for k in range(3):
+        box[k], box[3 + k] = math.inf, -math.inf
     mesh = pairs.faces[p]
     start, total = shapes.mesh[mesh, 0], shapes.mesh[mesh, 1]
     base, leaves = shapes.mesh[mesh, 2], shapes.mesh[mesh, 3]
@@ -164,6 +170,10 @@ def list_near(shapes, pairs, p, margin):
                     pairs.near[first + count] = f
                     pairs.near_gap[first + count] = gap
                     count += 1
+                    t = shapes.triangle[f]
+                    for k in range(9):
+                        box[k % 3] = min(box[k % 3], t[k])
+                        box[3 + k % 3] = max(box[3 + k % 3], t[k])
             i = next_node(i)
     pairs.near_count[p] = count
     w[W_VALID] = valid
