@@ -118,33 +118,60 @@ def immersed(depth, slant, length):
     return part * part * a, part, length * (0.5 - part / 3.0)
 
 
-@kernel(forceinline=True)
+@kernel
 def immersed_arc(deepest, radius, middle, half):
     """Mean depth [m], part in the ground, sin ψ of the middle of pressure and of the middle of that
     part, and the variance of sin ψ over it.
 
     deepest: depth of the arc's deepest point [m], middle: angle of the arc's own middle from it."""
+    return arc_in_ground(
+        deepest, radius, math.cos(middle), math.sin(middle), half, math.sin(0.5 * half),
+        math.cos(0.5 * half),
+    )  # fmt: skip
+
+
+@inlined
+def arc_in_ground(deepest, radius, cosine, sine, half, half_sine, half_cosine):
+    """As `immersed_arc`, by cosine and sine of its middle's angle, and half its own angle with sine
+    and cosine of the half of that: without trigonometry unless an end is out of the ground."""
     if deepest <= 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0
-    edge = math.pi
-    if deepest < 2.0 * radius:
-        edge = 2.0 * math.asin(math.sqrt(deepest / (2.0 * radius)))
-    low, high = max(middle - half, -edge), min(middle + half, edge)
-    if low >= high:
-        return 0.0, 0.0, 0.0, 0.0, 0.0
+    # sines and cosines of half the angles of both ends, from the deepest point on
+    if cosine > -0.5:
+        cm = math.sqrt(0.5 * (1.0 + cosine))
+        sm = 0.5 * sine / cm
+    else:
+        sm = math.copysign(math.sqrt(0.5 * (1.0 - cosine)), sine)
+        cm = 0.5 * sine / sm
+    al, cl = sm * half_cosine - cm * half_sine, cm * half_cosine + sm * half_sine
+    ah, ch = sm * half_cosine + cm * half_sine, cm * half_cosine - sm * half_sine
+    wide = 2.0 * half
+    # the border of what is in the ground
+    border = math.sqrt(deepest / (2.0 * radius)) if deepest < 2.0 * radius else 1.0
+    if cl < 0.0 or ch < 0.0 or al < -border or ah > border:
+        middle = math.atan2(sine, cosine)
+        edge = 2.0 * math.asin(border)
+        low, high = max(middle - half, -edge), min(middle + half, edge)
+        if low >= high:
+            return 0.0, 0.0, 0.0, 0.0, 0.0
+        level = math.sqrt(1.0 - border * border)
+        if low == -edge:
+            al, cl = -border, level
+        if high == edge:
+            ah, ch = border, level
+        wide = high - low
     # by half angles: barely in the ground, differences of cosines would be rounding
-    al, ah = math.sin(0.5 * low), math.sin(0.5 * high)
-    sl, sh = 2.0 * al * math.cos(0.5 * low), 2.0 * ah * math.cos(0.5 * high)
-    rise, wide = ah * ah - al * al, high - low
+    sl, sh = 2.0 * al * cl, 2.0 * ah * ch
+    rise = ah * ah - al * al
     whole = (deepest - radius) * wide + radius * (sh - sl)
     if whole <= 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0
     moment = 2.0 * rise * (deepest - radius * (al * al + ah * ah))
     pressed = min(max(moment / whole, -1.0), 1.0)
-    sine = 2.0 * rise / wide
+    centre = 2.0 * rise / wide
     twice = sh * (1.0 - 2.0 * ah * ah) - sl * (1.0 - 2.0 * al * al)
-    spread = max(0.5 - 0.5 * twice / wide - sine * sine, 0.0)
-    return whole / (2.0 * half), wide / (2.0 * half), pressed, sine, spread
+    spread = max(0.5 - 0.5 * twice / wide - centre * centre, 0.0)
+    return whole / (2.0 * half), wide / (2.0 * half), pressed, centre, spread
 
 
 @inlined

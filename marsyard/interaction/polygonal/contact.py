@@ -639,7 +639,8 @@ def touch_down(shapes, pairs, p, row_of_face, f, h, theta):
 def hold(pairs, p, h, theta):
     """Friction of the faces that touch, by what holds them (T_HELD); force, derivative of all.
 
-    With D the derivative of a face's force, by its velocity, and R = [r]×, u the motion of its point per the coordinate's rate,
+    With D the derivative of a face's force by its velocity, R = [r]× and u the motion of its point
+    per rate of the coordinate that changes the profile,
 
         Σ D,   Σ R D,   Σ R D Rᵀ,   −Σ uᵀD,   −Σ (R D u)ᵀ,   Σ uᵀD u
 
