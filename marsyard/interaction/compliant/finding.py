@@ -23,9 +23,17 @@ from numba import types
 
 from marsyard.c_calls import void_call
 from marsyard.interaction.compliant.elements import RADIUS, ROW
-from marsyard.interaction.compliant.law import FACING, arc_in_ground, immersed
+from marsyard.interaction.compliant.law import (
+    FACING,
+    all_in_ground,
+    arc_ends,
+    immersed,
+    middle_of_arc,
+    part_of_arc,
+    whole_arc,
+)
 from marsyard.interaction.contact_geometry.kinds import SPHERE
-from marsyard.jit import inlined, inner, kernel
+from marsyard.jit import FUSED, inlined, inner, kernel
 
 # what is called for every ball or element is inlined: handing over all these arrays would cost more
 # than its work
@@ -42,8 +50,10 @@ LEVEL = 1e-12
 W_VALID, W_USED, W_ALL, W_NEAR = 12, 13, 14, 20
 LISTED = 26
 #: for how many evaluations a list should do, its margin [m], and by how much bounds may be wrong
-USES = 16
+USES = 64
 LEAST_MARGIN, MOST_MARGIN, ROUNDING = 1e-5, 5e-3, 1e-10
+#: elements that have to turn by more than this to face a plane are not in the list [rad]
+SPARE = 0.05
 
 _P, _I, _D = types.int64, types.int64, types.float64
 _call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P, _P))
@@ -73,7 +83,7 @@ def remember(C, seen, gap):
     seen[3] = gap
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def to_world(o, R, local, out):
     """out = o + R local."""
     x, y, z = local[0], local[1], local[2]
@@ -135,13 +145,14 @@ def search_near(C, b, pose):
 @inlined
 def moved_since(C, b, pose, box):
     """How far points in the box, in the frame of body b, have moved along the planes' normals at
-    most since the list was made [m]."""
+    most since the list was made [m]; infinite if it has turned by more than SPARE."""
     w = C.listed_at[b]
     most = 0.0
     for i in range(C.plane.shape[0]):
         n = C.plane[i]
         middle = 0.0
         reach = 0.0
+        angle = 0.0
         for k in range(3):
             middle += n[k] * (pose[k] - w[k])
             turned = 0.0
@@ -149,6 +160,9 @@ def moved_since(C, b, pose, box):
                 turned += n[j] * (pose[3 + 3 * j + k] - w[3 + 3 * j + k])
             middle += 0.5 * (box[k] + box[3 + k]) * turned
             reach += 0.5 * (box[3 + k] - box[k]) * abs(turned)
+            angle += turned * turned
+        if angle > SPARE * SPARE:
+            return math.inf
         most = max(most, abs(middle) + reach)
     return most
 
@@ -188,13 +202,19 @@ def list_near(C, b, pose, margin):
     first = C.range[b, 0]
     count = 0
     for e in range(first, C.range[b, 1]):
-        x = C.place[e]
+        x, m = C.place[e], C.normal[e]
         to_world(o, R, x, q)
         gap = math.inf
         for i in range(C.plane.shape[0]):
             n = C.plane[i]
-            gap = min(gap, n[0] * q[0] + n[1] * q[1] + n[2] * q[2] - n[3])
-        gap -= C.size[e, 2]
+            faces = 0.0
+            for k in range(3):
+                faces += m[k] * (n[0] * R[k] + n[1] * R[3 + k] + n[2] * R[6 + k])
+            if faces < FACING + SPARE:
+                # what it reaches out by where it is tilted
+                tilted = min(math.sqrt(max(1.0 - faces * faces, 0.0)) + SPARE, 1.0)
+                reach = C.size[e, 2] * tilted
+                gap = min(gap, n[0] * q[0] + n[1] * q[1] + n[2] * q[2] - n[3] - reach)
         for k in range(3):
             whole[k], whole[3 + k] = min(whole[k], x[k]), max(whole[3 + k], x[k])
         if gap > margin:
@@ -237,7 +257,7 @@ def move_belt(C, angle, b):
         C.ball[c, 0], C.ball[c, 2] = x - inside * nx, z - inside * nz
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def deepest_plane(C):
     """Surface (−1: none) and depth [m] of the plane in which the element at C.scratch[2] with the
     normal C.scratch[3] stands deepest; its normal into C.scratch[4]."""
@@ -283,7 +303,7 @@ def nearest_place(C, e):
     return surface, depth
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def stand(C, e, R, depth):
     """Mean depth [m] of element e and the part of it in the ground, whose normal is C.scratch[4].
 
@@ -304,7 +324,7 @@ def stand(C, e, R, depth):
     return mean, part
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def stand_on_arc(C, e, R, depth):
     """As `stand`, in two rows across: at different depths where the element is tilted."""
     n, arc, m = C.scratch[4], C.arc[e], C.normal[e]
@@ -325,6 +345,10 @@ def stand_on_arc(C, e, R, depth):
         return 0.0, 0.0
     ct, st = down / steep, ahead / steep
     half = C.half[e]
+    al, cl, ah, ch = arc_ends(ct, -st, half[1], half[2])
+    inverse = 0.5 / half[0]
+    centre, scatter = middle_of_arc(al, cl, ah, ch, inverse)
+    level = math.sqrt(1.0 - centre * centre)
     rows = 2 if abs(tilt) * arc[ROW] > LEVEL else 1
     # of force and of pressure: across, outwards and ahead
     mean = part = spread = 0.0
@@ -333,13 +357,23 @@ def stand_on_arc(C, e, R, depth):
         beside = 0.0 if rows == 1 else (arc[ROW] if i == 0 else -arc[ROW])
         radius = arc[RADIUS] + beside * widens
         deepest = depth - beside * tilt + radius * (steep - down)
-        own, share, pressed, sine, wide = arc_in_ground(
-            deepest, radius * steep, ct, -st, half[0], half[1], half[2]
-        )
+        if deepest <= 0.0:
+            continue
+        share, sine, wide, cosine = 1.0, centre, scatter, level
+        if all_in_ground(deepest, radius * steep, al, cl, ah, ch):
+            own, pressed = whole_arc(
+                deepest, radius * steep, al, cl, ah, ch, 2.0 * half[0], inverse
+            )
+        else:
+            own, share, pressed, sine, wide = part_of_arc(
+                deepest, radius * steep, half[0], al, cl, ah, ch
+            )
+            cosine = math.sqrt(1.0 - sine * sine)
+        if own <= 0.0:
+            continue
         mean += own
         part += share
         spread += share * radius * radius * wide
-        cosine = math.sqrt(1.0 - sine * sine)
         f_across += share * beside
         f_out += share * radius * (cosine * ct - sine * st - 1.0)
         f_ahead += share * radius * (sine * ct + cosine * st)
@@ -350,13 +384,14 @@ def stand_on_arc(C, e, R, depth):
     if mean <= 0.0:
         return 0.0, 0.0
     q, p = C.scratch[2], C.scratch[5]
+    by_mean, by_part, spread = 1.0 / mean, 1.0 / part, math.sqrt(spread / part)
     for k in range(3):
         across = R[3 * k] * cx + R[3 * k + 1] * cy + R[3 * k + 2] * cz
         out = R[3 * k] * ox + R[3 * k + 1] * oy + R[3 * k + 2] * oz
         along = R[3 * k] * ax + R[3 * k + 1] * ay + R[3 * k + 2] * az
-        p[k] = q[k] + (p_across * across + p_out * out + p_ahead * along) / mean
-        q[k] += (f_across * across + f_out * out + f_ahead * along) / part
-        C.scratch[3, k] = math.sqrt(spread / part) * (ct * along - st * out)
+        p[k] = q[k] + by_mean * (p_across * across + p_out * out + p_ahead * along)
+        q[k] += by_part * (f_across * across + f_out * out + f_ahead * along)
+        C.scratch[3, k] = spread * (ct * along - st * out)
     return mean / rows, part / rows
 
 

@@ -36,7 +36,7 @@ from marsyard.interaction.polygonal.distance import PLANE, REVOLUTION, SPHERE, d
 from marsyard.jit import inlined, inner
 
 #: for how many evaluations a list should do
-USES = 16
+USES = 32
 #: margin of a list [m]: least and most
 LEAST, MOST = 1e-5, 2e-3
 #: bounds may be wrong by rounding [m]
