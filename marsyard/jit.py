@@ -113,6 +113,8 @@ inlined = _decorator(Part, forceinline=True)
 allocating = _decorator(Kernel, _nrt=True)
 #: `fastmath` of loops that are to run on vector units: sums in any order, fused multiply-add
 VECTOR = {"reassoc", "contract", "nsz", "arcp"}
+#: `fastmath` that only fuses multiplication and addition
+FUSED = {"contract", "nsz", "arcp"}
 
 
 class Callback:

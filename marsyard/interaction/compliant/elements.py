@@ -332,6 +332,17 @@ def reach_of(elements: Elements) -> Array:
     return elements.length / 2 + elements.arc[:, ROW]
 
 
+def half_angles(elements: Elements) -> Array:
+    """Half the angle over which an arc stands [rad], and sine and cosine of the half of that,
+    float64[n, 3]; zeros for flat ones."""
+    radius = elements.arc[:, RADIUS]
+    arcs = radius > 0.0
+    made = np.zeros((len(radius), 3))
+    made[arcs, 0] = 0.5 * elements.length[arcs] / radius[arcs]
+    made[arcs, 1], made[arcs, 2] = np.sin(0.5 * made[arcs, 0]), np.cos(0.5 * made[arcs, 0])
+    return made
+
+
 #: elements in a leaf, at most
 _LEAF = 5
 

@@ -6,7 +6,11 @@ stand in a hierarchy, parents first; most are passed by with one comparison. An 
 through a ball inside the body that touches the surface at its middle, since the exact kernels see
 ground only from outside: on a mesh down to about 0.8 of that ball's radius. Where it sees several
 places, the one counts that lies most nearly under the element, a deeper one before a shallower.
-Planes are simple enough to be looked at directly.
+
+Planes are looked at directly: elements that may touch one stand in a list, each with a lower bound
+of its distance when the list was made. As long as no element has moved by more than this along the
+plane's normal it cannot touch; the list is made again when one that is not in it might. What is
+left out touches nothing: when the list was made does not matter for any digit.
 
 The elements of a belt are material, too: they move along its outline with the sprocket's angle.
 """
@@ -19,9 +23,17 @@ from numba import types
 
 from marsyard.c_calls import void_call
 from marsyard.interaction.compliant.elements import RADIUS, ROW
-from marsyard.interaction.compliant.law import FACING, immersed, immersed_arc
+from marsyard.interaction.compliant.law import (
+    FACING,
+    all_in_ground,
+    arc_ends,
+    immersed,
+    middle_of_arc,
+    part_of_arc,
+    whole_arc,
+)
 from marsyard.interaction.contact_geometry.kinds import SPHERE
-from marsyard.jit import inlined, inner, kernel
+from marsyard.jit import FUSED, inlined, inner, kernel
 
 # what is called for every ball or element is inlined: handing over all these arrays would cost more
 # than its work
@@ -32,6 +44,16 @@ STIFFNESS, DAMPING, INSIDE, FAR = range(4)
 SMALL = 0.01
 #: a difference of depth below this is none [m]
 LEVEL = 1e-12
+# columns of CompliantArrays.listed_at: pose when the list was made (12), how far the body may move
+# until it is made again [m], evaluations since then, boxes around all elements and around those in
+# the list (6 each)
+W_VALID, W_USED, W_ALL, W_NEAR = 12, 13, 14, 20
+LISTED = 26
+#: for how many evaluations a list should do, its margin [m], and by how much bounds may be wrong
+USES = 64
+LEAST_MARGIN, MOST_MARGIN, ROUNDING = 1e-5, 5e-3, 1e-10
+#: elements that have to turn by more than this to face a plane are not in the list [rad]
+SPARE = 0.05
 
 _P, _I, _D = types.int64, types.int64, types.float64
 _call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P, _P))
@@ -61,7 +83,7 @@ def remember(C, seen, gap):
     seen[3] = gap
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def to_world(o, R, local, out):
     """out = o + R local."""
     x, y, z = local[0], local[1], local[2]
@@ -101,6 +123,113 @@ def away(C, c):
 
 
 @inner
+def search_near(C, b, pose):
+    """List the elements of body b in the balls that are not away from the ground."""
+    o, R, p = pose, pose[3:], C.scratch[0]
+    first = C.range[b, 0]
+    count = 0
+    c = C.balls[b, 0]
+    while c < C.balls[b, 1]:
+        to_world(o, R, C.ball[c], p)
+        if away(C, c):
+            c = C.ball_next[c, 0]
+            continue
+        for e in range(C.ball_next[c, 1], C.ball_next[c, 2]):
+            C.listed[first + count] = e
+            C.listed_gap[first + count] = -math.inf
+            count += 1
+        c = C.ball_next[c, 0] if C.ball_next[c, 2] > C.ball_next[c, 1] else c + 1
+    C.listed_count[b] = count
+
+
+@inlined
+def moved_since(C, b, pose, box):
+    """How far points in the box, in the frame of body b, have moved along the planes' normals at
+    most since the list was made [m]; infinite if it has turned by more than SPARE."""
+    w = C.listed_at[b]
+    most = 0.0
+    for i in range(C.plane.shape[0]):
+        n = C.plane[i]
+        middle = 0.0
+        reach = 0.0
+        angle = 0.0
+        for k in range(3):
+            middle += n[k] * (pose[k] - w[k])
+            turned = 0.0
+            for j in range(3):
+                turned += n[j] * (pose[3 + 3 * j + k] - w[3 + 3 * j + k])
+            middle += 0.5 * (box[k] + box[3 + k]) * turned
+            reach += 0.5 * (box[3 + k] - box[k]) * abs(turned)
+            angle += turned * turned
+        if angle > SPARE * SPARE:
+            return math.inf
+        most = max(most, abs(middle) + reach)
+    return most
+
+
+@inner
+def update_near(C, b, pose):
+    """On planes: list the elements of body b that may touch, unless the list is still good; how far
+    those in it have moved since it was made [m]."""
+    w = C.listed_at[b]
+    margin = MOST_MARGIN
+    if C.listed_count[b] >= 0:
+        moved = moved_since(C, b, pose, w[W_ALL:])
+        w[W_USED] += 1.0
+        if moved + ROUNDING < w[W_VALID]:
+            if C.listed_count[b] == 0:
+                return 0.0
+            return moved_since(C, b, pose, w[W_NEAR:]) + ROUNDING
+        margin = max(USES * moved / w[W_USED], LEAST_MARGIN)
+        if not margin < MOST_MARGIN:
+            margin = MOST_MARGIN
+    list_near(C, b, pose, margin)
+    return ROUNDING
+
+
+@inner
+def list_near(C, b, pose, margin):
+    """List the elements of body b that are nearer to a plane than the margin."""
+    w, q = C.listed_at[b], C.scratch[0]
+    whole, listed = w[W_ALL:], w[W_NEAR:]
+    o, R = pose, pose[3:]
+    for k in range(12):
+        w[k] = pose[k]
+    for k in range(3):
+        whole[k] = listed[k] = math.inf
+        whole[3 + k] = listed[3 + k] = -math.inf
+    valid = math.inf
+    first = C.range[b, 0]
+    count = 0
+    for e in range(first, C.range[b, 1]):
+        x, m = C.place[e], C.normal[e]
+        to_world(o, R, x, q)
+        gap = math.inf
+        for i in range(C.plane.shape[0]):
+            n = C.plane[i]
+            faces = 0.0
+            for k in range(3):
+                faces += m[k] * (n[0] * R[k] + n[1] * R[3 + k] + n[2] * R[6 + k])
+            if faces < FACING + SPARE:
+                # what it reaches out by where it is tilted
+                tilted = min(math.sqrt(max(1.0 - faces * faces, 0.0)) + SPARE, 1.0)
+                reach = C.size[e, 2] * tilted
+                gap = min(gap, n[0] * q[0] + n[1] * q[1] + n[2] * q[2] - n[3] - reach)
+        for k in range(3):
+            whole[k], whole[3 + k] = min(whole[k], x[k]), max(whole[3 + k], x[k])
+        if gap > margin:
+            valid = min(valid, gap)
+            continue
+        for k in range(3):
+            listed[k], listed[3 + k] = min(listed[k], x[k]), max(listed[3 + k], x[k])
+        C.listed[first + count] = e
+        C.listed_gap[first + count] = gap
+        count += 1
+    C.listed_count[b] = count
+    w[W_VALID], w[W_USED] = valid, 0.0
+
+
+@inner
 def move_belt(C, angle, b):
     """Bring the elements of a belt to where the sprocket's angle has taken them."""
     first, points = C.belt[b, 0], C.belt[b, 1] - C.belt[b, 0]
@@ -128,7 +257,7 @@ def move_belt(C, angle, b):
         C.ball[c, 0], C.ball[c, 2] = x - inside * nx, z - inside * nz
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def deepest_plane(C):
     """Surface (−1: none) and depth [m] of the plane in which the element at C.scratch[2] with the
     normal C.scratch[3] stands deepest; its normal into C.scratch[4]."""
@@ -174,7 +303,7 @@ def nearest_place(C, e):
     return surface, depth
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def stand(C, e, R, depth):
     """Mean depth [m] of element e and the part of it in the ground, whose normal is C.scratch[4].
 
@@ -195,7 +324,7 @@ def stand(C, e, R, depth):
     return mean, part
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def stand_on_arc(C, e, R, depth):
     """As `stand`, in two rows across: at different depths where the element is tilted."""
     n, arc, m = C.scratch[4], C.arc[e], C.normal[e]
@@ -210,11 +339,16 @@ def stand_on_arc(C, e, R, depth):
     # it lies above its tangent
     if depth + 0.5 * C.size[e, 1] * abs(ahead) + arc[ROW] * abs(tilt) <= 0.0:
         return 0.0, 0.0
-    steep = math.sqrt(down * down + ahead * ahead)
     # where the arc is deepest, from the element's middle
-    turn = math.atan2(ahead, down)
-    ct, st = math.cos(turn), math.sin(turn)
-    half = 0.5 * C.size[e, 1] / arc[RADIUS]
+    steep = math.sqrt(down * down + ahead * ahead)
+    if steep == 0.0:
+        return 0.0, 0.0
+    ct, st = down / steep, ahead / steep
+    half = C.half[e]
+    al, cl, ah, ch = arc_ends(ct, -st, half[1], half[2])
+    inverse = 0.5 / half[0]
+    centre, scatter = middle_of_arc(al, cl, ah, ch, inverse)
+    level = math.sqrt(1.0 - centre * centre)
     rows = 2 if abs(tilt) * arc[ROW] > LEVEL else 1
     # of force and of pressure: across, outwards and ahead
     mean = part = spread = 0.0
@@ -223,11 +357,23 @@ def stand_on_arc(C, e, R, depth):
         beside = 0.0 if rows == 1 else (arc[ROW] if i == 0 else -arc[ROW])
         radius = arc[RADIUS] + beside * widens
         deepest = depth - beside * tilt + radius * (steep - down)
-        own, share, pressed, sine, wide = immersed_arc(deepest, radius * steep, -turn, half)
+        if deepest <= 0.0:
+            continue
+        share, sine, wide, cosine = 1.0, centre, scatter, level
+        if all_in_ground(deepest, radius * steep, al, cl, ah, ch):
+            own, pressed = whole_arc(
+                deepest, radius * steep, al, cl, ah, ch, 2.0 * half[0], inverse
+            )
+        else:
+            own, share, pressed, sine, wide = part_of_arc(
+                deepest, radius * steep, half[0], al, cl, ah, ch
+            )
+            cosine = math.sqrt(1.0 - sine * sine)
+        if own <= 0.0:
+            continue
         mean += own
         part += share
         spread += share * radius * radius * wide
-        cosine = math.sqrt(1.0 - sine * sine)
         f_across += share * beside
         f_out += share * radius * (cosine * ct - sine * st - 1.0)
         f_ahead += share * radius * (sine * ct + cosine * st)
@@ -238,13 +384,14 @@ def stand_on_arc(C, e, R, depth):
     if mean <= 0.0:
         return 0.0, 0.0
     q, p = C.scratch[2], C.scratch[5]
+    by_mean, by_part, spread = 1.0 / mean, 1.0 / part, math.sqrt(spread / part)
     for k in range(3):
         across = R[3 * k] * cx + R[3 * k + 1] * cy + R[3 * k + 2] * cz
         out = R[3 * k] * ox + R[3 * k + 1] * oy + R[3 * k + 2] * oz
         along = R[3 * k] * ax + R[3 * k + 1] * ay + R[3 * k + 2] * az
-        p[k] = q[k] + (p_across * across + p_out * out + p_ahead * along) / mean
-        q[k] += (f_across * across + f_out * out + f_ahead * along) / part
-        C.scratch[3, k] = math.sqrt(spread / part) * (ct * along - st * out)
+        p[k] = q[k] + by_mean * (p_across * across + p_out * out + p_ahead * along)
+        q[k] += by_part * (f_across * across + f_out * out + f_ahead * along)
+        C.scratch[3, k] = spread * (ct * along - st * out)
     return mean / rows, part / rows
 
 

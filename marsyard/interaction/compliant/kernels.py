@@ -22,17 +22,18 @@ from marsyard.interaction.attachments import Attachments
 from marsyard.interaction.compliant.finding import (
     DAMPING,
     STIFFNESS,
-    away,
     deepest_plane,
     move_belt,
     nearest_place,
+    search_near,
     stand,
     to_world,
+    update_near,
 )
 from marsyard.interaction.compliant.law import advance_slip, press, shear, spread_pressure
 from marsyard.interaction.contact_geometry.frame import wheel_frame
 from marsyard.interaction.law import Kernels
-from marsyard.jit import F1, F2, I1, I2, by_reference, inlined, inner, law_callback
+from marsyard.jit import F1, F2, I1, I2, VECTOR, by_reference, inlined, inner, law_callback
 
 # columns of CompliantArrays.state
 E_X, E_Y, E_Z, SLIP, LOAD = range(5)
@@ -62,7 +63,13 @@ class CompliantArrays(NamedTuple):
     normal: F2  # float64[n, 3]
     size: F2  # float64[n, 3], area [m²], length [m] and how far it reaches from its middle [m]
     arc: F2  # float64[n, 8], as `elements.Elements.arc`
+    half: F2  # float64[n, 3], half the angle of an arc [rad], sine and cosine of its half
     seen: F2  # float64[n, 4], as ball_seen
+    range: I2  # int64[b, 2], first element and the one after the last
+    listed: I1  # int64[n], elements of a body that may touch, from the body's first place on
+    listed_gap: F1  # float64[n], how near planes can have been when the list was made [m]
+    listed_count: I1  # int64[b], how many, or −1
+    listed_at: F2  # float64[b, LISTED], see `finding`
     state: F2  # float64[n, STATE_COLUMNS]
     now: I1  # int64[n], 1 while in `touching`
     touching: I2  # int64[n, 3], element, body, surface
@@ -102,22 +109,19 @@ def evaluate_elements(A, C, time, h, theta, flag):
 @inner
 def evaluate_body(A, C, b, h, theta):
     """Those of one body."""
-    o, R = A.pose[b, 0], A.pose[b, 0, 3:]
+    pose = A.pose[b, 0]
     if C.belt[b, 0] >= 0:
         move_belt(C, A.coordinate[b, 6], b)
-    c = C.balls[b, 0]
-    p = C.scratch[0]
-    while c < C.balls[b, 1]:
-        to_world(o, R, C.ball[c], p)
-        if away(C, c):
-            c = C.ball_next[c, 0]
-            continue
-        if C.ball_next[c, 2] > C.ball_next[c, 1]:
-            for e in range(C.ball_next[c, 1], C.ball_next[c, 2]):
-                element(A, C, b, e, o, R, h, theta)
-            c = C.ball_next[c, 0]
-        else:
-            c += 1
+    if C.plane.shape[0] > 0 and C.belt[b, 0] < 0:
+        moved = update_near(C, b, pose)
+    else:
+        search_near(C, b, pose)
+        moved = 0.0
+    o, R = pose, pose[3:]
+    first = C.range[b, 0]
+    for i in range(first, first + C.listed_count[b]):
+        if C.listed_gap[i] <= moved:
+            element(A, C, b, C.listed[i], o, R, h, theta)
 
 
 @inlined
@@ -150,7 +154,7 @@ def element(A, C, b, e, o, R, h, theta):
     push(A, C, b, e, row, o, R, mean, part, C.friction[surface], h, theta)
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def push(A, C, b, e, row, o, R, mean, part, mu, h, theta):
     """Force of a touching element at C.scratch[2] on ground of the normal C.scratch[4] and its
     derivative, into `row` and the sums."""
@@ -203,23 +207,32 @@ def push(A, C, b, e, row, o, R, mean, part, mu, h, theta):
     F[4] += rz * fx - rx * fz
     F[5] += rx * fy - ry * fx
     F[6] += bx * fx + by * fy + bz * fz
-    # D in its three directions: normal, along the displacement, across
     B = A.B[b]
     add_spread(C, row, area, mean, part, V, F, B, h, theta)
-    if dx == 0.0 and dy == 0.0 and dz == 0.0:
-        dx, dy, dz = _any_tangent(nx, ny, nz)
-    ux, uy, uz, f = nx, ny, nz, dn
-    for i in range(3):
-        if i == 1:
-            ux, uy, uz, f = dx, dy, dz, d_along
-        elif i == 2:
-            ux, uy, uz, f = ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, d_across
-        if f > 0.0:
-            add_direction(B, f, ux, uy, uz, ry * uz - rz * uy, rz * ux - rx * uz,
-                          rx * uy - ry * ux, bx * ux + by * uy + bz * uz)  # fmt: skip
+    # D: across the same in all directions, other along the normal and the displacement
+    f, g = dn - d_across, d_along - d_across
+    x, y, z = f * nx, f * ny, f * nz
+    ex, ey, ez = g * dx, g * dy, g * dz
+    d00, d11, d22 = (
+        d_across + x * nx + ex * dx, d_across + y * ny + ey * dy, d_across + z * nz + ez * dz,
+    )  # fmt: skip
+    d10, d20, d21 = x * ny + ex * dy, x * nz + ex * dz, y * nz + ey * dz
+    add_derivative(B, d00, d10, d11, d20, d21, d22, rx, ry, rz)
+    if C.belt[b, 0] >= 0:
+        x, y, z = (
+            d00 * bx + d10 * by + d20 * bz, d10 * bx + d11 * by + d21 * bz,
+            d20 * bx + d21 * by + d22 * bz,
+        )  # fmt: skip
+        B[6, 0] += x
+        B[6, 1] += y
+        B[6, 2] += z
+        B[6, 3] += ry * z - rz * y
+        B[6, 4] += rz * x - rx * z
+        B[6, 5] += rx * y - ry * x
+        B[6, 6] += bx * x + by * y + bz * z
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def add_spread(C, row, area, mean, part, V, F, B, h, theta):
     """The moment by which the pressure's distribution differs from a force where it acts."""
     k, c = C.numbers[STIFFNESS], C.numbers[DAMPING]
@@ -244,46 +257,33 @@ def add_spread(C, row, area, mean, part, V, F, B, h, theta):
     B[5, 5] += d * sz * sz
 
 
-@inlined
-def _any_tangent(nx, ny, nz):
-    if abs(nx) < 0.6:
-        size = math.sqrt(ny * ny + nz * nz)
-        return 0.0, nz / size, -ny / size
-    size = math.sqrt(nx * nx + ny * ny)
-    return -ny / size, nx / size, 0.0
-
-
-@inlined
-def add_direction(B, f, a0, a1, a2, a3, a4, a5, a6):
-    """B += f a aᵀ, its lower triangle."""
-    B[0, 0] += f * a0 * a0
-    B[1, 0] += f * a1 * a0
-    B[1, 1] += f * a1 * a1
-    B[2, 0] += f * a2 * a0
-    B[2, 1] += f * a2 * a1
-    B[2, 2] += f * a2 * a2
-    B[3, 0] += f * a3 * a0
-    B[3, 1] += f * a3 * a1
-    B[3, 2] += f * a3 * a2
-    B[3, 3] += f * a3 * a3
-    B[4, 0] += f * a4 * a0
-    B[4, 1] += f * a4 * a1
-    B[4, 2] += f * a4 * a2
-    B[4, 3] += f * a4 * a3
-    B[4, 4] += f * a4 * a4
-    B[5, 0] += f * a5 * a0
-    B[5, 1] += f * a5 * a1
-    B[5, 2] += f * a5 * a2
-    B[5, 3] += f * a5 * a3
-    B[5, 4] += f * a5 * a4
-    B[5, 5] += f * a5 * a5
-    B[6, 0] += f * a6 * a0
-    B[6, 1] += f * a6 * a1
-    B[6, 2] += f * a6 * a2
-    B[6, 3] += f * a6 * a3
-    B[6, 4] += f * a6 * a4
-    B[6, 5] += f * a6 * a5
-    B[6, 6] += f * a6 * a6
+@inlined(fastmath=VECTOR)
+def add_derivative(B, d00, d10, d11, d20, d21, d22, rx, ry, rz):
+    """B += LᵀDL without the belt's row, its lower triangle: D, R D and R D Rᵀ with R = [r]×."""
+    w00, w01, w02 = ry * d20 - rz * d10, ry * d21 - rz * d11, ry * d22 - rz * d21
+    w10, w11, w12 = rz * d00 - rx * d20, rz * d10 - rx * d21, rz * d20 - rx * d22
+    w20, w21, w22 = rx * d10 - ry * d00, rx * d11 - ry * d10, rx * d21 - ry * d20
+    B[0, 0] += d00
+    B[1, 0] += d10
+    B[1, 1] += d11
+    B[2, 0] += d20
+    B[2, 1] += d21
+    B[2, 2] += d22
+    B[3, 0] += w00
+    B[3, 1] += w01
+    B[3, 2] += w02
+    B[3, 3] += ry * w02 - rz * w01
+    B[4, 0] += w10
+    B[4, 1] += w11
+    B[4, 2] += w12
+    B[4, 3] += ry * w12 - rz * w11
+    B[4, 4] += rz * w10 - rx * w12
+    B[5, 0] += w20
+    B[5, 1] += w21
+    B[5, 2] += w22
+    B[5, 3] += ry * w22 - rz * w21
+    B[5, 4] += rz * w20 - rx * w22
+    B[5, 5] += rx * w21 - ry * w20
 
 
 @law_callback(Attachments, CompliantArrays)
@@ -299,15 +299,17 @@ def commit_elements(A, C, time, h, theta, flag):
     for i in range(C.counts[0]):
         C.before[i] = C.touching[i, 0]
         act(A, C, i, h, theta)
+        if C.wheel[C.touching[i, 1]] >= 0:
+            report(A, C, i)
     C.counts[1] = C.counts[0]
     middle_of_pressure(A, C)
     return 0
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def act(A, C, i, h, theta):
     """What has acted on touching element i."""
-    e, b, surface = C.touching[i, 0], C.touching[i, 1], C.touching[i, 2]
+    e, b = C.touching[i, 0], C.touching[i, 1]
     row, V = C.touch[i], A.V[b]
     nx, ny, nz = row[N_X], row[N_Y], row[N_Z]
     rx, ry, rz = row[R_X], row[R_Y], row[R_Z]
@@ -356,13 +358,23 @@ def act(A, C, i, h, theta):
         ex, ey, ez = left * ex, left * ey, left * ez
     s[E_X], s[E_Y], s[E_Z] = ex, ey, ez
     s[LOAD] = max(fn, 0.0)
-    if C.wheel[b] < 0:
-        return
+    row[D_X], row[D_Y], row[D_Z], row[D_N] = tx, ty, tz, fn
+
+
+@inlined(fastmath=VECTOR)
+def report(A, C, i):
+    """What has acted on touching element i of a wheel, along its normal and heading."""
+    b, surface, row = C.touching[i, 1], C.touching[i, 2], C.touch[i]
     n, frame = C.scratch[2], C.scratch[3:6]
-    n[0], n[1], n[2] = nx, ny, nz
-    wheel_frame(n, A.axis[b], frame)
+    # elements side by side mostly stand on the same plane
+    last = C.touch[max(i - 1, 0)]
+    same = i > 0 and C.touching[i - 1, 1] == b
+    if not (same and last[N_X] == row[N_X] and last[N_Y] == row[N_Y] and last[N_Z] == row[N_Z]):
+        n[0], n[1], n[2] = row[N_X], row[N_Y], row[N_Z]
+        wheel_frame(n, A.axis[b], frame)
+    tx, ty, tz = row[D_X], row[D_Y], row[D_Z]
     found = A.contact[b, surface]
-    found[0] += fn
+    found[0] += row[D_N]
     found[1] += frame[1, 0] * tx + frame[1, 1] * ty + frame[1, 2] * tz
     found[2] += frame[2, 0] * tx + frame[2, 1] * ty + frame[2, 2] * tz
 

@@ -74,7 +74,7 @@ from __future__ import annotations
 import math
 
 from marsyard.interaction.compliant.curves import DENSE, LOOSE
-from marsyard.jit import inlined, kernel
+from marsyard.jit import FUSED, inlined, inner, kernel
 
 #: m·n of elements that face the ground lies below this
 FACING = -0.1
@@ -82,7 +82,7 @@ FACING = -0.1
 _NO_SLIP, _SAME = 1e-15, 1e-12
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def curve(numbers, xs, ys, x):
     """φ and φ' [1/m] at the displacement x [m]."""
     kind = numbers[0]
@@ -118,7 +118,7 @@ def immersed(depth, slant, length):
     return part * part * a, part, length * (0.5 - part / 3.0)
 
 
-@kernel(forceinline=True)
+@kernel
 def immersed_arc(deepest, radius, middle, half):
     """Mean depth [m], part in the ground, sin ψ of the middle of pressure and of the middle of that
     part, and the variance of sin ψ over it.
@@ -126,28 +126,100 @@ def immersed_arc(deepest, radius, middle, half):
     deepest: depth of the arc's deepest point [m], middle: angle of the arc's own middle from it."""
     if deepest <= 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0
-    edge = math.pi
-    if deepest < 2.0 * radius:
-        edge = 2.0 * math.asin(math.sqrt(deepest / (2.0 * radius)))
-    low, high = max(middle - half, -edge), min(middle + half, edge)
-    if low >= high:
-        return 0.0, 0.0, 0.0, 0.0, 0.0
-    # by half angles: barely in the ground, differences of cosines would be rounding
-    al, ah = math.sin(0.5 * low), math.sin(0.5 * high)
-    sl, sh = 2.0 * al * math.cos(0.5 * low), 2.0 * ah * math.cos(0.5 * high)
-    rise, wide = ah * ah - al * al, high - low
-    whole = (deepest - radius) * wide + radius * (sh - sl)
+    cosine, sine = math.cos(middle), math.sin(middle)
+    al, cl, ah, ch = arc_ends(cosine, sine, math.sin(0.5 * half), math.cos(0.5 * half))
+    if all_in_ground(deepest, radius, al, cl, ah, ch):
+        mean, pressed = whole_arc(deepest, radius, al, cl, ah, ch, 2.0 * half, 0.5 / half)
+        centre, spread = middle_of_arc(al, cl, ah, ch, 0.5 / half)
+        return mean, 1.0, pressed, centre, spread
+    return part_of_arc(deepest, radius, half, al, cl, ah, ch)
+
+
+@inlined(fastmath=FUSED)
+def arc_ends(cosine, sine, half_sine, half_cosine):
+    """Sine and cosine of half the angles of both ends of an arc, from the deepest point on; of its
+    middle's angle, and of a quarter of its own angle."""
+    if cosine > -0.5:
+        c = math.sqrt(0.5 * (1.0 + cosine))
+        s = 0.5 * sine / c
+    else:
+        s = math.copysign(math.sqrt(0.5 * (1.0 - cosine)), sine)
+        c = 0.5 * sine / s
+    return (
+        s * half_cosine - c * half_sine, c * half_cosine + s * half_sine,
+        s * half_cosine + c * half_sine, c * half_cosine - s * half_sine,
+    )  # fmt: skip
+
+
+@inlined(fastmath=FUSED)
+def all_in_ground(deepest, radius, al, cl, ah, ch):
+    """Whether both ends of an arc, and so all of it, are in the ground."""
+    if cl < 0.0 or ch < 0.0:
+        return False
+    return (al >= 0.0 or 2.0 * radius * al * al <= deepest) and (
+        ah <= 0.0 or 2.0 * radius * ah * ah <= deepest
+    )
+
+
+# by half angles: barely in the ground, differences of cosines would be rounding
+
+
+@inlined(fastmath=FUSED)
+def whole_arc(deepest, radius, al, cl, ah, ch, wide, inverse):
+    """Mean depth [m] between two ends, and sin ψ of the middle of pressure; inverse: 1/wide."""
+    whole = (deepest - radius) * wide + 2.0 * radius * (ah * ch - al * cl)
     if whole <= 0.0:
+        return 0.0, 0.0
+    moment = 2.0 * (ah * ah - al * al) * (deepest - radius * (al * al + ah * ah))
+    return whole * inverse, min(max(moment / whole, -1.0), 1.0)
+
+
+@inlined(fastmath=FUSED)
+def middle_of_arc(al, cl, ah, ch, inverse):
+    """Mean and variance of sin ψ between two ends; inverse: one over the angle between them."""
+    centre = 2.0 * (ah * ah - al * al) * inverse
+    twice = 2.0 * (ah * ch * (1.0 - 2.0 * ah * ah) - al * cl * (1.0 - 2.0 * al * al))
+    return centre, max(0.5 - 0.5 * twice * inverse - centre * centre, 0.0)
+
+
+@inlined(fastmath=FUSED)
+def arcsine(x):
+    """arcsin x, by its series where that is exact to the last digit or two."""
+    if abs(x) > 0.1:
+        return math.asin(x)
+    y = x * x
+    s = 231.0 / 13312.0 + y * (143.0 / 10240.0)
+    s = 35.0 / 1152.0 + y * (63.0 / 2816.0 + y * s)
+    return x + x * y * (1.0 / 6.0 + y * (3.0 / 40.0 + y * (5.0 / 112.0 + y * s)))
+
+
+@inner(fastmath=FUSED)
+def part_of_arc(deepest, radius, half, al, cl, ah, ch):
+    """As `immersed_arc`, of an arc that may be in the ground with a part only."""
+    if deepest <= 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0
-    moment = 2.0 * rise * (deepest - radius * (al * al + ah * ah))
-    pressed = min(max(moment / whole, -1.0), 1.0)
-    sine = 2.0 * rise / wide
-    twice = sh * (1.0 - 2.0 * ah * ah) - sl * (1.0 - 2.0 * al * al)
-    spread = max(0.5 - 0.5 * twice / wide - sine * sine, 0.0)
-    return whole / (2.0 * half), wide / (2.0 * half), pressed, sine, spread
+    border = math.sqrt(deepest / (2.0 * radius)) if deepest < 2.0 * radius else 1.0
+    level = math.sqrt(1.0 - border * border)
+    # an end with a negative cosine is beyond the highest point
+    if (ch >= 0.0 and ah < -border) or (cl >= 0.0 and al > border):
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    if cl < 0.0 or al < -border:
+        al, cl = -border, level
+    if ch < 0.0 or ah > border:
+        ah, ch = border, level
+    wide = 2.0 * (arcsine(ah) - arcsine(al))
+    if wide <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    inverse = 1.0 / wide
+    mean, pressed = whole_arc(deepest, radius, al, cl, ah, ch, wide, inverse)
+    if mean <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    part = wide / (2.0 * half)
+    centre, spread = middle_of_arc(al, cl, ah, ch, inverse)
+    return part * mean, part, pressed, centre, spread
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def press(k, c, area, mean, part, speed, h, theta):
     """Normal force [N] for the mean depth, and its derivative [N·s/m]; speed v_n out of the ground
     [m/s]."""
@@ -157,7 +229,7 @@ def press(k, c, area, mean, part, speed, h, theta):
     return force, area * part * theta * (c + theta * h * k)
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def spread_pressure(k, c, area, part, force, rate, h, theta):
     """As `press`, for what the damping's part of the pressure does by its spread: moment per spread
     [N] where the speed changes by `rate` [m/s] over it, and its derivative; no more than the force.
@@ -168,7 +240,7 @@ def spread_pressure(k, c, area, part, force, rate, h, theta):
     return pull, area * part * theta * (c + theta * h * k)
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def advance_slip(numbers, xs, ys, size, slip):
     """The return to the curve: elastic size and slip [m] after a trial |e + dX| = size, φ and φ'
     at the curve, and whether it slips."""
@@ -180,7 +252,7 @@ def advance_slip(numbers, xs, ys, size, slip):
     return size, slip, numbers[1] * size, numbers[1], False
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def shear(numbers, xs, ys, tx, ty, tz, slip, vx, vy, vz, delay, h, theta):
     """Share of μ F_n along each axis for the trial e_θ = t and velocity v in the tangent plane, its
     direction, and its derivatives along and across [s/m].

@@ -18,7 +18,7 @@ from marsyard.interaction.attachments import Attachment, Attachments
 from marsyard.interaction.compliant import curves, elements
 from marsyard.interaction.compliant.about import LAWS
 from marsyard.interaction.compliant.elements import Balls, Belt, Elements
-from marsyard.interaction.compliant.finding import smallest_element_gap
+from marsyard.interaction.compliant.finding import LISTED, smallest_element_gap
 from marsyard.interaction.compliant.kernels import (
     STATE_COLUMNS,
     TOUCH_COLUMNS,
@@ -194,7 +194,7 @@ def _assemble(
     whole = elements.join([b.elements for b in found])
     total = len(whole.area)
     f, i = np.zeros, np.int64
-    balls, nexts, ranges, belts, outlines = [], [], [], [], []
+    balls, nexts, ranges, spans, belts, outlines = [], [], [], [], [], []
     first_ball = first_element = first_point = 0
     for b in found:
         count = len(b.balls.radius)
@@ -213,6 +213,7 @@ def _assemble(
         last = first_point + len(b.outline)
         belts.append((first_point, last) if b.sprocket >= 0 else (-1, -1))
         outlines.append(b.outline)
+        spans.append((first_element, first_element + len(b.elements.area)))
         first_ball += count
         first_element += len(b.elements.area)
         first_point = last
@@ -228,7 +229,9 @@ def _assemble(
         ball_next=np.concatenate([f((0, 3), i), *nexts]),
         place=np.ascontiguousarray(whole.place), normal=np.ascontiguousarray(whole.normal),
         size=np.stack([whole.area, whole.length, elements.reach_of(whole)], axis=1),
-        arc=np.ascontiguousarray(whole.arc),
+        arc=np.ascontiguousarray(whole.arc), half=elements.half_angles(whole),
+        range=np.array(spans, dtype=i).reshape(n, 2), listed=f(total, i), listed_gap=f(total),
+        listed_count=np.full(n, -1, dtype=i), listed_at=f((n, LISTED)),
         seen=f((total, 4)), state=f((total, STATE_COLUMNS)), now=f(total, i),
         touching=f((total, 3), i), touch=f((total, TOUCH_COLUMNS)), before=f(total, i),
         counts=f(2, i), friction=f(0), plane=f((0, 4)), plane_surface=f(0, i), ground=f((0, 3), i),

@@ -9,9 +9,9 @@ from marsyard.jit import F1, F2, F3, I1, I2, by_reference
 # columns of Pairs.numbers
 (
     STIFFNESS, DAMPING, TRANSITION, STIFFNESS_T, DAMPING_T, STICK, SLIP, SLIP_SPEED, DEEPEST,
-    REFINE, ROUND, CONVEX, WEIGHT, CAP,
-) = range(14)  # fmt: skip
-NUMBERS = 14
+    REFINE, ROUND, CONVEX, WEIGHT, CAP, WIDEST,
+) = range(15)  # fmt: skip
+NUMBERS = 15
 # columns of Pairs.state
 E_X, E_Y, E_Z, SPRING, SLIPPING = range(5)
 STATE_COLUMNS = 5
@@ -28,8 +28,19 @@ TOUCH_COLUMNS = 37
     Q_NORMAL, Q_DEPTH, Q_AREA, Q_FACES, Q_SLIPPING, Q_WORK, Q_NX, Q_NY, Q_NZ, Q_PX, Q_PY, Q_PZ,
 ) = range(12)  # fmt: skip
 RESULTS = 12
-# columns of a part of a face on the stack: corners, level
-PART = 10
+# columns of a part of a face on the stack: corners (9), level, what is known of it (NOTHING, …);
+# distance and direction at the three corners, and at the middle, there with the nearest point of a
+# profile and its segment
+P_LEVEL, P_KNOWN, P_CORNER, P_MIDDLE = 9, 10, 11, 23
+PART = 30
+NOTHING, CORNERS, CORNERS_AND_MIDDLE = range(3)
+#: distances at corners and sides that are remembered within an evaluation, a power of two
+MEMO = 2048
+# columns of Pairs.near_at: pose of the faces in the other body's frame when the list of near faces
+# was made (12), path of its profile then, how far bodies may move until it is made again [m],
+# evaluations since then, box around the faces in the list (6)
+W_PATH, W_VALID, W_USED, W_BOX = 12, 13, 14, 15
+NEAR = 21
 #: what `evaluate` answers
 OK, TOO_MANY = 0, 2
 
@@ -41,6 +52,7 @@ class Shapes(NamedTuple):
     mesh: I2  # int64[m, 5]: first triangle, count, node before the first, leaves, first pseudo
     node: F2  # float64[·, 6], boxes in heap order
     triangle: F2  # float64[t, 13], corners, normal, area
+    corner: I2  # int64[t, 3], numbers of the corners
     pseudo: F2  # float64[·, 18], normals of corners and sides, of meshes that are searched
     profile: I2  # int64[r, 5]: first point, points, first station, stations, first of `shape`
     point: F2  # float64[·, 2], (z, r) [m] as they are now
@@ -48,7 +60,10 @@ class Shapes(NamedTuple):
     bulge: F1  # float64[·], radius with which the section bends outwards at them [m], or inf
     station: F1  # float64[·], coordinates at which a changing profile is given
     shape: F2  # float64[·, 2], profiles at the stations, one after another
+    path: F1  # float64[r], how far points of a changing profile have moved in all [m]
     stack: I1  # int64[128]
+    memo: F2  # float64[MEMO, 4], distances and directions found in this evaluation
+    memo_key: I2  # int64[MEMO, 3], of two corners (or the same twice), number of the evaluation
     part: F2  # float64[·, PART]
 
 
@@ -71,6 +86,11 @@ class Pairs(NamedTuple):
     stiff: F3  # float64[n, 7, 7], −∂force/∂twist, its lower triangle
     result: F2  # float64[n, RESULTS]
     slot: I1  # int64[·], place of a face in the list of the last step, or −1
+    extent: F2  # float64[n, 6], box around the other body, in its frame
+    near: I1  # int64[·], faces near the other body, in order (`near`)
+    near_gap: F1  # float64[·], how near they can have been when the list was made [m]
+    near_count: I1  # int64[n], how many, or −1
+    near_at: F2  # float64[n, NEAR]
     counts: I2  # int64[n, 2], faces that touch now, and did in the last step
     touching: I1  # int64[c]
     touch: F2  # float64[c, TOUCH_COLUMNS]

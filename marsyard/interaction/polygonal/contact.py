@@ -58,10 +58,11 @@ import math
 
 import numpy as np
 
-from marsyard.interaction.contact_geometry.mesh import next_node
 from marsyard.interaction.polygonal.arrays import (
     CAP,
     CONVEX,
+    CORNERS,
+    CORNERS_AND_MIDDLE,
     D_ACROSS,
     D_ALONG,
     D_N,
@@ -93,10 +94,16 @@ from marsyard.interaction.polygonal.arrays import (
     I_X,
     I_Y,
     I_Z,
+    MEMO,
     N_X,
     N_Y,
     N_Z,
+    NOTHING,
     OK,
+    P_CORNER,
+    P_KNOWN,
+    P_LEVEL,
+    P_MIDDLE,
     Q_AREA,
     Q_DEPTH,
     Q_FACES,
@@ -142,19 +149,27 @@ from marsyard.interaction.polygonal.arrays import (
     V_Y,
     V_Z,
     WEIGHT,
+    WIDEST,
 )  # fmt: skip
 from marsyard.interaction.polygonal.distance import (
     HINT,
+    MESH,
+    PLANE,
     REVOLUTION,
+    SEGMENT,
     distance,
+    revolution_distance,
     section_motion,
     section_roundness,
 )
 from marsyard.interaction.polygonal.law import drag_anchor, friction, normal_force
-from marsyard.jit import inlined, kernel
+from marsyard.interaction.polygonal.near import turn, update_near
+from marsyard.jit import VECTOR, inlined, inner, kernel
 
 Array = np.ndarray
 
+#: place in Shapes.stack of the number of the evaluation
+NUMBER = 125
 #: faces that face the other body by less than this are not counted as touching
 EDGEWISE = 1e-3
 #: a face is cut where the other body bends away by more than this part of the depths in it
@@ -183,20 +198,16 @@ def change_profile(shapes, r, value):
     share = min(max(share, 0.0), 1.0)
     # the points of the stations lie one after another behind those of earlier profiles
     start = row[4] + i * count
+    most = 0.0
     for k in range(count):
         for c in range(2):
             a, b = shapes.shape[start + k, c], shapes.shape[start + count + k, c]
-            shapes.point[first + k, c] = a + share * (b - a)
+            now = a + share * (b - a)
+            most = max(most, abs(now - shapes.point[first + k, c]))
+            shapes.point[first + k, c] = now
             shapes.rate[first + k, c] = per * (b - a)
-
-
-@inlined
-def _turn(q, x, y, z):
-    return (
-        q[0] + q[3] * x + q[4] * y + q[5] * z,
-        q[1] + q[6] * x + q[7] * y + q[8] * z,
-        q[2] + q[9] * x + q[10] * y + q[11] * z,
-    )
+    # in both coordinates
+    shapes.path[r] += math.sqrt(2.0) * most
 
 
 @inlined
@@ -214,92 +225,160 @@ def relative_pose(a, b, q):
 @kernel
 def evaluate(shapes, pairs, p, h, theta):
     """Faces of pair p that touch, their forces at the pair's twist and the derivatives."""
-    mesh = pairs.faces[p]
-    start, total = shapes.mesh[mesh, 0], shapes.mesh[mesh, 1]
-    base, leaves = shapes.mesh[mesh, 2], shapes.mesh[mesh, 3]
-    node = shapes.node
-    q = pairs.turn
-    relative_pose(pairs.face_pose[p], pairs.other_pose[p], q)
+    relative_pose(pairs.face_pose[p], pairs.other_pose[p], pairs.turn)
     pairs.counts[p, 0] = 0
-    # no guess from earlier steps: they must not matter for the last digit
-    shapes.stack[HINT] = -1
+    # guesses of what is nearest are for this pair, distances found so far for its last place
+    shapes.stack[HINT] = shapes.stack[SEGMENT] = -1
+    shapes.stack[NUMBER] += 1
     for i in range(RESULTS):
         pairs.result[p, i] = 0.0
-    deepest, convex = pairs.numbers[p, DEEPEST], pairs.numbers[p, CONVEX] > 0.0
-    i = 1
-    while i > 0:
-        b = node[base + i]
-        x, y, z = _turn(q, 0.5 * (b[0] + b[3]), 0.5 * (b[1] + b[4]), 0.5 * (b[2] + b[5]))
-        a0, a1, a2 = b[3] - b[0], b[4] - b[1], b[5] - b[2]
-        radius = 0.5 * math.sqrt(a0 * a0 + a1 * a1 + a2 * a2)
-        d, nx, ny, nz = distance(shapes, pairs, p, radius + deepest, x, y, z)
-        if convex:
-            radius = 0.5 * (
-                a0 * abs(q[3] * nx + q[6] * ny + q[9] * nz)
-                + a1 * abs(q[4] * nx + q[7] * ny + q[10] * nz)
-                + a2 * abs(q[5] * nx + q[8] * ny + q[11] * nz)
-            )
-        if d > radius:
-            i = next_node(i)
-        elif i < leaves:
-            i = 2 * i
+    moved = update_near(shapes, pairs, p)
+    start, first = shapes.mesh[pairs.faces[p], 0], pairs.place[p, 0]
+    flat = pairs.kind[p] == PLANE
+    for i in range(first, first + pairs.near_count[p]):
+        if pairs.near_gap[i] > moved:
+            continue
+        f = pairs.near[i]
+        if flat:
+            look_at_plane(shapes, pairs, p, f)
         else:
-            leaf = i - leaves
-            for f in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
-                look_at(shapes, pairs, p, f)
-                if pairs.face[F_V] > 0.0:
-                    if pairs.counts[p, 0] == pairs.place[p, 2]:
-                        return TOO_MANY
-                    touch_down(shapes, pairs, p, f, f - start, h, theta)
-            i = next_node(i)
+            look_at(shapes, pairs, p, f)
+        if pairs.face[F_V] > 0.0:
+            if pairs.counts[p, 0] == pairs.place[p, 2]:
+                return TOO_MANY
+            touch_down(shapes, pairs, p, f, f - start, h, theta)
     hold(pairs, p, h, theta)
     return OK
 
 
-@kernel
+@inlined(fastmath=VECTOR)
+def look_at_plane(shapes, pairs, p, f):
+    """As `look_at`, for a plane."""
+    sums, q, t = pairs.face, pairs.turn, shapes.triangle[f]
+    ax, ay, az = turn(q, t[0], t[1], t[2])
+    bx, by, bz = turn(q, t[3], t[4], t[5])
+    cx, cy, cz = turn(q, t[6], t[7], t[8])
+    sums[F_V] = 0.0
+    if az >= 0.0 and bz >= 0.0 and cz >= 0.0:
+        return
+    fade = pairs.numbers[p, TRANSITION]
+    if az <= 0.0 and bz <= 0.0 and cz <= 0.0:
+        # all of it is inside, and s is linear
+        area, total = t[12], -(az + bz + cz)
+        v = area * total / 3.0
+        f = 0.25 / total
+        fa, fb, fc = f * (total - az), f * (total - bz), f * (total - cz)
+        sums[F_V], sums[F_A] = v, area
+        sums[F_X], sums[F_Y], sums[F_Z] = (
+            v * (fa * ax + fb * bx + fc * cx), v * (fa * ay + fb * by + fc * cy),
+            v * (fa * az + fb * bz + fc * cz),
+        )  # fmt: skip
+        sums[F_NX], sums[F_NY], sums[F_NZ] = 0.0, 0.0, v
+        sums[F_S] = -min(az, bz, cz)
+        sums[F_D] = area * (min(v / (area * fade), 1.0) if fade > 0.0 else 1.0)
+        return
+    for k in range(FACE):
+        sums[k] = 0.0
+    clip(sums, t[12], ax, ay, az, -az, bx, by, bz, -bz, cx, cy, cz, -cz)
+    v, area = sums[F_V], sums[F_A]
+    sums[F_NZ] = v
+    sums[F_S] = -min(az, bz, cz)
+    if area > 0.0:
+        sums[F_D] = area * (min(v / (area * fade), 1.0) if fade > 0.0 else 1.0)
+
+
+@inner
+def remembered(shapes, pairs, p, limit, one, two, x, y, z, out):
+    """The distance between corners `one` and `two` of the faces (or at one that is both) and its
+    direction, into out[:4]; faces side by side share it."""
+    if two < one:
+        one, two = two, one
+    place = (one * 73856093 ^ two * 19349663) & (MEMO - 1)
+    key, found, number = shapes.memo_key[place], shapes.memo[place], shapes.stack[NUMBER]
+    if key[0] != one or key[1] != two or key[2] != number:
+        key[0], key[1], key[2] = one, two, number
+        found[0], found[1], found[2], found[3] = distance(shapes, pairs, p, limit, x, y, z)
+    out[0], out[1], out[2], out[3] = found[0], found[1], found[2], found[3]
+
+
+@inner
 def look_at(shapes, pairs, p, f):
     """Sum up what of face f is inside the other body, into pairs.face."""
     sums, q, part = pairs.face, pairs.turn, shapes.part
     for k in range(FACE):
         sums[k] = 0.0
-    t = shapes.triangle[f]
+    t, corner = shapes.triangle[f], shapes.corner[f]
     for k in range(3):
-        x, y, z = _turn(q, t[3 * k], t[3 * k + 1], t[3 * k + 2])
+        x, y, z = turn(q, t[3 * k], t[3 * k + 1], t[3 * k + 2])
         part[0, 3 * k], part[0, 3 * k + 1], part[0, 3 * k + 2] = x, y, z
-    part[0, 9] = 0.0
+    part[0, P_LEVEL], part[0, P_KNOWN] = 0.0, NOTHING
     deepest, most = pairs.numbers[p, DEEPEST], pairs.numbers[p, REFINE]
     fade, convex = pairs.numbers[p, TRANSITION], pairs.numbers[p, CONVEX] > 0.0
-    revolves = pairs.kind[p] == REVOLUTION
+    revolves, searched = pairs.kind[p] == REVOLUTION, pairs.kind[p] == MESH
+    # what is remembered of meshes does not depend on the part that asked for it
+    widest = pairs.numbers[p, WIDEST] + deepest
     top = 1
     while top > 0:
         top -= 1
         c = part[top]
-        level = c[9]
-        x, y, z = (c[0] + c[3] + c[6]) / 3.0, (c[1] + c[4] + c[7]) / 3.0, (c[2] + c[5] + c[8]) / 3.0
+        level = c[P_LEVEL]
+        third = 1.0 / 3.0
+        x, y, z = third * (c[0] + c[3] + c[6]), third * (c[1] + c[4] + c[7]), (
+            third * (c[2] + c[5] + c[8])
+        )  # fmt: skip
         size = 0.0
         for k in range(3):
             ax, ay, az = c[3 * k] - x, c[3 * k + 1] - y, c[3 * k + 2] - z
             size = max(size, ax * ax + ay * ay + az * az)
         size = math.sqrt(size)
         reach = size + deepest
-        d, nx, ny, nz = distance(shapes, pairs, p, reach, x, y, z)
+        bz = br = 0.0
+        at = -1
+        if c[P_KNOWN] == CORNERS_AND_MIDDLE:
+            m = c[P_MIDDLE:]
+            d, nx, ny, nz, bz, br, at = m[0], m[1], m[2], m[3], m[4], m[5], int(m[6])
+        elif revolves:
+            d, nx, ny, nz, bz, br, at = revolution_distance(
+                shapes, pairs.number[p], pairs.size[p, 0], x, y, z
+            )
+        else:
+            d, nx, ny, nz = distance(shapes, pairs, p, reach, x, y, z)
+        if searched and abs(d) >= reach:
+            d = reach
         if d > size:
             continue
-        d0, px, py, pz = distance(shapes, pairs, p, reach, c[0], c[1], c[2])
-        d1, qx, qy, qz = distance(shapes, pairs, p, reach, c[3], c[4], c[5])
-        d2, rx, ry, rz = distance(shapes, pairs, p, reach, c[6], c[7], c[8])
+        if convex and lowest(c, d, nx, ny, nz, x, y, z) >= 0.0:
+            continue
+        if c[P_KNOWN] == NOTHING:
+            for k in range(3):
+                remembered(
+                    shapes, pairs, p, widest, corner[k], corner[k], c[3 * k], c[3 * k + 1],
+                    c[3 * k + 2], c[P_CORNER + 4 * k :],
+                )  # fmt: skip
+        m = c[P_CORNER:]
+        d0, px, py, pz = m[0], m[1], m[2], m[3]
+        d1, qx, qy, qz = m[4], m[5], m[6], m[7]
+        d2, rx, ry, rz = m[8], m[9], m[10], m[11]
+        if searched:
+            # beyond what is searched counts as outside
+            if abs(d0) >= reach:
+                d0, px, py, pz = reach, 0.0, 0.0, 1.0
+            if abs(d1) >= reach:
+                d1, qx, qy, qz = reach, 0.0, 0.0, 1.0
+            if abs(d2) >= reach:
+                d2, rx, ry, rz = reach, 0.0, 0.0, 1.0
         low, high = min(d, d0, d1, d2), max(d, d0, d1, d2)
         bent = pairs.numbers[p, ROUND]
+        cut = False
         if bent == 0.0 and 0.0 <= low < size and level < most + HIDDEN:
             if convex:
-                hidden = (
-                    lowest(c, d, nx, ny, nz, x, y, z) < 0.0
-                    and lowest(c, d0, px, py, pz, c[0], c[1], c[2]) < 0.0
+                cut = (
+                    lowest(c, d0, px, py, pz, c[0], c[1], c[2]) < 0.0
                     and lowest(c, d1, qx, qy, qz, c[3], c[4], c[5]) < 0.0
                     and lowest(c, d2, rx, ry, rz, c[6], c[7], c[8]) < 0.0
                 )
             else:
-                hidden = (
+                cut = (
                     min(
                         nx * px + ny * py + nz * pz,
                         nx * qx + ny * qy + nz * qz,
@@ -307,15 +386,32 @@ def look_at(shapes, pairs, p, f):
                     )
                     < ALIKE
                 )
-            if hidden:
-                _cut(part, top, level + 1.0)
-                top += 4
-            continue
-        if level < most and revolves and low < size and high > -size:
-            rho = math.sqrt(x * x + y * y)
-            bent = section_roundness(shapes, pairs.number[p], pairs.size[p, 0], z, rho, size)
-        if level < most and _to_cut(low, high, size, bent):
+            if not cut:
+                continue
+        elif level < most:
+            if revolves and low < size and high > -size:
+                bent = section_roundness(
+                    shapes, pairs.number[p], pairs.size[p, 0], bz, br, at, size
+                )  # fmt: skip
+            cut = _to_cut(low, high, size, bent)
+        if cut:
             _cut(part, top, level + 1.0)
+            m = part[top + 3, P_MIDDLE:]
+            m[0], m[1], m[2], m[3], m[4], m[5], m[6] = d, nx, ny, nz, bz, br, at
+            for k in range(3):
+                side = part[top + 3, 3 * k :]
+                if level == 0.0:
+                    following = corner[k + 1 if k < 2 else 0]
+                    remembered(
+                        shapes, pairs, p, widest, corner[k], following, side[0], side[1], side[2],
+                        part[top + 3, P_CORNER + 4 * k :],
+                    )  # fmt: skip
+                else:
+                    m = part[top + 3, P_CORNER + 4 * k :]
+                    m[0], m[1], m[2], m[3] = distance(
+                        shapes, pairs, p, reach, side[0], side[1], side[2]
+                    )
+            _share(part, top)
             top += 4
             continue
         if low >= 0.0:
@@ -325,35 +421,40 @@ def look_at(shapes, pairs, p, f):
         vx, vy, vz = c[6] - c[0], c[7] - c[1], c[8] - c[2]
         wx, wy, wz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
         area = 0.5 * math.sqrt(wx * wx + wy * wy + wz * wz)
-        before_v, before_a = sums[F_V], sums[F_A]
-        if high <= 0.0:
-            mean = -(0.75 * d + (d0 + d1 + d2) / 12.0)
-            sums[F_V] += area * mean
-            sums[F_A] += area
-            # middle of pressure of a linear s
-            total = -(d0 + d1 + d2)
-            if total > 0.0:
-                f0, f1, f2 = (total - d0) / (4.0 * total), (total - d1) / (4.0 * total), (
-                    (total - d2) / (4.0 * total)
-                )  # fmt: skip
-            else:
-                f0 = f1 = f2 = 1.0 / 3.0
-            v = area * mean
-            sums[F_X] += v * (f0 * c[0] + f1 * c[3] + f2 * c[6])
-            sums[F_Y] += v * (f0 * c[1] + f1 * c[4] + f2 * c[7])
-            sums[F_Z] += v * (f0 * c[2] + f1 * c[5] + f2 * c[8])
+        add_part(sums, c, area, x, y, z, d, nx, ny, nz, d0, d1, d2, fade)
+
+
+@inner(fastmath=VECTOR)
+def add_part(sums, c, area, x, y, z, d, nx, ny, nz, d0, d1, d2, fade):
+    """Add a part of a face with these distances at its middle and its corners."""
+    before_v, before_a = sums[F_V], sums[F_A]
+    if max(d, d0, d1, d2) <= 0.0:
+        mean = -(0.75 * d + (d0 + d1 + d2) / 12.0)
+        sums[F_V] += area * mean
+        sums[F_A] += area
+        # middle of pressure of a linear s
+        total = -(d0 + d1 + d2)
+        if total > 0.0:
+            f = 0.25 / total
+            f0, f1, f2 = f * (total - d0), f * (total - d1), f * (total - d2)
         else:
-            third = area / 3.0
-            clip(sums, third, x, y, z, -d, c[0], c[1], c[2], -d0, c[3], c[4], c[5], -d1)
-            clip(sums, third, x, y, z, -d, c[3], c[4], c[5], -d1, c[6], c[7], c[8], -d2)
-            clip(sums, third, x, y, z, -d, c[6], c[7], c[8], -d2, c[0], c[1], c[2], -d0)
-        v, a = sums[F_V] - before_v, sums[F_A] - before_a
-        sums[F_NX] += v * nx
-        sums[F_NY] += v * ny
-        sums[F_NZ] += v * nz
-        sums[F_S] = max(sums[F_S], -low)
-        if a > 0.0:
-            sums[F_D] += a * (min(v / (a * fade), 1.0) if fade > 0.0 else 1.0)
+            f0 = f1 = f2 = 1.0 / 3.0
+        v = area * mean
+        sums[F_X] += v * (f0 * c[0] + f1 * c[3] + f2 * c[6])
+        sums[F_Y] += v * (f0 * c[1] + f1 * c[4] + f2 * c[7])
+        sums[F_Z] += v * (f0 * c[2] + f1 * c[5] + f2 * c[8])
+    else:
+        third = area / 3.0
+        clip(sums, third, x, y, z, -d, c[0], c[1], c[2], -d0, c[3], c[4], c[5], -d1)
+        clip(sums, third, x, y, z, -d, c[3], c[4], c[5], -d1, c[6], c[7], c[8], -d2)
+        clip(sums, third, x, y, z, -d, c[6], c[7], c[8], -d2, c[0], c[1], c[2], -d0)
+    v, a = sums[F_V] - before_v, sums[F_A] - before_a
+    sums[F_NX] += v * nx
+    sums[F_NY] += v * ny
+    sums[F_NZ] += v * nz
+    sums[F_S] = max(sums[F_S], -min(d, d0, d1, d2))
+    if a > 0.0:
+        sums[F_D] += a * (min(v / (a * fade), 1.0) if fade > 0.0 else 1.0)
 
 
 @inlined
@@ -380,7 +481,8 @@ def lowest(c, d, nx, ny, nz, x, y, z):
 
 @inlined
 def _cut(part, top, level):
-    """Replace the part at `top` by four, at its place and above."""
+    """Replace the part at `top` by four, at its place and above: three with one of its corners, the
+    last one in its middle, where the distance is known."""
     c = part[top]
     ax, ay, az, bx, by, bz, cx, cy, cz = c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8]
     px, py, pz = 0.5 * (ax + bx), 0.5 * (ay + by), 0.5 * (az + bz)
@@ -390,15 +492,31 @@ def _cut(part, top, level):
     _put(part[top + 1], px, py, pz, bx, by, bz, qx, qy, qz, level)
     _put(part[top + 2], rx, ry, rz, qx, qy, qz, cx, cy, cz, level)
     _put(part[top + 3], px, py, pz, qx, qy, qz, rx, ry, rz, level)
+    for k in range(3):
+        part[top + k, P_KNOWN] = CORNERS
+    part[top + 3, P_KNOWN] = CORNERS_AND_MIDDLE
+
+
+@inlined
+def _share(part, top):
+    """Distances at the corners of the four parts from `top` on: the first has those of the whole,
+    the last those in the middle of its sides."""
+    a, b, c, m = part[top], part[top + 1], part[top + 2], part[top + 3]
+    i, j, k = P_CORNER, P_CORNER + 4, P_CORNER + 8
+    for n in range(4):
+        p, q, r = m[i + n], m[j + n], m[k + n]
+        b[i + n], b[j + n], b[k + n] = p, a[j + n], q
+        c[i + n], c[j + n], c[k + n] = r, q, a[k + n]
+        a[j + n], a[k + n] = p, r
 
 
 @inlined
 def _put(row, a, b, c, d, e, f, g, h, i, level):
     row[0], row[1], row[2], row[3], row[4] = a, b, c, d, e
-    row[5], row[6], row[7], row[8], row[9] = f, g, h, i, level
+    row[5], row[6], row[7], row[8], row[P_LEVEL] = f, g, h, i, level
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def clip(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
     """Add the part of a triangle where s > 0, s linear between its corners."""
     inside = (1 if sa > 0.0 else 0) + (1 if sb > 0.0 else 0) + (1 if sc > 0.0 else 0)
@@ -427,7 +545,7 @@ def clip(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
         add_linear(sums, area * f * (1.0 - g), px, py, pz, 0.0, cx, cy, cz, sc, qx, qy, qz, 0.0)
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
     """Add a triangle with s linear and nowhere negative: ∫ s x dA = A/12 Σ x_i (Σ s + s_i)."""
     total = sa + sb + sc
@@ -440,14 +558,15 @@ def add_linear(sums, area, ax, ay, az, sa, bx, by, bz, sb, cx, cy, cz, sc):
     sums[F_Z] += fa * az + fb * bz + fc * cz
 
 
-@kernel
+@inlined(fastmath=VECTOR)
 def touch_down(shapes, pairs, p, row_of_face, f, h, theta):
     """Note what is known of face f of pair p, whose sums stand in pairs.face, without friction."""
     triangle = shapes.triangle[row_of_face]
     sums, b, number = pairs.face, pairs.other_pose[p], pairs.numbers[p]
     volume = sums[F_V]
     # middle of pressure and direction, in the world
-    lx, ly, lz = sums[F_X] / volume, sums[F_Y] / volume, sums[F_Z] / volume
+    inverse = 1.0 / volume
+    lx, ly, lz = inverse * sums[F_X], inverse * sums[F_Y], inverse * sums[F_Z]
     centre, V = pairs.centre[p], pairs.twist[p]
     rx = b[0] + b[3] * lx + b[4] * ly + b[5] * lz - centre[0]
     ry = b[1] + b[6] * lx + b[7] * ly + b[8] * lz - centre[1]
@@ -456,7 +575,8 @@ def touch_down(shapes, pairs, p, row_of_face, f, h, theta):
     size = math.sqrt(mx * mx + my * my + mz * mz)
     if size == 0.0:
         return
-    mx, my, mz = mx / size, my / size, mz / size
+    inverse = 1.0 / size
+    mx, my, mz = inverse * mx, inverse * my, inverse * mz
     nx = b[3] * mx + b[4] * my + b[5] * mz
     ny = b[6] * mx + b[7] * my + b[8] * mz
     nz = b[9] * mx + b[10] * my + b[11] * mz
@@ -515,27 +635,36 @@ def touch_down(shapes, pairs, p, row_of_face, f, h, theta):
     result[Q_AREA] += area
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def hold(pairs, p, h, theta):
-    """Friction of the faces that touch, by what holds them (T_HELD); force, derivative of all."""
+    """Friction of the faces that touch, by what holds them (T_HELD); force, derivative of all.
+
+    With D the derivative of a face's force by its velocity, R = [r]× and u the motion of its point
+    per rate of the coordinate that changes the profile,
+
+        Σ D,   Σ R D,   Σ R D Rᵀ,   −Σ uᵀD,   −Σ (R D u)ᵀ,   Σ uᵀD u
+
+    are the blocks of B."""
     number, F, B = pairs.numbers[p], pairs.force[p], pairs.stiff[p]
-    for i in range(7):
-        F[i] = 0.0
-        for j in range(7):
-            B[i, j] = 0.0
     first = pairs.place[p, 1]
     # no stiffer along the surface than the step can resolve, for all faces together
     whole = number[STIFFNESS_T] * pairs.result[p, Q_AREA]
     soft = number[CAP] / whole if whole > number[CAP] else 1.0
+    spring_of, damper_of = soft * number[STIFFNESS_T], soft * number[DAMPING_T]
+    stick, slip, weight = number[STICK], number[SLIP], number[WEIGHT]
+    f0 = f1 = f2 = f3 = f4 = f5 = 0.0
+    b00 = b10 = b11 = b20 = b21 = b22 = 0.0
+    b30 = b31 = b32 = b40 = b41 = b42 = b50 = b51 = b52 = 0.0
+    b33 = b43 = b44 = b53 = b54 = b55 = 0.0
+    for i in range(7):
+        F[i] = 0.0
+        for j in range(7):
+            B[i, j] = 0.0
     for i in range(pairs.counts[p, 0]):
         t = pairs.touch[first + i]
         nx, ny, nz = t[N_X], t[N_Y], t[N_Z]
         rx, ry, rz = t[R_X], t[R_Y], t[R_Z]
-        ux, uy, uz = t[U_X], t[U_Y], t[U_Z]
-        spring, damper = (
-            soft * number[STIFFNESS_T] * t[T_AREA],
-            soft * number[DAMPING_T] * t[T_DAMPED],
-        )
+        spring, damper = spring_of * t[T_AREA], damper_of * t[T_DAMPED]
         if t[T_SPRING] < 0.0:
             t[T_SPRING] = spring
             at = pairs.slot[pairs.place[p, 0] + pairs.touching[first + i]]
@@ -546,36 +675,78 @@ def hold(pairs, p, h, theta):
         vn = vx * nx + vy * ny + vz * nz
         held = t[T_HELD]
         gx, gy, gz, dx, dy, dz, d_along, d_across, slips = friction(
-            spring, damper, number[STICK] * held, number[SLIP] * held, t[T_WAS] > 0.0,
-            t[T_X], t[T_Y], t[T_Z], vx - vn * nx, vy - vn * ny, vz - vn * nz, h, theta,
-            number[WEIGHT],
+            spring, damper, stick * held, slip * held, t[T_WAS] > 0.0,
+            t[T_X], t[T_Y], t[T_Z], vx - vn * nx, vy - vn * ny, vz - vn * nz, h, theta, weight,
         )  # fmt: skip
         t[G_X], t[G_Y], t[G_Z] = gx, gy, gz
         t[D_X], t[D_Y], t[D_Z] = dx, dy, dz
         t[D_ALONG], t[D_ACROSS] = d_along, d_across
         t[T_SLIPS] = 1.0 if slips else 0.0
         fn, fd = t[FN], t[FD]
-        add_force(
-            F, fn * t[I_X] + fd * nx - gx, fn * t[I_Y] + fd * ny - gy, fn * t[I_Z] + fd * nz - gz,
-            rx, ry, rz, ux, uy, uz,
+        fx = fn * t[I_X] + fd * nx - gx
+        fy = fn * t[I_Y] + fd * ny - gy
+        fz = fn * t[I_Z] + fd * nz - gz
+        f0 += fx
+        f1 += fy
+        f2 += fz
+        f3 += ry * fz - rz * fy
+        f4 += rz * fx - rx * fz
+        f5 += rx * fy - ry * fx
+        # D: across the same in all directions, more along the normal and less along the slip
+        a, b = t[D_N] - d_across, d_along - d_across
+        ax, ay, az, bx, by, bz = a * nx, a * ny, a * nz, b * dx, b * dy, b * dz
+        d00, d11, d22 = (
+            d_across + ax * nx + bx * dx, d_across + ay * ny + by * dy,
+            d_across + az * nz + bz * dz,
         )  # fmt: skip
-        if dx == 0.0 and dy == 0.0 and dz == 0.0:
-            # the same along and across: any tangent
-            if abs(nx) < 0.6:
-                dy, dz = nz, -ny
-            else:
-                dx, dy = -ny, nx
-            size = math.sqrt(dx * dx + dy * dy + dz * dz)
-            dx, dy, dz = dx / size, dy / size, dz / size
-        add_direction(B, t[D_N], nx, ny, nz, rx, ry, rz, ux, uy, uz)
-        add_direction(B, d_along, dx, dy, dz, rx, ry, rz, ux, uy, uz)
-        add_direction(
-            B, d_across, ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx, rx, ry, rz,
-            ux, uy, uz,
-        )  # fmt: skip
+        d10, d20, d21 = ax * ny + bx * dy, ax * nz + bx * dz, ay * nz + by * dz
+        b00 += d00
+        b10 += d10
+        b11 += d11
+        b20 += d20
+        b21 += d21
+        b22 += d22
+        # R D, by rows
+        w00, w01, w02 = ry * d20 - rz * d10, ry * d21 - rz * d11, ry * d22 - rz * d21
+        w10, w11, w12 = rz * d00 - rx * d20, rz * d10 - rx * d21, rz * d20 - rx * d22
+        w20, w21, w22 = rx * d10 - ry * d00, rx * d11 - ry * d10, rx * d21 - ry * d20
+        b30 += w00
+        b31 += w01
+        b32 += w02
+        b40 += w10
+        b41 += w11
+        b42 += w12
+        b50 += w20
+        b51 += w21
+        b52 += w22
+        b33 += ry * w02 - rz * w01
+        b43 += ry * w12 - rz * w11
+        b44 += rz * w10 - rx * w12
+        b53 += ry * w22 - rz * w21
+        b54 += rz * w20 - rx * w22
+        b55 += rx * w21 - ry * w20
+        ux, uy, uz = t[U_X], t[U_Y], t[U_Z]
+        if ux != 0.0 or uy != 0.0 or uz != 0.0:
+            F[6] -= ux * fx + uy * fy + uz * fz
+            x, y, z = (
+                d00 * ux + d10 * uy + d20 * uz, d10 * ux + d11 * uy + d21 * uz,
+                d20 * ux + d21 * uy + d22 * uz,
+            )  # fmt: skip
+            B[6, 0] -= x
+            B[6, 1] -= y
+            B[6, 2] -= z
+            B[6, 3] -= ry * z - rz * y
+            B[6, 4] -= rz * x - rx * z
+            B[6, 5] -= rx * y - ry * x
+            B[6, 6] += ux * x + uy * y + uz * z
+    F[0], F[1], F[2], F[3], F[4], F[5] = f0, f1, f2, f3, f4, f5
+    B[0, 0], B[1, 0], B[1, 1], B[2, 0], B[2, 1], B[2, 2] = b00, b10, b11, b20, b21, b22
+    B[3, 0], B[3, 1], B[3, 2], B[4, 0], B[4, 1], B[4, 2] = b30, b31, b32, b40, b41, b42
+    B[5, 0], B[5, 1], B[5, 2] = b50, b51, b52
+    B[3, 3], B[4, 3], B[4, 4], B[5, 3], B[5, 4], B[5, 5] = b33, b43, b44, b53, b54, b55
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def end_forces(t, V):
     """Of a face, at the end of the step with the twist V: its velocity, the change of its normal
     force and friction −F_T, all with the derivatives of the step."""
@@ -597,7 +768,7 @@ def end_forces(t, V):
     )  # fmt: skip
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def tighten(pairs, p, h, theta, last):
     """Whether friction of pair p would leave its cone with the twist at the end of the step; then
     it is bounded by what the faces carry there, and all is summed up again."""
@@ -622,39 +793,16 @@ def tighten(pairs, p, h, theta, last):
     return True
 
 
-@inlined
-def add_force(F, fx, fy, fz, rx, ry, rz, ux, uy, uz):
-    """F += a force at r, and what it does on the coordinate that moves its point by u."""
-    F[0] += fx
-    F[1] += fy
-    F[2] += fz
-    F[3] += ry * fz - rz * fy
-    F[4] += rz * fx - rx * fz
-    F[5] += rx * fy - ry * fx
-    F[6] -= ux * fx + uy * fy + uz * fz
-
-
-@inlined
-def add_direction(B, f, x, y, z, rx, ry, rz, ux, uy, uz):
-    """B += f a aᵀ with a = (x, r × x, −u·x), its lower triangle."""
-    if f == 0.0:
-        return
-    a3, a4, a5 = ry * z - rz * y, rz * x - rx * z, rx * y - ry * x
-    a = (x, y, z, a3, a4, a5, -(ux * x + uy * y + uz * z))
-    for i in range(7):
-        g = f * a[i]
-        for j in range(i + 1):
-            B[i, j] += g * a[j]
-
-
-@kernel
+@kernel(fastmath=VECTOR)
 def account(pairs, p, h, theta):
     """What has acted on pair p, whose twist is now that at the end of the step; new anchors."""
     first, places, slots = pairs.place[p, 1], pairs.place[p, 2], pairs.place[p, 0]
     number, V, F, b = pairs.numbers[p], pairs.twist[p], pairs.force[p], pairs.other_pose[p]
+    stick, slip, slip_speed = number[STICK], number[SLIP], number[SLIP_SPEED]
     result = pairs.result[p]
-    for i in range(7):
-        F[i] = 0.0
+    f0 = f1 = f2 = f3 = f4 = f5 = f6 = 0.0
+    work = normal = all_x = all_y = all_z = at_x = at_y = at_z = 0.0
+    faces = slip_count = 0.0
     for i in range(pairs.counts[p, 1]):
         pairs.slot[slots + pairs.before[first + i]] = -1
     n = min(pairs.counts[p, 0], places)
@@ -666,18 +814,22 @@ def account(pairs, p, h, theta):
         fn = t[FN]
         x, y, z = fn * t[I_X] + fd * nx, fn * t[I_Y] + fd * ny, fn * t[I_Z] + fd * nz
         fx, fy, fz = x - gx, y - gy, z - gz
-        add_force(F, fx, fy, fz, rx, ry, rz, t[U_X], t[U_Y], t[U_Z])
-        result[Q_WORK] -= 0.5 * h * (
-            fx * (vx + t[V_X]) + fy * (vy + t[V_Y]) + fz * (vz + t[V_Z])
-        )  # fmt: skip
+        f0 += fx
+        f1 += fy
+        f2 += fz
+        f3 += ry * fz - rz * fy
+        f4 += rz * fx - rx * fz
+        f5 += rx * fy - ry * fx
+        f6 -= t[U_X] * fx + t[U_Y] * fy + t[U_Z] * fz
+        work -= fx * (vx + t[V_X]) + fy * (vy + t[V_Y]) + fz * (vz + t[V_Z])
         load = fn * t[T_FACING] + fd
-        result[Q_NORMAL] += load
-        result[Q_NX] += x
-        result[Q_NY] += y
-        result[Q_NZ] += z
-        result[Q_PX] += load * rx
-        result[Q_PY] += load * ry
-        result[Q_PZ] += load * rz
+        normal += load
+        all_x += x
+        all_y += y
+        all_z += z
+        at_x += load * rx
+        at_y += load * ry
+        at_z += load * rz
         # the way of the step, along the surface
         mx = theta * vx + (1.0 - theta) * t[V_X]
         my = theta * vy + (1.0 - theta) * t[V_Y]
@@ -691,8 +843,8 @@ def account(pairs, p, h, theta):
         speed = math.sqrt(x * x + y * y + z * z)
         held = max(load, 0.0)
         ex, ey, ez, slipping = drag_anchor(
-            t[T_SPRING], number[STICK] * held, number[SLIP] * held,
-            t[T_WAS] > 0.0, t[T_SLIPS] > 0.0, ex, ey, ez, speed, number[SLIP_SPEED],
+            t[T_SPRING], stick * held, slip * held, t[T_WAS] > 0.0, t[T_SLIPS] > 0.0, ex, ey, ez,
+            speed, slip_speed,
         )  # fmt: skip
         s = pairs.state[first + i]
         s[E_X] = b[3] * ex + b[6] * ey + b[9] * ez
@@ -700,9 +852,14 @@ def account(pairs, p, h, theta):
         s[E_Z] = b[5] * ex + b[8] * ey + b[11] * ez
         s[SPRING] = t[T_SPRING]
         s[SLIPPING] = 1.0 if slipping else 0.0
-        result[Q_SLIPPING] += s[SLIPPING]
+        slip_count += 1.0 if slipping else 0.0
         f = pairs.touching[first + i]
         pairs.before[first + i] = f
         pairs.slot[slots + f] = i
-        result[Q_FACES] += 1.0 if t[T_FACING] > EDGEWISE else 0.0
+        faces += 1.0 if t[T_FACING] > EDGEWISE else 0.0
+    F[0], F[1], F[2], F[3], F[4], F[5], F[6] = f0, f1, f2, f3, f4, f5, f6
+    result[Q_WORK] = 0.5 * h * work
+    result[Q_NORMAL], result[Q_FACES], result[Q_SLIPPING] = normal, faces, slip_count
+    result[Q_NX], result[Q_NY], result[Q_NZ] = all_x, all_y, all_z
+    result[Q_PX], result[Q_PY], result[Q_PZ] = at_x, at_y, at_z
     pairs.counts[p, 1] = n

@@ -21,11 +21,13 @@ from __future__ import annotations
 
 import math
 
-from marsyard.jit import inlined, kernel
+from marsyard.jit import inlined, inner, kernel
 
 PLANE, SPHERE, BOX, REVOLUTION, MESH = range(5)
 #: place in Shapes.stack of the triangle that was nearest last time: a good guess for the next point
 HINT = 127
+#: likewise of the segment of a profile
+SEGMENT = 126
 #: nearer than this the direction is that of the surface, not of the point [m]
 _ON = 1e-12
 
@@ -57,12 +59,12 @@ def _to_segment(z, r, az, ar, bz, br):
     return pz, pr, (z - pz) * (z - pz) + (r - pr) * (r - pr)
 
 
-@kernel
-def nearest_in_section(point, first, count, z, rho):
-    """Nearest point of a profile, without discs at its ends: squared distance, z, r, the segment it
-    lies on, and the segment over which (z, ρ) stands."""
+@inlined
+def find_segment(point, first, count, guess, z):
+    """The segment of a profile over which z stands, or the one at that end."""
     last = first + count - 1
-    # the segment over which the point stands
+    if first <= guess < last and point[guess, 0] <= z < point[guess + 1, 0]:
+        return guess
     low, high = first, last
     while high - low > 1:
         middle = (low + high) // 2
@@ -70,6 +72,15 @@ def nearest_in_section(point, first, count, z, rho):
             low = middle
         else:
             high = middle
+    return low
+
+
+@kernel
+def nearest_in_section(point, first, count, guess, z, rho):
+    """Nearest point of a profile, without discs at its ends: squared distance, z, r, the segment it
+    lies on, and the segment over which (z, ρ) stands; guess: which one that may be."""
+    last = first + count - 1
+    low = find_segment(point, first, count, guess, z)
     best = math.inf
     bz = br = 0.0
     at = low
@@ -100,13 +111,18 @@ def section_distance(point, first, count, side, z, rho):
     """Distance to a profile in the radial-axial plane: d, and its direction (along z, radial).
 
     point: (z, r) of all profiles; side: 1 if the body is inside the profile, −1 outside."""
+    d, nz, nr, _, _, _, _ = distance_and_place(point, first, count, side, -1, z, rho)
+    return d, nz, nr
+
+
+@inlined
+def distance_and_place(point, first, count, side, guess, z, rho):
+    """As `section_distance`; and the nearest point of the profile (z, r), the segment it lies on,
+    and the segment over which (z, ρ) stands."""
     last = first + count - 1
     within = point[first, 0] < z < point[last, 0]
-    best, bz, br, at, low = nearest_in_section(point, first, count, z, rho)
-    ez, er = point[at + 1, 0] - point[at, 0], point[at + 1, 1] - point[at, 1]
-    # outward normal of that segment: (−dr, dz) for a body inside
-    length = math.sqrt(ez * ez + er * er)
-    nz, nr = -side * er / length, side * ez / length
+    best, bz, br, at, low = nearest_in_section(point, first, count, guess, z, rho)
+    pz, pr, end_disc = bz, br, 0.0
     if side > 0.0:
         # discs at the ends
         for end in range(2):
@@ -115,7 +131,7 @@ def section_distance(point, first, count, side, z, rho):
             d2 = (z - cz) * (z - cz) + (rho - cr) * (rho - cr)
             if d2 < best:
                 best, bz, br = d2, cz, cr
-                nz, nr = (-1.0 if end == 0 else 1.0), 0.0
+                end_disc = -1.0 if end == 0 else 1.0
     inside = False
     if within:
         share = (z - point[low, 0]) / (point[low + 1, 0] - point[low, 0])
@@ -126,16 +142,23 @@ def section_distance(point, first, count, side, z, rho):
         nz, nr = (z - bz) / d, (rho - br) / d
         if inside:
             nz, nr = -nz, -nr
-    return (-d if inside else d), nz, nr
+    elif end_disc != 0.0:
+        nz, nr = end_disc, 0.0
+    else:
+        # outward normal of that segment: (−dr, dz) for a body inside
+        ez, er = point[at + 1, 0] - point[at, 0], point[at + 1, 1] - point[at, 1]
+        length = math.sqrt(ez * ez + er * er)
+        nz, nr = -side * er / length, side * ez / length
+    return (-d if inside else d), nz, nr, pz, pr, at, low
 
 
 @inlined
-def section_roundness(shapes, r, side, z, rho, reach):
+def section_roundness(shapes, r, side, bz, br, at, reach):
     """The smallest radius [m] with which a body of revolution bulges within `reach` [m] of the
-    point of its profile nearest to (z, ρ): of its section, and of its circles if it is inside."""
+    point (bz, br) of its profile, on the segment `at`: of its section, and of its circles if it is
+    inside."""
     first, count = shapes.profile[r, 0], shapes.profile[r, 1]
     last = first + count - 1
-    _, bz, br, at, _ = nearest_in_section(shapes.point, first, count, z, rho)
     least = max(br, 1e-9) if side > 0.0 else math.inf
     i = at
     while i >= first and bz - shapes.point[i, 0] <= reach:
@@ -154,7 +177,7 @@ def section_motion(shapes, r, x, y, z):
     its coordinate, in the frame of the shape."""
     first, count = shapes.profile[r, 0], shapes.profile[r, 1]
     rho = math.sqrt(x * x + y * y)
-    _, bz, br, at, _ = nearest_in_section(shapes.point, first, count, z, rho)
+    _, bz, br, at, _ = nearest_in_section(shapes.point, first, count, -1, z, rho)
     a, b = shapes.point[at], shapes.point[at + 1]
     ez, er = b[0] - a[0], b[1] - a[1]
     share = ((bz - a[0]) * ez + (br - a[1]) * er) / (ez * ez + er * er)
@@ -165,15 +188,20 @@ def section_motion(shapes, r, x, y, z):
     return ur, 0.0, uz
 
 
-@inlined
-def revolution_distance(point, first, count, side, x, y, z):
-    """A body of revolution about z."""
+@inner
+def revolution_distance(shapes, r, side, x, y, z):
+    """A body of revolution about z; with the nearest point of its profile and its segment."""
     rho = math.sqrt(x * x + y * y)
-    d, nz, nr = section_distance(point, first, count, side, z, rho)
+    first, count = shapes.profile[r, 0], shapes.profile[r, 1]
+    d, nz, nr, bz, br, at, low = distance_and_place(
+        shapes.point, first, count, side, shapes.stack[SEGMENT], z, rho
+    )
+    shapes.stack[SEGMENT] = low
     if rho > 0.0:
-        return d, nr * x / rho, nr * y / rho, nz
+        f = nr / rho
+        return d, f * x, f * y, nz, bz, br, at
     # on the axis every radial direction is as good: one that is there
-    return d, nr, 0.0, nz
+    return d, nr, 0.0, nz, bz, br, at
 
 
 @inlined
@@ -243,23 +271,24 @@ def mesh_distance(shapes, mesh, limit, x, y, z):
             best, found, feature = d2, guess, what
             qx, qy, qz = px, py, pz
     top = 0
-    if _box_gap(node, base + 1, x, y, z) < best:
+    # of triangles equally near the first one counts: the guess must not matter for the last digit
+    if _box_gap(node, base + 1, x, y, z) <= best:
         stack[0] = 1
         top = 1
     while top > 0:
         top -= 1
         i = stack[top]
-        if _box_gap(node, base + i, x, y, z) >= best:
+        if _box_gap(node, base + i, x, y, z) > best:
             continue
         if i < leaves:
             near, far = 2 * i, 2 * i + 1
             a, b = _box_gap(node, base + near, x, y, z), _box_gap(node, base + far, x, y, z)
             if b < a:
                 near, far, a, b = far, near, b, a
-            if b < best:
+            if b <= best:
                 stack[top] = far
                 top += 1
-            if a < best:
+            if a <= best:
                 stack[top] = near
                 top += 1
             continue
@@ -267,7 +296,7 @@ def mesh_distance(shapes, mesh, limit, x, y, z):
         for k in range(start + leaf * count // leaves, start + (leaf + 1) * count // leaves):
             px, py, pz, what = nearest_on_triangle(triangle[k], x, y, z)
             d2 = (x - px) * (x - px) + (y - py) * (y - py) + (z - pz) * (z - pz)
-            if d2 < best:
+            if d2 < best or (d2 == best and k < found):
                 best, found, feature = d2, k, what
                 qx, qy, qz = px, py, pz
     if found < 0:
@@ -289,14 +318,14 @@ def mesh_distance(shapes, mesh, limit, x, y, z):
     return (-d if inside else d), nx, ny, nz
 
 
-@inlined
+@inner
 def distance(shapes, pairs, p, limit, x, y, z):
     """Distance [m] of a point to the other body of pair p, and its direction, in its frame."""
     kind = pairs.kind[p]
     size = pairs.size[p]
     if kind == REVOLUTION:
-        profile = shapes.profile[pairs.number[p]]
-        return revolution_distance(shapes.point, profile[0], profile[1], size[0], x, y, z)
+        d, nx, ny, nz, _, _, _ = revolution_distance(shapes, pairs.number[p], size[0], x, y, z)
+        return d, nx, ny, nz
     if kind == MESH:
         return mesh_distance(shapes, pairs.number[p], limit, x, y, z)
     if kind == PLANE:

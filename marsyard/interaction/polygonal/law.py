@@ -57,10 +57,10 @@ from __future__ import annotations
 
 import math
 
-from marsyard.jit import inlined
+from marsyard.jit import VECTOR, inlined
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def shares(theta, w):
     """Of a step with θ and the weight w: shares of h in the velocity at its start, and at its end,
     and share of a damper in the latter."""
@@ -69,7 +69,7 @@ def shares(theta, w):
     return start, end, theta + (1.0 - theta) * w
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def normal_force(k, d, volume, facing, area, damped, out_speed, h, theta, w):
     """The elastic force, along the face's own normal, the force by velocity, along the direction of
     contact [N], and the derivative of the latter [N·s/m].
@@ -88,7 +88,7 @@ def normal_force(k, d, volume, facing, area, damped, out_speed, h, theta, w):
     return elastic, moving, damper * damping + end * h * k * area
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def friction(c, d, stick, slip, slipping, ex, ey, ez, vx, vy, vz, h, theta, w):
     """The force that the face takes along the displacement (−F_T) [N], its direction if it slips,
     its derivatives along and across [N·s/m] and whether it slips.
@@ -114,7 +114,7 @@ def friction(c, d, stick, slip, slipping, ex, ey, ez, vx, vy, vz, h, theta, w):
     return slip * ux, slip * uy, slip * uz, ux, uy, uz, 0.0, slip / size * c * end * h, True
 
 
-@inlined
+@inlined(fastmath=VECTOR)
 def drag_anchor(c, stick, slip, slipping, slipped, ex, ey, ez, speed, rest):
     """The displacement e after a step, cut back to what friction holds, and whether it slips."""
     size = math.sqrt(ex * ex + ey * ey + ez * ez)

@@ -64,6 +64,7 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
         numbers[k, arrays.ROUND] = pair.other.roundness
         numbers[k, arrays.WEIGHT], numbers[k, arrays.CAP] = pair.weight, pair.cap
         numbers[k, arrays.CONVEX] = pair.other.convex
+        numbers[k, arrays.WIDEST] = pair.faces.widest
         room = min(len(pair.faces), MOST_TOUCHING)
         place[k] = slots, places, room
         slots += len(pair.faces)
@@ -75,7 +76,10 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
         size=np.array([p.other.size for p in given], dtype=float).reshape(n, 3),
         numbers=numbers, place=place, face_pose=pose.copy(), other_pose=pose.copy(),
         centre=f((n, 3)), twist=f((n, 7)), force=f((n, 7)), stiff=f((n, 7, 7)),
-        result=f((n, arrays.RESULTS)), slot=np.full(slots, -1, dtype=i), counts=f((n, 2), i),
+        result=f((n, arrays.RESULTS)), slot=np.full(slots, -1, dtype=i),
+        extent=np.array([p.other.extent for p in given], dtype=float).reshape(n, 6),
+        near=f(slots, i), near_gap=f(slots), near_count=np.full(n, -1, dtype=i),
+        near_at=f((n, arrays.NEAR)), counts=f((n, 2), i),
         touching=f(places, i), touch=f((places, arrays.TOUCH_COLUMNS)), before=f(places, i),
         state=f((places, arrays.STATE_COLUMNS)),
         face=f(arrays.FACE), turn=f(12),

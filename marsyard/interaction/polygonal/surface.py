@@ -16,7 +16,7 @@ from marsyard.errors import InputError
 from marsyard.ground.bvh import build_nodes, leaf_count, tree_order
 from marsyard.ground.mesh_topology import degenerate, neighbours, weld
 from marsyard.ground.rim_walls import hang_walls, rim_sides
-from marsyard.interaction.polygonal.arrays import PART, Shapes
+from marsyard.interaction.polygonal.arrays import MEMO, PART, Shapes
 from marsyard.interaction.polygonal.contact import HIDDEN
 from marsyard.interaction.polygonal.distance import BOX, MESH, PLANE, REVOLUTION, SPHERE
 from marsyard.interaction.polygonal.profile import polygons, section_bulge
@@ -39,6 +39,12 @@ class Surface:
 
     def __len__(self) -> int:
         return len(self.triangles)
+
+    @property
+    def widest(self) -> float:
+        """The longest side of its triangles [m]."""
+        corners = self.vertices[self.triangles]
+        return float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max())
 
 
 def closed_surface(vertices: Array, triangles: Array, name: str) -> Surface:
@@ -239,6 +245,21 @@ class Other:
             return self.size[0] > 0 and all(_bends_in(p) for p in self.profile)
         return self.surface is None or _no_edge_bends_in(self.surface)
 
+    @property
+    def extent(self) -> tuple[float, ...]:
+        """The box around it, in its frame [m]: lower corner and upper corner; infinite for a
+        plane."""
+        if self.surface is not None:
+            points = self.surface.vertices
+            return (*points.min(axis=0), *points.max(axis=0))
+        if self.profile is not None:
+            z, r = self.profile[..., 0], float(self.profile[..., 1].max())
+            return (-r, -r, float(z.min()), r, r, float(z.max()))
+        if self.kind == PLANE:
+            return (*(-math.inf,) * 3, *(math.inf,) * 3)
+        half = self.size if self.kind == BOX else (self.size[0],) * 3
+        return (*(-a for a in half), *half)
+
 
 def _no_edge_bends_in(surface: Surface) -> bool:
     """Whether a closed mesh in one piece is convex: at no side is the neighbour's far corner above
@@ -331,7 +352,7 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             profiles.append((other.profile, other.station, int(other.size[0])))
         else:
             other_number.append(0)
-    table, nodes, triangles, pseudo = [], [], [], []
+    table, nodes, triangles, corners, pseudo = [], [], [], [], []
     first = node = normals = 0
     for k, surface in enumerate(meshes):
         order, rows, boxes, leaves = _tables(surface)
@@ -340,6 +361,7 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
         )
         table.append((first, len(rows), node - 1, leaves, normals))
         triangles.append(rows)
+        corners.append(order)
         nodes.append(boxes)
         pseudo.append(extra)
         first += len(rows)
@@ -364,6 +386,7 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             mesh=np.array(table, dtype=np.int64).reshape(-1, 5),
             node=np.concatenate([f((0, 6)), *nodes]),
             triangle=np.concatenate([f((0, 13)), *triangles]),
+            corner=np.concatenate([f((0, 3), np.int64), *corners]),
             pseudo=np.concatenate([f((0, 18)), *pseudo]),
             profile=np.array(rows_, dtype=np.int64).reshape(-1, 5),
             point=np.concatenate([f((0, 2)), *points]),
@@ -371,7 +394,10 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             bulge=np.concatenate([f(0), *bulges]),
             station=np.concatenate([f(0), *stations]),
             shape=np.concatenate([f((0, 2)), *shapes]),
+            path=f(len(profiles)),
             stack=f(128, np.int64),
+            memo=f((MEMO, 4)),
+            memo_key=f((MEMO, 3), np.int64),
             part=f((3 * (MOST_CUTS + HIDDEN) + 8, PART)),
         ),
         face_number,
