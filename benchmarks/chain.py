@@ -55,7 +55,7 @@ def step_time(n: int, recursion: bool) -> float:
         }
     )
     sim = Simulation(scenario, build_world(scenario, Chain(name="chain", model=Path(), rods=n)))
-    assert sim._model.tree.articulated == recursion
+    assert sim.facts.tree.articulated == recursion
     sim.step(1)
     count = max(1, min(2000, int(4e4 / n**1.5)))
     best = np.inf

@@ -177,7 +177,7 @@ def _memory(simulation: Simulation) -> float:
     """Resident memory without what the records fill [MB]."""
     with open("/proc/self/statm") as file:
         pages = int(file.read().split()[1])
-    records = sum(array[: simulation._counters[1]].nbytes for array in simulation._records)
+    records = sum(array[: simulation.record_count].nbytes for array in simulation.record_room)
     return (pages * os.sysconf("SC_PAGE_SIZE") - records) / 1e6
 
 

@@ -63,7 +63,8 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         valid = _quoted(context["expected"])
         return f"{where}: '{_text(value)}' is not allowed; {suggest(_text(value), valid)}"
     if kind.startswith("union_tag"):
-        allowed = _quoted(str(context.get("expected_tags", "plane, sphere, box, mesh")))
+        told = context.get("expected_tags")
+        allowed = _kinds_at(model, location) if told is None else _quoted(str(told))
         if context.get("discriminator") == "'mode'":
             given = clip(context.get("tag", ""))
             return f"{where}.mode: '{given}' is not allowed; {suggest(given, allowed)}"
@@ -133,18 +134,7 @@ def _fields_at(model: Any, location: list[str], tag: str = "") -> list[str]:
     from dataclasses import fields, is_dataclass
     from typing import get_args
 
-    for part in location:
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            # a list or mapping: the index or key chooses one of its members
-            inside = _models_in(model)
-            if part.isdigit() or not inside:
-                continue
-            model = next((m for m in inside if part in m.model_fields), inside[0])
-        if isinstance(model, type) and issubclass(model, BaseModel):
-            if part in model.model_fields:
-                annotation = model.model_fields[part].annotation
-                inside = _models_in(annotation)
-                model = inside[0] if len(inside) == 1 else annotation
+    model = _model_at(model, location)
     if isinstance(model, type) and issubclass(model, BaseModel):
         return list(model.model_fields)
     for kind in (model, *get_args(model)):
@@ -158,6 +148,31 @@ def _fields_at(model: Any, location: list[str], tag: str = "") -> list[str]:
         of_kind = [m for m in kinds if tag in get_args(m.model_fields["kind"].annotation)]
         models = of_kind or [m for m in models if m not in kinds]
     return sorted({f for m in models for f in m.model_fields})
+
+
+def _kinds_at(model: Any, location: list[str]) -> list[str]:
+    """The kinds of what may stand at a place of the scenario."""
+    from typing import get_args
+
+    models = [m for m in _models_in(_model_at(model, location)) if "kind" in m.model_fields]
+    return [str(kind) for m in models for kind in get_args(m.model_fields["kind"].annotation)]
+
+
+def _model_at(model: Any, location: list[str]) -> Any:
+    """The model at a place of the scenario, or the type of what may stand there."""
+    for part in location:
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            # a list or mapping: the index or key chooses one of its members
+            inside = _models_in(model)
+            if part.isdigit() or not inside:
+                continue
+            model = next((m for m in inside if part in m.model_fields), inside[0])
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            if part in model.model_fields:
+                annotation = model.model_fields[part].annotation
+                inside = _models_in(annotation)
+                model = inside[0] if len(inside) == 1 else annotation
+    return model
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

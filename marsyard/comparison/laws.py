@@ -228,6 +228,8 @@ def _coefficients(data: dict[str, Any], model: str) -> dict[str, Any]:
     """Keep the coefficients a model knows; give rigid_slip the scenario's friction."""
     from marsyard.interaction.wheel_models import MODELS
 
+    if model not in MODELS:
+        return {}
     wheel = data["interaction"]["wheel"]
     given = wheel.get("coefficients") or {}
     anyone = {name for _, known, _ in MODELS.values() for name in known}

@@ -5,7 +5,7 @@ scenarios is made of them, by the kind of the folder's laws:
 
 | kind | `Group("bristles", …)` | `Group("", …)` |
 | --- | --- | --- |
-| hard | `interaction.bristles` | – |
+| hard | `interaction.bristles` | fields of `interaction` itself |
 | soil | `interaction.soil.bristles` | fields of `interaction.soil` itself |
 | wheel | `interaction.wheel.bristles` | fields of `interaction.wheel` itself |
 

@@ -29,7 +29,8 @@ class Place:
         model: MuJoCo's model of it.
         surfaces: hard ground; friction: of each.
         grid: soft ground, which all laws share, or None; soils: of its places.
-        bodies: MuJoCo's bodies on which a law of a plug-in is to act, and no other law.
+        bodies: MuJoCo's bodies on which a law of a plug-in, or a wheel model that is a law of its
+            own, is to act, and no other law.
         ground: the soft ground with its name in the scenario, for the law of its soil.
     """
 
@@ -44,12 +45,11 @@ class Place:
     ground: SoftGround | None = None
 
     def wheels(self) -> list[tuple[Wheel, Attachment]]:
-        """The wheels on which a plug-in's law is to act, each attached to the ground at its
-        centre."""
+        """The wheels in `bodies`, each attached to the ground at its centre."""
         return [(w, a) for w, a in self._all_wheels() if a.body[0] in self.bodies]
 
     def other_wheels(self) -> list[tuple[Wheel, Attachment]]:
-        """The wheels that are left to marsyard's own laws, likewise."""
+        """All other wheels, likewise."""
         return [(w, a) for w, a in self._all_wheels() if a.body[0] not in self.bodies]
 
     def _all_wheels(self) -> list[tuple[Wheel, Attachment]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from marsyard import plugins
@@ -48,8 +49,7 @@ def build_laws(
         first = [plugins.build_law(use.name, use.options, place, _FIELD)]
     for law in first:
         law.taken = taken
-    others = (module.build_law(place) for module in _worlds())
-    made = (*first, *(law for law in others if law is not None))
+    made = (*first, *_own_laws(place))
     for name in {law.name for law in first}:
         if sum(law.name == name for law in made) > 1:
             raise InputError(
@@ -59,10 +59,36 @@ def build_laws(
     return made
 
 
-def _worlds() -> list[Any]:
-    """Modules that build laws and hold their kernels."""
-    found = [f"{about.PACKAGE}.{folder}.world" for folder in about.folders("world")]
-    return [importlib.import_module(name) for name in found]
+def _own_laws(place: Place) -> list[Law]:
+    """Marsyard's own laws, on all bodies that no law of a plug-in has taken."""
+    folder, wheels = _wheels_apart(place)
+    made = []
+    for name, module in _worlds().items():
+        alone = bool(folder) and name == folder
+        taken = wheels if alone else place.bodies | wheels
+        law = module.build_law(replace(place, bodies=taken))
+        if law is not None:
+            law.taken = taken if alone else law.taken
+            made.append(law)
+    return made
+
+
+def _wheels_apart(place: Place) -> tuple[str, frozenset[int]]:
+    """The folder of a wheel model that acts by itself, not through a law of soil, and its wheels
+    as MuJoCo's bodies."""
+    wheel, robot = place.scenario.interaction.wheel, place.robot
+    folder = "" if wheel is None else about.folder_of(about.WHEEL, wheel.model)
+    if wheel is None or folder not in about.folders("world"):
+        return "", frozenset()
+    names = tuple(robot.wheels) if wheel.wheels is None else wheel.wheels
+    bodies = named_bodies(robot, place.model, names, "interaction.wheel.wheels")
+    return folder, bodies - place.bodies
+
+
+def _worlds() -> dict[str, Any]:
+    """Modules that build laws and hold their kernels, by folder."""
+    found = about.folders("world")
+    return {name: importlib.import_module(f"{about.PACKAGE}.{name}.world") for name in found}
 
 
 _FIELD = "interaction.plugin"
@@ -90,4 +116,4 @@ def named_bodies(
 
 def all_kernels() -> tuple[Kernels, ...]:
     """The kernels of all laws, to be compiled."""
-    return tuple(module.kernels for module in _worlds())
+    return tuple(module.kernels for module in _worlds().values())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def check_integrator(scenario: Scenario) -> None:
     """Raise ValueError where the integrator cannot carry the law or the ground."""
     _check_couples(scenario)
+    _check_ground(scenario)
     integrator, law = scenario.run.integrator, about.law_of_hard_ground(scenario)
     if law.is_mujocos and integrator not in law.integrators:
         raise ValueError(
@@ -59,6 +60,16 @@ def _either(names: tuple[str, ...] | list[str]) -> str:
     """'a', 'a or b', 'a, b or c'."""
     *first, last = names
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def _check_ground(scenario: Scenario) -> None:
+    """Wheel models act on soil alone."""
+    wheel, kinds = scenario.interaction.wheel, [g.kind for g in scenario.ground]
+    if wheel is not None and "terrain" not in kinds:
+        raise ValueError(
+            f"interaction.wheel: the wheel model {wheel.model} needs ground of kind terrain, and "
+            f"the scenario has {', '.join(kinds) or 'no ground'}; remove interaction.wheel"
+        )
 
 
 def _check_couples(scenario: Scenario) -> None:

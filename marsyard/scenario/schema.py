@@ -272,7 +272,10 @@ class Interaction(_HardGround):
 
     def options(self, model: type[T]) -> T:
         """The options of a law, by the model that its folder gives them."""
-        return next(each for _, each in inside(self) if isinstance(each, model))
+        for _, each in inside(self):
+            if isinstance(each, model):
+                return each
+        raise LookupError(f"a scenario has no {model.__name__}")
 
 
 # --- control

@@ -92,6 +92,40 @@ def test_what_is_no_regular_file(what, arguments, tmp_path, monkeypatch, capsys)
     refuse([a.replace("FILE", "a.yaml") for a in arguments], tmp_path, monkeypatch, capsys)
 
 
+LAWS = {
+    "unknown law": ("rt0448/test-1", ["law=complaint"], "did you mean 'compliant'?"),
+    "unknown law of soil": ("wheel/pull", ["soil.model=colums"], "did you mean 'columns'?"),
+    "unknown option": ("rt0448/test-1", ["compliant.stifness=1"], "did you mean 'stiffness'?"),
+    "unknown options": ("rt0448/test-1", ["polygonl.refine=1"], "did you mean 'polygonal'"),
+    "option of another law": ("rt0448/test-1", ["soil.columns.viscocity=1"],
+                              "did you mean 'viscosity'"),
+    "option of a group": ("rt0448/test-1", ["polygonal.layer.stifness=1"],
+                          "did you mean 'stiffness'"),
+    "curve without kind": ("rt0448/test-1", ["compliant.curve.knd=dense"],
+                           "curve.kind: unknown or missing kind; valid: loose, dense, table"),
+    "unknown coefficient": ("wheel/pull", ["wheel.coefficients.peek_0=1"], "did you mean 'peak_0'"),
+    "wheel model on hard ground": ("rt0448/test-1", ["wheel.model=ding"],
+                                   "ding needs ground of kind terrain, and the scenario has plane"),
+    "polygons under tracks": ("tracked/step", ["law=polygonal"], "knows no belts; use"),
+    "soft contact of meshes": ("rt0448/test-7", ["law=mujoco", "run.integrator=semi_implicit"],
+                               "takes only convex shapes"),
+    "soft contact by impulses": ("rt0448/test-1", ["law=mujoco"], "needs a smooth integrator"),
+    "rigid contact without": ("rt0448/test-1", ["run.integrator=semi_implicit"],
+                              "cannot carry the nonsmooth law; use moreau_jean"),
+    "soil without": ("wheel/pull", ["law=none", "run.integrator=semi_implicit"],
+                     "cannot carry the soil of ground 'soil'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", LAWS)
+def test_laws_and_options_that_do_not_fit(what, tmp_path, monkeypatch, capsys):
+    scenario, settings, said = LAWS[what]
+    arguments = ["run", scenario]
+    for each in settings:
+        arguments += ["-s", each if each.startswith("run.") else f"interaction.{each}"]
+    assert said in refuse(arguments, tmp_path, monkeypatch, capsys)
+
+
 def head(shape: str) -> bytes:
     text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + b"\0" * 64

@@ -1,4 +1,4 @@
-"""A law is one folder: two that are added beside marsyard's own appear everywhere by themselves."""
+"""A law is one folder: three that are added beside marsyard's own are found everywhere."""
 
 from __future__ import annotations
 
@@ -89,11 +89,14 @@ class CushionLaw(Law):
 
     def __init__(self, place: Place) -> None:
         options = place.scenario.interaction.options(Cushions)
-        found = place.other_wheels()
+        found = self.wheels(place)
         self.attachments = [attachment for _, attachment in found]
         radius = np.array([wheel.radius for wheel, _ in found])
         numbers = np.array([options.stiffness, options.damping])
         self.arrays = Arrays(numbers, radius, np.zeros(len(found)))
+
+    def wheels(self, place):
+        return place.other_wheels()
 
     def columns(self):
         depth = self.arrays.depth
@@ -129,6 +132,30 @@ class Gravel(LawOptions):
 OPTIONS = (Group("gravel", Gravel, "options of gravel"),)
 ''',
 }
+#: a wheel model that is a law of its own: the same springs, under the wheels that it is given
+CASTERS = {
+    "about": """
+from marsyard.interaction.about import WHEEL, About
+
+LAWS = (About("casters", WHEEL, "wheels on springs", "wheels that roll freely on springs"),)
+""",
+    "world": """
+from marsyard.interaction.cushions.kernels import kernels
+from marsyard.interaction.cushions.world import CushionLaw
+
+
+class CasterLaw(CushionLaw):
+    name = "casters"
+
+    def wheels(self, place):
+        return place.wheels()
+
+
+def build_law(place):
+    wheel = place.scenario.interaction.wheel
+    return CasterLaw(place) if wheel is not None and wheel.model == "casters" else None
+""",
+}
 #: run by every interpreter: the folder with the laws lies beside those of marsyard
 START = """
 import marsyard.interaction
@@ -139,9 +166,9 @@ marsyard.interaction.__path__.append({!r})
 
 @pytest.fixture(scope="module")
 def laws(tmp_path_factory) -> Path:
-    """A folder with two laws, and what makes interpreters see it."""
+    """A folder with three laws, and what makes interpreters see it."""
     base = tmp_path_factory.mktemp("laws")
-    for name, files in (("cushions", CUSHIONS), ("gravel", GRAVEL)):
+    for name, files in (("cushions", CUSHIONS), ("gravel", GRAVEL), ("casters", CASTERS)):
         folder = base / "laws" / name
         folder.mkdir(parents=True)
         (folder / "__init__.py").touch()
@@ -169,6 +196,7 @@ def test_it_is_listed(laws):
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "cushions springs under wheels [interaction.law]" in lines
     assert "gravel loose stones [interaction.soil.model]" in lines
+    assert "casters wheels on springs [interaction.wheel.model]" in lines
 
 
 def test_the_schema_has_its_name_and_options(laws):
@@ -239,3 +267,31 @@ def test_it_is_compared(laws):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "cushions" in done.stdout
+
+
+def test_a_wheel_model_of_its_own_shares_a_rover_with_the_soil(laws):
+    code = """
+from marsyard import load_scenario
+from marsyard.simulation import Simulation
+
+wheels = ["FL", "FR"]
+settings = {"interaction.wheel": {"model": "casters", "wheels": wheels}}
+sim = Simulation(load_scenario("exomars/rough", settings))
+sim.step(50)
+print([law.name for law in sim.laws])
+print([a.name for a in sim.laws[1].attachments], sim.world.soil.wheel.tolist())
+"""
+    done = python(laws, "-c", code)
+    assert done.returncode == 0, done.stderr
+    names, wheels = done.stdout.splitlines()
+    assert names == "['soil', 'casters']"
+    assert wheels.startswith("['FL', 'FR']")
+
+
+def test_what_does_not_go_together_is_refused(laws):
+    done = command(
+        laws, "run", "wheel/pull", "--set", "interaction.soil.model=gravel"
+    )  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    said = " ".join(done.stderr.split())
+    assert "wong_reece does not go with interaction.soil.model gravel; use scm or columns" in said

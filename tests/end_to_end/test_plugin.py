@@ -79,19 +79,35 @@ def test_a_compiled_law_runs_and_compares_from_the_command_line(site, tmp_path):
     assert "rigid_slip_outside" in done.stdout
 
 
-def test_a_law_whose_kernel_has_another_signature_is_left_out(site, tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "def evaluate(A, L, time, h, theta, flag)",
+            "def evaluate(A, L, time)",
+            "evaluate() takes 3 arguments; a kernel of a law takes 6: Attachments, Arrays",
+        ),
+        (
+            "@law_callback(Attachments, Arrays)\ndef commit",
+            "@law_callback(Attachments, Attachments)\ndef commit",
+            "the kernel commit of a law must be decorated with law_callback(Attachments, …), with "
+            "the same tuple for all",
+        ),
+        ("A.F[n], A.axis[n]", "A.force[n], A.axis[n]", "does not compile: Unknown attribute"),
+    ],
+)
+def test_a_law_whose_kernel_is_wrong_is_refused(site, tmp_path, old, new, said):
     package = site / "marsyard_dunes" / "rigid_slip.py"
     text = package.read_text(encoding="utf-8")
     wrong = tmp_path / "site"
     shutil.copytree(site, wrong)
     (wrong / "marsyard_dunes" / "rigid_slip.py").write_text(
-        text.replace("def evaluate(A, L, time, h, theta, flag)", "def evaluate(A, L, time)"),
-        encoding="utf-8",
+        text.replace(old, new), encoding="utf-8"
     )
+    assert old in text
     done = _python(wrong, tmp_path, "-m", "marsyard", "run", "dunes/two-laws", "-o", "out")
     assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
-    said = " ".join(done.stderr.split())
-    assert "evaluate() takes 3 arguments; a kernel of a law takes 6: Attachments, Arrays" in said
+    assert said in " ".join(done.stderr.split())
     assert not (tmp_path / "out").exists()
 
 

@@ -32,7 +32,7 @@ def slope(degrees, uphill="40 deg"):
 def steps(monkeypatch):
     """Steps of all settling in a test."""
     taken = []
-    advance = settle.advance
+    advance = Simulation.advance_loop
 
     def counted(*arguments):
         counters = arguments[-3]
@@ -41,7 +41,7 @@ def steps(monkeypatch):
         taken.append(int(counters[0]) - before)
         return status
 
-    monkeypatch.setattr(settle, "advance", counted)
+    monkeypatch.setattr(Simulation, "advance_loop", counted)
     return taken
 
 

@@ -200,7 +200,7 @@ class SoilContact(SoilLaw):
         numbers = _soil_numbers(soils, self.found, interaction, gravity)
         for old, new in zip(self.arrays.soils, numbers, strict=True):
             old[...] = new
-        if interaction.wheel is not None:
+        if _wheel_model(interaction) is not None:
             weight = float(model.body_subtreemass[0]) * gravity
             laws = self.arrays.laws
             _wheel_laws(laws, robot, interaction, soils, gravity, weight, self.found)
@@ -332,7 +332,15 @@ class SoilContact(SoilLaw):
 def build_law(place: Place) -> SoilContact | None:
     """Soil under all bodies of the robot but those of another law."""
     scenario, robot, model, ground = place.scenario, place.robot, place.model, place.ground
-    if ground is None or scenario.interaction.soil.model not in _OWN:
+    if ground is None:
+        return None
+    soil = scenario.interaction.soil.model
+    if soil not in _OWN:
+        if (wheel := _wheel_model(scenario.interaction)) is not None:
+            raise InputError(
+                f"interaction.wheel: the wheel model {wheel.model} does not go with "
+                f"interaction.soil.model {soil}; use {' or '.join(_OWN)}"
+            )
         return None
     shape = scenario.robot.wheel_shape
     try:
@@ -355,9 +363,10 @@ def _assemble(
     options = scenario.interaction.options(SoilContactOptions)
     grid, soils = ground.grid, ground.soils
     laws = make_laws(len(found), len(soils))
-    if scenario.interaction.wheel is not None:
+    wheel_model = _wheel_model(scenario.interaction)
+    if wheel_model is not None:
         weight = float(model.body_subtreemass[0]) * scenario.gravity
-        found = _modelled(robot, scenario.interaction.wheel, found)
+        found = _modelled(robot, wheel_model, found)
         _wheel_laws(laws, robot, scenario.interaction, soils, scenario.gravity, weight, found)
     check_resolution(found, grid.spacing)
     n = len(found)
@@ -408,11 +417,18 @@ def _assemble(
     return SoilContact(ground.name, grid, soils, arrays, found, attachments, shares)
 
 
+def _wheel_model(interaction: Interaction) -> WheelLaw | None:
+    """The wheel model of a scenario, if it is one of those that act through this law."""
+    wheel = interaction.wheel
+    return wheel if wheel is not None and wheel.model in MODELS else None
+
+
 def _shear_shares(robot: Robot, interaction: Interaction) -> dict[str, float]:
     """`shear_share` of every wheel that has a wheel model, by name."""
-    if interaction.wheel is None:
+    model = _wheel_model(interaction)
+    if model is None:
         return {}
-    names = interaction.wheel.wheels
+    names = model.wheels
     share = interaction.options(WheelModelOptions).shear_share
     return {name: share for name in robot.wheels if names is None or name in names}
 

@@ -183,8 +183,9 @@ def _soil_adaptation(s: Simulation, trust: Trust) -> Adaptation:
     assert soil is not None
     believed = soil.soils
     needs = {"sinkage", "strength", "shear"}
-    if s.scenario.interaction.wheel is not None:
-        needs = set(MODELS[s.scenario.interaction.wheel.model][2])
+    wheel = s.scenario.interaction.wheel
+    if wheel is not None and wheel.model in MODELS:
+        needs = set(MODELS[wheel.model][2])
     kinds = {"friction_angle": "strength", "shear_modulus": "shear", "k_phi": "sinkage"}
     names = tuple(n for n, kind in kinds.items() if kind in needs and believed[0].has(n))
     prior = {name: believed[0].number(name) for name in names}
