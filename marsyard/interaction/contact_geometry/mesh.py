@@ -24,7 +24,7 @@ from marsyard.interaction.contact_geometry.wheel import (
     support_parts,
     tread_to_point,
 )
-from marsyard.jit import inlined, kernel
+from marsyard.jit import inlined, inner, kernel
 
 # deepest penetration that still counts, in half thicknesses of the wheel along the normal, and a
 # little more for thin wheels pressed sideways [wheel radii]; beyond it a feature is taken for the
@@ -340,7 +340,8 @@ def _box_bound(node, row, cx, cy, cz, reach):
 
 @kernel
 def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
-    """Signed gap [m] to the nearest feature of one mesh; infinite if no front side faces it."""
+    """Signed gap [m] to the nearest feature of one mesh and its triangle; infinite and −1 if no
+    front side faces the wheel."""
     base = ground.mesh[mesh, 3]
     leaves = ground.mesh[mesh, 4]
     start = ground.mesh[mesh, 1]
@@ -348,6 +349,7 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
     node = ground.node
     reach = math.sqrt(rho * rho + half * half) + ball
     best = math.inf
+    nearest = -1
 
     # nearer child first; whether a node was first is found again from the two bounds
     i = 1
@@ -360,10 +362,9 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
                 continue
             leaf = i - leaves
             for t in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
-                gap = _triangle_gap(
-                    mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground
-                )
-                best = min(best, gap)
+                gap = triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
+                if gap < best:
+                    best, nearest = gap, t
         # go on to the sibling if this was the nearer child, else up
         while i > 1:
             left = _box_bound(node, base + (i & ~1), cx, cy, cz, reach)
@@ -373,11 +374,11 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
                 break
             i >>= 1
         i = i ^ 1 if i > 1 else 0
-    return best
+    return best, nearest
 
 
-@inlined
-def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
+@inner
+def triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     """Smallest gap [m] among the face, edges and vertices of one triangle that face the wheel."""
     triangle = ground.triangle
     index = ground.triangle_index
