@@ -773,7 +773,9 @@ def tighten(pairs, p, h, theta, last):
         _, _, _, fd, gx, gy, gz = end_forces(t, V)
         held = max(t[T_FACING] * t[FN] + fd, 0.0)
         cone = (number[SLIP] if t[T_SLIPS] > 0.0 else number[STICK]) * held
-        beyond += max(math.sqrt(gx * gx + gy * gy + gz * gz) - cone, 0.0)
+        squared = gx * gx + gy * gy + gz * gz
+        if squared > cone * cone:
+            beyond += math.sqrt(squared) - cone
         allowed += cone
     if beyond <= LEEWAY * allowed:
         return False
@@ -832,12 +834,10 @@ def account(pairs, p, h, theta):
         ey = t[T_Y] + h * (my - mn * ny)
         ez = t[T_Z] + h * (mz - mn * nz)
         vn = vx * nx + vy * ny + vz * nz
-        x, y, z = vx - vn * nx, vy - vn * ny, vz - vn * nz
-        speed = math.sqrt(x * x + y * y + z * z)
         held = max(load, 0.0)
         ex, ey, ez, slipping = drag_anchor(
             t[T_SPRING], stick * held, slip * held, t[T_WAS] > 0.0, t[T_SLIPS] > 0.0, ex, ey, ez,
-            speed, slip_speed,
+            vx - vn * nx, vy - vn * ny, vz - vn * nz, slip_speed,
         )  # fmt: skip
         s = pairs.state[first + i]
         s[E_X] = b[3] * ex + b[6] * ey + b[9] * ez

@@ -33,7 +33,7 @@ from marsyard.interaction.polygonal.arrays import (
     W_VALID,
 )
 from marsyard.interaction.polygonal.distance import PLANE, REVOLUTION, SPHERE, distance
-from marsyard.jit import inlined, inner
+from marsyard.jit import FUSED, inlined, inner
 
 #: for how many evaluations a list should do
 USES = 32
@@ -43,7 +43,7 @@ LEAST, MOST = 1e-5, 2e-3
 ROUNDING = 1e-10
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def turn(q, x, y, z):
     """A point of the faces' frame in that of the other body."""
     return (
