@@ -38,9 +38,10 @@ NOTHING, CORNERS, CORNERS_AND_MIDDLE = range(3)
 MEMO = 2048
 # columns of Pairs.near_at: pose of the faces in the other body's frame when the list of near faces
 # was made (12), path of its profile then, how far bodies may move until it is made again [m],
-# evaluations since then, box around the faces in the list (6)
-W_PATH, W_VALID, W_USED, W_BOX = 12, 13, 14, 15
-NEAR = 21
+# evaluations since then; how far faces may move until the list of close ones is made again [m], and
+# how much further each time; box around the faces in the list (6)
+W_PATH, W_VALID, W_USED, W_CLOSE, W_FURTHER, W_BOX = 12, 13, 14, 15, 16, 17
+NEAR = 23
 #: what `evaluate` answers
 OK, TOO_MANY = 0, 2
 
@@ -89,6 +90,8 @@ class Pairs(NamedTuple):
     near: I1  # int64[·], faces near the other body, in order (`near`)
     near_gap: F1  # float64[·], how near they can have been when the list was made [m]
     near_count: I1  # int64[n], how many, or −1
+    close: I1  # int64[·], those of them that may touch, as bodies have moved since
+    close_count: I1  # int64[n]
     near_at: F2  # float64[n, NEAR]
     counts: I2  # int64[n, 2], faces that touch now, and did in the last step
     touching: I1  # int64[c]

@@ -232,13 +232,11 @@ def evaluate(shapes, pairs, p, h, theta):
     shapes.stack[NUMBER] += 1
     for i in range(RESULTS):
         pairs.result[p, i] = 0.0
-    moved = update_near(shapes, pairs, p)
+    update_near(shapes, pairs, p)
     start, first = shapes.mesh[pairs.faces[p], 0], pairs.place[p, 0]
     flat = pairs.kind[p] == PLANE
-    for i in range(first, first + pairs.near_count[p]):
-        if pairs.near_gap[i] > moved:
-            continue
-        f = pairs.near[i]
+    for i in range(first, first + pairs.close_count[p]):
+        f = pairs.close[i]
         if flat:
             look_at_plane(shapes, pairs, p, f)
         else:
