@@ -350,6 +350,7 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
     reach = math.sqrt(rho * rho + half * half) + ball
     best = math.inf
     nearest = -1
+    thick = is_thick(radius, rho, half, ball)
 
     # nearer child first; whether a node was first is found again from the two bounds
     i = 1
@@ -362,7 +363,10 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
                 continue
             leaf = i - leaves
             for t in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
-                gap = triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
+                below = best if thick else math.inf
+                gap = triangle_gap(
+                    mesh, t, below, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground
+                )
                 if gap < best:
                     best, nearest = gap, t
         # go on to the sibling if this was the nearer child, else up
@@ -378,8 +382,41 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
 
 
 @inner
-def triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
-    """Smallest gap [m] among the face, edges and vertices of one triangle that face the wheel."""
+def is_thick(radius, rho, half, ball):
+    """Whether a wheel goes on from its surface inwards, along any normal, as far as contacts count:
+    then what lies outside of it has no negative gap."""
+    if rho > 0.0 and half == 0.0:
+        return False
+    for i in range(33):
+        s = i / 32.0
+        k = math.sqrt(1.0 - s * s)
+        inside = min(
+            2.0 * half / s if s > 0.0 else math.inf, 2.0 * rho / k if k > 0.0 else math.inf
+        )
+        if 0.9 * (inside + 2.0 * ball) < -_deepest(s, radius, rho, half, ball):
+            return False
+    return True
+
+
+@inlined
+def _edge_away(edge, i, below, rho, half, ball, cx, cy, cz, ax, ay, az):
+    """Whether edge i is outside the wheel by more than `below`: the distance of its middle to the
+    wheel less half its length."""
+    l = 0.5 * edge[i, 6]
+    x = edge[i, 0] + l * edge[i, 3] - cx
+    y = edge[i, 1] + l * edge[i, 4] - cy
+    z = edge[i, 2] + l * edge[i, 5] - cz
+    along = x * ax + y * ay + z * az
+    beside = math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
+    u, v = max(abs(along) - half, 0.0), max(beside - rho, 0.0)
+    least = l + ball + max(below, 0.0) + 1e-6
+    return u * u + v * v > least * least
+
+
+@inner
+def triangle_gap(mesh, t, below, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
+    """Smallest gap [m] among the face, edges and vertices of one triangle that face the wheel;
+    edges with a gap larger than `below` may be left out."""
     triangle = ground.triangle
     index = ground.triangle_index
     best = math.inf
@@ -398,6 +435,8 @@ def triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, groun
     for j in range(1, 4):
         i = index[t, j]
         if i >= 0 and not (ground.mesh_normal[mesh, 3] > 0.0 and abs(ground.edge[i, 5]) > 1e-6):
+            if _edge_away(ground.edge, i, below, rho, half, ball, cx, cy, cz, ax, ay, az):
+                continue
             gap = _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
             best = min(best, gap)
     for j in range(4, 7):

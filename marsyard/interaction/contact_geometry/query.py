@@ -138,7 +138,9 @@ def distance_to(kind, radius, width, centre, axis, ground, surface, only):
     if ground.surface[surface, 0] == MESH:
         if only < 0:
             return mesh_distance(row, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
-        gap = triangle_gap(row, only, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
+        gap = triangle_gap(
+            row, only, math.inf, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground
+        )
         return gap, only
     if ground.surface[surface, 0] == PLANE:
         nx, ny, nz = ground.plane[row, 0], ground.plane[row, 1], ground.plane[row, 2]
