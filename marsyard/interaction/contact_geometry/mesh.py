@@ -355,7 +355,9 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
     # nearer child first; whether a node was first is found again from the two bounds
     i = 1
     while i > 0:
-        if _box_bound(node, base + i, cx, cy, cz, reach) < best:
+        if _box_bound(node, base + i, cx, cy, cz, reach) < best and not (
+            thick and _box_away(node, base + i, best, rho, half, ball, cx, cy, cz, ax, ay, az)
+        ):
             if i < leaves:
                 left = _box_bound(node, base + 2 * i, cx, cy, cz, reach)
                 right = _box_bound(node, base + 2 * i + 1, cx, cy, cz, reach)
@@ -406,10 +408,27 @@ def _edge_away(edge, i, below, rho, half, ball, cx, cy, cz, ax, ay, az):
     x = edge[i, 0] + l * edge[i, 3] - cx
     y = edge[i, 1] + l * edge[i, 4] - cy
     z = edge[i, 2] + l * edge[i, 5] - cz
+    return _ball_away(x, y, z, l, below, rho, half, ball, ax, ay, az)
+
+
+@inlined
+def _box_away(node, row, below, rho, half, ball, cx, cy, cz, ax, ay, az):
+    """As `_edge_away`, for all that is in the node's box."""
+    x, u = 0.5 * (node[row, 0] + node[row, 3]) - cx, 0.5 * (node[row, 3] - node[row, 0])
+    y, v = 0.5 * (node[row, 1] + node[row, 4]) - cy, 0.5 * (node[row, 4] - node[row, 1])
+    z, w = 0.5 * (node[row, 2] + node[row, 5]) - cz, 0.5 * (node[row, 5] - node[row, 2])
+    size = math.sqrt(u * u + v * v + w * w)
+    return _ball_away(x, y, z, size, below, rho, half, ball, ax, ay, az)
+
+
+@inlined
+def _ball_away(x, y, z, size, below, rho, half, ball, ax, ay, az):
+    """Whether a ball of this size about a point, from the wheel's centre, is outside the wheel by
+    more than `below`."""
     along = x * ax + y * ay + z * az
     beside = math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
     u, v = max(abs(along) - half, 0.0), max(beside - rho, 0.0)
-    least = l + ball + max(below, 0.0) + 1e-6
+    least = size + ball + max(below, 0.0) + 1e-6
     return u * u + v * v > least * least
 
 
