@@ -48,8 +48,11 @@ def near_contacts(address, wheels, w, centre, axis, ground, margin, contacts):
 
 
 @inner
-def surface_distance(address, wheels, w, centre, axis, ground, surface, contacts):
-    """Gap [m] between wheel w and one surface, at any distance."""
+def surface_distance(address, wheels, w, centre, axis, ground, surface, only, contacts):
+    """Gap [m] between wheel w and one surface, at any distance; one more than the number of the
+    nearest triangle of a mesh into contacts.answer[2], or 0. only: likewise one that is looked at
+    alone, or 0."""
+    contacts.answer[1] = only
     _call_distance(
         address, wheels.kind[w], wheels.radius[w], wheels.width[w], centre.ctypes.data,
         axis.ctypes.data, ground.ctypes.data, ground.shape[0], surface, contacts.answer.ctypes.data,

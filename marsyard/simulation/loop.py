@@ -333,14 +333,16 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
             records.wheel_velocity[row, w, k] = total
         nearest = -1
         nearest_gap = math.inf
+        triangle = 0.0
         for s in range(records.gap.shape[2]):
-            gap = surface_distance(F.distance, wheels, w, centre, axis, ground, s, contacts)
+            gap = surface_distance(F.distance, wheels, w, centre, axis, ground, s, 0.0, contacts)
+            found_triangle = contacts.answer[2]
             for i in range(wheels.part_wheel.shape[0]):
                 if wheels.part_wheel[i] == w:
                     place_part(data, wheels.parts, i, contacts.place)
                     other = surface_distance(
                         F.distance, wheels.parts, i, contacts.place[0], contacts.place[1], ground,
-                        s, contacts,
+                        s, 0.0, contacts,
                     )  # fmt: skip
                     gap = min(gap, other)
             records.gap[row, w, s] = gap
@@ -350,13 +352,16 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
             if gap < nearest_gap:
                 nearest_gap = gap
                 nearest = s
+                triangle = found_triangle
         best = -1
         for c in range(max(found, 0)):
             if contacts.wheel[c] == w and (best < 0 or contacts.gap[c] < contacts.gap[best]):
                 best = c
         if best < 0 and nearest >= 0 and math.isfinite(nearest_gap):
             best = contacts.gap.shape[0] - 1
-            far_contact(F.distance, wheels, w, centre, axis, ground, nearest, best, contacts)
+            far_contact(
+                F.distance, wheels, w, centre, axis, ground, nearest, triangle, best, contacts
+            )
         for k in range(3):
             records.world[row, w, k] = sums.world[w, k]
             records.point[row, w, k] = sums.point[w, k]
@@ -381,9 +386,9 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
 
 
 @inner
-def far_contact(address, wheels, w, centre, axis, ground, surface, slot, contacts):
+def far_contact(address, wheels, w, centre, axis, ground, surface, triangle, slot, contacts):
     """The would-be contact of a wheel far from the ground, into a free slot: its normal is the
-    gradient of the distance, by central differences."""
+    gradient of the distance, by central differences; triangle: the nearest one of a mesh."""
     e = 1e-6
     point = contacts.point[slot]
     normal = contacts.near_normal[0]
@@ -392,9 +397,16 @@ def far_contact(address, wheels, w, centre, axis, ground, surface, slot, contact
         point[k] = centre[k]
     for k in range(3):
         point[k] = centre[k] + e
-        up = surface_distance(address, wheels, w, point, axis, ground, surface, contacts)
+        up = surface_distance(address, wheels, w, point, axis, ground, surface, triangle, contacts)
         point[k] = centre[k] - e
-        down = surface_distance(address, wheels, w, point, axis, ground, surface, contacts)
+        down = surface_distance(
+            address, wheels, w, point, axis, ground, surface, triangle, contacts
+        )
+        if triangle > 0.0 and not abs(up - down) < 4.0 * e:
+            # what is nearest there belongs to another triangle
+            down = surface_distance(address, wheels, w, point, axis, ground, surface, 0.0, contacts)
+            point[k] = centre[k] + e
+            up = surface_distance(address, wheels, w, point, axis, ground, surface, 0.0, contacts)
         point[k] = centre[k]
         normal[k] = up - down
         size += normal[k] ** 2

@@ -688,3 +688,22 @@ def test_an_unknown_soil_of_a_curve_is_named_with_its_field():
     )
     with pytest.raises(InputError, match=r"^interaction.compliant.curve.soil: .*dry_sand"):
         curve_of(scenario)
+
+
+def test_lists_of_near_elements_leave_out_nothing():
+    """The same bits whether the lists are used for many steps or made anew in each."""
+    rates = {"travel": 0.25, "wheel_y": 2}
+    known, fresh = (
+        rig(
+            gravity=G, robot={"joints": {"lift": -DEPTH}, "joint_rates": rates},
+            interaction=law(damping=C, element_size=0.01), run={"duration": 1.0},
+        )
+        for _ in range(2)
+    )  # fmt: skip
+    known.step(400)
+    (contact,) = fresh.world.laws
+    for _ in range(400):
+        contact.arrays.listed_count[:] = -1
+        fresh.step()
+    assert np.array_equal(known.qpos, fresh.qpos)
+    assert np.array_equal(known.qvel, fresh.qvel)

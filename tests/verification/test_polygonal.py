@@ -389,6 +389,52 @@ def test_sampling_with_fewer_points_than_corners_keeps_the_sharpest():
     assert resample(profile, 4)[1:3] == pytest.approx(profile[1:3])
 
 
+# --- lists of near faces
+
+
+BOLT = np.array([[-0.1, 0.03], [0.0, 0.05], [0.1, 0.03]])
+CROWN = np.stack([BOLT, BOLT + [0.0, 0.01]])
+WALL = np.stack([z := np.linspace(0, 0.3, 61), 0.102 + 0.2 * (z - 0.15) ** 2], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("other", "start"),
+    [
+        (plane(), (0, 0, R)),
+        (sphere(R), (0, 0, 2 * R)),
+        (solid_box(np.full(3, R)), (0.02, 0.1, 2 * R)),
+        (revolution(BOLT, 1), (0.148, 0, 0.01)),
+        (revolution(WALL, -1), (0.003, 0, 0.15)),
+        (revolution(CROWN, 1, np.array([0.0, 1.0])), (0.152, 0, 0.01)),
+        (mesh(ball(R, 0.01)), (0, 0, 2 * R)),
+    ],
+    ids=["plane", "sphere", "box", "bolt", "wall", "crown", "mesh"],
+)
+def test_lists_of_near_faces_leave_out_nothing(other, start):
+    """A ball moves to and fro, slowly and in leaps: the same bits as without lists."""
+    pair = Pair(ball(R, 0.01), other, ELASTIC, refine=2)
+    known, fresh = PolygonalContact(pair), PolygonalContact(pair)
+    random = np.random.default_rng(3)
+    touching = 0
+    place, turn = np.array(start), np.eye(3)
+    for step in range(300):
+        leap = step % 40 == 39
+        size = 3e-3 if leap else 2e-5
+        place = np.array(start) if leap else place + size * random.normal(size=3)
+        turn = about(random.normal(size=3), size / R) @ turn
+        fresh.pairs.near_count[:] = -1
+        if len(other.station):
+            value = 0.5 + 0.4 * math.sin(0.03 * step)
+            known.set_profile(value)
+            fresh.set_profile(value)
+        got, expected = known.press(place, turn), fresh.press(place, turn)
+        assert np.array_equal(got.force, expected.force)
+        assert np.array_equal(got.torque, expected.torque)
+        assert np.array_equal(got.face, expected.face)
+        touching += got.faces > 0
+    assert touching > 100
+
+
 # --- bad input
 
 

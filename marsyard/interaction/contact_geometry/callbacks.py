@@ -8,7 +8,8 @@ from numba import carray, types
 from marsyard.aside import Aside
 from marsyard.c_calls import as_pointer
 from marsyard.ground import GroundArrays
-from marsyard.interaction.contact_geometry import wheel_contacts, wheel_distance
+from marsyard.interaction.contact_geometry import wheel_contacts
+from marsyard.interaction.contact_geometry.query import distance_to
 from marsyard.jit import allocating, callback
 
 _F = types.CPointer(types.float64)
@@ -80,11 +81,13 @@ def contact_finder(kind, radius, width, centre, axis, table, tables, margin, mos
 
 @callback(types.void(_i, _f, _f, _F, _F, _N, _i, _i, _F))
 def distance_finder(kind, radius, width, centre, axis, table, tables, surface, out):
-    """Distance of one wheel to one surface."""
-    out[0] = wheel_distance(
+    """Distance of one wheel to one surface, into out[0]; one more than the number of the nearest
+    triangle of a mesh into out[2], or 0. out[1]: likewise one that is looked at alone, or 0."""
+    gap, nearest = distance_to(
         kind, radius, width, carray(centre, (3,)), carray(axis, (3,)),
-        _ground(carray(table, (tables, 3))), surface,
+        _ground(carray(table, (tables, 3))), surface, int(out[1]) - 1,
     )  # fmt: skip
+    out[0], out[2] = gap, nearest + 1
 
 
 geometry_aside = Aside([contact_finder, distance_finder], nice=15)

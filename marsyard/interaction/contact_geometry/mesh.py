@@ -24,7 +24,7 @@ from marsyard.interaction.contact_geometry.wheel import (
     support_parts,
     tread_to_point,
 )
-from marsyard.jit import inlined, kernel
+from marsyard.jit import inlined, inner, kernel
 
 # deepest penetration that still counts, in half thicknesses of the wheel along the normal, and a
 # little more for thin wheels pressed sideways [wheel radii]; beyond it a feature is taken for the
@@ -340,7 +340,8 @@ def _box_bound(node, row, cx, cy, cz, reach):
 
 @kernel
 def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
-    """Signed gap [m] to the nearest feature of one mesh; infinite if no front side faces it."""
+    """Signed gap [m] to the nearest feature of one mesh and its triangle; infinite and −1 if no
+    front side faces the wheel."""
     base = ground.mesh[mesh, 3]
     leaves = ground.mesh[mesh, 4]
     start = ground.mesh[mesh, 1]
@@ -348,11 +349,15 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
     node = ground.node
     reach = math.sqrt(rho * rho + half * half) + ball
     best = math.inf
+    nearest = -1
+    thick = is_thick(radius, rho, half, ball)
 
     # nearer child first; whether a node was first is found again from the two bounds
     i = 1
     while i > 0:
-        if _box_bound(node, base + i, cx, cy, cz, reach) < best:
+        if _box_bound(node, base + i, cx, cy, cz, reach) < best and not (
+            thick and _box_away(node, base + i, best, rho, half, ball, cx, cy, cz, ax, ay, az)
+        ):
             if i < leaves:
                 left = _box_bound(node, base + 2 * i, cx, cy, cz, reach)
                 right = _box_bound(node, base + 2 * i + 1, cx, cy, cz, reach)
@@ -360,10 +365,12 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
                 continue
             leaf = i - leaves
             for t in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
-                gap = _triangle_gap(
-                    mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground
+                below = best if thick else math.inf
+                gap = triangle_gap(
+                    mesh, t, below, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground
                 )
-                best = min(best, gap)
+                if gap < best:
+                    best, nearest = gap, t
         # go on to the sibling if this was the nearer child, else up
         while i > 1:
             left = _box_bound(node, base + (i & ~1), cx, cy, cz, reach)
@@ -373,12 +380,62 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
                 break
             i >>= 1
         i = i ^ 1 if i > 1 else 0
-    return best
+    return best, nearest
+
+
+@inner
+def is_thick(radius, rho, half, ball):
+    """Whether a wheel goes on from its surface inwards, along any normal, as far as contacts count:
+    then what lies outside of it has no negative gap."""
+    if rho > 0.0 and half == 0.0:
+        return False
+    for i in range(33):
+        s = i / 32.0
+        k = math.sqrt(1.0 - s * s)
+        inside = min(
+            2.0 * half / s if s > 0.0 else math.inf, 2.0 * rho / k if k > 0.0 else math.inf
+        )
+        if 0.9 * (inside + 2.0 * ball) < -_deepest(s, radius, rho, half, ball):
+            return False
+    return True
 
 
 @inlined
-def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
-    """Smallest gap [m] among the face, edges and vertices of one triangle that face the wheel."""
+def _edge_away(edge, i, below, rho, half, ball, cx, cy, cz, ax, ay, az):
+    """Whether edge i is outside the wheel by more than `below`: the distance of its middle to the
+    wheel less half its length."""
+    l = 0.5 * edge[i, 6]
+    x = edge[i, 0] + l * edge[i, 3] - cx
+    y = edge[i, 1] + l * edge[i, 4] - cy
+    z = edge[i, 2] + l * edge[i, 5] - cz
+    return _ball_away(x, y, z, l, below, rho, half, ball, ax, ay, az)
+
+
+@inlined
+def _box_away(node, row, below, rho, half, ball, cx, cy, cz, ax, ay, az):
+    """As `_edge_away`, for all that is in the node's box."""
+    x, u = 0.5 * (node[row, 0] + node[row, 3]) - cx, 0.5 * (node[row, 3] - node[row, 0])
+    y, v = 0.5 * (node[row, 1] + node[row, 4]) - cy, 0.5 * (node[row, 4] - node[row, 1])
+    z, w = 0.5 * (node[row, 2] + node[row, 5]) - cz, 0.5 * (node[row, 5] - node[row, 2])
+    size = math.sqrt(u * u + v * v + w * w)
+    return _ball_away(x, y, z, size, below, rho, half, ball, ax, ay, az)
+
+
+@inlined
+def _ball_away(x, y, z, size, below, rho, half, ball, ax, ay, az):
+    """Whether a ball of this size about a point, from the wheel's centre, is outside the wheel by
+    more than `below`."""
+    along = x * ax + y * ay + z * az
+    beside = math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
+    u, v = max(abs(along) - half, 0.0), max(beside - rho, 0.0)
+    least = size + ball + max(below, 0.0) + 1e-6
+    return u * u + v * v > least * least
+
+
+@inner
+def triangle_gap(mesh, t, below, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
+    """Smallest gap [m] among the face, edges and vertices of one triangle that face the wheel;
+    edges with a gap larger than `below` may be left out."""
     triangle = ground.triangle
     index = ground.triangle_index
     best = math.inf
@@ -397,6 +454,8 @@ def _triangle_gap(mesh, t, radius, rho, half, ball, cx, cy, cz, ax, ay, az, grou
     for j in range(1, 4):
         i = index[t, j]
         if i >= 0 and not (ground.mesh_normal[mesh, 3] > 0.0 and abs(ground.edge[i, 5]) > 1e-6):
+            if _edge_away(ground.edge, i, below, rho, half, ball, cx, cy, cz, ax, ay, az):
+                continue
             gap = _edge_gap(i, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
             best = min(best, gap)
     for j in range(4, 7):

@@ -10,7 +10,12 @@ import math
 
 from marsyard.ground.geometry import MESH, PLANE
 from marsyard.interaction.contact_geometry.collect import FACE, append, feature_number
-from marsyard.interaction.contact_geometry.mesh import SECOND_RIM, mesh_contacts, mesh_distance
+from marsyard.interaction.contact_geometry.mesh import (
+    SECOND_RIM,
+    mesh_contacts,
+    mesh_distance,
+    triangle_gap,
+)
 from marsyard.interaction.contact_geometry.wheel import (
     core_to_point,
     rim_to_point,
@@ -119,22 +124,34 @@ def wheel_distance(kind, radius, width, centre, axis, ground, surface):
     Args as in `wheel_contacts`; `surface` is the surface's number in the list given to `pack`.
     Infinite if no front side of a mesh faces the wheel.
     """
+    return distance_to(kind, radius, width, centre, axis, ground, surface, -1)[0]
+
+
+@kernel
+def distance_to(kind, radius, width, centre, axis, ground, surface, only):
+    """As `wheel_distance`, and the nearest triangle of a mesh, or −1; only: a triangle to look at
+    alone, or −1 for all."""
     rho, half, ball = wheel_core(kind, radius, width)
     cx, cy, cz = centre[0], centre[1], centre[2]
     ax, ay, az = axis[0], axis[1], axis[2]
     row = ground.surface[surface, 1]
     if ground.surface[surface, 0] == MESH:
-        return mesh_distance(row, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
+        if only < 0:
+            return mesh_distance(row, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
+        gap = triangle_gap(
+            row, only, math.inf, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground
+        )
+        return gap, only
     if ground.surface[surface, 0] == PLANE:
         nx, ny, nz = ground.plane[row, 0], ground.plane[row, 1], ground.plane[row, 2]
         s, k, _, _, _ = support_parts(nx, ny, nz, ax, ay, az)
         height = nx * cx + ny * cy + nz * cz - ground.plane[row, 3]
-        return height - rho * k - half * abs(s) - ball
+        return height - rho * k - half * abs(s) - ball, -1
     gap, _, _, _ = _sphere_gap(
         rho, half, ball, cx, cy, cz, ax, ay, az,
         ground.sphere[row, 0], ground.sphere[row, 1], ground.sphere[row, 2], ground.sphere[row, 3],
     )  # fmt: skip
-    return gap
+    return gap, -1
 
 
 @kernel

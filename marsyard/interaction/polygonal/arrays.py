@@ -34,13 +34,14 @@ RESULTS = 12
 P_LEVEL, P_KNOWN, P_CORNER, P_MIDDLE = 9, 10, 11, 23
 PART = 30
 NOTHING, CORNERS, CORNERS_AND_MIDDLE = range(3)
-#: distances at corners and sides that are remembered within an evaluation, a power of two
+#: distances that are remembered within an evaluation, a power of two
 MEMO = 2048
 # columns of Pairs.near_at: pose of the faces in the other body's frame when the list of near faces
 # was made (12), path of its profile then, how far bodies may move until it is made again [m],
-# evaluations since then, box around the faces in the list (6)
-W_PATH, W_VALID, W_USED, W_BOX = 12, 13, 14, 15
-NEAR = 21
+# evaluations since then; how far faces may move until the list of close ones is made again [m], and
+# how much further each time; box around the faces in the list (6)
+W_PATH, W_VALID, W_USED, W_CLOSE, W_FURTHER, W_BOX = 12, 13, 14, 15, 16, 17
+NEAR = 23
 #: what `evaluate` answers
 OK, TOO_MANY = 0, 2
 
@@ -52,7 +53,6 @@ class Shapes(NamedTuple):
     mesh: I2  # int64[m, 5]: first triangle, count, node before the first, leaves, first pseudo
     node: F2  # float64[·, 6], boxes in heap order
     triangle: F2  # float64[t, 13], corners, normal, area
-    corner: I2  # int64[t, 3], numbers of the corners
     pseudo: F2  # float64[·, 18], normals of corners and sides, of meshes that are searched
     profile: I2  # int64[r, 5]: first point, points, first station, stations, first of `shape`
     point: F2  # float64[·, 2], (z, r) [m] as they are now
@@ -62,8 +62,8 @@ class Shapes(NamedTuple):
     shape: F2  # float64[·, 2], profiles at the stations, one after another
     path: F1  # float64[r], how far points of a changing profile have moved in all [m]
     stack: I1  # int64[128]
-    memo: F2  # float64[MEMO, 4], distances and directions found in this evaluation
-    memo_key: I2  # int64[MEMO, 3], of two corners (or the same twice), number of the evaluation
+    memo: F2  # float64[MEMO, 7], distances and directions found, and at which points
+    memo_number: I1  # int64[MEMO], in which evaluation
     part: F2  # float64[·, PART]
 
 
@@ -90,6 +90,8 @@ class Pairs(NamedTuple):
     near: I1  # int64[·], faces near the other body, in order (`near`)
     near_gap: F1  # float64[·], how near they can have been when the list was made [m]
     near_count: I1  # int64[n], how many, or −1
+    close: I1  # int64[·], those of them that may touch, as bodies have moved since
+    close_count: I1  # int64[n]
     near_at: F2  # float64[n, NEAR]
     counts: I2  # int64[n, 2], faces that touch now, and did in the last step
     touching: I1  # int64[c]

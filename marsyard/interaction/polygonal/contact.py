@@ -232,13 +232,11 @@ def evaluate(shapes, pairs, p, h, theta):
     shapes.stack[NUMBER] += 1
     for i in range(RESULTS):
         pairs.result[p, i] = 0.0
-    moved = update_near(shapes, pairs, p)
+    update_near(shapes, pairs, p)
     start, first = shapes.mesh[pairs.faces[p], 0], pairs.place[p, 0]
     flat = pairs.kind[p] == PLANE
-    for i in range(first, first + pairs.near_count[p]):
-        if pairs.near_gap[i] > moved:
-            continue
-        f = pairs.near[i]
+    for i in range(first, first + pairs.close_count[p]):
+        f = pairs.close[i]
         if flat:
             look_at_plane(shapes, pairs, p, f)
         else:
@@ -288,17 +286,17 @@ def look_at_plane(shapes, pairs, p, f):
 
 
 @inner
-def remembered(shapes, pairs, p, limit, one, two, x, y, z, out):
-    """The distance between corners `one` and `two` of the faces (or at one that is both) and its
-    direction, into out[:4]; faces side by side share it."""
-    if two < one:
-        one, two = two, one
-    place = (one * 73856093 ^ two * 19349663) & (MEMO - 1)
-    key, found, number = shapes.memo_key[place], shapes.memo[place], shapes.stack[NUMBER]
-    if key[0] != one or key[1] != two or key[2] != number:
-        key[0], key[1], key[2] = one, two, number
-        found[0], found[1], found[2], found[3] = distance(shapes, pairs, p, limit, x, y, z)
-    out[0], out[1], out[2], out[3] = found[0], found[1], found[2], found[3]
+def remembered(shapes, pairs, p, limit, x, y, z, out):
+    """The distance at a point and its direction, into out[:4]. Parts side by side share corners and
+    find them here: their coordinates are the same to the last digit."""
+    key = int(x * 7.3e9) ^ int(y * 1.93e10) ^ int(z * 8.3e9)
+    place = (key ^ key >> 11 ^ key >> 23) & (MEMO - 1)
+    m, number = shapes.memo[place], shapes.stack[NUMBER]
+    if shapes.memo_number[place] != number or m[4] != x or m[5] != y or m[6] != z:
+        shapes.memo_number[place] = number
+        m[4], m[5], m[6] = x, y, z
+        m[0], m[1], m[2], m[3] = distance(shapes, pairs, p, limit, x, y, z)
+    out[0], out[1], out[2], out[3] = m[0], m[1], m[2], m[3]
 
 
 @inner
@@ -307,7 +305,7 @@ def look_at(shapes, pairs, p, f):
     sums, q, part = pairs.face, pairs.turn, shapes.part
     for k in range(FACE):
         sums[k] = 0.0
-    t, corner = shapes.triangle[f], shapes.corner[f]
+    t = shapes.triangle[f]
     for k in range(3):
         x, y, z = turn(q, t[3 * k], t[3 * k + 1], t[3 * k + 2])
         part[0, 3 * k], part[0, 3 * k + 1], part[0, 3 * k + 2] = x, y, z
@@ -352,8 +350,8 @@ def look_at(shapes, pairs, p, f):
         if c[P_KNOWN] == NOTHING:
             for k in range(3):
                 remembered(
-                    shapes, pairs, p, widest, corner[k], corner[k], c[3 * k], c[3 * k + 1],
-                    c[3 * k + 2], c[P_CORNER + 4 * k :],
+                    shapes, pairs, p, widest, c[3 * k], c[3 * k + 1], c[3 * k + 2],
+                    c[P_CORNER + 4 * k :],
                 )  # fmt: skip
         m = c[P_CORNER:]
         d0, px, py, pz = m[0], m[1], m[2], m[3]
@@ -400,17 +398,10 @@ def look_at(shapes, pairs, p, f):
             m[0], m[1], m[2], m[3], m[4], m[5], m[6] = d, nx, ny, nz, bz, br, at
             for k in range(3):
                 side = part[top + 3, 3 * k :]
-                if level == 0.0:
-                    following = corner[k + 1 if k < 2 else 0]
-                    remembered(
-                        shapes, pairs, p, widest, corner[k], following, side[0], side[1], side[2],
-                        part[top + 3, P_CORNER + 4 * k :],
-                    )  # fmt: skip
-                else:
-                    m = part[top + 3, P_CORNER + 4 * k :]
-                    m[0], m[1], m[2], m[3] = distance(
-                        shapes, pairs, p, reach, side[0], side[1], side[2]
-                    )
+                remembered(
+                    shapes, pairs, p, widest, side[0], side[1], side[2],
+                    part[top + 3, P_CORNER + 4 * k :],
+                )  # fmt: skip
             _share(part, top)
             top += 4
             continue
@@ -780,7 +771,9 @@ def tighten(pairs, p, h, theta, last):
         _, _, _, fd, gx, gy, gz = end_forces(t, V)
         held = max(t[T_FACING] * t[FN] + fd, 0.0)
         cone = (number[SLIP] if t[T_SLIPS] > 0.0 else number[STICK]) * held
-        beyond += max(math.sqrt(gx * gx + gy * gy + gz * gz) - cone, 0.0)
+        squared = gx * gx + gy * gy + gz * gz
+        if squared > cone * cone:
+            beyond += math.sqrt(squared) - cone
         allowed += cone
     if beyond <= LEEWAY * allowed:
         return False
@@ -839,12 +832,10 @@ def account(pairs, p, h, theta):
         ey = t[T_Y] + h * (my - mn * ny)
         ez = t[T_Z] + h * (mz - mn * nz)
         vn = vx * nx + vy * ny + vz * nz
-        x, y, z = vx - vn * nx, vy - vn * ny, vz - vn * nz
-        speed = math.sqrt(x * x + y * y + z * z)
         held = max(load, 0.0)
         ex, ey, ez, slipping = drag_anchor(
             t[T_SPRING], stick * held, slip * held, t[T_WAS] > 0.0, t[T_SLIPS] > 0.0, ex, ey, ez,
-            speed, slip_speed,
+            vx - vn * nx, vy - vn * ny, vz - vn * nz, slip_speed,
         )  # fmt: skip
         s = pairs.state[first + i]
         s[E_X] = b[3] * ex + b[6] * ey + b[9] * ez

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.jit import inlined, inner, kernel
+from marsyard.jit import FUSED, inlined, inner, kernel
 
 PLANE, SPHERE, BOX, REVOLUTION, MESH = range(5)
 #: place in Shapes.stack of the triangle that was nearest last time: a good guess for the next point
@@ -49,7 +49,7 @@ def box_distance(a, b, c, x, y, z):
     return d, math.copysign(px, x) / d, math.copysign(py, y) / d, math.copysign(pz, z) / d
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def _to_segment(z, r, az, ar, bz, br):
     """Nearest point of a segment, and its squared distance."""
     ez, er = bz - az, br - ar
@@ -115,7 +115,7 @@ def section_distance(point, first, count, side, z, rho):
     return d, nz, nr
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def distance_and_place(point, first, count, side, guess, z, rho):
     """As `section_distance`; and the nearest point of the profile (z, r), the segment it lies on,
     and the segment over which (z, ρ) stands."""
@@ -134,9 +134,9 @@ def distance_and_place(point, first, count, side, guess, z, rho):
                 end_disc = -1.0 if end == 0 else 1.0
     inside = False
     if within:
-        share = (z - point[low, 0]) / (point[low + 1, 0] - point[low, 0])
-        radius = point[low, 1] + share * (point[low + 1, 1] - point[low, 1])
-        inside = side * (radius - rho) > 0.0
+        # r(z) − ρ, times the length of the segment along z
+        ez, er = point[low + 1, 0] - point[low, 0], point[low + 1, 1] - point[low, 1]
+        inside = side * ((point[low, 1] - rho) * ez + (z - point[low, 0]) * er) > 0.0
     d = math.sqrt(best)
     if d > _ON:
         nz, nr = (z - bz) / d, (rho - br) / d
@@ -188,7 +188,7 @@ def section_motion(shapes, r, x, y, z):
     return ur, 0.0, uz
 
 
-@inner
+@inner(fastmath=FUSED)
 def revolution_distance(shapes, r, side, x, y, z):
     """A body of revolution about z; with the nearest point of its profile and its segment."""
     rho = math.sqrt(x * x + y * y)

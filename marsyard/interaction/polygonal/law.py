@@ -97,29 +97,32 @@ def friction(c, d, stick, slip, slipping, ex, ey, ez, vx, vy, vz, h, theta, w):
     _, end, damper = shares(theta, w)
     reach = (theta + 2.0 * (1.0 - theta) * w) * h
     sx, sy, sz = c * (ex + reach * vx), c * (ey + reach * vy), c * (ez + reach * vz)
-    size = math.sqrt(sx * sx + sy * sy + sz * sz)
+    squared = sx * sx + sy * sy + sz * sz
     most = slip if slipping else stick
-    if size <= most:
+    if squared <= most * most:
         gx, gy, gz = sx + d * vx, sy + d * vy, sz + d * vz
         if gx * gx + gy * gy + gz * gz > most * most:
             # as much damping as fits: |s + f d v| = most
             a = d * d * (vx * vx + vy * vy + vz * vz)
             b = d * (sx * vx + sy * vy + sz * vz)
-            part = (math.sqrt(b * b + a * (most * most - size * size)) - b) / a
+            part = (math.sqrt(b * b + a * (most * most - squared)) - b) / a
             d = max(part, 0.0) * d
             gx, gy, gz = sx + d * vx, sy + d * vy, sz + d * vz
         slope = c * end * h + damper * d
         return gx, gy, gz, 0.0, 0.0, 0.0, slope, slope, False
+    size = math.sqrt(squared)
     ux, uy, uz = sx / size, sy / size, sz / size
     return slip * ux, slip * uy, slip * uz, ux, uy, uz, 0.0, slip / size * c * end * h, True
 
 
 @inlined(fastmath=VECTOR)
-def drag_anchor(c, stick, slip, slipping, slipped, ex, ey, ez, speed, rest):
-    """The displacement e after a step, cut back to what friction holds, and whether it slips."""
-    size = math.sqrt(ex * ex + ey * ey + ez * ez)
+def drag_anchor(c, stick, slip, slipping, slipped, ex, ey, ez, vx, vy, vz, rest):
+    """The displacement e after a step, cut back to what friction holds, and whether it slips; v is
+    the velocity along the surface [m/s]."""
+    squared = c * c * (ex * ex + ey * ey + ez * ez)
     most = slip if slipping or slipped else stick
-    if c * size > most:
-        part = slip / (c * size)
+    if squared > most * most:
+        part = slip / math.sqrt(squared)
         return part * ex, part * ey, part * ez, True
-    return ex, ey, ez, (slipping or slipped) and speed >= rest
+    moves = vx * vx + vy * vy + vz * vz >= rest * rest
+    return ex, ey, ez, (slipping or slipped) and moves

@@ -2,7 +2,7 @@
 
 Distances change by no more than a body moves. When the list is made, each face gets a lower bound g
 of its distance to the other body; as long as no point has moved by more than g since then, the face
-cannot touch, and is passed by with one comparison. Faces and boxes of the hierarchy that were
+cannot touch. A second list has those that can by now. Faces and boxes of the hierarchy that were
 further away than a margin are not in the list at all; it is made again as soon as bodies have moved
 as far as the nearest of them was. The list only leaves out what cannot touch, in an order that
 never changes: when it was made does not matter for any digit of the result, and it is no part of
@@ -28,22 +28,26 @@ from marsyard.interaction.polygonal.arrays import (
     CONVEX,
     DEEPEST,
     W_BOX,
+    W_CLOSE,
+    W_FURTHER,
     W_PATH,
     W_USED,
     W_VALID,
 )
 from marsyard.interaction.polygonal.distance import PLANE, REVOLUTION, SPHERE, distance
-from marsyard.jit import inlined, inner
+from marsyard.jit import FUSED, inlined, inner
 
 #: for how many evaluations a list should do
 USES = 32
 #: margin of a list [m]: least and most
 LEAST, MOST = 1e-5, 2e-3
+#: for how many evaluations the list of close faces should do
+FURTHER = 6
 #: bounds may be wrong by rounding [m]
 ROUNDING = 1e-10
 
 
-@inlined
+@inlined(fastmath=FUSED)
 def turn(q, x, y, z):
     """A point of the faces' frame in that of the other body."""
     return (
@@ -106,22 +110,38 @@ def moved_since(shapes, pairs, p, b):
 
 @inner
 def update_near(shapes, pairs, p):
-    """Make the list of pair p again if it may be out of date; how far points of the faces in it
-    have moved since it was made [m]."""
+    """Make the lists of pair p again where they may be out of date: the faces that may touch stand
+    in pairs.close then."""
     w = pairs.near_at[p]
     margin = MOST
     if pairs.near_count[p] >= 0:
         moved = moved_since(shapes, pairs, p, shapes.node[shapes.mesh[pairs.faces[p], 2] + 1])
         w[W_USED] += 1.0
         if moved + ROUNDING < w[W_VALID]:
-            if pairs.near_count[p] == 0:
-                return 0.0
-            return moved_since(shapes, pairs, p, w[W_BOX:]) + ROUNDING
+            if pairs.near_count[p] > 0:
+                moved = moved_since(shapes, pairs, p, w[W_BOX:]) + ROUNDING
+                if not moved <= w[W_CLOSE]:
+                    w[W_FURTHER] = FURTHER * moved / w[W_USED]
+                    list_close(pairs, p, moved)
+            return
         margin = max(USES * moved / w[W_USED], LEAST)
         if not margin < MOST:
             margin = MOST
     list_near(shapes, pairs, p, margin)
-    return ROUNDING
+    list_close(pairs, p, ROUNDING)
+
+
+@inner
+def list_close(pairs, p, moved):
+    """List the near faces of pair p that can touch after a motion a little larger than this."""
+    w, first = pairs.near_at[p], pairs.place[p, 0]
+    limit = moved + w[W_FURTHER]
+    w[W_CLOSE] = limit
+    count = 0
+    for i in range(first, first + pairs.near_count[p]):
+        pairs.close[first + count] = pairs.near[i]
+        count += 1 if pairs.near_gap[i] <= limit else 0
+    pairs.close_count[p] = count
 
 
 @inner
@@ -139,6 +159,7 @@ def list_near(shapes, pairs, p, margin):
     start, total = shapes.mesh[mesh, 0], shapes.mesh[mesh, 1]
     base, leaves = shapes.mesh[mesh, 2], shapes.mesh[mesh, 3]
     deepest, convex = pairs.numbers[p, DEEPEST], pairs.numbers[p, CONVEX] > 0.0
+    flat = pairs.kind[p] == PLANE
     first = pairs.place[p, 0]
     count = 0
     valid = math.inf
@@ -147,13 +168,12 @@ def list_near(shapes, pairs, p, margin):
         b = node[base + i]
         x, y, z = turn(q, 0.5 * (b[0] + b[3]), 0.5 * (b[1] + b[4]), 0.5 * (b[2] + b[5]))
         a0, a1, a2 = b[3] - b[0], b[4] - b[1], b[5] - b[2]
-        radius = 0.5 * math.sqrt(a0 * a0 + a1 * a1 + a2 * a2)
-        d, nx, ny, nz = distance(shapes, pairs, p, radius + deepest + margin, x, y, z)
-        if convex:
-            radius = 0.5 * (
-                a0 * abs(q[3] * nx + q[6] * ny + q[9] * nz)
-                + a1 * abs(q[4] * nx + q[7] * ny + q[10] * nz)
-                + a2 * abs(q[5] * nx + q[8] * ny + q[11] * nz)
+        if flat:
+            d = z
+            radius = 0.5 * (a0 * abs(q[9]) + a1 * abs(q[10]) + a2 * abs(q[11]))
+        else:
+            d, radius = box_distance(
+                shapes, pairs, p, x, y, z, a0, a1, a2, deepest + margin, convex
             )
         if d - radius > margin:
             valid = min(valid, d - radius)
@@ -163,20 +183,43 @@ def list_near(shapes, pairs, p, margin):
         else:
             leaf = i - leaves
             for f in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
-                gap = face_gap(shapes, pairs, p, f, deepest + margin, convex)
+                t = shapes.triangle[f]
+                if flat:
+                    gap = q[2] + min(
+                        q[9] * t[0] + q[10] * t[1] + q[11] * t[2],
+                        q[9] * t[3] + q[10] * t[4] + q[11] * t[5],
+                        q[9] * t[6] + q[10] * t[7] + q[11] * t[8],
+                    )
+                else:
+                    gap = face_gap(shapes, pairs, p, f, deepest + margin, convex)
                 if gap > margin:
                     valid = min(valid, gap)
                 else:
                     pairs.near[first + count] = f
                     pairs.near_gap[first + count] = gap
                     count += 1
-                    t = shapes.triangle[f]
-                    for k in range(9):
-                        box[k % 3] = min(box[k % 3], t[k])
-                        box[3 + k % 3] = max(box[3 + k % 3], t[k])
+                    for k in range(3):
+                        box[k] = min(box[k], t[k], t[3 + k], t[6 + k])
+                        box[3 + k] = max(box[3 + k], t[k], t[3 + k], t[6 + k])
             i = next_node(i)
     pairs.near_count[p] = count
     w[W_VALID] = valid
+
+
+@inlined
+def box_distance(shapes, pairs, p, x, y, z, a0, a1, a2, deeper, convex):
+    """Distance of the middle of a box with the sides a to the other body of pair p, and how much
+    nearer its other points can be [m]."""
+    q = pairs.turn
+    radius = 0.5 * math.sqrt(a0 * a0 + a1 * a1 + a2 * a2)
+    d, nx, ny, nz = distance(shapes, pairs, p, radius + deeper, x, y, z)
+    if convex:
+        radius = 0.5 * (
+            a0 * abs(q[3] * nx + q[6] * ny + q[9] * nz)
+            + a1 * abs(q[4] * nx + q[7] * ny + q[10] * nz)
+            + a2 * abs(q[5] * nx + q[8] * ny + q[11] * nz)
+        )
+    return d, radius
 
 
 @inlined

@@ -79,7 +79,7 @@ def make_pairs(given: list[Pair]) -> tuple[Shapes, Pairs]:
         result=f((n, arrays.RESULTS)), slot=np.full(slots, -1, dtype=i),
         extent=np.array([p.other.extent for p in given], dtype=float).reshape(n, 6),
         near=f(slots, i), near_gap=f(slots), near_count=np.full(n, -1, dtype=i),
-        near_at=f((n, arrays.NEAR)), counts=f((n, 2), i),
+        close=f(slots, i), close_count=f(n, i), near_at=f((n, arrays.NEAR)), counts=f((n, 2), i),
         touching=f(places, i), touch=f((places, arrays.TOUCH_COLUMNS)), before=f(places, i),
         state=f((places, arrays.STATE_COLUMNS)),
         face=f(arrays.FACE), turn=f(12),

@@ -352,7 +352,7 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             profiles.append((other.profile, other.station, int(other.size[0])))
         else:
             other_number.append(0)
-    table, nodes, triangles, corners, pseudo = [], [], [], [], []
+    table, nodes, triangles, pseudo = [], [], [], []
     first = node = normals = 0
     for k, surface in enumerate(meshes):
         order, rows, boxes, leaves = _tables(surface)
@@ -361,7 +361,6 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
         )
         table.append((first, len(rows), node - 1, leaves, normals))
         triangles.append(rows)
-        corners.append(order)
         nodes.append(boxes)
         pseudo.append(extra)
         first += len(rows)
@@ -386,7 +385,6 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             mesh=np.array(table, dtype=np.int64).reshape(-1, 5),
             node=np.concatenate([f((0, 6)), *nodes]),
             triangle=np.concatenate([f((0, 13)), *triangles]),
-            corner=np.concatenate([f((0, 3), np.int64), *corners]),
             pseudo=np.concatenate([f((0, 18)), *pseudo]),
             profile=np.array(rows_, dtype=np.int64).reshape(-1, 5),
             point=np.concatenate([f((0, 2)), *points]),
@@ -396,8 +394,8 @@ def pack_shapes(faces: list[Surface], others: list[Other]) -> tuple[Shapes, list
             shape=np.concatenate([f((0, 2)), *shapes]),
             path=f(len(profiles)),
             stack=f(128, np.int64),
-            memo=f((MEMO, 4)),
-            memo_key=f((MEMO, 3), np.int64),
+            memo=f((MEMO, 7)),
+            memo_number=f(MEMO, np.int64),
             part=f((3 * (MOST_CUTS + HIDDEN) + 8, PART)),
         ),
         face_number,
