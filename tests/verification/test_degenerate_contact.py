@@ -20,10 +20,17 @@ from marsyard.interaction.nonsmooth.sparse import (
     solve_blocks,
 )
 
-# what a step costs beside the contact solver, in the time of one of its iterations
-FIXED = 10
 BENCH = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "degenerate.py"))
 ITERATIONS, UNCONVERGED = BENCH["ITERATIONS"], BENCH["UNCONVERGED"]
+
+# what a step costs beside the contact solver, in the time of one of the solver's iterations
+FIXED = 10
+
+
+def relative_cost(stats):
+    """Cost of each step over that of the median one, counted in iterations of the solver."""
+    cost = FIXED + stats[:, ITERATIONS]
+    return cost / np.median(cost)
 
 
 def test_wheels_that_are_not_quite_parallel():
@@ -71,9 +78,9 @@ def test_disturbed_rovers_are_solved_in_every_step(rover, size):
     # undisturbed and held steering take two or three; thousands before
     assert np.median(stats[:, ITERATIONS]) <= 30
     assert stats[:, ITERATIONS].max() <= 400
-    # what the benchmark times: up to ten times the median, but for a step of a run in ten. How many
-    # iterations the hardest steps take depends on rounding, so the bound for them is a wide one
-    cost = (FIXED + stats[:, ITERATIONS]) / (FIXED + np.median(stats[:, ITERATIONS]))
+    # the benchmark times this: ten times the median at most. How many iterations the hardest steps
+    # take depends on rounding, so that two steps may take more, within a wide bound
+    cost = relative_cost(stats)
     assert np.count_nonzero(cost > 10.0) <= 2
     assert cost.max() <= 30.0
 
@@ -170,5 +177,7 @@ def test_every_rover_disturbed_by_any_size(rover, seed):
         sim.step(400)
         stats = sim.records.stats
         assert stats[:, UNCONVERGED].sum() == 0, size
-        cost = (FIXED + stats[:, ITERATIONS]) / (FIXED + np.median(stats[:, ITERATIONS]))
+        # 8 of 132,000 steps take more than ten times the median, and up to twenty times
+        cost = relative_cost(stats)
         assert np.mean(cost > 10.0) <= 0.01, size
+        assert cost.max() <= 40.0, size

@@ -291,14 +291,16 @@ def _proximal_steps(
     """Proximal points from `begin`, then from zero; r is the better. Returns steps, e(r)."""
     m = 3 * n
     warm = norm(m, begin) > 0.0
-    turns = 2 if warm else 1
     if _is_sparse(n, columns):
         pattern = make_pattern(n, start, columns, values)
         most = 4 * _PROXIMAL_STEPS
+        last = most // 2
     else:
         pattern = no_pattern()
         most = min(_PROXIMAL_STEPS, int(50.0 + _BUDGET / _newton_cost(n)))
-    most = min(limit, most // turns) if bounded else limit
+        last = most
+    # zero is tried before the last step's impulses have had all; the methods after it take longer
+    most = min(limit, most // 2 if warm else most) if bounded else limit
     for i in range(m):
         r[i] = begin[i]
     done, residual = proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, most)
@@ -306,7 +308,7 @@ def _proximal_steps(
         first = r[:m].copy()
         for i in range(m):
             r[i] = 0.0
-        most = min(most, limit - done)
+        most = min(last, limit - done) if bounded else limit - done
         steps, second = proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, most)
         done += steps
         if second < residual:
