@@ -423,7 +423,8 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
             scale = 0.0
     if bilateral > 0:
         bilateral_impulses(bilateral, rank, n, contacts)
-    work.stats[1] = iterations
+    # a step may solve twice
+    work.stats[1] += iterations
     work.stats[2] = residual
     work.stats[3] = 0.0 if status == CONVERGED else 1.0
     work.stats[4] = 1.0 if attempt > 0 else 0.0
@@ -560,6 +561,8 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, t
         # not for loops alone, which the mean velocity knows already
         if n > 0 and theta < 1.0 and scheme.projection and is_stopped(model, work):
             correct_free_velocity(F, m, d, model, data, scheme, work)
+            # nearly the same problem again: its answer is the better warm start
+            keep_for_warm_start(n, contacts)
             n = activate(F, m, d, model, scheme, law, contacts, work, found, everything, bilateral)
             find_impulses(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
         add_to_sums(n, contacts, work, sums)

@@ -10,6 +10,7 @@ CENTRAL_PATH = 4
 NOTHING = 10
 STICKING = 11
 HYBRID = 12
+PIVOTING = 13
 
 # what became of it
 CONVERGED = 0

@@ -7,18 +7,19 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 1. nothing to do: q_N ≥ 0 everywhere, r = 0;
 2. the sticking pattern of the warm start (`sticking`);
 3. islands of contacts that do not see each other are split (`blocks`), and each one goes on alone;
-4. Gauss–Seidel sweeps: one from a warm start; from a cold one two, with many contacts as many as
+4. without friction, principal pivoting (`frictionless`) of up to 20 contacts;
+5. Gauss–Seidel sweeps: one from a warm start; from a cold one two, with many contacts as many as
    pay (`gauss_seidel`), and through a factor of W where its rank is low (`low_rank`);
-5. semismooth Newton from there (`newton`), the fewer steps the more contacts a pile has;
-6. with many contacts of few bodies, smoothing Newton along the central path (`central_path`), where
+6. semismooth Newton from there (`newton`), the fewer steps the more contacts a pile has;
+7. with many contacts of few bodies, smoothing Newton along the central path (`central_path`), where
    many contacts are at their cones without sliding and Newton finds no active set;
-7. proximal points (`proximal`), from a warm start that nearly solves the problem, then from zero:
+8. proximal points (`proximal`), from a warm start that nearly solves the problem, then from zero:
    hyperstatic contacts at their friction limits, and piles, for which the matrix of their steps is
    factored as a sparse one (`sparse`);
-8. sweeps from zero, more each time, each time followed by Newton;
-9. the central path of a regularised W, Newton to finish.
+9. sweeps from zero, more each time, each time followed by Newton;
+10. the central path of a regularised W, Newton to finish.
 
-From 7 on the work is bounded (`_BUDGET`), so that a hopeless problem ends within seconds.
+From 8 on the work is bounded (`_BUDGET`), so that a hopeless problem ends within seconds.
 """
 
 from __future__ import annotations
@@ -39,10 +40,12 @@ from marsyard.interaction.nonsmooth.codes import (
     NOT_CONVERGED,
     NOT_FINITE,
     NOTHING,
+    PIVOTING,
     PROXIMAL,
     STICKING,
 )
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
+from marsyard.interaction.nonsmooth.frictionless import solve_frictionless
 from marsyard.interaction.nonsmooth.gauss_seidel import gauss_seidel
 from marsyard.interaction.nonsmooth.low_rank import (
     factor_low_rank,
@@ -268,6 +271,14 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
 
 
 @kernel
+def _any_friction(n, mu):
+    for c in range(n):
+        if mu[c] > 0.0:
+            return True
+    return False
+
+
+@kernel
 def _is_sparse(n, columns):
     """So few blocks of W that a sparse factorisation pays; needs them in `columns`."""
     return n > _SEVERAL and columns.size < FULL * n * n
@@ -280,14 +291,16 @@ def _proximal_steps(
     """Proximal points from `begin`, then from zero; r is the better. Returns steps, e(r)."""
     m = 3 * n
     warm = norm(m, begin) > 0.0
-    turns = 2 if warm else 1
     if _is_sparse(n, columns):
         pattern = make_pattern(n, start, columns, values)
         most = 4 * _PROXIMAL_STEPS
+        last = most // 2
     else:
         pattern = no_pattern()
         most = min(_PROXIMAL_STEPS, int(50.0 + _BUDGET / _newton_cost(n)))
-    most = min(limit, most // turns) if bounded else limit
+        last = most
+    # zero is tried before the last step's impulses have had all; the methods after it take longer
+    most = min(limit, most // 2 if warm else most) if bounded else limit
     for i in range(m):
         r[i] = begin[i]
     done, residual = proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, most)
@@ -295,7 +308,7 @@ def _proximal_steps(
         first = r[:m].copy()
         for i in range(m):
             r[i] = 0.0
-        most = min(most, limit - done)
+        most = min(last, limit - done) if bounded else limit - done
         steps, second = proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, most)
         done += steps
         if second < residual:
@@ -428,6 +441,11 @@ def _solve_island(
 ):
     """The iterative methods, from the cheapest on; returns steps, e(r), the method."""
     m = 3 * n
+    done = 0
+    if method == AUTO and n <= _SEVERAL and not _any_friction(n, mu):
+        good, done, residual = solve_frictionless(n, W, q, mu, r, u, work, scale, tolerance)
+        if good:
+            return done, residual, PIVOTING
     tail = newton_work_size(n)
     best = work[tail : tail + m]
     begin = work[tail + m : tail + 2 * m]
@@ -445,18 +463,20 @@ def _solve_island(
         for i in range(m):
             begin[i] = 0.0
     used = method
-    done = 0
 
     # many contacts of few bodies: sweeps through a factor of W
+    swept = False
     if method == AUTO and n >= FEW and 2 * columns.size > n * n and norm(m, r) == 0.0:
         factor = factor_low_rank(n, W, min(n // 2, 24))
         if factor.shape[1] > 0:
             cost = 2500.0 * n + 90.0 * n * factor.shape[1]
             patience = int(3.0 * _newton_cost(n) / cost)
             limit = min(10 + 2 * patience, max_iterations)
-            done, residual = sweep_low_rank(
+            steps, residual = sweep_low_rank(
                 n, W, factor, q, mu, r, scale, tolerance, limit, patience
             )
+            done += steps
+            swept = True
             if residual <= tolerance:
                 multiply(m, W, r, q, u)
                 residual = natural_residual(n, r, u, mu, scale)
@@ -466,7 +486,7 @@ def _solve_island(
     # sweeps, so that Newton sees which contacts close and slide; a cold start with many contacts
     # is swept for as long as that promises to be cheaper than Newton
     if method == AUTO:
-        if norm(m, r) > 0.0 or done > 0:
+        if norm(m, r) > 0.0 or swept:
             limit, check, patience = 1, 2, 1
         elif n == 1:
             limit, check, patience = 5, 1, 5

@@ -35,6 +35,7 @@ _USED = {code: name for name, code in METHODS.items()} | {
     codes.NOTHING: "nothing",
     codes.STICKING: "sticking",
     codes.HYBRID: "hybrid",
+    codes.PIVOTING: "pivoting",
 }
 
 
