@@ -185,8 +185,10 @@ def test_frictionless_contacts_that_outnumber_the_degrees_of_freedom(seed):
     W, q = np.zeros((3 * n, 3 * n)), np.zeros(3 * n)
     W[::3, ::3], q[::3] = jacobian @ jacobian.T, jacobian @ velocity
     s = solve_friction_contact(W, q, 0.0)
-    assert s.converged and s.method == "pivoting"
-    assert s.iterations <= 2 * n
+    assert s.converged
+    # Newton's method alone goes round in circles in some of them
+    assert s.method in ("gauss_seidel", "newton", "pivoting")
+    assert s.iterations <= 4 * n
     # impulses are not unique, the motion is: min ½ ‖Jᵀ r + v‖², r ≥ 0
     expected = jacobian.T @ nnls(jacobian.T, -velocity)[0]
     assert jacobian.T @ s.impulse[::3] == pytest.approx(expected, abs=1e-7)
