@@ -271,11 +271,12 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
 
 
 @kernel
-def _any_friction(n, mu):
+def _is_frictionless(n, mu):
+    """No contact has friction."""
+    most = 0.0
     for c in range(n):
-        if mu[c] > 0.0:
-            return True
-    return False
+        most = max(most, mu[c])
+    return most == 0.0
 
 
 @kernel
@@ -452,7 +453,7 @@ def _solve_island(
     mean /= m
     best_residual = natural_residual(n, best, q, mu, scale)
     several = n <= _SEVERAL
-    frictionless = not _any_friction(n, mu)
+    frictionless = _is_frictionless(n, mu)
     warm = norm(m, begin) > 0.0
     multiply(m, W, begin, q, u)
     if method == AUTO and several and natural_residual(n, begin, u, mu, scale) >= _SETTLED:
