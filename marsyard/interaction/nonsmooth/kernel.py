@@ -7,10 +7,10 @@ the residual meets the tolerance, and otherwise keeps the best iterate found):
 1. nothing to do: q_N ≥ 0 everywhere, r = 0;
 2. the sticking pattern of the warm start (`sticking`);
 3. islands of contacts that do not see each other are split (`blocks`), and each one goes on alone;
-4. without friction, principal pivoting (`frictionless`) of up to 20 contacts;
-5. Gauss–Seidel sweeps: one from a warm start; from a cold one two, with many contacts as many as
+4. Gauss–Seidel sweeps: one from a warm start; from a cold one two, with many contacts as many as
    pay (`gauss_seidel`), and through a factor of W where its rank is low (`low_rank`);
-6. semismooth Newton from there (`newton`), the fewer steps the more contacts a pile has;
+5. semismooth Newton from there (`newton`), the fewer steps the more contacts a pile has;
+6. without friction, principal pivoting (`frictionless`) of up to 20 contacts;
 7. with many contacts of few bodies, smoothing Newton along the central path (`central_path`), where
    many contacts are at their cones without sliding and Newton finds no active set;
 8. proximal points (`proximal`), from a warm start that nearly solves the problem, then from zero:
@@ -271,11 +271,12 @@ def _follow_path(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, mean
 
 
 @kernel
-def _any_friction(n, mu):
+def _is_frictionless(n, mu):
+    """No contact has friction."""
+    most = 0.0
     for c in range(n):
-        if mu[c] > 0.0:
-            return True
-    return False
+        most = max(most, mu[c])
+    return most == 0.0
 
 
 @kernel
@@ -441,11 +442,6 @@ def _solve_island(
 ):
     """The iterative methods, from the cheapest on; returns steps, e(r), the method."""
     m = 3 * n
-    done = 0
-    if method == AUTO and n <= _SEVERAL and not _any_friction(n, mu):
-        good, done, residual = solve_frictionless(n, W, q, mu, r, u, work, scale, tolerance)
-        if good:
-            return done, residual, PIVOTING
     tail = newton_work_size(n)
     best = work[tail : tail + m]
     begin = work[tail + m : tail + 2 * m]
@@ -457,26 +453,25 @@ def _solve_island(
     mean /= m
     best_residual = natural_residual(n, best, q, mu, scale)
     several = n <= _SEVERAL
+    frictionless = _is_frictionless(n, mu)
     warm = norm(m, begin) > 0.0
     multiply(m, W, begin, q, u)
     if method == AUTO and several and natural_residual(n, begin, u, mu, scale) >= _SETTLED:
         for i in range(m):
             begin[i] = 0.0
     used = method
+    done = 0
 
     # many contacts of few bodies: sweeps through a factor of W
-    swept = False
     if method == AUTO and n >= FEW and 2 * columns.size > n * n and norm(m, r) == 0.0:
         factor = factor_low_rank(n, W, min(n // 2, 24))
         if factor.shape[1] > 0:
             cost = 2500.0 * n + 90.0 * n * factor.shape[1]
             patience = int(3.0 * _newton_cost(n) / cost)
             limit = min(10 + 2 * patience, max_iterations)
-            steps, residual = sweep_low_rank(
+            done, residual = sweep_low_rank(
                 n, W, factor, q, mu, r, scale, tolerance, limit, patience
             )
-            done += steps
-            swept = True
             if residual <= tolerance:
                 multiply(m, W, r, q, u)
                 residual = natural_residual(n, r, u, mu, scale)
@@ -486,7 +481,7 @@ def _solve_island(
     # sweeps, so that Newton sees which contacts close and slide; a cold start with many contacts
     # is swept for as long as that promises to be cheaper than Newton
     if method == AUTO:
-        if norm(m, r) > 0.0 or swept:
+        if norm(m, r) > 0.0 or done > 0:
             limit, check, patience = 1, 2, 1
         elif n == 1:
             limit, check, patience = 5, 1, 5
@@ -509,7 +504,7 @@ def _solve_island(
         limit = max_iterations - done
         if method == AUTO:
             most = _NEWTON_STEPS // 4 if several or pile else _NEWTON_STEPS // 2
-            if several and warm:
+            if several and (warm or frictionless):
                 most = _FEW_STEPS
             elif pile:
                 most = min(most, int(_PILE_BUDGET / _newton_cost(n)))
@@ -520,6 +515,15 @@ def _solve_island(
         done += steps
         best_residual = _keep_best(m, r, best, residual, best_residual)
         used = NEWTON
+
+    if method == AUTO and several and frictionless and best_residual > tolerance:
+        for i in range(m):
+            r[i] = begin[i]
+        good, steps, residual = solve_frictionless(n, W, q, mu, r, u, work, scale, tolerance)
+        done += steps
+        if good:
+            best_residual = _keep_best(m, r, best, residual, best_residual)
+            used = PIVOTING
 
     if best_residual > tolerance and method != NEWTON:
         if method == GAUSS_SEIDEL:
