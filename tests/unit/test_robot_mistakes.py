@@ -64,7 +64,7 @@ def test_settings_with_nothing_to_act_on_are_warned_of(tmp_path):
     with pytest.warns(UserWarning, match="'drives' of tracked_rover holds no joint"):
         build_world(load_scenario("tracked/step", {"robot.name": robot}))
     with pytest.warns(UserWarning, match="interaction.wheel: tracked_rover has no wheels"):
-        build_world(load_scenario("tracked/step", {"interaction.wheel.model": "ding"}))
+        build_world(load_scenario("tracked/sand", {"interaction.wheel.model": "ding"}))
 
 
 def test_curves_are_named_as_they_stand_in_the_file():
