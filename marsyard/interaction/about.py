@@ -74,7 +74,7 @@ class About:
     rolling_friction: bool = False
     joint_friction: bool = True
     #: time of a step, for estimates before a run [s]
-    step_time: float = 1e-4
+    step_time: float = 2e-5
     #: the grid of its soil keeps the state of columns
     columns: bool = False
     #: elements that a ball of the robot is divided into, by radius [m] and `interaction`
@@ -98,7 +98,7 @@ class About:
 
 NONE = About(
     "none", HARD, "no contact with hard ground", "no contact with hard ground", rank=9,
-    integrators=(*OURS, *MUJOCOS),
+    integrators=(*OURS, *MUJOCOS), step_time=1e-4,
 )  # fmt: skip
 
 

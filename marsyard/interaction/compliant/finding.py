@@ -7,10 +7,10 @@ through a ball inside the body that touches the surface at its middle, since the
 ground only from outside: on a mesh down to about 0.8 of that ball's radius. Where it sees several
 places, the one counts that lies most nearly under the element, a deeper one before a shallower.
 
-Planes are looked at directly: elements that may touch one stand in a list, each with a lower bound
-of its distance when the list was made. As long as no element has moved by more than this along the
-plane's normal it cannot touch; the list is made again when one that is not in it might. What is
-left out touches nothing: when the list was made does not matter for any digit.
+Planes are looked at directly. Elements that may touch one are listed, each with a lower bound of
+its distance; an element cannot touch before the body has moved by more than this along the normal.
+The list is made again when an element outside it might touch. Only what cannot touch is left out:
+the result does not depend on when the list was made, to the last bit.
 
 The elements of a belt are material, too: they move along its outline with the sprocket's angle.
 """
@@ -172,7 +172,7 @@ def update_near(C, b, pose):
     """On planes: list the elements of body b that may touch, unless the list is still good; how far
     those in it have moved since it was made [m]."""
     w = C.listed_at[b]
-    margin = MOST_MARGIN
+    margin = LEAST_MARGIN
     if C.listed_count[b] >= 0:
         moved = moved_since(C, b, pose, w[W_ALL:])
         w[W_USED] += 1.0

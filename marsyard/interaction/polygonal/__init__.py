@@ -1,8 +1,8 @@
 """Polygonal contact (PCM): an elastic foundation on polygon meshes, Krenn and Hirzinger 2008.
 
 `layer` what gives way, `law` the force of a face, `profile` bodies of revolution, `surface`
-meshes and shapes, `distance` how deep a point is, `contact` all faces of a pair, `pairs` what is
-in contact with what.
+meshes and shapes, `distance` how deep a point is, `near` which faces may touch, `contact` all faces
+of a pair, `pairs` what is in contact with what.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Finding. The faces stand in a hierarchy of boxes. A box is passed by when no point of it can be
 inside: with the distance d at its middle and the direction n there, when d is larger than half its
 diagonal, or, if the other body is convex (its distance is a convex function then), than half its
-extent along n. The cost grows with the faces that touch and only with the logarithm of those that
-do not. Any shape of the other body will do whose distance is known (`distance`): convex or not,
-touching in any number of places.
+extent along n. What is near is listed for many steps (`near`). The cost grows with the faces that
+touch and only with the logarithm of those that do not. Any shape of the other body will do whose
+distance is known (`distance`): convex or not, touching in any number of places.
 
 A face. With s = −d at its corners and its middle, the face is
 

@@ -1,22 +1,22 @@
-"""Which faces of a pair may touch: a list that is used for many steps.
+"""Lists of the faces of a pair that may touch, used for many steps.
 
-Distances change by no more than a body moves. When the list is made, each face gets a lower bound g
-of its distance to the other body; as long as no point has moved by more than g since then, the face
-cannot touch. A second list has those that can by now. Faces and boxes of the hierarchy that were
-further away than a margin are not in the list at all; it is made again as soon as bodies have moved
-as far as the nearest of them was. The list only leaves out what cannot touch, in an order that
-never changes: when it was made does not matter for any digit of the result, and it is no part of
-the state.
+A body that moves by ε changes any distance to it by at most ε. When the list of near faces is made,
+each face gets a lower bound g of its distance to the other body: it cannot touch before some point
+has moved by more than g. A second list, the close faces, has those that may touch by now. Faces and
+boxes of the hierarchy further away than a margin are left out; the list is made again once bodies
+have moved as far as the nearest of them was away. Lists leave out only what cannot touch and keep
+the order of the hierarchy. So the result does not depend on when they were made, to the last bit,
+and they are no part of the state.
 
-How far points have moved: with x_o = t + Q x the way from the frame of the faces to that of the
-other body, and Δ the change since the list was made,
+How far points have moved: let x_o = t + Q x take a point from the frame of the faces to that of the
+other body, and Δ be the change since the list was made. Then
 
     max |Δt + ΔQ x|                over the box of the faces, all or those in the list
     max |Δo + ΔQᵀ y|               over the box of the other body, o = −Qᵀ t
 
-Both bound the change of all distances. A plane only feels motion along its normal, a ball that of
-its centre, and a body of revolution that of its axis: turning about it changes nothing. What a
-profile has changed by is added.
+each bound the change of all distances. For a plane only motion along its normal counts, for a ball
+that of its centre, and for a body of revolution that of its axis, as turning about it changes
+nothing. The change of a profile is added.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def update_near(shapes, pairs, p):
     """Make the lists of pair p again where they may be out of date: the faces that may touch stand
     in pairs.close then."""
     w = pairs.near_at[p]
-    margin = MOST
+    margin = LEAST
     if pairs.near_count[p] >= 0:
         moved = moved_since(shapes, pairs, p, shapes.node[shapes.mesh[pairs.faces[p], 2] + 1])
         w[W_USED] += 1.0

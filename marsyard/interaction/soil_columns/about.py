@@ -7,7 +7,7 @@ LAWS = (
         "columns", SOIL, "granular soil in columns: triaxial curves, avalanches",
         "granular soil in columns, on triaxial curves, with avalanches in time", "soil-columns",
         # sums and totals by body, stresses around the wheels
-        node_bytes=150, record_bytes=(8 * 21, 4 * 108), step_time=1.2e-3, columns=True,
+        node_bytes=150, record_bytes=(8 * 21, 4 * 108), step_time=2.3e-4, columns=True,
         guide=Guide(
             ground="soil grid", gives="avalanches, compaction, gravity",
             lacks="soil's push on the sides of a body", needs="a soil with strength",
