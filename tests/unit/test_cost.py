@@ -16,7 +16,7 @@ from marsyard.simulation import cost
     "settings, said",
     [
         ({"run.duration": 1e6, "run.step": 1e-6}, r"1e\+12 steps of 1e-06 s .* about 231 days"),
-        ({"run.duration": 1e5, "run.step": 1e-4}, "1e\\+09 steps .* about 1.16 days"),
+        ({"run.duration": 1e6, "run.step": 1e-4}, "1e\\+10 steps .* about 2.31 days"),
         ({"run.duration": 1e300}, "run: duration = 1e\\+300 s is more than 1e\\+12 steps"),
         ({"run.duration": 1, "run.step": 1e-300}, "more than 1e\\+12 steps"),
         ({"run.control_period": 1e300}, "more than 1e\\+12 times step"),
@@ -37,9 +37,9 @@ def test_a_long_run_can_be_confirmed():
         cost.check_cost(long)
     told: list[str] = []
     assert cost.check_cost(long, yes=True, say=told.append).steps == 10**12
-    assert "years" in told[0] and "GB of memory" in told[1]
+    assert "231 days" in told[0] and "GB of memory" in told[1]
     with pytest.raises(InputError, match="would take about"):
-        Simulation(load_scenario("rt0448/test-1", {"run.duration": 2e6})).run()
+        Simulation(load_scenario("rt0448/test-1", {"run.duration": 2e7})).run()
 
 
 def test_records_of_twenty_minutes_every_millisecond_are_told(monkeypatch):
