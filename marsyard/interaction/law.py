@@ -22,7 +22,7 @@ B = θ c + θ² h k.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -168,6 +168,8 @@ class Law:
     packed: Packed | None = None
     #: it only takes energy: a robot that has more than at the start is not to be trusted
     passive: bool = False
+    #: it gives back what it takes: `stored` is a part of the potential energy
+    stores: bool = False
     #: mujoco's bodies that it takes for itself: no other law of the ground acts on them
     taken: frozenset[int] = frozenset()
     #: force and moment on its attachments are variables of the results, `<law>_force` …
@@ -228,10 +230,9 @@ class Law:
                 out[name] = Variable(tuple(dims), values, column.units, column.text)
         return out
 
-    def stored(self, coordinates: np.ndarray) -> np.ndarray | None:
-        """Energy that it holds and gives back at recorded coordinates of the robot [J], a part of
-        the potential energy; None if all that it takes counts as taken by the ground."""
-        return None
+    def stored(self, coordinates: np.ndarray) -> np.ndarray:
+        """Energy that it holds and gives back, at recorded coordinates of the robot [J]."""
+        return np.zeros(len(coordinates))
 
     def coordinates(self) -> dict[str, Any]:
         """Names or numbers along the dimensions of its variables, as xarray takes them."""
@@ -285,3 +286,8 @@ class Law:
 
     def forget(self) -> None:
         """Forget displacements: the robot was moved."""
+
+
+def stored_energy(laws: Sequence[Law], coordinates: np.ndarray) -> np.ndarray:
+    """What all laws store, at recorded coordinates of the robot [J]."""
+    return sum((law.stored(coordinates) for law in laws), np.zeros(len(coordinates)))

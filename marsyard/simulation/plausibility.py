@@ -47,6 +47,7 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.interaction.about import NONE, law_of_hard_ground
+from marsyard.interaction.law import stored_energy
 from marsyard.simulation.attached import WORK
 from marsyard.simulation.owner import part_of
 from marsyard.simulation.recorder import wheel_sinkage, wheel_touching
@@ -245,19 +246,21 @@ class Watch:
         if last <= first or s.model.nu > 0:
             return None
         r = s.record_room
-        own = r.energy[first:last].sum(axis=1)
+        stored = stored_energy(s.laws, r.coordinates[first:last])
+        potential = r.energy[first:last, 0] + stored
+        own = r.energy[first:last, 1] + potential
         work = self._work + np.cumsum(r.motor_work[first:last])
         moved = self._moved + np.cumsum(np.abs(r.motor_work[first:last]))
-        # the account of all that laws act on
+        # the account of all that laws act on; what they store is their own and the robot's
         taken = self._taken - np.cumsum(r.attached[first:last, :, WORK].sum(axis=1))
         excess = own - work - self._start
-        lost = -excess - taken
+        lost = stored - self._stored - excess - taken
         highest = np.maximum(np.maximum.accumulate(lost), self._lost)
         gain = highest - lost
         if all(law.passive for law in s.laws):
             gain = np.maximum(np.maximum(excess, gain), 0.0)
-        high = np.maximum(np.maximum.accumulate(r.energy[first:last, 0]), self._high)
-        low = np.minimum(np.minimum.accumulate(r.energy[first:last, 0]), self._low)
+        high = np.maximum(np.maximum.accumulate(potential), self._high)
+        low = np.minimum(np.minimum.accumulate(potential), self._low)
         for i in np.flatnonzero(~(gain <= ABSURD * (self._kinetic + moved + self._spare))):
             self._seen = max(first + int(i), 1)
             s.drop_records(self._seen)
@@ -294,7 +297,8 @@ class Watch:
         mujoco.mj_comVel(m, d)
         mujoco.mj_energyPos(m, d)
         mujoco.mj_energyVel(m, d)
-        potential, self._kinetic = float(d.energy[0]), float(d.energy[1])
+        self._stored = float(stored_energy(s.laws, d.qpos[None])[0])
+        potential, self._kinetic = float(d.energy[0]) + self._stored, float(d.energy[1])
         mass = float(m.body_subtreemass[0])
         if self._lift == 0.0:
             self._lift = mass * s.scenario.gravity * _size(s)

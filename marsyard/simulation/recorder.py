@@ -22,7 +22,7 @@ import mujoco
 import numpy as np
 
 from marsyard.control.command import STATES
-from marsyard.interaction.law import Recorded, WheelSizes
+from marsyard.interaction.law import Recorded, WheelSizes, stored_energy
 from marsyard.robot.soles import sole
 from marsyard.simulation.attached import WORK
 from marsyard.simulation.commands import motors_of
@@ -132,11 +132,10 @@ def columns(simulation: Simulation) -> Columns:
         _add_fmus(s, s.fmus, ds)
     # energy and solver
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
-    stored = {law.name: e for law in s.laws if (e := law.stored(r.coordinates)) is not None}
-    potential = sum(stored.values(), r.energy[:, 0])
+    potential = r.energy[:, 0] + stored_energy(s.laws, r.coordinates)
     add("energy_potential", (), potential, "J", "potential energy")
-    apart = {*stored, s.world.soil.name} if s.world.soil is not None else {*stored}
-    others = [law.name for law in s.laws if law.name not in apart]
+    soil = "" if s.world.soil is None else s.world.soil.name
+    others = [law.name for law in s.laws if law.name != soil and not law.stores]
     if others:
         text = "work taken by elastic contact since the start, what it stores included"
         if s.interaction is not None:

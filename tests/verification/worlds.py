@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from marsyard.interaction.law import stored_energy
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
 
@@ -53,9 +54,7 @@ def simulation(folder: Path, model: str, **parts: Any) -> Simulation:
 
 def energy(sim: Simulation) -> np.ndarray:
     """Kinetic and potential energy at every record [J]."""
-    r = sim.records
-    stored = [e for law in sim.laws if (e := law.stored(r.coordinates)) is not None]
-    return sum(stored, r.energy.sum(axis=1))
+    return sim.records.energy.sum(axis=1) + stored_energy(sim.laws, sim.records.coordinates)
 
 
 def order(errors: list[float], ratio: float = 2.0) -> float:

@@ -38,6 +38,7 @@ class Beams(Law):
     name = "beam"
     title = "Booms"
     kernels = kernels
+    passive = stores = True
     shown = False
 
     def __init__(self, robot: Robot, model: mujoco.MjModel) -> None:
