@@ -10,8 +10,10 @@ their addresses, `kernel(attachments, arrays, time, h, theta, flag)`:
 | `correct` | after the free velocity is known; flag 1: bounds may only shrink | 1: F, B changed |
 | `commit` | when the end velocity is known: state moves on | – |
 | `relax` | after the step: what happens to the ground by itself | – |
+| `rows` | at any configuration, between `evaluate` and `commit`, too | 1: its rows do not fit |
 
-All but `evaluate` may be left out.
+A force law has `evaluate`, a constraint law `rows` (`interaction.rows`); the others may be left
+out.
 
 The configuration of the step is q + (1 − θ) h v (`simulation.moreau_jean`). A law is of second
 order in h for θ = ½ if F − B (V⁺ − V) is its force at the mean configuration and velocity of the
@@ -32,6 +34,7 @@ from numba.core.errors import NumbaError
 from marsyard.aside import Aside
 from marsyard.errors import InputError
 from marsyard.interaction.attachments import Attachment, Attachments
+from marsyard.interaction.rows import Bodies, Meetings, Rows
 from marsyard.jit import Callback, Packed, reference
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 #: how robots are placed on a law, see `Law.placing`
 SINK, PRESS, RIGID = 1, 2, 3
 #: the kernels of a law, in the order of their calls
-CALLS = ("prepare", "evaluate", "correct", "commit", "relax")
+CALLS = ("prepare", "evaluate", "correct", "commit", "relax", "rows")
 #: what `prepare` answers if `make_room` is to be called
 NEEDS_ROOM = 1
 
@@ -52,26 +55,32 @@ class Kernels(Aside):
 
     def __init__(self, **made: Callback) -> None:
         unknown = set(made) - set(CALLS)
-        if unknown or "evaluate" not in made:
-            raise TypeError(f"a law has evaluate, and may have {', '.join(CALLS)}")
+        if unknown or not {"evaluate", "rows"} & set(made):
+            raise TypeError(f"a law has evaluate or rows, and may have {', '.join(CALLS)}")
+        main = "evaluate" if "evaluate" in made else "rows"
         for call, each in made.items():
-            if not isinstance(each, Callback) or each.signature != made["evaluate"].signature:
+            if not isinstance(each, Callback) or each.signature != made[main].signature:
                 raise TypeError(
                     f"the kernel {call} of a law must be decorated with law_callback(Attachments, "
                     "…), with the same tuple for all"
                 )
-        # `evaluate` is the largest
-        others = {call: each for call, each in made.items() if call != "evaluate"}
-        super().__init__([made["evaluate"]], list(others.values()))
-        self._calls = ("evaluate", *others)
-        self._evaluate = made["evaluate"]
+        # the main one is the largest
+        others = {call: each for call, each in made.items() if call != main}
+        super().__init__([made[main]], list(others.values()))
+        self._calls = (main, *others)
+        self._main = made[main]
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Which kernels there are."""
+        return self._calls
 
     def check(self, arrays: type) -> None:
         """Refuse arrays that the kernels do not take."""
-        given = self._evaluate.signature.args[:2]
+        given = self._main.signature.args[:2]
         if given != (reference(Attachments), reference(arrays)):
             raise InputError(
-                f"the kernels of {self._evaluate.module} must take Attachments and "
+                f"the kernels of {self._main.module} must take Attachments and "
                 f"{arrays.__name__}: law_callback(Attachments, {arrays.__name__})"
             )
 
@@ -82,7 +91,7 @@ class Kernels(Aside):
         except NumbaError as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             told = next((line for line in lines if "Failed in" not in line), "")
-            module = self._evaluate.module
+            module = self._main.module
             raise InputError(f"a kernel of {module} does not compile: {told}") from None
         return tuple(found.get(name, 0) for name in CALLS)
 
@@ -166,6 +175,8 @@ class Law:
     attachments: list[Attachment]
     arrays: Any
     packed: Packed | None = None
+    #: a law of a plug-in that acts beside those of the ground, not in their place
+    beside: bool = False
     #: it only takes energy: a robot that has more than at the start is not to be trusted
     passive: bool = False
     #: it gives back what it takes: `stored` is a part of the potential energy
@@ -181,6 +192,13 @@ class Law:
     #: arrays of its state, by name, that may hold infinite values, and NaN
     may_be_infinite: tuple[str, ...] = ()
     may_be_unknown: tuple[str, ...] = ()
+    #: contacts that it may add to the problem of a step, at most
+    most_rows: int = 0
+    #: its rows are asked for in a run, and may tie bodies to the world
+    acts: bool = True
+    ties_to_world: bool = True
+    #: robots are placed on hard ground by its rows, under whatever law; see `on_rigid_ground`
+    places: bool = False
     #: pairs of surfaces that it acts between, each told by `pressed`
     surface_pairs: tuple[str, ...] = ()
 
@@ -188,6 +206,24 @@ class Law:
     def build(cls, place: Place) -> Law:
         """The law in a world; a law of a plug-in takes its options as further arguments."""
         raise NotImplementedError(f"the law '{cls.name}' cannot be built by itself")
+
+    @property
+    def gives_rows(self) -> bool:
+        """Whether it is a constraint law, or one as well."""
+        return self.kernels is not None and "rows" in self.kernels.made
+
+    @property
+    def gives_more(self) -> bool:
+        """Whether it is asked for more than rows."""
+        return self.kernels is not None and self.kernels.made != ("rows",)
+
+    def give_rows(self, rows: Rows, bodies: Bodies, meetings: Meetings) -> None:
+        """A law with the kernel `rows` takes the engine's table, where bodies are, and which of
+        MuJoCo's shapes meet: fields `rows`, `bodies` and `meetings` of its arrays, if it has
+        them."""
+        given = {"rows": rows, "bodies": bodies, "meetings": meetings}
+        own = {name: each for name, each in given.items() if name in self.arrays._fields}
+        self.arrays = self.arrays._replace(**own)
 
     def attach(self, attached: Attachments) -> None:
         """Take the engine's arrays of the law's own attachments."""

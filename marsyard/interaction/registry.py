@@ -16,9 +16,8 @@ from marsyard.interaction.soft_ground import soft_ground
 
 if TYPE_CHECKING:
     import mujoco
-    import numpy as np
 
-    from marsyard.ground import Surface
+    from marsyard.interaction.hard_ground import HardGround
     from marsyard.robot import Robot
     from marsyard.scenario.schema import Scenario
 
@@ -27,29 +26,28 @@ def build_laws(
     scenario: Scenario,
     robot: Robot,
     model: mujoco.MjModel,
-    surfaces: tuple[Surface, ...],
-    friction: np.ndarray,
+    hard: HardGround,
     own: type[Law] | None = None,
 ) -> tuple[Law, ...]:
-    """The laws that act in a scenario; `friction` of each surface of hard ground. An `own` law acts
-    on all bodies with its default options."""
+    """The laws that act in a scenario. An `own` law acts on all bodies with its default options."""
     soft = soft_ground(scenario)
     use = scenario.interaction.plugin
-    compiled = use is not None and plugins.law_class(use.name, _FIELD) is not None
-    taken: frozenset[int] = frozenset()
-    if own is not None or compiled:
+    compiled = plugins.law_class(use.name, _FIELD) if use is not None else None
+    theirs: frozenset[int] = frozenset()
+    if own is not None or compiled is not None:
         names = use.bodies if use is not None and own is None else None
-        taken = named_bodies(robot, model, names, f"{_FIELD}.bodies")
+        theirs = named_bodies(robot, model, names, f"{_FIELD}.bodies")
     grid, soils = (None, ()) if soft is None else (soft.grid, soft.soils)
-    place = Place(scenario, robot, model, surfaces, friction, grid, soils, taken, soft)
+    place = Place(scenario, robot, model, hard, grid, soils, theirs, soft)
     first: list[Law] = []
     if own is not None:
         first = [own.build(place)]
-    elif use is not None and compiled:
+    elif use is not None and compiled is not None:
         first = [plugins.build_law(use.name, use.options, place, _FIELD)]
+    taken = theirs if first and not first[0].beside else frozenset()
     for law in first:
         law.taken = taken
-    made = (*first, *_own_laws(place))
+    made = (*first, *_own_laws(replace(place, bodies=taken)))
     for name in {law.name for law in first}:
         if sum(law.name == name for law in made) > 1:
             raise InputError(

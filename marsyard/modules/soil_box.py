@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
@@ -37,7 +38,8 @@ class SoilInteraction:
             raise InputError("ground: has no soil; a ground of kind terrain is needed")
         self.soil = world.soil
         self._theta = scenario.run.theta
-        self._attached = attach([self.soil], world.model, 0)
+        data = mujoco.MjData(world.model)
+        self._attached = attach([self.soil], world.model, data, 0)
         table = organ_table(world.robot, world.model)
         bodies = [a.body[0] for a in self.soil.attachments]
         self._organ = [table.name[int(np.flatnonzero(table.body == b)[0])] for b in bodies]

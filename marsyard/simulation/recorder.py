@@ -22,13 +22,13 @@ import mujoco
 import numpy as np
 
 from marsyard.control.command import STATES
+from marsyard.interaction.contact_geometry.organs import is_cone
 from marsyard.interaction.law import Recorded, WheelSizes, stored_energy
 from marsyard.robot.soles import sole
 from marsyard.simulation.attached import WORK
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.energy_constants import add_energy_constants
 from marsyard.simulation.gait import add_gait
-from marsyard.simulation.organs import is_cone
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,12 +12,13 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.ground import pack
 from marsyard.interaction.about import law_of_hard_ground
-from marsyard.interaction.contact_geometry.callbacks import geometry_aside, ground_table
+from marsyard.interaction.contact_geometry.callbacks import geometry_aside
+from marsyard.interaction.hard_ground import Wheels
 from marsyard.interaction.law import NEEDS_ROOM
 from marsyard.interaction.nonsmooth.callback import solver_aside
 from marsyard.interaction.registry import all_kernels
+from marsyard.interaction.rows import POSITIONS, Rows
 from marsyard.kernel_cache import unfit
 from marsyard.robot.closing import close_loops, close_rates
 from marsyard.robot.model_file import quiet
@@ -27,10 +28,8 @@ from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, filling, loop, moreau_jean
 from marsyard.simulation.attached import LAW, Laws
 from marsyard.simulation.attaching import attach
-from marsyard.simulation.body_shapes import body_shapes, mesh_ground
 from marsyard.simulation.boxes import BoxError, OwnControl, OwnInteraction
 from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
-from marsyard.simulation.contacts import collide, find_contacts
 from marsyard.simulation.cost import check_cost, check_nodes
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
@@ -38,6 +37,7 @@ from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.plausibility import Watch
 from marsyard.simulation.plugged import own_boxes, without_plugins
+from marsyard.simulation.rows import collect_rows, collide
 from marsyard.simulation.settle import place_on_ground
 from marsyard.simulation.state import State
 from marsyard.simulation.state_check import check_state
@@ -188,7 +188,7 @@ class Simulation:
         return self._model
 
     @property
-    def wheels(self) -> arrays.Wheels:
+    def wheels(self) -> Wheels:
         """Bodies, joints and shapes of the wheels."""
         return self._wheels
 
@@ -224,19 +224,15 @@ class Simulation:
         return self._attached.loop
 
     @property
-    def contacts(self) -> arrays.Contacts:
-        """Room for contacts, filled by `find_contacts` and by every step."""
-        return self._contacts
-
-    @property
-    def surface_numbers(self) -> arrays.Law:
-        """Friction and restitution on each surface of hard ground."""
-        return self._law
+    def rows(self) -> Rows:
+        """Contacts nearby, filled by `find_contacts` and by every step."""
+        return self._attached.loop.rows
 
     @property
     def friction(self) -> np.ndarray:
-        """Coulomb's coefficient on each surface of hard ground, live."""
-        return self._law.friction
+        """Coulomb's coefficient on each surface of hard ground, and between bodies, live."""
+        friction: np.ndarray = self.world.rigid.friction
+        return friction
 
     @property
     def has_hard_contact(self) -> bool:
@@ -420,12 +416,11 @@ class Simulation:
             law.refresh()
 
     def _advance(self, count: int) -> int:
-        return self.advance_loop(self._model, self._law, self._scheme, self._counters, count)
+        return self.advance_loop(self._model, self._scheme, self._counters, count)
 
     def advance_loop(
         self,
         facts: arrays.Model,
-        law: arrays.Law,
         scheme: arrays.Scheme,
         counters: np.ndarray,
         count: int,
@@ -435,36 +430,36 @@ class Simulation:
         `slow` [m/s, rad/s]; numbers may be others than the run's own. What it answers."""
         return loop.advance(
             self._functions, self._offsets, self.model._address, self.data._address,
-            facts, self._data, self._wheels, self._ground, law, scheme, self._commands,
+            facts, self._data, self._wheels, self.world.hard.table, scheme, self._commands,
             self._attached.loop, self._contacts, self._work, self._sums, self._records, counters,
             count, slow,
         )  # fmt: skip
 
     @contextmanager
-    def replaced(self, facts: arrays.Model, scheme: arrays.Scheme) -> Iterator[None]:
-        """With other facts of the model and numbers of the time stepping for a while."""
-        before = self._model, self._scheme
-        self._model, self._scheme = facts, scheme
+    def replaced(self, facts: arrays.Model) -> Iterator[None]:
+        """With other facts of the model for a while."""
+        before = self._model
+        self._model = facts
         try:
             yield
         finally:
-            self._model, self._scheme = before
+            self._model = before
 
     def find_contacts(self, margin: float) -> int:
-        """Look for contacts with gaps below a margin [m] at the present pose: how many there are
-        now in `contacts`, or below 0 if they do not fit in."""
+        """Look for contacts with gaps below a margin [m] at the present pose, with hard ground as
+        if it were rigid: how many there are now in `rows`, or below 0 if they do not fit in."""
         pointers = self.model._address, self.data._address
         update_positions(self._functions, *pointers, self._model)
         collide(self._functions, *pointers, self._model)
-        return find_contacts(
-            self._functions, self._offsets, *pointers, self._model, self._data, self._wheels,
-            self._ground, margin, self._contacts,
-        )  # fmt: skip
+        with self.world.rigid.on_rigid_ground():
+            return collect_rows(
+                self._offsets, pointers[1], self._model, self._attached.loop, margin, POSITIONS
+            )
 
     def forget_sums(self) -> None:
         """Begin the sums of a record anew, and solve the next step without a guess."""
         self._attached.loop.chains.sums[:] = 0.0
-        self._contacts.old_count[0] = 0
+        self.rows.last_count[0] = 0
         for array in self._sums:
             array[:] = 0.0
         self._sums.point[:] = np.nan
@@ -472,15 +467,16 @@ class Simulation:
     def _find_geometry(self) -> None:
         """Have the addresses of the contact geometry. What is not in the cache is compiled here
         and in other processes at once, the loop here."""
-        geometry_aside.start()
         if self._model.has_rigid:
             solver_aside.start()
         for law in self.laws:
             law.start()
         if needs_compiling():
             self._advance(0)
-        contacts, distance = geometry_aside.addresses()
-        self._functions = self._functions._replace(contacts=contacts, distance=distance)
+        self._functions = self._functions._replace(distance=geometry_aside.addresses()[1])
+        for k, law in enumerate(self.laws):
+            if law.gives_rows:
+                self._attached.loop.calls[k] = law.calls()
 
     def _need_solver(self) -> None:
         """Have the addresses of the solver and of the laws before the first step; the loop is
@@ -601,28 +597,18 @@ class Simulation:
         self._kind = law_of_hard_ground(scenario)
         own = () if self.interaction is None else (self.interaction,)
         self.laws = (*own, *world.laws)
-        self._attached = attach(self.laws, m, len(world.surfaces))
+        self._attached = attach(self.laws, m, self.data, len(world.surfaces))
         self._model = filling.model_facts(
             world, scenario, self.data, self._attached, self.interaction is not None
         )
         self._data = filling.data_views(m, self.data)
-        # kept alive: the tables point into them
-        self._packed = pack(world.surfaces, self._kind.walls)
-        self._ground = ground_table(self._packed)
-        self._meshes, numbers = mesh_ground(world.surfaces)
-        shapes = body_shapes(m, world.surfaces if self._kind.places_as_rigid else ())
-        self._wheels = filling.wheel_facts(
-            world, scenario.robot.wheel_shape, shapes, ground_table(self._meshes), numbers
-        )
+        self._wheels = world.hard.wheels
         self._slip_radius, self._carrying_radius = filling.wheel_radii(world, scenario)
-        self._law = filling.law_numbers(world, scenario)
         self._scheme = filling.scheme_numbers(scenario)
         self._commands = build_commands(scenario, world, own_control)
 
     def _build_state(self) -> None:
-        self._contacts = filling.contact_room(
-            self.model, self._model, self._wheels, self._law.couples
-        )
+        self._contacts = filling.problem_room(self.model, len(self.rows.gap))
         self._work = filling.scratch(self._model)
         self._sums = filling.empty_sums(
             self._model, len(self._wheels.body), len(self.world.surfaces)
@@ -678,7 +664,8 @@ class Simulation:
         began = clock.perf_counter()
         loop.record(
             self._functions, self._offsets, self.model._address, self.data._address,
-            self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
+            self._model, self._data, self._wheels, self.world.hard.table, self._scheme,
+            self._commands,
             self._contacts, self._work, self._sums, self._records, self._attached.loop,
             int(self._counters[1]), self.time,
         )  # fmt: skip
@@ -701,8 +688,8 @@ class Simulation:
             "plan_gain": self._commands.plan_gain, "plan_limit": self._commands.plan_limit,
             "plan": self._commands.plan, "law_argument": self._commands.argument,
             "law_start": self._commands.start, "law_limit": self._commands.limit,
-            "contact_key": self._contacts.old_key,
-            "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
+            "contact_owner": self.rows.last_owner, "contact_key": self.rows.last_key,
+            "contact_impulse": self.rows.last_impulse, "contact_count": self.rows.last_count,
             "attached_sums": self._attached.loop.chains.sums,
         }  # fmt: skip
         if self._model.floating:
@@ -716,7 +703,7 @@ class Simulation:
             return f"stopped at {at}: {self.laws[status // LAW - 1].explain(status % LAW)}"
         if status == moreau_jean.TOO_MANY_CONTACTS:
             return (
-                f"stopped at {at}: more than {len(self._contacts.gap)} contacts at once; "
+                f"stopped at {at}: more than {len(self.rows.gap)} contacts at once; "
                 "is a body deep inside the ground?"
             )
         index = int(self._work.failure[1])

@@ -23,6 +23,7 @@ from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
 from marsyard.ground.rocks import rock_mesh
 from marsyard.ground.terrain import Terrain
 from marsyard.interaction.about import HARD, NONE, law_of_hard_ground, laws
+from marsyard.interaction.hard_ground import HardGround, hard_ground
 from marsyard.interaction.law import Law
 from marsyard.interaction.registry import build_laws
 from marsyard.interaction.soft_ground import terrain_of
@@ -47,15 +48,20 @@ class World:
     robot: Robot
     model: mujoco.MjModel
     laws: tuple[Law, ...]
-    surfaces: tuple[Surface, ...]
+    hard: HardGround
     joints: tuple[str, ...]  # hinge and slide joints in the model's order
     geom_surface: np.ndarray
     geom_wheel: np.ndarray
 
     @property
-    def taken(self) -> frozenset[int]:
-        """MuJoCo's bodies that a law takes for itself: no other law of the ground acts on them."""
-        return frozenset().union(*(law.taken for law in self.laws))
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The surfaces of hard ground."""
+        return self.hard.surfaces
+
+    @property
+    def rigid(self) -> Any:
+        """The law whose rows place robots on hard ground."""
+        return next(law for law in self.laws if law.places)
 
     @property
     def soil(self) -> SoilLaw | None:
@@ -220,19 +226,9 @@ def build_world(
             geom_surface[g] = names.index(name.removeprefix("ground:"))
         geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
     _check_axles(model, robot)
-    friction = by_surface(scenario, surfaces, "friction")[: len(surfaces)]
-    laws = build_laws(scenario, robot, model, surfaces, friction, own_law)
-    return World(robot, model, laws, surfaces, joints, geom_surface, geom_wheel)
-
-
-def by_surface(scenario: Scenario, surfaces: tuple[Surface, ...], field: str) -> np.ndarray:
-    """A number of the interaction for each surface, and at the end between bodies."""
-    law = scenario.interaction
-    values = []
-    for surface in surfaces:
-        own = getattr(law.surfaces.get(surface.name), field, None)
-        values.append(getattr(law, field) if own is None else own)
-    return np.array([*values, getattr(law, field)], dtype=float)
+    hard = hard_ground(scenario, robot, model, surfaces)
+    laws = build_laws(scenario, robot, model, hard, own_law)
+    return World(robot, model, laws, hard, joints, geom_surface, geom_wheel)
 
 
 def _check_axles(model: mujoco.MjModel, robot: Robot) -> None:

@@ -1,0 +1,122 @@
+"""From a scenario to nonsmooth contact: shapes of the robot, friction of the ground's surfaces.
+
+Every world has it, since robots are placed on the ground as on a rigid one under other laws, too;
+in a run it acts where the scenario says so, and between bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import mujoco
+import numpy as np
+
+from marsyard.interaction.about import law_of_hard_ground
+from marsyard.interaction.contact_geometry.callbacks import geometry_aside
+from marsyard.interaction.contact_geometry.organs import organ_of_bodies
+from marsyard.interaction.hard_ground import by_surface
+from marsyard.interaction.law import Law
+from marsyard.interaction.nonsmooth.kernels import ContactArrays, kernels
+from marsyard.interaction.place import Place
+from marsyard.interaction.rows import Bodies, no_meetings, no_rows
+
+#: features of the ground near a shape that are looked at together
+_NEAR = 8
+
+
+class NonsmoothContact(Law):
+    """Everything of a robot that may touch hard ground, or another body."""
+
+    name = "nonsmooth"
+    title = "Nonsmooth contact"
+    kernels = kernels
+    shown = False
+    places = True
+
+    def __init__(self, arrays: ContactArrays, most: int, acts: bool, ties_to_world: bool) -> None:
+        self.arrays = arrays
+        self.attachments = []
+        self.most_rows, self.acts, self.ties_to_world = most, acts, ties_to_world
+        self._own = tuple(array.copy() for array in self._numbers())
+
+    def _numbers(self) -> tuple[np.ndarray, ...]:
+        a = self.arrays
+        return a.friction, a.restitution, a.restitution_tangential, a.rolling, a.spinning
+
+    @property
+    def friction(self) -> np.ndarray:
+        """Coulomb's coefficient on each surface, and between bodies; live."""
+        return self.arrays.friction
+
+    @contextmanager
+    def on_rigid_ground(self) -> Iterator[None]:
+        """Hard ground is felt for a while, whatever law the scenario has for it."""
+        before = int(self.arrays.hard[0])
+        self.arrays.hard[0] = 1
+        try:
+            yield
+        finally:
+            self.arrays.hard[0] = before
+
+    def start(self) -> None:
+        """Begin to compile the geometry, too."""
+        geometry_aside.start()
+        super().start()
+
+    def calls(self) -> tuple[int, ...]:
+        """With the address of the contact geometry, which the kernel calls."""
+        self.arrays.finder[0] = geometry_aside.addresses()[0]
+        return super().calls()
+
+    def ease(self, friction: float | None) -> None:
+        """Nothing bounces, and nothing resists rolling."""
+        mu, *others = self._numbers()
+        self._own = (mu.copy(), *self._own[1:])
+        for array in others:
+            array[:] = 0.0
+        if friction is not None:
+            mu[:] = friction
+
+    def placed(self) -> None:
+        """The law's own numbers again."""
+        for array, own in zip(self._numbers(), self._own, strict=True):
+            array[:] = own
+
+
+def build_law(place: Place) -> NonsmoothContact:
+    """Rigid contact of all bodies but those of another law with the ground."""
+    m, robot, hard = place.model, place.robot, place.hard
+    law, wheels, f, i = law_of_hard_ground(place.scenario), hard.wheels, np.zeros, np.int64
+
+    def numbers(field: str) -> np.ndarray:
+        return by_surface(place.scenario, hard.surfaces, field)
+
+    rolling, spinning = numbers("rolling_friction"), numbers("spinning_friction")
+    surface = {f"ground:{each.name}": k for k, each in enumerate(hard.surfaces)}
+    names = [mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_GEOM, g) for g in range(m.ngeom)]
+    arrays = ContactArrays(
+        rows=no_rows(0), bodies=Bodies(f((0, 3)), f((0, 9)), f((0, 3))), meetings=no_meetings(0),
+        wheels=wheels, ground=hard.table, finder=f(1, i),
+        hard=np.array([law.gives_rows or law.is_mujocos], dtype=i),
+        friction=numbers("friction"), restitution=numbers("restitution"),
+        restitution_tangential=numbers("restitution_tangential"), rolling=rolling,
+        spinning=spinning, geom_body=m.geom_bodyid.astype(i),
+        geom_surface=np.array([surface.get(name or "", -1) for name in names], dtype=i),
+        organ=organ_of_bodies(robot, m),
+        meets_ground=np.array([b not in place.bodies for b in range(m.nbody)], dtype=i),
+        near_point=f((_NEAR, 3)), near_normal=f((_NEAR, 3)), near_gap=f(_NEAR),
+        near_surface=f(_NEAR, i), near_feature=f(_NEAR, i), near_count=f(1, i), place=f((2, 3)),
+    )  # fmt: skip
+    couples = bool(rolling.any() or spinning.any())
+    collides = (m.geom_contype | m.geom_conaffinity) != 0
+    colliding = len(np.unique(m.geom_bodyid[collides & (arrays.geom_surface < 0)]))
+    most = 8 * (len(wheels.body) + len(wheels.shapes.body) + 1) + 4 * len(wheels.parts.body)
+    if colliding:
+        # room for every colliding shape to touch a few others, within reason for the memory
+        most += min(2048, 64 + 16 * int(np.count_nonzero(collides)))
+    grounded = law.gives_rows and bool(hard.surfaces)
+    return NonsmoothContact(
+        arrays, 3 * most if couples else most, grounded or (law.bodies_collide and colliding > 1),
+        grounded,
+    )  # fmt: skip
