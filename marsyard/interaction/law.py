@@ -106,7 +106,7 @@ class Column:
     """Something a law records: an array that the engine copies at every record.
 
     With a `text` it becomes a variable of the results, `<law>_<name>`, by attachment if its first
-    dimension is as long."""
+    dimension is as long; a single number of a law without attachments has no dimension but time."""
 
     name: str
     array: np.ndarray  # float64
@@ -194,7 +194,7 @@ class Law:
     may_be_unknown: tuple[str, ...] = ()
     #: contacts that it may add to the problem of a step, at most
     most_rows: int = 0
-    #: its rows are asked for in a run, and may tie bodies to the world
+    #: whether it acts in a run, and whether its rows may tie bodies to the world
     acts: bool = True
     ties_to_world: bool = True
     #: robots are placed on hard ground by its rows, under whatever law; see `on_rigid_ground`
@@ -260,9 +260,11 @@ class Law:
             if column.text:
                 name = f"{self.name}_{column.name}"
                 dims = [f"{name}_{k}" for k in range(column.array.ndim)]
-                if column.array.shape[:1] == (len(self.attachments),):
-                    dims[0] = self.name
                 values = seen.columns[column.name]
+                if column.array.shape == (1,) and not self.attachments:
+                    dims, values = [], values[:, 0]
+                elif column.array.shape[:1] == (len(self.attachments),):
+                    dims[0] = self.name
                 out[name] = Variable(tuple(dims), values, column.units, column.text)
         return out
 

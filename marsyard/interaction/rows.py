@@ -101,8 +101,13 @@ class Rows(NamedTuple):
     surface: I1  # [c], number of the surface of hard ground, or −1
 
 
-def no_rows(capacity: int) -> Rows:
-    """Room for so many contacts."""
+def no_bodies() -> Bodies:
+    """Until the engine gives its own."""
+    return Bodies(np.zeros((0, 3)), np.zeros((0, 9)), np.zeros((0, 3)))
+
+
+def no_rows(capacity: int = 0) -> Rows:
+    """Room for so many contacts; none until the engine gives its own."""
     c, f, i = capacity, np.zeros, np.int64
     return Rows(
         margin=f(1), law=f(1, i), last_count=f(1, i), last_owner=f(c, i), last_key=f(c, i),
@@ -114,8 +119,8 @@ def no_rows(capacity: int) -> Rows:
     )  # fmt: skip
 
 
-def no_meetings(capacity: int) -> Meetings:
-    """Room for so many pairs of shapes."""
+def no_meetings(capacity: int = 0) -> Meetings:
+    """Room for so many pairs of shapes; none until the engine gives its own."""
     m, f, i = capacity, np.zeros, np.int64
     return Meetings(f(1, i), f((m, 2), i), f(m), f((m, 3)), f((m, 3, 3)))
 

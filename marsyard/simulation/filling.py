@@ -43,7 +43,7 @@ def model_facts(
     stiffness = np.zeros(m.nv)
     for j in joints:
         stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
-    rows = [law for law in world.laws if law.gives_rows and law.acts]
+    rows = [law for law in world.laws if law.gives_rows]
     constrained = bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any())
     attachments = len(attached.loop.chains.body) > 0
     collides = world.colliding_bodies()

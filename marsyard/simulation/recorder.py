@@ -135,7 +135,7 @@ def columns(simulation: Simulation) -> Columns:
     potential = r.energy[:, 0] + stored_energy(s.laws, r.coordinates)
     add("energy_potential", (), potential, "J", "potential energy")
     soil = "" if s.world.soil is None else s.world.soil.name
-    others = [law.name for law in s.laws if law.name != soil and not law.stores]
+    others = [law.name for law in s.laws if law.attachments and law.name != soil and not law.stores]
     if others:
         text = "work taken by elastic contact since the start, what it stores included"
         if s.interaction is not None:

@@ -388,7 +388,7 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
         h=_STEP, theta=1.0, projection=True, tolerance=solver.tolerance,
         max_iterations=solver.max_iterations, method=AUTO,
     )  # fmt: skip
-    for each in s.laws:
+    for each in s.every_law:
         each.ease(friction)
     s.data.qvel[:] = 0.0
     s.data.qfrc_applied[:] = 0.0
@@ -399,7 +399,7 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
     try:
         rests = _step_until_rest(s, model, scheme, most, slow, clock)
     finally:
-        for each in s.laws:
+        for each in s.every_law:
             each.placed()
     speed = float(np.max(np.abs(s.data.qvel)))
     # without friction a body may turn on its wheels for long; what counts is the free pose

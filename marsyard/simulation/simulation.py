@@ -235,6 +235,12 @@ class Simulation:
         return friction
 
     @property
+    def every_law(self) -> tuple[Law, ...]:
+        """The laws that act, and the one that places robots on hard ground."""
+        rigid = self.world.rigid
+        return self.laws if rigid in self.laws else (*self.laws, rigid)
+
+    @property
     def has_hard_contact(self) -> bool:
         """Whether bodies may meet hard ground, or each other, by rigid contact."""
         return bool(self.world.surfaces) or len(self.world.colliding_bodies()) > 1
@@ -469,12 +475,12 @@ class Simulation:
         and in other processes at once, the loop here."""
         if self._model.has_rigid:
             solver_aside.start()
-        for law in self.laws:
+        for law in self.every_law:
             law.start()
         if needs_compiling():
             self._advance(0)
         self._functions = self._functions._replace(distance=geometry_aside.addresses()[1])
-        for k, law in enumerate(self.laws):
+        for k, law in enumerate(self.every_law):
             if law.gives_rows:
                 self._attached.loop.calls[k] = law.calls()
 
@@ -484,7 +490,7 @@ class Simulation:
         if self._ready:
             return
         self._advance(0)
-        for k, law in enumerate(self.laws):
+        for k, law in enumerate(self.every_law):
             self._attached.loop.calls[k] = law.calls()
         if self._model.has_rigid or self._model.smooth or self._kind.places_as_rigid:
             # under a smooth scheme, too, a robot is settled with exact contact
@@ -597,7 +603,7 @@ class Simulation:
         self._kind = law_of_hard_ground(scenario)
         own = () if self.interaction is None else (self.interaction,)
         self.laws = (*own, *world.laws)
-        self._attached = attach(self.laws, m, self.data, len(world.surfaces))
+        self._attached = attach(self.every_law, m, self.data, len(world.surfaces))
         self._model = filling.model_facts(
             world, scenario, self.data, self._attached, self.interaction is not None
         )

@@ -48,6 +48,7 @@ class World:
     robot: Robot
     model: mujoco.MjModel
     laws: tuple[Law, ...]
+    rigid: Any  # the law whose rows place robots on hard ground, whether it acts or not
     hard: HardGround
     joints: tuple[str, ...]  # hinge and slide joints in the model's order
     geom_surface: np.ndarray
@@ -57,11 +58,6 @@ class World:
     def surfaces(self) -> tuple[Surface, ...]:
         """The surfaces of hard ground."""
         return self.hard.surfaces
-
-    @property
-    def rigid(self) -> Any:
-        """The law whose rows place robots on hard ground."""
-        return next(law for law in self.laws if law.places)
 
     @property
     def soil(self) -> SoilLaw | None:
@@ -227,8 +223,10 @@ def build_world(
         geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
     _check_axles(model, robot)
     hard = hard_ground(scenario, robot, model, surfaces)
-    laws = build_laws(scenario, robot, model, hard, own_law)
-    return World(robot, model, laws, hard, joints, geom_surface, geom_wheel)
+    built = build_laws(scenario, robot, model, hard, own_law)
+    rigid = next(law for law in built if law.places)
+    acting = tuple(law for law in built if law.acts)
+    return World(robot, model, acting, rigid, hard, joints, geom_surface, geom_wheel)
 
 
 def _check_axles(model: mujoco.MjModel, robot: Robot) -> None:

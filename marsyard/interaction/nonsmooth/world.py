@@ -19,7 +19,7 @@ from marsyard.interaction.hard_ground import by_surface
 from marsyard.interaction.law import Law
 from marsyard.interaction.nonsmooth.kernels import ContactArrays, kernels
 from marsyard.interaction.place import Place
-from marsyard.interaction.rows import Bodies, no_meetings, no_rows
+from marsyard.interaction.rows import no_bodies, no_meetings, no_rows
 
 #: features of the ground near a shape that are looked at together
 _NEAR = 8
@@ -32,12 +32,17 @@ class NonsmoothContact(Law):
     title = "Nonsmooth contact"
     kernels = kernels
     shown = False
+    passive = True
     places = True
 
-    def __init__(self, arrays: ContactArrays, most: int, acts: bool, ties_to_world: bool) -> None:
+    def __init__(
+        self, arrays: ContactArrays, most: int, surfaces: tuple[str, ...], collides: bool
+    ) -> None:
+        """`surfaces` that are hard, by name; `collides`: bodies meet each other."""
         self.arrays = arrays
         self.attachments = []
-        self.most_rows, self.acts, self.ties_to_world = most, acts, ties_to_world
+        self.most_rows, self._surfaces, self._collides = most, surfaces, collides
+        self.acts, self.ties_to_world = bool(surfaces) or collides, bool(surfaces)
         self._own = tuple(array.copy() for array in self._numbers())
 
     def _numbers(self) -> tuple[np.ndarray, ...]:
@@ -48,6 +53,20 @@ class NonsmoothContact(Law):
     def friction(self) -> np.ndarray:
         """Coulomb's coefficient on each surface, and between bodies; live."""
         return self.arrays.friction
+
+    def acted(self) -> list[tuple[str, float | str, str]]:
+        """Friction and restitution of every surface, and between bodies."""
+        names = ("friction μ", "restitution", "tangential restitution", "rolling friction",
+                 "spinning friction")  # fmt: skip
+        units = ("", "", "", "m", "m")
+        told: list[tuple[str, float | str, str]] = []
+        for k, place in enumerate((*(f"on {s}" for s in self._surfaces), "between bodies")):
+            if place == "between bodies" and not self._collides:
+                continue
+            for name, unit, values in zip(names, units, self._own, strict=True):
+                if values[k] != 0.0 or name in names[:2]:
+                    told.append((f"{name} {place}", float(values[k]), unit))
+        return told
 
     @contextmanager
     def on_rigid_ground(self) -> Iterator[None]:
@@ -96,8 +115,8 @@ def build_law(place: Place) -> NonsmoothContact:
     surface = {f"ground:{each.name}": k for k, each in enumerate(hard.surfaces)}
     names = [mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_GEOM, g) for g in range(m.ngeom)]
     arrays = ContactArrays(
-        rows=no_rows(0), bodies=Bodies(f((0, 3)), f((0, 9)), f((0, 3))), meetings=no_meetings(0),
-        wheels=wheels, ground=hard.table, finder=f(1, i),
+        rows=no_rows(), bodies=no_bodies(), meetings=no_meetings(), wheels=wheels,
+        ground=hard.table, finder=f(1, i),
         hard=np.array([law.gives_rows or law.is_mujocos], dtype=i),
         friction=numbers("friction"), restitution=numbers("restitution"),
         restitution_tangential=numbers("restitution_tangential"), rolling=rolling,
@@ -115,8 +134,7 @@ def build_law(place: Place) -> NonsmoothContact:
     if colliding:
         # room for every colliding shape to touch a few others, within reason for the memory
         most += min(2048, 64 + 16 * int(np.count_nonzero(collides)))
-    grounded = law.gives_rows and bool(hard.surfaces)
+    hard_ones = tuple(each.name for each in hard.surfaces) if law.gives_rows else ()
     return NonsmoothContact(
-        arrays, 3 * most if couples else most, grounded or (law.bodies_collide and colliding > 1),
-        grounded,
-    )  # fmt: skip
+        arrays, 3 * most if couples else most, hard_ones, law.bodies_collide and colliding > 1
+    )
