@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import mujoco
 import numpy as np
@@ -24,6 +24,20 @@ class Attached(NamedTuple):
     sizes: dict[int, int]  # of such a row, by the kind of column
     dense: bool  # some attachment couples what the inertia matrix of the tree does not
     views: tuple[Packed, ...]  # kept alive: the loop has their addresses
+
+
+T = TypeVar("T")
+
+
+def read_only(value: T) -> T:
+    """The same arrays as views that cannot be written, in tuples and tuples of tuples."""
+    if isinstance(value, np.ndarray):
+        view: Any = value.view()
+        view.flags.writeable = False
+        return view
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(read_only(each) for each in value)  # type: ignore[no-any-return]
+    return value
 
 
 def attach(

@@ -219,6 +219,6 @@ def _friction_adaptation(s: Simulation, trust: Trust) -> Adaptation:
     believed = s.friction.copy()
 
     def put(factors: dict[str, float]) -> None:
-        s.friction[:] = believed * factors["friction"]
+        s.set_friction(believed * factors["friction"])
 
     return Adaptation(("friction",), {"friction": float(believed[0])}, put, trust)
