@@ -66,7 +66,7 @@ def collect_rows(O, d, model, laws, margin, flag):
     return R.used[0]
 
 
-@inner
+@inlined
 def row_jacobian(F, m, d, nv, R, c, jac1, jac2, out, first):
     """out[first:first+3]: the velocities that contact c resists, by degree of freedom."""
     if R.kind[c] == POINT:
@@ -165,7 +165,7 @@ def add_limits(O, d, nv, R, contacts):
 # --- rows whose normal impulse is given
 
 
-@inner
+@inlined
 def is_given(R, c):
     """Whether the normal impulse of contact c is given."""
     return R.kind[c] != POINT and R.kind[c] != LIMIT

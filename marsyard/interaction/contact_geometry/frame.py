@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from marsyard.jit import inner
+from marsyard.jit import inlined, inner
 
 
-@inner
+@inlined
 def place_shape(position, rotation, shapes, i, place):
     """Centre and axis of shape i in the world, into `place`, with the bodies where they are."""
     body = shapes.body[i]

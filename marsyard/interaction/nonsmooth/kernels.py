@@ -71,7 +71,7 @@ def find_contacts(A, S, time, h, theta, flag):
 # --- wheels, parts and shapes on the ground
 
 
-@inner
+@inlined
 def near(S, shapes, i, centre, axis, ground):
     """Contacts of a wheel (or of a shape likewise) into S.near_…; their number."""
     _call_contacts(
