@@ -22,8 +22,9 @@ length L between two points is one row of gap L − d along the line between the
 along its direction, a wheel on a ground of one's own shape a row with friction. `key` is the same
 for the same contact of a law from step to step: its impulses of the last step are the first guess.
 
-The kernel is called several times a step, for positions alone when its flag is `POSITIONS`. It must
-not change the law's state; `commit` does, where `R.impulse` holds the impulses of the step by row
+The kernel is called several times a step, with the flag `POSITIONS` for rows along whose normals
+the projection may move bodies, and with `NEARBY` between steps, for what is near. It must not
+change the law's state; `commit` does, where `R.impulse` holds the impulses of the step by row
 [N·s], in the order in which the rows were added.
 
 Joint limits and loop closures are rows of the same problem. MuJoCo gives them, as parts of the
@@ -42,8 +43,9 @@ from marsyard.jit import F1, F2, F3, I1, I2, by_reference, inlined
 #: what a row resists: the motion of a point; a relative rotation about both tangents, or about the
 #: normal, by a couple whose normal impulse is given (`pressed`); a joint that leaves its range
 POINT, ROLL, SPIN, LIMIT = range(4)
-#: `flag` of the kernel: only rows that keep positions admissible are asked for
-POSITIONS = 1
+#: `flag` of the kernel: what is near, without couples; and of that, rows along whose normals
+#: positions may be moved
+NEARBY, POSITIONS = 1, 2
 
 
 @by_reference

@@ -11,7 +11,7 @@ import math
 from marsyard.c_calls import read_double, read_int32, read_int64
 from marsyard.control.expression import evaluate as evaluate_program
 from marsyard.interaction.contact_geometry.frame import place_shape, wheel_frame
-from marsyard.interaction.rows import POSITIONS
+from marsyard.interaction.rows import NEARBY
 from marsyard.jit import inlined, inner, kernel
 from marsyard.simulation.attached import evaluate_laws, place, record_laws, relax_laws
 from marsyard.simulation.callables import surface_distance
@@ -320,7 +320,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
     found = 0
     if model.has_rigid:
         collide(F, m, d, model)
-        found = collect_rows(O, d, model, laws, scheme.margin, POSITIONS)
+        found = collect_rows(O, d, model, laws, scheme.margin, NEARBY)
     for w in range(wheels.body.shape[0]):
         centre = data.xpos[wheels.body[w]]
         axis = data.xaxis[wheels.joint[w]]

@@ -17,7 +17,7 @@ from marsyard.interaction.contact_geometry.callbacks import geometry_aside
 from marsyard.interaction.law import NEEDS_ROOM
 from marsyard.interaction.nonsmooth.callback import solver_aside
 from marsyard.interaction.registry import all_kernels
-from marsyard.interaction.rows import POSITIONS
+from marsyard.interaction.rows import NEARBY
 from marsyard.kernel_cache import unfit
 from marsyard.robot.closing import close_loops, close_rates
 from marsyard.robot.model_file import quiet
@@ -303,7 +303,7 @@ class Simulation(SimulationView):
         collide(self._functions, *pointers, self._model)
         with self.world.rigid.on_rigid_ground():
             return collect_rows(
-                self._offsets, pointers[1], self._model, self._attached.loop, margin, POSITIONS
+                self._offsets, pointers[1], self._model, self._attached.loop, margin, NEARBY
             )
 
     def forget_sums(self) -> None:

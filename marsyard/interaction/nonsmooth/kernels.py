@@ -14,6 +14,7 @@ from numba import types
 
 from marsyard.c_calls import void_call
 from marsyard.interaction.attachments import Attachments
+from marsyard.interaction.contact_geometry.collect import EDGE, kind_of_feature
 from marsyard.interaction.contact_geometry.frame import place_shape, wheel_frame
 from marsyard.interaction.hard_ground import Wheels
 from marsyard.interaction.law import Kernels
@@ -35,6 +36,7 @@ class ContactArrays(NamedTuple):
     wheels: Wheels
     ground: I2  # table of the hard ground
     finder: I1  # [1], address of the contact geometry
+    false_edges: I1  # [s], 1: edges have a normal that is not their own
     hard: I1  # [1], not 0 where the ground is hard for this law
     friction: F1  # [s + 1]
     restitution: F1  # [s + 1]
@@ -59,11 +61,11 @@ class ContactArrays(NamedTuple):
 def find_contacts(A, S, time, h, theta, flag):
     """Add everything nearer than the margin; 1 if it does not fit."""
     first = S.rows.used[0]
-    if S.hard[0] != 0 and not with_ground(S):
+    if S.hard[0] != 0 and not with_ground(S, flag == POSITIONS):
         return 1
     if not between_shapes(S):
         return 1
-    if flag != POSITIONS and not add_couples(S, first):
+    if flag == 0 and not add_couples(S, first):
         return 1
     return 0
 
@@ -82,6 +84,12 @@ def near(S, shapes, i, centre, axis, ground):
         S.near_count.ctypes.data,
     )  # fmt: skip
     return S.near_count[0]
+
+
+@inner
+def is_false(S, k, surface):
+    """Whether near contact k is with an edge whose normal is not its own."""
+    return S.false_edges[surface] != 0 and kind_of_feature(S.near_feature[k]) == EDGE
 
 
 @inner
@@ -108,8 +116,9 @@ def lay_on_surface(S, i, surface):
 
 
 @inner
-def with_ground(S):
-    """What is near the ground by the exact kernels; False if it does not fit."""
+def with_ground(S, true_ones):
+    """What is near the ground by the exact kernels, or those with `true_ones` normals; False if it
+    does not fit."""
     R, B, wheels = S.rows, S.bodies, S.wheels
     for w in range(wheels.body.shape[0]):
         body = wheels.body[w]
@@ -117,6 +126,8 @@ def with_ground(S):
             continue
         axis = B.axis[wheels.joint[w]]
         for k in range(near(S, wheels, w, B.position[body], axis, S.ground)):
+            if true_ones and is_false(S, k, S.near_surface[k]):
+                continue
             i = keep_near(S, k, w + 1, body, S.near_surface[k], axis)
             if i < 0:
                 return False
@@ -128,6 +139,8 @@ def with_ground(S):
             continue
         place_shape(B.position, B.rotation, parts, p, S.place)
         for k in range(near(S, parts, p, S.place[0], S.place[1], S.ground)):
+            if true_ones and is_false(S, k, S.near_surface[k]):
+                continue
             i = keep_near(S, k, p + 8192, parts.body[p], S.near_surface[k], S.place[1])
             if i < 0:
                 return False
@@ -141,6 +154,8 @@ def with_ground(S):
         place_shape(B.position, B.rotation, shapes, p, S.place)
         for k in range(near(S, shapes, p, S.place[0], S.place[1], wheels.meshes)):
             surface = wheels.mesh_surface[S.near_surface[k]]
+            if true_ones and is_false(S, k, surface):
+                continue
             i = keep_near(S, k, p + 4096, shapes.body[p], surface, S.place[1])
             if i < 0:
                 return False

@@ -107,16 +107,18 @@ def build_law(place: Place) -> NonsmoothContact:
     """Rigid contact of all bodies but those of another law with the ground."""
     m, robot, hard = place.model, place.robot, place.hard
     law, wheels, f, i = law_of_hard_ground(place.scenario), hard.wheels, np.zeros, np.int64
+    surfaces = hard.surfaces
 
     def numbers(field: str) -> np.ndarray:
-        return by_surface(place.scenario, hard.surfaces, field)
+        return by_surface(place.scenario, surfaces, field)
 
     rolling, spinning = numbers("rolling_friction"), numbers("spinning_friction")
-    surface = {f"ground:{each.name}": k for k, each in enumerate(hard.surfaces)}
+    surface = {f"ground:{each.name}": k for k, each in enumerate(surfaces)}
     names = [mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_GEOM, g) for g in range(m.ngeom)]
     arrays = ContactArrays(
         rows=no_rows(), bodies=no_bodies(), meetings=no_meetings(), wheels=wheels,
         ground=hard.table, finder=f(1, i),
+        false_edges=np.array([getattr(s, "edge_normal", None) is not None for s in surfaces], i),
         hard=np.array([law.gives_rows or law.is_mujocos], dtype=i),
         friction=numbers("friction"), restitution=numbers("restitution"),
         restitution_tangential=numbers("restitution_tangential"), rolling=rolling,
@@ -134,7 +136,7 @@ def build_law(place: Place) -> NonsmoothContact:
     if colliding:
         # room for every colliding shape to touch a few others, within reason for the memory
         most += min(2048, 64 + 16 * int(np.count_nonzero(collides)))
-    hard_ones = tuple(each.name for each in hard.surfaces) if law.gives_rows else ()
+    hard_ones = tuple(each.name for each in surfaces) if law.gives_rows else ()
     return NonsmoothContact(
         arrays, 3 * most if couples else most, hard_ones, law.bodies_collide and colliding > 1
     )
