@@ -185,6 +185,8 @@ class Law:
     taken: frozenset[int] = frozenset()
     #: force and moment on its attachments are variables of the results, `<law>_force` …
     shown: bool = True
+    #: friction on hard ground is one coefficient a surface, which may change (`set_friction`)
+    has_friction: bool = False
     #: how a robot is placed on it: let down to its `gap` and sunk in with friction (SINK); let down
     #: to its `gap`, pressed in without friction, then with its own (PRESS); placed as on rigid
     #: ground, then pressed in (RIGID); or not at all
@@ -315,6 +317,9 @@ class Law:
         """Smallest gap of what it acts on [m], negative inside the ground, and where; infinite
         where that is not for the law to say. Positions and poses are up to date."""
         return math.inf, ""
+
+    def set_friction(self, friction: np.ndarray) -> None:
+        """Coulomb's coefficient from now on, on each surface of hard ground and between bodies."""
 
     def ease(self, friction: float | None) -> None:
         """While a robot is placed on the ground: friction as given, or the law's own."""

@@ -135,10 +135,11 @@ class SimulationView:
 
     def set_friction(self, friction: np.ndarray) -> None:
         """Coulomb's coefficient from now on, on each surface and between bodies."""
-        values = np.asarray(friction, dtype=float)
+        values = np.broadcast_to(np.asarray(friction, dtype=float), self.friction.shape)
         if not np.all(values >= 0.0) or not np.all(np.isfinite(values)):
             raise InputError(f"friction = {values}: must be at least 0")
-        self.world.rigid.friction[:] = values
+        for law in self.every_law:
+            law.set_friction(values)
 
     def set_setpoint(self, number: int, value: float) -> None:
         """Have a setpoint of the scenario's laws of control, by its number (`commands.setpoints`),

@@ -34,6 +34,7 @@ class NonsmoothContact(Law):
     shown = False
     passive = True
     places = True
+    has_friction = True
 
     def __init__(
         self, arrays: ContactArrays, most: int, surfaces: tuple[str, ...], collides: bool
@@ -88,10 +89,13 @@ class NonsmoothContact(Law):
         self.arrays.finder[0] = geometry_aside.addresses()[0]
         return super().calls()
 
+    def set_friction(self, friction: np.ndarray) -> None:
+        """On each surface, and between bodies."""
+        self._own[0][:] = self.arrays.friction[:] = friction
+
     def ease(self, friction: float | None) -> None:
         """Nothing bounces, and nothing resists rolling."""
         mu, *others = self._numbers()
-        self._own = (mu.copy(), *self._own[1:])
         for array in others:
             array[:] = 0.0
         if friction is not None:

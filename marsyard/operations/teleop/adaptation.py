@@ -171,7 +171,7 @@ def adaptation_for(vehicle: Vehicle, trust: Trust | None = None) -> Adaptation:
     trust = trust or Trust()
     if s.world.soil is not None:
         return _soil_adaptation(s, trust)
-    if s.scenario.interaction.law in ("nonsmooth", "compliant") and s.world.surfaces:
+    if s.world.surfaces and any(law.has_friction for law in s.laws):
         return _friction_adaptation(s, trust)
     return Adaptation((), {}, lambda factors: None, trust)
 
