@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: of a step without contact; and for each degree of freedom, where nothing tells the size [s]
 _STEP, _FREEDOM = 2e-6, 3e-7
 #: of what acts whatever the law of the ground is: shapes of a robot that meet each other [s]
-_PAIRS = 5e-5
+_PAIRS = 1.5e-4
 _FINE = 0.01  # spacing below which the time grows with the number of nodes [m]
 #: how often records are in memory when results are written
 COPIES = 3

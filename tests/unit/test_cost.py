@@ -131,7 +131,10 @@ def test_a_chain_takes_time_by_its_length(tmp_path):
 def test_the_time_of_a_step_is_estimated_within_a_factor_of_five(name):
     simulation = Simulation(load_scenario(name))
     simulation.step(100)
+    # satellites fly freely for a long time before they touch
+    run = simulation.scenario.run
+    count = round(run.duration / run.step) - 100 if name.startswith("docking/") else 1000
     began = time.process_time()
-    simulation.step(1000)
-    spent = (time.process_time() - began) / 1000
+    simulation.step(count)
+    spent = (time.process_time() - began) / count
     assert 0.2 < cost._step_time(simulation.scenario) / spent < 5.0
