@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from marsyard.ground import Surface
     from marsyard.ground.soil import Soil
     from marsyard.ground.soil_grid import SoilGrid
+    from marsyard.interaction.law import Law
     from marsyard.interaction.soft_ground import SoftGround
     from marsyard.robot import Robot, Wheel
     from marsyard.scenario.schema import Scenario
@@ -29,9 +30,10 @@ class Place:
         model: MuJoCo's model of it.
         surfaces: hard ground; friction: of each.
         grid: soft ground, which all laws share, or None; soils: of its places.
-        bodies: MuJoCo's bodies on which a law of a plug-in, or a wheel model that is a law of its
-            own, is to act, and no other law.
-        ground: the soft ground with its name in the scenario, for the law of its soil.
+        bodies: MuJoCo's bodies on which a law of a plug-in or a wheel model is to act, and no other
+            one of its kind; all other laws leave these alone.
+        ground: the soft ground with its name in the scenario and its flow, for laws of its soil.
+        laws: those that act already, on bodies of their own.
     """
 
     scenario: Scenario
@@ -43,6 +45,7 @@ class Place:
     soils: tuple[Soil, ...]
     bodies: frozenset[int]
     ground: SoftGround | None = None
+    laws: tuple[Law, ...] = ()
 
     def wheels(self) -> list[tuple[Wheel, Attachment]]:
         """The wheels in `bodies`, each attached to the ground at its centre."""

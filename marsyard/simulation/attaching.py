@@ -51,7 +51,7 @@ def attach(laws: Sequence[Law], model: mujoco.MjModel, surfaces: int) -> Attache
     loop = Laws(
         calls=np.zeros((len(laws), len(CALLS)), np.int64),
         mine=np.array([view.address for view in views], dtype=np.int64),
-        own=np.array([law.packed.address for law in laws if law.packed], dtype=np.int64),
+        own=np.array([law.packed.address if law.packed else 0 for law in laws], dtype=np.int64),
         attached=whole, chains=chains, column=np.array(table, dtype=np.int64).reshape(-1, 3),
     )  # fmt: skip
     return Attached(loop, rows, columns, sizes, dense, tuple(views))

@@ -551,6 +551,8 @@ class Simulation:
         check_state(self, state)
         for law in self.laws:
             law.restore(state.arrays)
+        for law in self.laws:
+            law.refresh()
         for name, array in self.state_arrays().items():
             array[...] = state.arrays[name]
         if self.drive is not None:

@@ -49,7 +49,7 @@ def simulation(name="dunes/two-laws", **settings):
 
 def test_a_compiled_law_acts_beside_the_soil_contact_model():
     sim = simulation()
-    assert [law.name for law in sim.laws] == ["rigid_slip_outside", "soil"]
+    assert [law.name for law in sim.laws] == ["rigid_slip_outside", "soil", "soil_bed"]
     sim.step(500)
     data = sim.dataset()
     # both carry the rover, each under its own wheels
