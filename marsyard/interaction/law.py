@@ -276,7 +276,7 @@ class Law:
         """What `prepare` asked for."""
 
     def refresh(self) -> None:
-        """A law has made room in what laws share (the soil's grid): take its arrays anew."""
+        """What laws share (the soil's grid) has got room, or was restored: take its arrays anew."""
 
     def explain(self, status: int) -> str:
         """Why `evaluate` could not go on, in words."""

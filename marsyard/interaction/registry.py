@@ -51,16 +51,16 @@ def build_laws(
         first = [plugins.build_law(use.name, use.options, place, _FIELD)]
     for law in first:
         law.taken = taken
-    made = (*first, *_own_laws(replace(place, laws=tuple(first))))
+    made = [*first, *_own_laws(replace(place, laws=tuple(first)))]
+    if soft is not None:
+        made.append(SoilBed(soft, [law for law in made if isinstance(law, SoilLaw)]))
     for name in {law.name for law in first}:
         if sum(law.name == name for law in made) > 1:
             raise InputError(
                 f"{_FIELD}: its law is called '{name}', as another one that acts here; names of "
                 "laws must differ"
             )
-    if soft is None:
-        return made
-    return (*made, SoilBed(soft, [law for law in made if isinstance(law, SoilLaw)]))
+    return tuple(made)
 
 
 def _own_laws(place: Place) -> list[Law]:
