@@ -12,8 +12,8 @@ their addresses, `kernel(attachments, arrays, time, h, theta, flag)`:
 | `relax` | after the step: what happens to the ground by itself | – |
 | `rows` | at any configuration, between `evaluate` and `commit`, too | 1: its rows do not fit |
 
-A force law has `evaluate`, a constraint law `rows` (`interaction.rows`); the others may be left
-out.
+A force law has `evaluate`, a constraint law `rows` (`interaction.rows`), a law that acts on no body
+but on the ground that others share, `relax`; the others may be left out.
 
 The configuration of the step is q + (1 − θ) h v (`simulation.moreau_jean`). A law is of second
 order in h for θ = ½ if F − B (V⁺ − V) is its force at the mean configuration and velocity of the
@@ -54,21 +54,20 @@ class Kernels(Aside):
     """The compiled kernels of a law, by what they do."""
 
     def __init__(self, **made: Callback) -> None:
-        unknown = set(made) - set(CALLS)
-        if unknown or not {"evaluate", "rows"} & set(made):
+        if not made or set(made) - set(CALLS):
             raise TypeError(f"a law has evaluate or rows, and may have {', '.join(CALLS)}")
-        main = "evaluate" if "evaluate" in made else "rows"
+        # the largest
+        first = "evaluate" if "evaluate" in made else max(made, key=CALLS.index)
         for call, each in made.items():
-            if not isinstance(each, Callback) or each.signature != made[main].signature:
+            if not isinstance(each, Callback) or each.signature != made[first].signature:
                 raise TypeError(
                     f"the kernel {call} of a law must be decorated with law_callback(Attachments, "
                     "…), with the same tuple for all"
                 )
-        # the main one is the largest
-        others = {call: each for call, each in made.items() if call != main}
-        super().__init__([made[main]], list(others.values()))
-        self._calls = (main, *others)
-        self._main = made[main]
+        others = {call: each for call, each in made.items() if call != first}
+        super().__init__([made[first]], list(others.values()))
+        self._calls = (first, *others)
+        self._first = made[first]
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -77,10 +76,10 @@ class Kernels(Aside):
 
     def check(self, arrays: type) -> None:
         """Refuse arrays that the kernels do not take."""
-        given = self._main.signature.args[:2]
+        given = self._first.signature.args[:2]
         if given != (reference(Attachments), reference(arrays)):
             raise InputError(
-                f"the kernels of {self._main.module} must take Attachments and "
+                f"the kernels of {self._first.module} must take Attachments and "
                 f"{arrays.__name__}: law_callback(Attachments, {arrays.__name__})"
             )
 
@@ -91,7 +90,7 @@ class Kernels(Aside):
         except NumbaError as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             told = next((line for line in lines if "Failed in" not in line), "")
-            module = self._main.module
+            module = self._first.module
             raise InputError(f"a kernel of {module} does not compile: {told}") from None
         return tuple(found.get(name, 0) for name in CALLS)
 
@@ -141,6 +140,14 @@ class Variable(NamedTuple):
     units: str
     text: str
 
+    def beside(self, other: Variable) -> Variable:
+        """One of the same name and dimensions by another law: where this one knows nothing the
+        other one counts, and sums over all bodies add up."""
+        if not self.dims:
+            return self._replace(values=self.values + other.values)
+        values = np.where(np.isnan(self.values), other.values, self.values)
+        return self._replace(values=values)
+
 
 def refuse(name: str, what: str = "does not fit this world") -> InputError:
     """One sentence about an array of a saved state."""
@@ -173,12 +180,14 @@ class Law:
     title: str = ""
     kernels: Kernels | None = None
     attachments: list[Attachment]
-    arrays: Any
+    arrays: Any = None
     packed: Packed | None = None
     #: a law of a plug-in that acts beside those of the ground, not in their place
     beside: bool = False
     #: it only takes energy: a robot that has more than at the start is not to be trusted
     passive: bool = False
+    #: what it takes is the soil's, and counted there
+    on_soil: bool = False
     #: it gives back what it takes: `stored` is a part of the potential energy
     stores: bool = False
     #: mujoco's bodies that it takes for itself: no other law of the ground acts on them
@@ -187,6 +196,8 @@ class Law:
     shown: bool = True
     #: friction on hard ground is one coefficient a surface, which may change (`set_friction`)
     has_friction: bool = False
+    #: on soft ground: it lays soil down there or wakes it, so that the ground is to flow
+    moves_soil: bool = True
     #: how a robot is placed on it: let down to its `gap` and sunk in with friction (SINK); let down
     #: to its `gap`, pressed in without friction, then with its own (PRESS); placed as on rigid
     #: ground, then pressed in (RIGID); or not at all
@@ -231,7 +242,8 @@ class Law:
         """Take the engine's arrays of the law's own attachments."""
         if self.kernels is not None:
             self.kernels.check(type(self.arrays))
-        self.packed = Packed(self.arrays)
+        if self.arrays is not None:
+            self.packed = Packed(self.arrays)
 
     def start(self) -> None:
         """Begin to compile what is not in the cache."""
@@ -239,9 +251,8 @@ class Law:
             self.kernels.start()
 
     def calls(self) -> tuple[int, ...]:
-        """Addresses of the kernels, compiled if need be."""
-        assert self.kernels is not None
-        return self.kernels.by_call()
+        """Addresses of the kernels, compiled if need be; 0 for those it does not have."""
+        return (0,) * len(CALLS) if self.kernels is None else self.kernels.by_call()
 
     def columns(self) -> tuple[Column, ...]:
         """What is recorded."""
@@ -303,7 +314,7 @@ class Law:
         """What `prepare` asked for."""
 
     def refresh(self) -> None:
-        """A law has made room in what laws share (the soil's grid): take its arrays anew."""
+        """What laws share (the soil's grid) has got room, or was restored: take its arrays anew."""
 
     def explain(self, status: int) -> str:
         """Why `evaluate` could not go on, in words."""

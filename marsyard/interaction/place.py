@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from marsyard.ground.soil import Soil
     from marsyard.ground.soil_grid import SoilGrid
     from marsyard.interaction.hard_ground import HardGround
+    from marsyard.interaction.law import Law
     from marsyard.interaction.soft_ground import SoftGround
     from marsyard.robot import Robot, Wheel
     from marsyard.scenario.schema import Scenario
@@ -31,9 +32,10 @@ class Place:
         model: MuJoCo's model of it.
         hard: hard ground, which all laws share; surfaces: of it; friction: of each.
         grid: soft ground, which all laws share, or None; soils: of its places.
-        bodies: MuJoCo's bodies on which a law of a plug-in, or a wheel model that is a law of its
-            own, is to act, and no other law.
-        ground: the soft ground with its name in the scenario, for the law of its soil.
+        bodies: MuJoCo's bodies on which a law of a plug-in or a wheel model is to act, and no other
+            one of its kind; all other laws leave these alone.
+        ground: the soft ground with its name in the scenario and its flow, for laws of its soil.
+        laws: those that act already, on bodies of their own.
     """
 
     scenario: Scenario
@@ -44,6 +46,7 @@ class Place:
     soils: tuple[Soil, ...]
     bodies: frozenset[int]
     ground: SoftGround | None = None
+    laws: tuple[Law, ...] = ()
 
     @property
     def surfaces(self) -> tuple[Surface, ...]:

@@ -38,7 +38,7 @@ from marsyard.files.netcdf import load_netcdf
 from marsyard.results.dataset import save
 
 if TYPE_CHECKING:
-    from marsyard.interaction.soil_law import SoilLaw
+    from marsyard.interaction.soil_law import WorldSoil
 
 #: a law's title, and labels, numbers or words, units
 Acted = tuple[str, list[tuple[str, float | str, str]]]
@@ -384,7 +384,7 @@ def _terrain(path: Path) -> Any:
     return None
 
 
-def _dataset(soil: SoilLaw, simulation: Any) -> xr.Dataset:
+def _dataset(soil: WorldSoil, simulation: Any) -> xr.Dataset:
     tiles = soil.grid.touched()
     nodes = ("tile", "i", "j")
     change = tiles["height"] - tiles["base"]
@@ -432,7 +432,7 @@ def _dataset(soil: SoilLaw, simulation: Any) -> xr.Dataset:
         "spacing": soil.grid.spacing,
         "time_end": float(simulation.time),
         "soils": [s.name for s in soil.soils],
-        "ground": soil.ground,
+        "ground": soil.ground.name,
         "terrain": getattr(soil.grid.terrain, "title", ""),
         "lost_volume": soil.grid.missing_volume(),
     }

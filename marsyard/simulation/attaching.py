@@ -73,7 +73,7 @@ def attach(
     loop = Laws(
         calls=np.zeros((len(laws), len(CALLS)), np.int64),
         mine=np.array([view.address for view in views], dtype=np.int64),
-        own=np.array([law.packed.address for law in laws if law.packed], dtype=np.int64),
+        own=np.array([law.packed.address if law.packed else 0 for law in laws], dtype=np.int64),
         attached=whole, chains=chains, column=np.array(recorded, dtype=np.int64).reshape(-1, 3),
         rows=table, meetings=meetings,
     )  # fmt: skip

@@ -204,6 +204,10 @@ def _record_bytes(scenario: Scenario, robot: Robot | None) -> int:
     if _soils(scenario):
         by_body, by_wheel = _law_of_soil(scenario).record_bytes
         bodies = {int(model.geom_bodyid[g]) for g in range(model.ngeom) if model.geom_contype[g]}
+        own = scenario.interaction.wheel
+        if own is not None:
+            modelled = wheels if own.wheels is None else len(own.wheels)
+            size += (laws(WHEEL)[own.model].record_bytes[1] - by_wheel) * modelled
         size += by_body * max(len(bodies), wheels + organs) + by_wheel * wheels
     return size
 

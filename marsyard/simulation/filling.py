@@ -109,11 +109,12 @@ def data_views(m: mujoco.MjModel, d: mujoco.MjData) -> arrays.Data:
 def wheel_radii(world: World, scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
     """Where a wheel shears the ground, and where it carries [m]; on soil as its law says."""
     radii = []
-    for name, w in world.robot.wheels.items():
+    for number, (name, w) in enumerate(world.robot.wheels.items()):
         # a cone rolls on its large end
         rolls = w.largest_radius if is_cone(w, scenario.robot.wheel_shape) else w.radius
         soil = world.soil
-        radii.append((rolls, w.radius) if soil is None else soil.wheel_radii(name, w, rolls))
+        own = (rolls, w.radius)
+        radii.append(own if soil is None else soil.wheel_radii(number, name, w, rolls))
     both = np.array(radii, dtype=float).reshape(-1, 2)
     return both[:, 0].copy(), both[:, 1].copy()
 

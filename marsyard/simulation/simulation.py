@@ -397,6 +397,8 @@ class Simulation(SimulationView):
         check_state(self, state)
         for law in self.laws:
             law.restore(state.arrays)
+        for law in self.laws:
+            law.refresh()
         for name, array in self.state_arrays().items():
             array[...] = state.arrays[name]
         if self.drive is not None:

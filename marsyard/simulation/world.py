@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from marsyard.interaction.hard_ground import HardGround, hard_ground
 from marsyard.interaction.law import Law
 from marsyard.interaction.registry import build_laws
 from marsyard.interaction.soft_ground import terrain_of
-from marsyard.interaction.soil_law import SoilLaw
+from marsyard.interaction.soil_bed import SoilBed
+from marsyard.interaction.soil_law import WorldSoil
 from marsyard.robot import Robot, Wheel, designed, load_robot
 from marsyard.scenario.schema import Ground, Scenario
 from marsyard.scenario.soil import TerrainGround
@@ -59,10 +61,11 @@ class World:
         """The surfaces of hard ground."""
         return self.hard.surfaces
 
-    @property
-    def soil(self) -> SoilLaw | None:
-        """The law of soil, if there is some."""
-        return next((law for law in self.laws if isinstance(law, SoilLaw)), None)
+    @cached_property
+    def soil(self) -> WorldSoil | None:
+        """The soft ground with the laws of its soil, if there is some."""
+        bed = next((law for law in self.laws if isinstance(law, SoilBed)), None)
+        return None if bed is None else WorldSoil(bed.ground, bed.soil_laws)
 
     def colliding_bodies(self) -> np.ndarray:
         """MuJoCo's bodies of the robot with geoms that collide, each once."""

@@ -49,7 +49,7 @@ def simulation(name="dunes/two-laws", **settings):
 
 def test_a_compiled_law_acts_beside_the_soil_contact_model():
     sim = simulation()
-    assert [law.name for law in sim.laws] == ["rigid_slip_outside", "soil"]
+    assert [law.name for law in sim.laws] == ["rigid_slip_outside", "soil", "soil_bed"]
     sim.step(500)
     data = sim.dataset()
     # both carry the rover, each under its own wheels
@@ -80,8 +80,16 @@ def test_it_is_saved_and_restored_bit_for_bit():
     sim.step(300)
     first = sim.state().hash()
     sim.restore(kept)
+    # it works on the ground that was restored
+    assert sim.laws[0].arrays.grid.node is sim.world.soil.grid.arrays.node
     sim.step(300)
     assert sim.state().hash() == first
+
+
+def test_it_needs_no_kernel_but_its_own():
+    sim = simulation("dunes/crossing", interaction__plugin={"name": "rigid_slip_outside"})
+    acting = [law.name for law in sim.laws if law.kernels is not None]
+    assert acting == ["rigid_slip_outside"]
 
 
 def test_it_does_what_the_law_inside_does():
