@@ -209,7 +209,9 @@ class WorldSoil:
         None if none does."""
         known = (law.wheel_stress(columns, wheels) for law in self.laws)
         found = [each for each in known if each is not None]
-        return functools.reduce(lambda a, b: np.where(np.isnan(a), b, a), found, None)
+        if not found:
+            return None
+        return functools.reduce(lambda a, b: np.where(np.isnan(a), b, a), found)
 
     def change_soils(
         self, scenario: Scenario, robot: Robot, model: mujoco.MjModel, soils: tuple[Soil, ...]

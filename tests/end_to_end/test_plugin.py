@@ -43,7 +43,7 @@ def test_its_own_tests_pass_where_it_is_installed(site, tmp_path):
     shutil.copy(FOLDER / "tests" / "test_plugin.py", tmp_path)
     done = _python(site, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_plugin.py")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "18 passed" in done.stdout
+    assert "19 passed" in done.stdout
 
 
 def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
