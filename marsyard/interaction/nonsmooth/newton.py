@@ -33,7 +33,14 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.dense import LAPACK_FROM, factor_lu, solve_large, solve_lu
+from marsyard.interaction.nonsmooth.dense import (
+    LAPACK_FROM,
+    row_length,
+    solve,
+    solve_lu,
+    storage,
+    storage_size,
+)
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import kernel
 
@@ -53,7 +60,7 @@ _WEAKEST = 1e-4
 @kernel
 def newton_work_size(n):
     """Float64 entries of work that `newton` needs for n contacts."""
-    return 9 * n * n + 3 * n * _ROWS_OF_WORK
+    return storage_size(3 * n) + 3 * n * _ROWS_OF_WORK
 
 
 @kernel
@@ -245,8 +252,9 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
     shortened until the merit falls. The best iterate is returned.
     """
     m = 3 * n
-    a = work[: m * m].reshape((m, m))
-    base = m * m
+    first, last = storage(work, m)
+    a = work[first:last].reshape((m + 1, row_length(m)))
+    base = storage_size(m)
     b = work[base : base + m]
     target = work[base + m : base + 2 * m]
     du = work[base + 2 * m : base + 3 * m]
@@ -321,15 +329,12 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
             size = assemble(n, W, mu, rho, delta, delta, status, tx, ty, k_slip, a)
             factored = False
         right_side(n, q, delta, centre, status, tx, ty, b)
-        if size >= LAPACK_FROM:
-            if not solve_large(a, b, size):
-                break
-        else:
-            if not factored:
-                factored = factor_lu(a, pivots, size)
-                if not factored:
-                    break
+        if factored:
             solve_lu(a, pivots, b, size)
+        elif solve(a, pivots, b, size):
+            factored = size < LAPACK_FROM
+        else:
+            break
         if not expand(n, mu, status, tx, ty, b, target):
             break
         done += 1

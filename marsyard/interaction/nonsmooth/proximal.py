@@ -49,7 +49,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.dense import LAPACK_FROM, factor_lu, solve_large, solve_lu
+from marsyard.interaction.nonsmooth.dense import row_length, solve, storage, storage_size
 from marsyard.interaction.nonsmooth.newton import (
     OPEN,
     SLIP,
@@ -241,13 +241,8 @@ def _newton_step(
         return finite
     size = assemble(n, W, slope, rho, delta, normal, status, tx, ty, k_slip, a)
     _right_side(n, du, x, centre, delta, normal, status, tx, ty, k_slip, False, b)
-    if size >= LAPACK_FROM:
-        if not solve_large(a, b, size):
-            return False
-    else:
-        if not factor_lu(a, pivots, size):
-            return False
-        solve_lu(a, pivots, b, size)
+    if not solve(a, pivots, b, size):
+        return False
     finite = expand(n, slope, status, tx, ty, b, step)
     for i in range(m):
         step[i] += spare[i]
@@ -308,8 +303,9 @@ def solve_regularised(
     last thing done with this work array, gives the first linearisation; 0 if there is none.
     """
     m = 3 * n
-    a = work[: m * m].reshape((m, m))
-    base = m * m
+    first, last = storage(work, m)
+    a = work[first:last].reshape((m + 1, row_length(m)))
+    base = storage_size(m)
     b = work[base : base + m]
     step = work[base + m : base + 2 * m]
     du = work[base + 2 * m : base + 3 * m]
@@ -441,7 +437,7 @@ def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations)
     pattern: from `sparse`, that of W or the one for a W taken as full.
     """
     m = 3 * n
-    base = m * m
+    base = storage_size(m)
     centre = work[base + 3 * m : base + 4 * m]
     law = work[base + 4 * m : base + 5 * m]
     x = work[base + 13 * m : base + 14 * m]
