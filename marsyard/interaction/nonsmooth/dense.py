@@ -22,6 +22,7 @@ from marsyard.interaction.nonsmooth.lanes import (
     substitute,
     subtract_four,
     subtract_one,
+    subtract_product,
 )
 from marsyard.jit import allocating, kernel
 
@@ -113,14 +114,22 @@ def factor_lu(a, pivots, b, m):
     return True
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@kernel
 def back_substitute(a, b, m):
     """Write the solution of A x = b into b[:m], right after `factor_lu`."""
-    for i in range(m - 1, -1, -1):
-        total = a[i, m]
-        for j in range(i + 1, m):
-            total -= a[i, j] * b[j]
-        b[i] = total / a[i, i]
+    # x lies in the spare row, zeros behind it
+    for j in range(m, row_length(m)):
+        a[m, j] = 0.0
+    for first in range((m - 1) // LANES * LANES, -1, -LANES):
+        last = min(first + LANES, m)
+        for k in range(last - 1, first - 1, -1):
+            value = a[k, m] / a[k, k]
+            b[k] = value
+            a[m, k] = value
+            for i in range(first, k):
+                a[i, m] -= a[i, k] * value
+        for i in range(first):
+            subtract_product(a, i, first, m, m)
 
 
 @kernel(fastmath={"reassoc", "contract"})

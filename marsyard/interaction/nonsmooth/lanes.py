@@ -62,6 +62,21 @@ class _Rows:
         first = self._builder.insert_element(nothing, value, ir.Constant(_SHORT, 0))
         return self._builder.shuffle_vector(first, nothing, _SAME)
 
+    def subtract_number(self, value: Any, i: Any, j: Any) -> None:
+        """a[i, j] −= value."""
+        place = self._place(i, j, 0, 0)
+        self._builder.store(self._builder.fsub(self._builder.load(place), value), place)
+
+    def sum_of_products(self, x: Any, y: Any) -> Any:
+        """x · y, added up by halves."""
+        total, half = self._builder.fmul(x, y), LANES // 2
+        while half:
+            turned = [*range(half, LANES), *range(half)]
+            turned = ir.Constant(ir.VectorType(_SHORT, LANES), turned)
+            other = self._builder.shuffle_vector(total, total, turned)
+            total, half = self._builder.fadd(total, other), half // 2
+        return self._builder.extract_element(total, ir.Constant(_SHORT, 0))
+
     def minus(self, x: Any, factor: Any, y: Any) -> Any:
         """x − factor · y."""
         product = self._builder.fmul(factor, y, flags=_FUSED)
@@ -131,8 +146,18 @@ def _subtract(count: int) -> Any:
     return subtract
 
 
+def _subtract_product(context: Any, a: Any, i: Any, j: Any, p: Any, q: Any) -> Any:
+    """subtract_product(a, i, j, p, q): a[i, q] −= a[i, j:j + 8] · a[p, j:j + 8]."""
+
+    def body(rows: _Rows, i: Any, j: Any, p: Any, q: Any) -> None:
+        rows.subtract_number(rows.sum_of_products(rows.load(i, j), rows.load(p, j)), i, q)
+
+    return _made(a, (_index,) * 4, body)
+
+
 eliminate: Any = intrinsic(_eliminate)
 exchange: Any = intrinsic(_exchange)
 substitute: Any = intrinsic(_substitute)
 subtract_one: Any = intrinsic(_subtract(1))
 subtract_four: Any = intrinsic(_subtract(4))
+subtract_product: Any = intrinsic(_subtract_product)
