@@ -1,12 +1,12 @@
 r"""Dense linear algebra inside compiled loops: LU with partial pivoting, Cholesky.
 
 The matrices here have a few dozen rows most of the time; loops of our own then beat the call
-overhead of LAPACK and use no threads (many simulations may run side by side). A matrix for the LU
+overhead of LAPACK and use no threads (many simulations may run side by side). A matrix
 lies where `storage` says: its rows are filled up to a multiple of eight numbers and begin where
-vector units load them at once (`lanes`). Eight columns at a time are eliminated, and the right side goes
-along as one more column. Systems of `LAPACK_FROM` rows and more are solved by
-LAPACK. Nothing here raises; failure is told by the return value. Source: Golub & Van Loan 2013,
-"Matrix Computations", 3.4 and 4.2.
+vector units load them at once (`lanes`). Eight columns at a time are eliminated, and the right side
+goes along as one more column. Systems of `LAPACK_FROM` rows and more are solved by LAPACK. Nothing
+here raises; failure is told by the return value. Source: Golub & Van Loan 2013, "Matrix
+Computations", 3.4 and 4.2.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ import numpy as np
 
 from marsyard.interaction.nonsmooth.lanes import (
     LANES,
+    combine_four,
+    combine_one,
     eliminate,
     exchange,
     substitute,
     subtract_four,
     subtract_one,
     subtract_product,
+    subtract_turned,
 )
 from marsyard.jit import allocating, kernel
 
@@ -74,6 +77,7 @@ def _factor_columns(a, pivots, first, last, m, right):
         for j in range(k + 1, first + LANES):
             a[m, j] = a[k, j]
         inverse = 1.0 / a[k, k]
+        a[k, k] = inverse
         # and the largest entry of the next column meanwhile
         following = min(k + 1, last - 1)
         p = k + 1
@@ -93,7 +97,8 @@ def _factor_columns(a, pivots, first, last, m, right):
 def factor_lu(a, pivots, b, m):
     """LU of a[:m, :m] in place, row exchanges in `pivots` (floats); False when singular.
 
-    a: laid out as `storage` says. Column m becomes L⁻¹ b, for `back_substitute`.
+    a: laid out as `storage` says. Column m becomes L⁻¹ b, for `back_substitute`; the diagonal holds
+    inverses.
     """
     right = row_length(m)
     for i in range(m):
@@ -123,7 +128,7 @@ def back_substitute(a, b, m):
     for first in range((m - 1) // LANES * LANES, -1, -LANES):
         last = min(first + LANES, m)
         for k in range(last - 1, first - 1, -1):
-            value = a[k, m] / a[k, k]
+            value = a[k, m] * a[k, k]
             b[k] = value
             a[m, k] = value
             for i in range(first, k):
@@ -164,9 +169,9 @@ def _solve_large(a, b, m):
 
 @kernel
 def solve(a, pivots, b, m):
-    """Overwrite b[:m] with the solution of A x = b, A laid out as `storage` says; False when A is singular.
+    """Overwrite b[:m] with the solution of A x = b; False when A is singular.
 
-    Below `LAPACK_FROM` rows, `solve_lu` may follow.
+    a: laid out as `storage` says. Below `LAPACK_FROM` rows, `solve_lu` may follow.
     """
     if m >= LAPACK_FROM:
         return _solve_large(a, b, m)
@@ -176,38 +181,78 @@ def solve(a, pivots, b, m):
     return True
 
 
-@kernel(fastmath={"contract"})
-def factor_cholesky(a, inverse_diagonal, m):
+@kernel
+def multiply_symmetric(m, W, x, out):
+    """out = W x for a symmetric W, every entry summed in the same order."""
+    if m < LANES:
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                total += W[j, i] * x[j]
+            out[i] = total
+        return
+    j = 0
+    while j + 4 * LANES <= m:
+        combine_four(W, x, m, j, out)
+        j += 4 * LANES
+    while j + LANES <= m:
+        combine_one(W, x, m, j, out)
+        j += LANES
+    if j < m:
+        combine_one(W, x, m, m - LANES, out)
+
+
+@kernel
+def factor_cholesky(a, b, m):
     """A = Uᵀ U of the upper half of a[:m, :m] in place; False when not positive definite.
 
-    Row oriented, so that the inner loop runs along memory. 1/U_kk goes to `inverse_diagonal`.
+    a: laid out as `storage` says. Column m becomes U⁻ᵀ b, for `back_substitute`; the diagonal holds
+    inverses.
     """
-    for k in range(m):
-        pivot = a[k, k]
-        if not pivot > 0.0:
-            return False
-        inverse = 1.0 / math.sqrt(pivot)
-        inverse_diagonal[k] = inverse
-        for j in range(k, m):
-            a[k, j] *= inverse
-        for i in range(k + 1, m):
-            factor = a[k, i]
-            if factor != 0.0:
-                for j in range(i, m):
-                    a[i, j] -= factor * a[k, j]
+    right = row_length(m)
+    for i in range(m):
+        a[i, m] = b[i]
+        for j in range(m + 1, right):
+            a[i, j] = 0.0
+    for first in range(0, m, LANES):
+        last = min(first + LANES, m)
+        for k in range(first, last):
+            pivot = a[k, k]
+            if not pivot > 0.0 or pivot == math.inf:
+                return False
+            inverse = 1.0 / math.sqrt(pivot)
+            # what is below the diagonal must not be seen beside it
+            for j in range(first, k):
+                a[k, j] = 0.0
+            for j in range(k + 1, right):
+                a[k, j] *= inverse
+            a[k, k] = inverse
+            for i in range(k + 1, last):
+                factor = a[k, i]
+                for j in range(first, right, LANES):
+                    eliminate(a, i, j, factor, k)
+        for i in range(last, m, LANES):
+            for j in range(i, right, LANES):
+                if i + LANES <= m:
+                    subtract_turned(a, i, first, j)
+                else:
+                    for k in range(i, m):
+                        for p in range(first, last):
+                            eliminate(a, k, j, a[p, k], p)
     return True
 
 
-@kernel(fastmath={"reassoc", "contract"})
-def solve_cholesky(a, inverse_diagonal, b, m):
-    """Overwrite b[:m] with the solution of A x = b, from `factor_cholesky`."""
+@kernel
+def solve_cholesky(a, b, m):
+    """Overwrite b[:m] with the solution of A x = b for another b, from `factor_cholesky`."""
+    right = row_length(m)
+    for j in range(m):
+        a[m, j] = b[j]
+    for j in range(m, right):
+        a[m, j] = 0.0
     for i in range(m):
-        value = b[i] * inverse_diagonal[i]
-        b[i] = value
-        for j in range(i + 1, m):
-            b[j] -= a[i, j] * value
-    for i in range(m - 1, -1, -1):
-        total = b[i]
-        for j in range(i + 1, m):
-            total -= a[i, j] * b[j]
-        b[i] = total * inverse_diagonal[i]
+        value = a[m, i] * a[i, i]
+        a[i, m] = value
+        for j in range(i // LANES * LANES, right, LANES):
+            eliminate(a, m, j, value, i)
+    back_substitute(a, b, m)

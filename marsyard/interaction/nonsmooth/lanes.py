@@ -77,6 +77,11 @@ class _Rows:
             total, half = self._builder.fadd(total, other), half // 2
         return self._builder.extract_element(total, ir.Constant(_SHORT, 0))
 
+    def plus(self, x: Any, factor: Any, y: Any) -> Any:
+        """x + factor · y."""
+        product = self._builder.fmul(factor, y, flags=_FUSED)
+        return self._builder.fadd(x, product, flags=_FUSED)
+
     def minus(self, x: Any, factor: Any, y: Any) -> Any:
         """x − factor · y."""
         product = self._builder.fmul(factor, y, flags=_FUSED)
@@ -128,16 +133,19 @@ def _substitute(context: Any, a: Any, first: Any, j: Any) -> Any:
     return _made(a, (_index,) * 2, body)
 
 
-def _subtract(count: int) -> Any:
+def _subtract(count: int, turned: bool) -> Any:
     def subtract(context: Any, a: Any, i: Any, first: Any, j: Any) -> Any:
-        """subtract(a, i, first, j): a[i:i + count, j:j + 8] −= a[i:i + count, first:first + 8]
-        times a[first:first + 8, j:j + 8]."""
+        """subtract(a, i, first, j): a[i:i + count, j:j + 8] −= F a[first:first + 8, j:j + 8] with
+        F = a[i:i + count, first:first + 8], or turned with F = a[first:first + 8, i:i + count]ᵀ."""
+
+        def factor(rows: _Rows, i: Any, first: Any, k: int, p: int) -> Any:
+            return rows.number(first, i, p, k) if turned else rows.number(i, first, k, p)
 
         def body(rows: _Rows, i: Any, first: Any, j: Any) -> None:
             x = [rows.load(i, j, k) for k in range(count)]
             for p in range(LANES):
                 line = rows.load(first, j, p)
-                x = [rows.minus(x[k], rows.number(i, first, k, p), line) for k in range(count)]
+                x = [rows.minus(x[k], factor(rows, i, first, k, p), line) for k in range(count)]
             for k in range(count):
                 rows.store(x[k], i, j, k)
 
@@ -155,9 +163,49 @@ def _subtract_product(context: Any, a: Any, i: Any, j: Any, p: Any, q: Any) -> A
     return _made(a, (_index,) * 4, body)
 
 
+def _combine(count: int) -> Any:
+    def combine(context: Any, a: Any, x: Any, end: Any, j: Any, out: Any) -> Any:
+        """combine(a, x, end, j, out): out[j:j + 8 count] = Σ x[i] a[i, j:j + 8 count] over i < end,
+        which must not be 0; one after the other."""
+        signature = types.void(a, x, _index, _index, out)
+
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            kind, kind_x, _, _, kind_out = signature.args
+            a, x, end, j, out = given
+            rows = _Rows(context, builder, kind, a)
+            x = context.make_array(kind_x)(context, builder, x).data
+            out = context.make_array(kind_out)(context, builder, out).data
+            columns = [builder.add(j, ir.Constant(_LONG, LANES * k)) for k in range(count)]
+            before, loop = builder.basic_block, builder.append_basic_block("combine")
+            after = builder.append_basic_block("combined")
+            builder.branch(loop)
+            builder.position_at_end(loop)
+            i, sums = builder.phi(_LONG), [builder.phi(_VECTOR) for _ in range(count)]
+            i.add_incoming(ir.Constant(_LONG, 0), before)
+            factor = rows.eight_times(builder.load(builder.gep(x, [i])))
+            for total, column in zip(sums, columns, strict=True):
+                total.add_incoming(ir.Constant(_VECTOR, [0.0] * LANES), before)
+                total.add_incoming(rows.plus(total, factor, rows.load(i, column)), loop)
+            following = builder.add(i, ir.Constant(_LONG, 1))
+            i.add_incoming(following, loop)
+            builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
+            builder.position_at_end(after)
+            for total, column in zip(sums, columns, strict=True):
+                place = builder.bitcast(builder.gep(out, [column]), _VECTOR.as_pointer())
+                builder.store(total.incomings[1][0], place, align=8)
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return combine
+
+
 eliminate: Any = intrinsic(_eliminate)
 exchange: Any = intrinsic(_exchange)
 substitute: Any = intrinsic(_substitute)
-subtract_one: Any = intrinsic(_subtract(1))
-subtract_four: Any = intrinsic(_subtract(4))
+subtract_one: Any = intrinsic(_subtract(1, False))
+subtract_four: Any = intrinsic(_subtract(4, False))
+subtract_turned: Any = intrinsic(_subtract(LANES, True))
 subtract_product: Any = intrinsic(_subtract_product)
+combine_one: Any = intrinsic(_combine(1))
+combine_four: Any = intrinsic(_combine(4))

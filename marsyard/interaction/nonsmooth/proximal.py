@@ -49,7 +49,16 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.dense import row_length, solve, storage, storage_size
+from marsyard.interaction.nonsmooth.dense import (
+    LAPACK_FROM,
+    back_substitute,
+    factor_cholesky,
+    multiply_symmetric,
+    row_length,
+    solve,
+    storage,
+    storage_size,
+)
 from marsyard.interaction.nonsmooth.newton import (
     OPEN,
     SLIP,
@@ -66,7 +75,7 @@ from marsyard.interaction.nonsmooth.sparse import (
     multiply_blocks,
     solve_blocks,
 )
-from marsyard.jit import kernel
+from marsyard.jit import VECTOR, kernel
 
 #: first, smallest and largest δ over the mean diagonal of W: below the smallest u/δ is rounding
 FIRST, FLOOR, CEILING = 1e-2, 1e-10, 1e3
@@ -118,16 +127,11 @@ def impulse_of(n, u, centre, delta, normal, mu, bound, fixed, status, tx, ty, k_
 
 @kernel
 def _multiply(m, W, pattern, x, out):
-    """out = W x for a symmetric W, every entry summed in the same order."""
+    """out = W x."""
     if pattern[3].size > 0:
         multiply_blocks(m // 3, pattern, x, out)
-        return
-    for i in range(m):
-        out[i] = 0.0
-    for j in range(m):
-        value = x[j]
-        for i in range(m):
-            out[i] += W[j, i] * value
+    else:
+        multiply_symmetric(m, W, x, out)
 
 
 @kernel
@@ -141,7 +145,7 @@ def _velocity(m, W, pattern, x, q, u):
         multiply(m, W, x, q, u)
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def _dot(m, x, y):
     total = 0.0
     for i in range(m):
@@ -239,9 +243,15 @@ def _newton_step(
             step[i] += spare[i]
         _multiply(m, W, pattern, step, du)
         return finite
-    size = assemble(n, W, slope, rho, delta, normal, status, tx, ty, k_slip, a)
+    # with discs held the matrix is symmetric
+    symmetric = held and m < LAPACK_FROM
+    size = assemble(n, W, slope, rho, delta, normal, status, tx, ty, k_slip, symmetric, a)
     _right_side(n, du, x, centre, delta, normal, status, tx, ty, k_slip, False, b)
-    if not solve(a, pivots, b, size):
+    if symmetric:
+        if not factor_cholesky(a, b, size):
+            return False
+        back_substitute(a, b, size)
+    elif not solve(a, pivots, b, size):
         return False
     finite = expand(n, slope, status, tx, ty, b, step)
     for i in range(m):
