@@ -17,7 +17,9 @@ tend to one of the true problem (Rockafellar 1976). These are implicit steps of 
 
 the impulses of contacts that creep until they stick or slide. A contact that slides at a speed v
 saturates after a "time" s of r/v, and v differs from wheel to wheel by many orders of magnitude; so
-δ falls twentyfold from step to step, less while the residual grows.
+δ falls twentyfold from step to step, less while the residual grows. Impulses that nearly solve the
+problem, as those of the last step may, have settled long ago: δ begins in proportion to e(r), for
+where it begins large, (2) may lead away from the solution at hand before it is seen.
 
 *When a step fails.* A wheel that lets go takes load off others, and what (2) came to then stands no
 longer: followed beyond that point, solutions of (1) turn back towards larger δ, and none is near.
@@ -79,6 +81,8 @@ from marsyard.jit import VECTOR, kernel
 
 #: first, smallest and largest δ over the mean diagonal of W: below the smallest u/δ is rounding
 FIRST, FLOOR, CEILING = 1e-2, 1e-10, 1e3
+#: the first one over e(r), where that is small
+_NEAR = 20.0
 #: how δ falls, how while e(r) grows, how it is raised after a failure
 _LOWER, _GROWING, _RAISE = 0.05, 0.7, 10.0
 #: δ_N over δ_T where normals settle first, in a few contacts and in piles
@@ -459,7 +463,7 @@ def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations)
     best = natural_residual(n, r, u, mu, scale)
     residual = best
     # δ over the mean diagonal: now, at the last step solved, and of the linearisation at hand
-    level, solved, known = FIRST, 0.0, 0.0
+    level, solved, known = min(FIRST, _NEAR * best), 0.0, 0.0
     lower = _LOWER
     ratio = 1.0
     stiff = _STIFF_PILE if pattern[3].size > 0 else _STIFF
