@@ -49,7 +49,7 @@ STICK = 1.0
 SLIP = 2.0
 SMOOTH = 3.0  # closed and frictionless
 
-_ROWS_OF_WORK = 14
+_ROWS_OF_WORK = 15
 _MEMORY = 4
 _MAX_HALVINGS = 12
 _PATIENCE = 20

@@ -30,6 +30,11 @@ in (1) is a number δ_T for tangents and δ_N for normals: the same at first; af
 same again, and so on, each time from a larger δ. A rover on four rigid legs with two rims a wheel,
 whose normal impulses are hyperstatic, too, gets away from most such places in this way.
 
+*When the residual grows* below a few times the tolerance, (2) leads away from where it is least,
+which may be a little behind: e(r) below the tolerance is all that is asked for. Then, once, the
+last two centres are continued backwards to where their natural maps, taken as linear between them,
+are smallest, and a few steps follow from there.
+
 *Inner iteration*, for x with u = W x + q and x = r(u). Newton's step is that of `newton` with
 ρ = 1/δ. Its first linearisation is the one that solved the step before, where u/δ has grown but
 who sticks and who slides is likely the same: classified anew, whatever moved last would be taken to
@@ -51,6 +56,7 @@ from __future__ import annotations
 
 import math
 
+from marsyard.interaction.nonsmooth.cone import natural_map, project_kernel
 from marsyard.interaction.nonsmooth.dense import (
     LAPACK_FROM,
     back_substitute,
@@ -96,6 +102,11 @@ _HIGHEST = 100.0
 _HALVINGS = 1
 _DESCENT = 0.1
 _SEARCHES = 12
+#: residual over the tolerance below which a step back is tried, what it must promise, δ of what
+#: follows, and the Newton steps of each
+_CLOSE, _PROMISE = 20.0, 0.95
+_LEVELS = (1e-3, 1e-5, 1e-6, 1e-7)
+_SHORT = 8
 
 
 @kernel
@@ -445,6 +456,73 @@ def solve_regularised(
 
 
 @kernel
+def _maps_product(n, r, u, s, v, mu):
+    """Inner product of the natural maps of the impulses r and s, with velocities u and v."""
+    total = 0.0
+    for c in range(n):
+        k = 3 * c
+        a, b, e = natural_map(r[k], r[k + 1], r[k + 2], u[k], u[k + 1], u[k + 2], mu[c])
+        x, y, z = natural_map(s[k], s[k + 1], s[k + 2], v[k], v[k + 1], v[k + 2], mu[c])
+        total += a * x + b * y + e * z
+    return total
+
+
+@kernel
+def _step_back(
+    n, W, pattern, q, mu, x, u, centre, law, spare, work, mean, scale, tolerance, last, residual
+):
+    """Back from `law`, with e(r) = `residual`, beyond `centre`, with `last`; u belongs to `law`.
+
+    Returns Newton steps, e(r); where that meets the tolerance, `law` is the solution.
+    """
+    m = 3 * n
+    _velocity(m, W, pattern, centre, q, spare)
+    here, before = residual * residual, last * last
+    both = _maps_product(n, law, u, centre, spare, mu) * scale * scale
+    apart = here + before - 2.0 * both
+    if not here * before - both * both < (_PROMISE * tolerance) ** 2 * apart:
+        return 0, residual
+    share = (here - both) / apart
+    largest, furthest = 0.0, 0.0
+    for i in range(m):
+        largest = max(largest, abs(law[i]))
+        furthest = max(furthest, abs(share * (centre[i] - law[i])))
+    if not furthest <= largest:
+        return 0, residual
+    for c in range(n):
+        k = 3 * c
+        centre[k], centre[k + 1], centre[k + 2] = project_kernel(
+            law[k] + share * (centre[k] - law[k]),
+            law[k + 1] + share * (centre[k + 1] - law[k + 1]),
+            law[k + 2] + share * (centre[k + 2] - law[k + 2]),
+            mu[c],
+        )
+    _velocity(m, W, pattern, centre, q, u)
+    residual = natural_residual(n, centre, u, mu, scale)
+    done = 0
+    known = 0.0
+    for level in _LEVELS:
+        for i in range(m):
+            x[i] = centre[i]
+        inner = max(0.1 * tolerance, min(_INEXACT * residual, _ROUGH))
+        delta = level * mean
+        steps, error = solve_regularised(
+            n, W, pattern, q, mu, x, u, centre, delta, delta, known, work, scale, inner, _SHORT
+        )
+        done += max(steps, 1)
+        if not error <= inner:
+            break
+        _velocity(m, W, pattern, law, q, u)
+        residual = natural_residual(n, law, u, mu, scale)
+        if residual <= tolerance:
+            break
+        for i in range(m):
+            centre[i] = law[i]
+        known = delta
+    return done, residual
+
+
+@kernel
 def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations):
     """Proximal steps from r, in place; u = W r + q on return. Returns Newton steps, e(r).
 
@@ -455,6 +533,8 @@ def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations)
     centre = work[base + 3 * m : base + 4 * m]
     law = work[base + 4 * m : base + 5 * m]
     x = work[base + 13 * m : base + 14 * m]
+    kept = work[base + 14 * m : base + 15 * m]
+    spare = work[base + 7 * m : base + 8 * m]
     mean = 0.0
     for i in range(m):
         mean += W[i, i] / m
@@ -467,6 +547,7 @@ def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations)
     lower = _LOWER
     ratio = 1.0
     stiff = _STIFF_PILE if pattern[3].size > 0 else _STIFF
+    back = False
     done = 0
     while best > tolerance and done < max_iterations and level <= CEILING:
         for i in range(m):
@@ -495,9 +576,24 @@ def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations)
             for i in range(m):
                 r[i] = law[i]
         for i in range(m):
-            centre[i] = law[i]
-        solved = level
+            kept[i] = law[i]
         known = level
+        if not back and last < residual < _CLOSE * tolerance and last > tolerance:
+            steps, found = _step_back(
+                n, W, pattern, q, mu, x, u, centre, law, spare, work, mean, scale, tolerance, last,
+                residual,
+            )  # fmt: skip
+            if steps > 0:
+                back = True
+                known = 0.0
+                done += steps
+            if found <= tolerance:
+                best = found
+                for i in range(m):
+                    r[i] = law[i]
+        for i in range(m):
+            centre[i] = kept[i]
+        solved = level
         lower = _GROWING if residual > last else max(lower * lower, _LOWER)
         level = max(lower * level, FLOOR)
     _velocity(m, W, pattern, r, q, u)
