@@ -23,7 +23,8 @@ from marsyard.interaction.nonsmooth.sparse import (
 BENCH = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "degenerate.py"))
 ITERATIONS, UNCONVERGED = BENCH["ITERATIONS"], BENCH["UNCONVERGED"]
 
-# what a step costs beside the contact solver, in the time of one of the solver's iterations
+# what a step costs beside the contact solver, in the time of one of the solver's iterations:
+# measured as 5 to 16, by rover; ratios of costs are larger the less it is
 FIXED = 10
 
 
@@ -68,21 +69,23 @@ def test_the_proximal_method_alone_solves_saturated_wheels():
     assert sliding > 10
 
 
-@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-3])
-@pytest.mark.parametrize("rover", ["exomars", "hylos_like", "sojourner", "vehicle_2001"])
-def test_disturbed_rovers_are_solved_in_every_step(rover, size):
-    sim = BENCH["driven"](rover, size)
-    sim.step(200)
-    stats = sim.records.stats
-    assert stats[:, UNCONVERGED].sum() == 0
-    # undisturbed and held steering take two or three; thousands before
-    assert np.median(stats[:, ITERATIONS]) <= 30
-    assert stats[:, ITERATIONS].max() <= 400
+@pytest.mark.parametrize("rover", BENCH["ROVERS"])
+def test_no_step_of_a_disturbed_rover_takes_long(rover):
     # the benchmark times this: ten times the median at most. How many iterations the hardest steps
-    # take depends on rounding, so that two steps may take more, within a wide bound
-    cost = relative_cost(stats)
-    assert np.count_nonzero(cost > 10.0) <= 2
-    assert cost.max() <= 30.0
+    # take depends on rounding, so that one of 1,200 steps may take more, within a bound
+    long = 0
+    for size in (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-3):
+        sim = BENCH["driven"](rover, size)
+        sim.step(200)
+        stats = sim.records.stats
+        assert stats[:, UNCONVERGED].sum() == 0, size
+        # undisturbed and held steering take two or three; thousands before
+        assert np.median(stats[:, ITERATIONS]) <= 30, size
+        assert stats[:, ITERATIONS].max() <= 400, size
+        cost = relative_cost(stats)
+        long += np.count_nonzero(cost > 10.0)
+        assert cost.max() <= 20.0, size
+    assert long <= 1
 
 
 def heap_of_rocks(count, mu, seed):
@@ -172,12 +175,14 @@ def test_sparse_factors_against_dense_ones():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rover", BENCH["ROVERS"])
 def test_every_rover_disturbed_by_any_size(rover, seed):
+    # 3 of 132,000 steps take more than ten times the median, in 2 of 330 runs
+    long = 0
     for size in np.logspace(-12, -3, 10):
         sim = BENCH["driven"](rover, float(size), seed)
         sim.step(400)
         stats = sim.records.stats
         assert stats[:, UNCONVERGED].sum() == 0, size
-        # 8 of 132,000 steps take more than ten times the median, and up to twenty times
         cost = relative_cost(stats)
-        assert np.mean(cost > 10.0) <= 0.01, size
-        assert cost.max() <= 40.0, size
+        long += np.count_nonzero(cost > 10.0)
+        assert cost.max() <= 30.0, size
+    assert long <= 2

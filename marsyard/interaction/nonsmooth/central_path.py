@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.dense import LAPACK_FROM, factor_lu, solve_large, solve_lu
+from marsyard.interaction.nonsmooth.dense import row_length, solve, storage, storage_size
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import kernel
 
@@ -147,8 +147,9 @@ def central_path(n, W, q, mu, r, u, work, scale, max_iterations, delta, kappa, f
     r enters as the first iterate and leaves as the last one; the matrix used is W + δ I.
     """
     m = 3 * n
-    a = work[: m * m].reshape((m, m))
-    base = m * m
+    first, last = storage(work, m)
+    a = work[first:last].reshape((m + 1, row_length(m)))
+    base = storage_size(m)
     phi = work[base : base + m]
     step = work[base + m : base + 2 * m]
     du = work[base + 2 * m : base + 3 * m]
@@ -187,13 +188,8 @@ def central_path(n, W, q, mu, r, u, work, scale, max_iterations, delta, kappa, f
             _add_shift(n, mu, rho, slopes, delta, a)
         for i in range(m):
             step[i] = -phi[i]
-        if m >= LAPACK_FROM:
-            if not solve_large(a, step, m):
-                break
-        else:
-            if not factor_lu(a, pivots, m):
-                break
-            solve_lu(a, pivots, step, m)
+        if not solve(a, pivots, step, m):
+            break
         done += 1
 
         # Armijo on the smooth merit

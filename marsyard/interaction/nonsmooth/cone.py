@@ -59,12 +59,16 @@ def project_dual_kernel(n, t, s, mu):
 
 
 @kernel(forceinline=True)
-def natural_map_squared(rn, rt, rs, un, ut, us, mu):
-    """‖r − P_K(r − û)‖² of one contact; û is formed from u here."""
+def natural_map(rn, rt, rs, un, ut, us, mu):
+    """P_K(r − û) − r of one contact, as three numbers; û is formed from u here."""
     n, t, s = project_kernel(rn - un - mu * math.sqrt(ut * ut + us * us), rt - ut, rs - us, mu)
-    n -= rn
-    t -= rt
-    s -= rs
+    return n - rn, t - rt, s - rs
+
+
+@kernel(forceinline=True)
+def natural_map_squared(rn, rt, rs, un, ut, us, mu):
+    """‖r − P_K(r − û)‖² of one contact."""
+    n, t, s = natural_map(rn, rt, rs, un, ut, us, mu)
     return n * n + t * t + s * s
 
 

@@ -1,10 +1,10 @@
 r"""Dense linear algebra inside compiled loops: LU with partial pivoting, Cholesky.
 
-The matrices here have a few dozen rows most of the time; plain loops then beat the call overhead of
-LAPACK, use no threads (many simulations may run side by side) and give the same bits everywhere.
-The LU eliminates a few columns at a time, so that an entry is loaded and stored once for all of
-them; from `BLOCKED_FROM` rows on it works in panels of columns, so that the rows being updated stay
-in cache; systems of `LAPACK_FROM` rows and more are for `solve_large`, which is LAPACK's. Nothing
+The matrices here have a few dozen rows most of the time; loops of our own then beat the call
+overhead of LAPACK and use no threads (many simulations may run side by side). A matrix
+lies where `storage` says: its rows are filled up to a multiple of eight numbers and begin where
+vector units load them at once (`lanes`). Eight columns at a time are eliminated, and the right side
+goes along as one more column. Systems of `LAPACK_FROM` rows and more are solved by LAPACK. Nothing
 here raises; failure is told by the return value. Source: Golub & Van Loan 2013, "Matrix
 Computations", 3.4 and 4.2.
 """
@@ -15,168 +15,148 @@ import math
 
 import numpy as np
 
+from marsyard.interaction.nonsmooth.lanes import (
+    LANES,
+    combine_four,
+    combine_one,
+    eliminate,
+    exchange,
+    substitute,
+    subtract_four,
+    subtract_one,
+    subtract_product,
+    subtract_turned,
+)
 from marsyard.jit import allocating, kernel
 
-BLOCKED_FROM = 48
 #: rows from which LAPACK is worth its call
 LAPACK_FROM = 72
-_PANEL = 32
-_STRIP = 8
-_NARROW = 4
 
 
 @kernel
-def _factor_panel(a, pivots, first, last, m):
-    """Unblocked LU with row exchanges (over whole rows) of columns first…last−1."""
+def row_length(m):
+    """Length of the rows of a matrix of m rows with its right side: a multiple of `LANES`."""
+    return (m + LANES) // LANES * LANES
+
+
+@kernel
+def storage_size(m):
+    """Float64 entries at the head of a work array that belong to a matrix of m rows."""
+    return (m + 1) * row_length(m) + LANES
+
+
+@kernel
+def storage(work, m):
+    """Where it begins and ends in them, to be shaped (m + 1, `row_length`): m rows and columns, the
+    right side, and a row that the elimination needs."""
+    first = -(work.ctypes.data // 8) % LANES
+    return first, first + (m + 1) * row_length(m)
+
+
+@kernel
+def _factor_columns(a, pivots, first, last, m, right):
+    """LU with row exchanges (of `right` columns) of columns first…last−1, eight at most, of what
+    is below row `first`; the eight columns from `first` on are changed."""
+    p = first
+    big = abs(a[first, first])
+    for i in range(first + 1, m):
+        value = abs(a[i, first])
+        more = value > big
+        p = i if more else p
+        big = value if more else big
     for k in range(first, last):
-        # largest entry of the column
-        p = k
-        big = abs(a[k, k])
-        for i in range(k + 1, m):
-            value = abs(a[i, k])
-            if value > big:
-                big = value
-                p = i
         pivots[k] = p
         if not big > 0.0 or big == math.inf:
             return False
         if p != k:
-            for j in range(m):
-                swap = a[k, j]
-                a[k, j] = a[p, j]
-                a[p, j] = swap
+            for j in range(0, right, LANES):
+                exchange(a, k, p, j)
+        # the pivot's row without what has been eliminated, in the spare one
+        for j in range(first, k + 1):
+            a[m, j] = 0.0
+        for j in range(k + 1, first + LANES):
+            a[m, j] = a[k, j]
         inverse = 1.0 / a[k, k]
+        a[k, k] = inverse
+        # and the largest entry of the next column meanwhile
+        following = min(k + 1, last - 1)
+        p = k + 1
+        big = -1.0
         for i in range(k + 1, m):
             factor = a[i, k] * inverse
+            eliminate(a, i, first, factor, m)
             a[i, k] = factor
-            if factor != 0.0:
-                for j in range(k + 1, last):
-                    a[i, j] -= factor * a[k, j]
+            value = abs(a[i, following])
+            more = value > big
+            p = i if more else p
+            big = value if more else big
     return True
 
 
-@kernel(fastmath={"contract"})
-def _subtract_rows(a, i, k, end, left, right):
-    """a[i, left:right] −= Σ_{k ≤ p < end} a[i, p] a[p, left:right], at most eight p."""
-    if end - k == 8:
-        f0 = a[i, k]
-        f1 = a[i, k + 1]
-        f2 = a[i, k + 2]
-        f3 = a[i, k + 3]
-        f4 = a[i, k + 4]
-        f5 = a[i, k + 5]
-        f6 = a[i, k + 6]
-        f7 = a[i, k + 7]
-        if (
-            f0 == 0.0
-            and f1 == 0.0
-            and f2 == 0.0
-            and f3 == 0.0
-            and f4 == 0.0
-            and f5 == 0.0
-            and f6 == 0.0
-            and f7 == 0.0
-        ):
-            return
-        for j in range(left, right):
-            a[i, j] -= (
-                f0 * a[k, j]
-                + f1 * a[k + 1, j]
-                + f2 * a[k + 2, j]
-                + f3 * a[k + 3, j]
-                + f4 * a[k + 4, j]
-                + f5 * a[k + 5, j]
-                + f6 * a[k + 6, j]
-                + f7 * a[k + 7, j]
-            )
-    else:
-        for p in range(k, end):
-            factor = a[i, p]
-            for j in range(left, right):
-                a[i, j] -= factor * a[p, j]
-
-
 @kernel
-def _update(a, first, last, left, right, m):
-    """Columns left…right−1 after the elimination of columns first…last−1."""
-    if left == right:
-        return
-    # rows of U
-    for k in range(first, last):
-        for i in range(k + 1, last):
-            factor = a[i, k]
-            if factor != 0.0:
-                for j in range(left, right):
-                    a[i, j] -= factor * a[k, j]
-    # rows below
-    for i in range(last, m):
-        for k in range(first, last, _STRIP):
-            _subtract_rows(a, i, k, min(k + _STRIP, last), left, right)
+def factor_lu(a, pivots, b, m):
+    """LU of a[:m, :m] in place, row exchanges in `pivots` (floats); False when singular.
 
-
-@kernel
-def _update_narrow(a, k, m):
-    """Columns k + 4…m−1 after the elimination of columns k…k+3."""
-    right = k + _NARROW
-    for p in range(k, right):
-        for i in range(p + 1, right):
-            factor = a[i, p]
-            for j in range(right, m):
-                a[i, j] -= factor * a[p, j]
-    for i in range(right, m):
-        f0, f1, f2, f3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
-        if f0 == 0.0 and f1 == 0.0 and f2 == 0.0 and f3 == 0.0:
-            continue
-        for j in range(right, m):
-            a[i, j] -= f0 * a[k, j] + f1 * a[k + 1, j] + f2 * a[k + 2, j] + f3 * a[k + 3, j]
-
-
-@kernel
-def factor_lu(a, pivots, m):
-    """LU of a[:m, :m] in place, row exchanges in `pivots` (floats); False when singular."""
-    if m < BLOCKED_FROM:
-        for k in range(0, m, _NARROW):
-            if not _factor_panel(a, pivots, k, min(k + _NARROW, m), m):
-                return False
-            if k + _NARROW < m:
-                _update_narrow(a, k, m)
-        return True
-    for first in range(0, m, _PANEL):
-        last = min(first + _PANEL, m)
-        # the panel itself, eight columns at a time
-        for k in range(first, last, _STRIP):
-            end = min(k + _STRIP, last)
-            if not _factor_panel(a, pivots, k, end, m):
-                return False
-            _update(a, k, end, end, last, m)
-        # everything right of the panel
-        _update(a, first, last, last, m, m)
+    a: laid out as `storage` says. Column m becomes L⁻¹ b, for `back_substitute`; the diagonal holds
+    inverses.
+    """
+    right = row_length(m)
+    for i in range(m):
+        a[i, m] = b[i]
+        for j in range(m + 1, right):
+            a[i, j] = 0.0
+    for first in range(0, m, LANES):
+        last = min(first + LANES, m)
+        if not _factor_columns(a, pivots, first, last, m, right):
+            return False
+        for j in range(first + LANES, right, LANES):
+            substitute(a, first, j)
+            fours = last + (m - last) // 4 * 4
+            for i in range(last, fours, 4):
+                subtract_four(a, i, first, j)
+            for i in range(fours, m):
+                subtract_one(a, i, first, j)
     return True
+
+
+@kernel
+def back_substitute(a, b, m):
+    """Write the solution of A x = b into b[:m], right after `factor_lu`."""
+    # x lies in the spare row, zeros behind it
+    for j in range(m, row_length(m)):
+        a[m, j] = 0.0
+    for first in range((m - 1) // LANES * LANES, -1, -LANES):
+        last = min(first + LANES, m)
+        for k in range(last - 1, first - 1, -1):
+            value = a[k, m] * a[k, k]
+            b[k] = value
+            a[m, k] = value
+            for i in range(first, k):
+                a[i, m] -= a[i, k] * value
+        for i in range(first):
+            subtract_product(a, i, first, m, m)
 
 
 @kernel(fastmath={"reassoc", "contract"})
 def solve_lu(a, pivots, b, m):
-    """Overwrite b[:m] with the solution of A x = b, from `factor_lu`."""
+    """Overwrite b[:m] with the solution of A x = b for another b, from `factor_lu`."""
     for k in range(m):
         p = int(pivots[k])
         if p != k:
             swap = b[k]
             b[k] = b[p]
             b[p] = swap
-    for i in range(1, m):
+    for i in range(m):
         total = b[i]
         for j in range(i):
             total -= a[i, j] * b[j]
+        a[i, m] = total
         b[i] = total
-    for i in range(m - 1, -1, -1):
-        total = b[i]
-        for j in range(i + 1, m):
-            total -= a[i, j] * b[j]
-        b[i] = total / a[i, i]
+    back_substitute(a, b, m)
 
 
 @allocating
-def solve_large(a, b, m):
+def _solve_large(a, b, m):
     """Overwrite b[:m] with the solution of A x = b by LAPACK; False when A is singular."""
     try:
         x = np.linalg.solve(np.ascontiguousarray(a[:m, :m]), b[:m])
@@ -187,38 +167,92 @@ def solve_large(a, b, m):
     return True
 
 
-@kernel(fastmath={"contract"})
-def factor_cholesky(a, inverse_diagonal, m):
-    """A = Uᵀ U of the upper half of a[:m, :m] in place; False when not positive definite.
+@kernel
+def solve(a, pivots, b, m):
+    """Overwrite b[:m] with the solution of A x = b; False when A is singular.
 
-    Row oriented, so that the inner loop runs along memory. 1/U_kk goes to `inverse_diagonal`.
+    a: laid out as `storage` says. Below `LAPACK_FROM` rows, `solve_lu` may follow.
     """
-    for k in range(m):
-        pivot = a[k, k]
-        if not pivot > 0.0:
-            return False
-        inverse = 1.0 / math.sqrt(pivot)
-        inverse_diagonal[k] = inverse
-        for j in range(k, m):
-            a[k, j] *= inverse
-        for i in range(k + 1, m):
-            factor = a[k, i]
-            if factor != 0.0:
-                for j in range(i, m):
-                    a[i, j] -= factor * a[k, j]
+    if m >= LAPACK_FROM:
+        return _solve_large(a, b, m)
+    if not factor_lu(a, pivots, b, m):
+        return False
+    back_substitute(a, b, m)
     return True
 
 
-@kernel(fastmath={"reassoc", "contract"})
-def solve_cholesky(a, inverse_diagonal, b, m):
-    """Overwrite b[:m] with the solution of A x = b, from `factor_cholesky`."""
+@kernel
+def multiply_symmetric(m, W, x, out):
+    """out = W x for a symmetric W, every entry summed in the same order."""
+    if m < LANES:
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                total += W[j, i] * x[j]
+            out[i] = total
+        return
+    j = 0
+    while j + 4 * LANES <= m:
+        combine_four(W, x, m, j, out)
+        j += 4 * LANES
+    while j + LANES <= m:
+        combine_one(W, x, m, j, out)
+        j += LANES
+    if j < m:
+        combine_one(W, x, m, m - LANES, out)
+
+
+@kernel
+def factor_cholesky(a, b, m):
+    """A = Uᵀ U of the upper half of a[:m, :m] in place; False when not positive definite.
+
+    a: laid out as `storage` says. Column m becomes U⁻ᵀ b, for `back_substitute`; the diagonal holds
+    inverses.
+    """
+    right = row_length(m)
     for i in range(m):
-        value = b[i] * inverse_diagonal[i]
-        b[i] = value
-        for j in range(i + 1, m):
-            b[j] -= a[i, j] * value
-    for i in range(m - 1, -1, -1):
-        total = b[i]
-        for j in range(i + 1, m):
-            total -= a[i, j] * b[j]
-        b[i] = total * inverse_diagonal[i]
+        a[i, m] = b[i]
+        for j in range(m + 1, right):
+            a[i, j] = 0.0
+    for first in range(0, m, LANES):
+        last = min(first + LANES, m)
+        for k in range(first, last):
+            pivot = a[k, k]
+            if not pivot > 0.0 or pivot == math.inf:
+                return False
+            inverse = 1.0 / math.sqrt(pivot)
+            # what is below the diagonal must not be seen beside it
+            for j in range(first, k):
+                a[k, j] = 0.0
+            for j in range(k + 1, right):
+                a[k, j] *= inverse
+            a[k, k] = inverse
+            for i in range(k + 1, last):
+                factor = a[k, i]
+                for j in range(first, right, LANES):
+                    eliminate(a, i, j, factor, k)
+        for i in range(last, m, LANES):
+            for j in range(i, right, LANES):
+                if i + LANES <= m:
+                    subtract_turned(a, i, first, j)
+                else:
+                    for k in range(i, m):
+                        for p in range(first, last):
+                            eliminate(a, k, j, a[p, k], p)
+    return True
+
+
+@kernel
+def solve_cholesky(a, b, m):
+    """Overwrite b[:m] with the solution of A x = b for another b, from `factor_cholesky`."""
+    right = row_length(m)
+    for j in range(m):
+        a[m, j] = b[j]
+    for j in range(m, right):
+        a[m, j] = 0.0
+    for i in range(m):
+        value = a[m, i] * a[i, i]
+        a[i, m] = value
+        for j in range(i // LANES * LANES, right, LANES):
+            eliminate(a, m, j, value, i)
+    back_substitute(a, b, m)

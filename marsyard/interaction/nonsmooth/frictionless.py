@@ -14,7 +14,13 @@ W_NN is regularised, and the problem solved again around its last solution with 
 
 from __future__ import annotations
 
-from marsyard.interaction.nonsmooth.dense import factor_cholesky, solve_cholesky
+from marsyard.interaction.nonsmooth.dense import (
+    back_substitute,
+    factor_cholesky,
+    row_length,
+    storage,
+    storage_size,
+)
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import kernel
 
@@ -28,10 +34,11 @@ _ROUNDING = 1e-14
 def solve_frictionless(n, W, q, mu, r, u, work, scale, tolerance):
     """(True, factorisations, e(r)) with r and u set, or (False, …) and r kept. All μ are zero."""
     m = 3 * n
-    a = work[: n * n].reshape((n, n))
-    base = n * n
+    begin, end = storage(work, n)
+    a = work[begin:end].reshape((n + 1, row_length(n)))
+    base = storage_size(n)
     b = work[base : base + n]
-    inverse = work[base + n : base + 2 * n]
+    marked = work[base + n : base + 2 * n]
     closed = work[base + 2 * n : base + 3 * n]
     index = work[base + 3 * n : base + 4 * n]
     value = work[base + 4 * n : base + 5 * n]
@@ -66,9 +73,9 @@ def solve_frictionless(n, W, q, mu, r, u, work, scale, tolerance):
                     a[p, s] = W[3 * i, 3 * int(index[s])]
                 a[p, p] += shift
                 b[p] = shift * centre[i] - q[3 * i]
-            if not factor_cholesky(a, inverse, size):
+            if not factor_cholesky(a, b, size):
                 return False, done, residual
-            solve_cholesky(a, inverse, b, size)
+            back_substitute(a, b, size)
             done += 1
             wrong = 0
             furthest, most = 0, 0.0
@@ -84,7 +91,7 @@ def solve_frictionless(n, W, q, mu, r, u, work, scale, tolerance):
                         value[c] += W[3 * c, 3 * int(index[s])] * b[s]
                     off = -value[c]
                 # marked, and changed below
-                inverse[c] = 1.0 if off > small else 0.0
+                marked[c] = 1.0 if off > small else 0.0
                 if off > small:
                     wrong += 1
                     if off > most:
@@ -95,7 +102,7 @@ def solve_frictionless(n, W, q, mu, r, u, work, scale, tolerance):
             if wrong < fewest:
                 fewest = wrong
                 for c in range(n):
-                    if inverse[c] > 0.0:
+                    if marked[c] > 0.0:
                         closed[c] = 1.0 - closed[c]
             else:
                 closed[furthest] = 1.0 - closed[furthest]

@@ -295,18 +295,18 @@ def _proximal_steps(
     if _is_sparse(n, columns):
         pattern = make_pattern(n, start, columns, values)
         most = 4 * _PROXIMAL_STEPS
-        last = most // 2
+        first, last = most // 2, most // 2
     else:
         pattern = no_pattern()
         most = min(_PROXIMAL_STEPS, int(50.0 + _BUDGET / _newton_cost(n)))
-        last = most
+        first, last = 5 * most // 8, most
     # zero is tried before the last step's impulses have had all; the methods after it take longer
-    most = min(limit, most // 2 if warm else most) if bounded else limit
+    most = min(limit, first if warm else most) if bounded else limit
     for i in range(m):
         r[i] = begin[i]
     done, residual = proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, most)
     if warm and residual > tolerance:
-        first = r[:m].copy()
+        kept = r[:m].copy()
         for i in range(m):
             r[i] = 0.0
         most = min(last, limit - done) if bounded else limit - done
@@ -316,7 +316,7 @@ def _proximal_steps(
             residual = second
         else:
             for i in range(m):
-                r[i] = first[i]
+                r[i] = kept[i]
     return done, residual
 
 

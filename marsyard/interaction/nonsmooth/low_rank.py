@@ -15,7 +15,14 @@ import math
 import numpy as np
 
 from marsyard.interaction.nonsmooth.cone import natural_map_squared
-from marsyard.interaction.nonsmooth.dense import factor_cholesky, solve_cholesky
+from marsyard.interaction.nonsmooth.dense import (
+    back_substitute,
+    factor_cholesky,
+    row_length,
+    solve_cholesky,
+    storage,
+    storage_size,
+)
 from marsyard.interaction.nonsmooth.single_contact import solve_one_contact
 from marsyard.interaction.nonsmooth.sticking import AT_REST
 from marsyard.jit import allocating, kernel
@@ -84,7 +91,9 @@ def _stick(n, factor, q, mu, r, now, rest, scale, tolerance):
             found = True
     if not found:
         return False, 0.0
-    gram = np.zeros((rank, rank))
+    room = np.zeros(storage_size(rank))
+    first, last = storage(room, rank)
+    gram = room[first:last].reshape((rank + 1, row_length(rank)))
     for i in range(m):
         if closed[i]:
             for j in range(rank):
@@ -95,23 +104,25 @@ def _stick(n, factor, q, mu, r, now, rest, scale, tolerance):
         trace += gram[j, j]
     for j in range(rank):
         gram[j, j] += 1e-12 * trace
-    inverse = np.empty(rank)
-    if not factor_cholesky(gram, inverse, rank):
-        return False, 0.0
     x = np.zeros(m)
     y = np.zeros(rank)
     b = np.empty(rank)
-    last = math.inf
+    before = math.inf
     residual = math.inf
-    for _ in range(_REFINEMENTS):
+    for step in range(_REFINEMENTS):
         b[:] = 0.0
         for i in range(m):
             if closed[i]:
                 velocity = _velocity(factor, y, q, i)
                 for j in range(rank):
                     b[j] += factor[i, j] * velocity
-        solve_cholesky(gram, inverse, b, rank)
-        solve_cholesky(gram, inverse, b, rank)
+        if step > 0:
+            solve_cholesky(gram, b, rank)
+        elif factor_cholesky(gram, b, rank):
+            back_substitute(gram, b, rank)
+        else:
+            return False, 0.0
+        solve_cholesky(gram, b, rank)
         for i in range(m):
             if closed[i]:
                 for j in range(rank):
@@ -133,9 +144,9 @@ def _stick(n, factor, q, mu, r, now, rest, scale, tolerance):
             for i in range(m):
                 r[i] = x[i]
             return True, residual
-        if not residual < 0.5 * last:
+        if not residual < 0.5 * before:
             break
-        last = residual
+        before = residual
     return False, residual
 
 

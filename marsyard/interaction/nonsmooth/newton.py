@@ -33,7 +33,14 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.dense import LAPACK_FROM, factor_lu, solve_large, solve_lu
+from marsyard.interaction.nonsmooth.dense import (
+    LAPACK_FROM,
+    row_length,
+    solve,
+    solve_lu,
+    storage,
+    storage_size,
+)
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import kernel
 
@@ -42,7 +49,7 @@ STICK = 1.0
 SLIP = 2.0
 SMOOTH = 3.0  # closed and frictionless
 
-_ROWS_OF_WORK = 14
+_ROWS_OF_WORK = 15
 _MEMORY = 4
 _MAX_HALVINGS = 12
 _PATIENCE = 20
@@ -53,7 +60,7 @@ _WEAKEST = 1e-4
 @kernel
 def newton_work_size(n):
     """Float64 entries of work that `newton` needs for n contacts."""
-    return 9 * n * n + 3 * n * _ROWS_OF_WORK
+    return storage_size(3 * n) + 3 * n * _ROWS_OF_WORK
 
 
 @kernel
@@ -119,10 +126,10 @@ def classify(n, r, u, mu, rho, status, tx, ty, k_slip):
 
 
 @kernel
-def _column(a, W, row_weight_n, row_weight_t, row_weight_s, i, row, n, status, mu, tx, ty):
-    """One row of the reduced matrix: the weighted rows i, i+1, i+2 of W times the unknowns."""
-    p = 0
-    for d in range(n):
+def _column(a, W, row_weight_n, row_weight_t, row_weight_s, i, row, left, p, n, status, mu, tx, ty):
+    """One row of the reduced matrix, from contact `left` and column p on: the weighted rows i, i+1,
+    i+2 of W times the unknowns."""
+    for d in range(left, n):
         state = status[d]
         if state == OPEN:
             continue
@@ -153,10 +160,11 @@ def _column(a, W, row_weight_n, row_weight_t, row_weight_s, i, row, n, status, m
 
 
 @kernel
-def assemble(n, W, mu, rho, delta, normal, status, tx, ty, k_slip, a):
+def assemble(n, W, mu, rho, delta, normal, status, tx, ty, k_slip, upper, a):
     """Matrix of the reduced Newton system; returns its size. n = (ty, −tx) is normal to t.
 
-    `delta`, `normal`: the proximal weights of tangential and normal impulses.
+    `delta`, `normal`: the proximal weights of tangential and normal impulses. `upper`: only the
+    upper half.
     """
     row = 0
     for c in range(n):
@@ -164,18 +172,19 @@ def assemble(n, W, mu, rho, delta, normal, status, tx, ty, k_slip, a):
         if state == OPEN:
             continue
         i = 3 * c
+        left, p = (c, row) if upper else (0, 0)
         # u_N⁺ = 0
-        _column(a, W, 1.0, 0.0, 0.0, i, row, n, status, mu, tx, ty)
+        _column(a, W, 1.0, 0.0, 0.0, i, row, left, p, n, status, mu, tx, ty)
         a[row, row] += normal
         if state == STICK:
-            _column(a, W, 0.0, 1.0, 0.0, i, row + 1, n, status, mu, tx, ty)
-            _column(a, W, 0.0, 0.0, 1.0, i, row + 2, n, status, mu, tx, ty)
+            _column(a, W, 0.0, 1.0, 0.0, i, row + 1, left, p, n, status, mu, tx, ty)
+            _column(a, W, 0.0, 0.0, 1.0, i, row + 2, left, p, n, status, mu, tx, ty)
             a[row + 1, row + 1] += delta
             a[row + 2, row + 2] += delta
             row += 3
         elif state == SLIP:
             # n·u_T⁺ + (1 − k)/(k ρ_T) b = 0
-            _column(a, W, 0.0, ty[c], -tx[c], i, row + 1, n, status, mu, tx, ty)
+            _column(a, W, 0.0, ty[c], -tx[c], i, row + 1, left, p, n, status, mu, tx, ty)
             k = max(k_slip[c], 1e-12)
             a[row + 1, row + 1] += delta + (1.0 - k) / (k * rho[2 * c + 1])
             row += 2
@@ -245,8 +254,9 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
     shortened until the merit falls. The best iterate is returned.
     """
     m = 3 * n
-    a = work[: m * m].reshape((m, m))
-    base = m * m
+    first, last = storage(work, m)
+    a = work[first:last].reshape((m + 1, row_length(m)))
+    base = storage_size(m)
     b = work[base : base + m]
     target = work[base + m : base + 2 * m]
     du = work[base + 2 * m : base + 3 * m]
@@ -318,18 +328,15 @@ def newton(n, W, q, mu, r, u, work, scale, tolerance, max_iterations, delta, rho
             if status[c] == SLIP:
                 slipping = True
         if changed or slipping or not factored:
-            size = assemble(n, W, mu, rho, delta, delta, status, tx, ty, k_slip, a)
+            size = assemble(n, W, mu, rho, delta, delta, status, tx, ty, k_slip, False, a)
             factored = False
         right_side(n, q, delta, centre, status, tx, ty, b)
-        if size >= LAPACK_FROM:
-            if not solve_large(a, b, size):
-                break
-        else:
-            if not factored:
-                factored = factor_lu(a, pivots, size)
-                if not factored:
-                    break
+        if factored:
             solve_lu(a, pivots, b, size)
+        elif solve(a, pivots, b, size):
+            factored = size < LAPACK_FROM
+        else:
+            break
         if not expand(n, mu, status, tx, ty, b, target):
             break
         done += 1

@@ -17,7 +17,9 @@ tend to one of the true problem (Rockafellar 1976). These are implicit steps of 
 
 the impulses of contacts that creep until they stick or slide. A contact that slides at a speed v
 saturates after a "time" s of r/v, and v differs from wheel to wheel by many orders of magnitude; so
-δ falls twentyfold from step to step, less while the residual grows.
+δ falls twentyfold from step to step, less while the residual grows. Impulses that nearly solve the
+problem, as those of the last step may, have settled long ago: δ begins in proportion to e(r), for
+where it begins large, (2) may lead away from the solution at hand before it is seen.
 
 *When a step fails.* A wheel that lets go takes load off others, and what (2) came to then stands no
 longer: followed beyond that point, solutions of (1) turn back towards larger δ, and none is near.
@@ -27,6 +29,11 @@ in (1) is a number δ_T for tangents and δ_N for normals: the same at first; af
 δ_N is far smaller, normals having settled before friction follows; after the next one they are the
 same again, and so on, each time from a larger δ. A rover on four rigid legs with two rims a wheel,
 whose normal impulses are hyperstatic, too, gets away from most such places in this way.
+
+*When the residual grows* below a few times the tolerance, (2) leads away from where it is least,
+which may be a little behind: e(r) below the tolerance is all that is asked for. Then, once, the
+last two centres are continued backwards to where their natural maps, taken as linear between them,
+are smallest, and a few steps follow from there.
 
 *Inner iteration*, for x with u = W x + q and x = r(u). Newton's step is that of `newton` with
 ρ = 1/δ. Its first linearisation is the one that solved the step before, where u/δ has grown but
@@ -49,7 +56,17 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.nonsmooth.dense import LAPACK_FROM, factor_lu, solve_large, solve_lu
+from marsyard.interaction.nonsmooth.cone import natural_map, project_kernel
+from marsyard.interaction.nonsmooth.dense import (
+    LAPACK_FROM,
+    back_substitute,
+    factor_cholesky,
+    multiply_symmetric,
+    row_length,
+    solve,
+    storage,
+    storage_size,
+)
 from marsyard.interaction.nonsmooth.newton import (
     OPEN,
     SLIP,
@@ -66,10 +83,12 @@ from marsyard.interaction.nonsmooth.sparse import (
     multiply_blocks,
     solve_blocks,
 )
-from marsyard.jit import kernel
+from marsyard.jit import VECTOR, kernel
 
 #: first, smallest and largest δ over the mean diagonal of W: below the smallest u/δ is rounding
 FIRST, FLOOR, CEILING = 1e-2, 1e-10, 1e3
+#: the first one over e(r), where that is small
+_NEAR = 20.0
 #: how δ falls, how while e(r) grows, how it is raised after a failure
 _LOWER, _GROWING, _RAISE = 0.05, 0.7, 10.0
 #: δ_N over δ_T where normals settle first, in a few contacts and in piles
@@ -83,6 +102,11 @@ _HIGHEST = 100.0
 _HALVINGS = 1
 _DESCENT = 0.1
 _SEARCHES = 12
+#: residual over the tolerance below which a step back is tried, what it must promise, δ of what
+#: follows, and the Newton steps of each
+_CLOSE, _PROMISE = 20.0, 0.95
+_LEVELS = (1e-3, 1e-5, 1e-6, 1e-7)
+_SHORT = 8
 
 
 @kernel
@@ -118,16 +142,11 @@ def impulse_of(n, u, centre, delta, normal, mu, bound, fixed, status, tx, ty, k_
 
 @kernel
 def _multiply(m, W, pattern, x, out):
-    """out = W x for a symmetric W, every entry summed in the same order."""
+    """out = W x."""
     if pattern[3].size > 0:
         multiply_blocks(m // 3, pattern, x, out)
-        return
-    for i in range(m):
-        out[i] = 0.0
-    for j in range(m):
-        value = x[j]
-        for i in range(m):
-            out[i] += W[j, i] * value
+    else:
+        multiply_symmetric(m, W, x, out)
 
 
 @kernel
@@ -141,7 +160,7 @@ def _velocity(m, W, pattern, x, q, u):
         multiply(m, W, x, q, u)
 
 
-@kernel
+@kernel(fastmath=VECTOR)
 def _dot(m, x, y):
     total = 0.0
     for i in range(m):
@@ -239,15 +258,16 @@ def _newton_step(
             step[i] += spare[i]
         _multiply(m, W, pattern, step, du)
         return finite
-    size = assemble(n, W, slope, rho, delta, normal, status, tx, ty, k_slip, a)
+    # with discs held the matrix is symmetric
+    symmetric = held and m < LAPACK_FROM
+    size = assemble(n, W, slope, rho, delta, normal, status, tx, ty, k_slip, symmetric, a)
     _right_side(n, du, x, centre, delta, normal, status, tx, ty, k_slip, False, b)
-    if size >= LAPACK_FROM:
-        if not solve_large(a, b, size):
+    if symmetric:
+        if not factor_cholesky(a, b, size):
             return False
-    else:
-        if not factor_lu(a, pivots, size):
-            return False
-        solve_lu(a, pivots, b, size)
+        back_substitute(a, b, size)
+    elif not solve(a, pivots, b, size):
+        return False
     finite = expand(n, slope, status, tx, ty, b, step)
     for i in range(m):
         step[i] += spare[i]
@@ -308,8 +328,9 @@ def solve_regularised(
     last thing done with this work array, gives the first linearisation; 0 if there is none.
     """
     m = 3 * n
-    a = work[: m * m].reshape((m, m))
-    base = m * m
+    first, last = storage(work, m)
+    a = work[first:last].reshape((m + 1, row_length(m)))
+    base = storage_size(m)
     b = work[base : base + m]
     step = work[base + m : base + 2 * m]
     du = work[base + 2 * m : base + 3 * m]
@@ -435,16 +456,85 @@ def solve_regularised(
 
 
 @kernel
+def _maps_product(n, r, u, s, v, mu):
+    """Inner product of the natural maps of the impulses r and s, with velocities u and v."""
+    total = 0.0
+    for c in range(n):
+        k = 3 * c
+        a, b, e = natural_map(r[k], r[k + 1], r[k + 2], u[k], u[k + 1], u[k + 2], mu[c])
+        x, y, z = natural_map(s[k], s[k + 1], s[k + 2], v[k], v[k + 1], v[k + 2], mu[c])
+        total += a * x + b * y + e * z
+    return total
+
+
+@kernel
+def _step_back(
+    n, W, pattern, q, mu, x, u, centre, law, spare, work, mean, scale, tolerance, last, residual
+):
+    """Back from `law`, with e(r) = `residual`, beyond `centre`, with `last`; u belongs to `law`.
+
+    Returns Newton steps, e(r); where that meets the tolerance, `law` is the solution.
+    """
+    m = 3 * n
+    _velocity(m, W, pattern, centre, q, spare)
+    here, before = residual * residual, last * last
+    both = _maps_product(n, law, u, centre, spare, mu) * scale * scale
+    apart = here + before - 2.0 * both
+    if not here * before - both * both < (_PROMISE * tolerance) ** 2 * apart:
+        return 0, residual
+    share = (here - both) / apart
+    largest, furthest = 0.0, 0.0
+    for i in range(m):
+        largest = max(largest, abs(law[i]))
+        furthest = max(furthest, abs(share * (centre[i] - law[i])))
+    if not furthest <= largest:
+        return 0, residual
+    for c in range(n):
+        k = 3 * c
+        centre[k], centre[k + 1], centre[k + 2] = project_kernel(
+            law[k] + share * (centre[k] - law[k]),
+            law[k + 1] + share * (centre[k + 1] - law[k + 1]),
+            law[k + 2] + share * (centre[k + 2] - law[k + 2]),
+            mu[c],
+        )
+    _velocity(m, W, pattern, centre, q, u)
+    residual = natural_residual(n, centre, u, mu, scale)
+    done = 0
+    known = 0.0
+    for level in _LEVELS:
+        for i in range(m):
+            x[i] = centre[i]
+        inner = max(0.1 * tolerance, min(_INEXACT * residual, _ROUGH))
+        delta = level * mean
+        steps, error = solve_regularised(
+            n, W, pattern, q, mu, x, u, centre, delta, delta, known, work, scale, inner, _SHORT
+        )
+        done += max(steps, 1)
+        if not error <= inner:
+            break
+        _velocity(m, W, pattern, law, q, u)
+        residual = natural_residual(n, law, u, mu, scale)
+        if residual <= tolerance:
+            break
+        for i in range(m):
+            centre[i] = law[i]
+        known = delta
+    return done, residual
+
+
+@kernel
 def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations):
     """Proximal steps from r, in place; u = W r + q on return. Returns Newton steps, e(r).
 
     pattern: from `sparse`, that of W or the one for a W taken as full.
     """
     m = 3 * n
-    base = m * m
+    base = storage_size(m)
     centre = work[base + 3 * m : base + 4 * m]
     law = work[base + 4 * m : base + 5 * m]
     x = work[base + 13 * m : base + 14 * m]
+    kept = work[base + 14 * m : base + 15 * m]
+    spare = work[base + 7 * m : base + 8 * m]
     mean = 0.0
     for i in range(m):
         mean += W[i, i] / m
@@ -453,10 +543,11 @@ def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations)
     best = natural_residual(n, r, u, mu, scale)
     residual = best
     # δ over the mean diagonal: now, at the last step solved, and of the linearisation at hand
-    level, solved, known = FIRST, 0.0, 0.0
+    level, solved, known = min(FIRST, _NEAR * best), 0.0, 0.0
     lower = _LOWER
     ratio = 1.0
     stiff = _STIFF_PILE if pattern[3].size > 0 else _STIFF
+    back = False
     done = 0
     while best > tolerance and done < max_iterations and level <= CEILING:
         for i in range(m):
@@ -485,9 +576,24 @@ def proximal(n, W, pattern, q, mu, r, u, work, scale, tolerance, max_iterations)
             for i in range(m):
                 r[i] = law[i]
         for i in range(m):
-            centre[i] = law[i]
-        solved = level
+            kept[i] = law[i]
         known = level
+        if not back and last < residual < _CLOSE * tolerance and last > tolerance:
+            steps, found = _step_back(
+                n, W, pattern, q, mu, x, u, centre, law, spare, work, mean, scale, tolerance, last,
+                residual,
+            )  # fmt: skip
+            if steps > 0:
+                back = True
+                known = 0.0
+                done += steps
+            if found <= tolerance:
+                best = found
+                for i in range(m):
+                    r[i] = law[i]
+        for i in range(m):
+            centre[i] = kept[i]
+        solved = level
         lower = _GROWING if residual > last else max(lower * lower, _LOWER)
         level = max(lower * level, FLOOR)
     _velocity(m, W, pattern, r, q, u)

@@ -13,7 +13,14 @@ residual of the whole problem meets the tolerance.
 
 from __future__ import annotations
 
-from marsyard.interaction.nonsmooth.dense import factor_cholesky, solve_cholesky
+from marsyard.interaction.nonsmooth.dense import (
+    back_substitute,
+    factor_cholesky,
+    row_length,
+    solve_cholesky,
+    storage,
+    storage_size,
+)
 from marsyard.interaction.nonsmooth.residual import multiply, natural_residual
 from marsyard.jit import kernel
 
@@ -47,11 +54,12 @@ def solve_sticking(n, W, q, mu, r, u, work, scale, tolerance):
     Not tried when a closed contact is frictionless or slides (‖r_T‖ ≥ μ r_N).
     """
     m = 3 * n
-    a = work[: m * m].reshape((m, m))
-    x = work[m * m : m * m + m]
-    b = work[m * m + m : m * m + 2 * m]
-    inverse = work[m * m + 2 * m : m * m + 3 * m]
-    index = work[m * m + 3 * m : m * m + 4 * m]
+    first, last = storage(work, m)
+    a = work[first:last].reshape((m + 1, row_length(m)))
+    base = storage_size(m)
+    x = work[base : base + m]
+    b = work[base + m : base + 2 * m]
+    index = work[base + 2 * m : base + 3 * m]
 
     # the pattern: closed contacts strictly inside their cones
     size = 0
@@ -84,19 +92,21 @@ def solve_sticking(n, W, q, mu, r, u, work, scale, tolerance):
     shift = _SHIFT * trace / size
     for p in range(size):
         a[p, p] += shift
-    if not factor_cholesky(a, inverse, size):
-        return False, 0, 0.0
-
     # proximal refinement from zero
     for i in range(m):
         x[i] = 0.0
         u[i] = q[i]
     residual = 0.0
-    last = 1e300
+    before = 1e300
     for step in range(_REFINEMENTS):
         for p in range(size):
             b[p] = u[int(index[p])]
-        solve_cholesky(a, inverse, b, size)
+        if step > 0:
+            solve_cholesky(a, b, size)
+        elif factor_cholesky(a, b, size):
+            back_substitute(a, b, size)
+        else:
+            return False, 0, 0.0
         for p in range(size):
             x[int(index[p])] -= b[p]
         multiply(m, W, x, q, u)
@@ -105,7 +115,7 @@ def solve_sticking(n, W, q, mu, r, u, work, scale, tolerance):
             for i in range(m):
                 r[i] = x[i]
             return True, step + 1, residual
-        if not residual < 0.5 * last:
+        if not residual < 0.5 * before:
             break
-        last = residual
+        before = residual
     return False, 0, residual
