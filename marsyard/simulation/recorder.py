@@ -597,8 +597,9 @@ def _surface_normals(s: Simulation, r: WheelMotion) -> np.ndarray:
         np.stack([x + radius, x - radius, x, x]), np.stack([y, y, y + radius, y - radius])
     )
     rise_x, rise_y = (ends[0] - ends[1]) / (2 * radius), (ends[2] - ends[3]) / (2 * radius)
-    normal = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
-    return normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+    normal = np.ones((*x.shape, 3))
+    normal[..., 0], normal[..., 1] = -rise_x, -rise_y
+    return normal / np.sqrt(1.0 + rise_x**2 + rise_y**2)[..., None]
 
 
 def _sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray, normal: np.ndarray) -> np.ndarray:
@@ -619,9 +620,9 @@ def _sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray, normal: np.nda
     down = along * axis - normal
     down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
     edge = -np.sign(along) * half * (np.abs(along) > 1e-9)
-    edges = np.stack([np.where(taper == 0, edge, -half), np.where(taper == 0, edge, half)])
-    if not taper.any():
-        edges = edges[:1]
+    edges = edge[None]
+    if taper.any():
+        edges = np.stack([np.where(taper == 0, edge, -half), np.where(taper == 0, edge, half)])
     lowest = r.wheel_centre + (radius + taper * edges) * down + edges * axis
     depth = soil.grid.terrain.height(lowest[..., 0], lowest[..., 1]) - lowest[..., 2]
     out = np.where(touching > 0, depth.max(axis=0) * normal[..., 2], 0.0)
