@@ -16,20 +16,16 @@ from marsyard.jit import inlined, inner, kernel
 from marsyard.simulation.attached import evaluate_laws, place, record_laws, relax_laws
 from marsyard.simulation.callables import surface_distance
 from marsyard.simulation.floating import is_as_left, leave_state, measure_momentum
-from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_inertia
 from marsyard.simulation.moreau_jean import (
     NOT_FINITE_FORCE,
     OK,
-    SERVO_TIME,
-    is_at_stop,
-    line_torque,
     step,
     update_positions,
-    voltage_limit,
 )
 from marsyard.simulation.mujoco_c import call_md, call_mdpppi
 from marsyard.simulation.projection import close_loops
 from marsyard.simulation.rows import collect_rows, collide, point_jacobian
+from marsyard.simulation.servos import SERVO_TIME, apply_servo_torques, commit_servo_torques
 
 
 @inlined
@@ -110,102 +106,12 @@ def follow_plan(commands, h, step_index):
 LARGEST = 1e10
 
 
-#: sweeps over all servos under MuJoCo's own integrators, and the change of their speeds that ends
-#: them, by the largest error of speed
-SWEEPS, SETTLED = 50, 1e-6
-
-
-@inner
-def servo_torques(F, m, d, model, data, commands, h, work):
-    """Torques of all servos under MuJoCo's own integrators, by degree of freedom into work.force.
-
-    They are to be right at the end of the step, gain (ω_s − ω⁺ + …) with ω⁺ = ω + h M⁻¹τ, all at
-    once: each alone would be too strong where one joint moves another, as in a leg. The problem is
-    that of a symmetric positive matrix with bounds, which Gauss-Seidel solves.
-    """
-    for i in range(model.nv):
-        work.force[i] = 0.0
-    largest = 0.0
-    servos = 0
-    for j in range(commands.torque.shape[0]):
-        commands.servo_full[j] = 0.0
-        if commands.servo_gain[j] == 0.0:
-            commands.servo_lag[j] = 0.0
-            continue
-        if servos == 0:
-            call_md(F.kinematics, m, d)
-            call_md(F.com_pos, m, d)
-            make_inertia(F, m, d, model, data)
-            factor_inertia(F, m, d, model, data)
-        servos += 1
-        i = model.joint_dof[j]
-        for k in range(model.nv):
-            work.rhs[k] = 1.0 if k == i else 0.0
-        solve_inertia(F, m, d, model, data, work.response[i], work.rhs)
-        largest = max(largest, abs(commands.servo_speed[j] - data.qvel[i]))
-    for _ in range(SWEEPS if servos > 1 else servos):
-        change = 0.0
-        for j in range(commands.torque.shape[0]):
-            gain = commands.servo_gain[j]
-            if gain == 0.0:
-                continue
-            i = model.joint_dof[j]
-            error = commands.servo_speed[j] - data.qvel[i]
-            error += (commands.servo_lag[j] + h * error) / SERVO_TIME
-            longer = h + h * h / SERVO_TIME
-            before = work.force[i]
-            for k in range(model.nv):
-                error -= longer * work.response[i, k] * work.force[k]
-            own = longer * work.response[i, i]
-            servo = gain * (error + own * before) / (1.0 + gain * own)
-            commands.servo_full[j] = 0.0
-            if abs(servo) > commands.servo_limit[j]:
-                commands.servo_full[j] = math.copysign(1.0, servo)
-                servo = math.copysign(commands.servo_limit[j], servo)
-            work.force[i] = servo
-            change = max(change, own * abs(servo - before))
-        if change <= SETTLED * largest:
-            break
-
-
-@inner
-def hold_speeds_alone(F, m, d, model, data, commands, h, work):
-    """Motors under MuJoCo's own integrators: as `moreau_jean.hold_speeds`, with the torques that
-    would be right at the end of the step if nothing else acted, and the voltage's bound at its
-    begin, since the inertia matrix cannot be touched there. What the joints feel then is M⁻¹;
-    loops can only make it more."""
-    servo_torques(F, m, d, model, data, commands, h, work)
-    for j in range(commands.torque.shape[0]):
-        i = model.joint_dof[j]
-        v = data.qvel[i]
-        torque = commands.given[j] + work.force[i]
-        if torque != 0.0 and abs(torque) > voltage_limit(commands, j, torque, v):
-            commands.servo_full[j] = math.copysign(1.0, torque)
-            torque = line_torque(commands, j, commands.servo_full[j], v)
-        commands.torque[j] = torque
-        data.applied[i] = commands.manual[i] + torque
-
-
-@inner
-def account_for_speeds(model, data, commands, h, v, sums):
-    """How far the joints of speed laws are behind, and the motors' work."""
-    for j in range(commands.torque.shape[0]):
-        i = model.joint_dof[j]
-        if commands.servo_full[j] != 0.0:
-            commands.servo_lag[j] = 0.0
-        elif commands.servo_gain[j] > 0.0:
-            error = commands.servo_speed[j] - data.qvel[i]
-            if not is_at_stop(model, data, j, commands.servo_speed[j], error):
-                commands.servo_lag[j] += h * error
-        sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
-
-
 @inner
 def smooth_step(F, O, m, d, model, data, scheme, commands, contacts, sums, work):
     """One step of MuJoCo's own integrator, with its soft contact if that is on."""
     h = scheme.h
     work.stats[:] = 0.0
-    hold_speeds_alone(F, m, d, model, data, commands, h, work)
+    apply_servo_torques(F, m, d, model, data, commands, h, work)
     for i in range(model.nv):
         work.v_start[i] = data.qvel[i]
     # mj_step without its own checks, which write a log file and start anew
@@ -220,7 +126,7 @@ def smooth_step(F, O, m, d, model, data, scheme, commands, contacts, sums, work)
         if not math.isfinite(data.qvel[i]):
             work.failure[1] = i
             return NOT_FINITE_FORCE
-    account_for_speeds(model, data, commands, h, work.v_start, sums)
+    commit_servo_torques(model, data, commands, h, work.v_start, sums)
     count = read_int32(d + O.ncon, 0)
     first = read_int64(d + O.contact, 0)
     forces = read_int64(d + O.efc_force, 0)
@@ -470,7 +376,7 @@ def advance(F, O, m, d, model, data, wheels, ground, scheme, commands, laws, con
             now = counters[0] * scheme.h if slow == 0.0 else 0.0
             relax_laws(laws, now, scheme.h, scheme.theta)
         if slow > 0.0:
-            if calm(model, data) < slow and counters[0] > 10:
+            if damp_velocity(model, data) < slow and counters[0] > 10:
                 return OK
             continue
         add_stats(work.stats, sums.stats)
@@ -484,7 +390,7 @@ def advance(F, O, m, d, model, data, wheels, ground, scheme, commands, laws, con
 
 
 @inner
-def calm(model, data):
+def damp_velocity(model, data):
     """Take a tenth of the velocity away; returns the fastest before."""
     fastest = 0.0
     for i in range(model.nv):

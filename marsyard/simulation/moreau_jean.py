@@ -59,7 +59,6 @@ from marsyard.simulation.delassus import (
 from marsyard.simulation.floating import restore_momentum
 from marsyard.simulation.inertia import (
     add_to_diagonal,
-    diagonal_of,
     factor_inertia,
     make_inertia,
     solve_inertia,
@@ -77,11 +76,10 @@ from marsyard.simulation.rows import (
     press_given,
     row_jacobian,
 )
+from marsyard.simulation.servos import apply_speed_servos, commit_servos
 
 # what a step can end with; what a law answered is `attached.LAW` or more
 OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
-#: time in which a motor with a speed law makes up for the angle it has missed [s]
-SERVO_TIME = 0.1
 # a predicted gap counts as closed up to this much [m]: what projection and rounding leave open;
 # without it some contacts of a resting pile are missed in turn, and it creeps
 TOUCHING = 1e-9
@@ -90,9 +88,6 @@ SCALE_BACK = 1e-4
 #: until no energy is added; what is needed is then found to this width, or is all of it after
 #: so many tries
 SCALE_WIDTH, SCALE_TRIES = 1e-3, 40
-#: nearer than this a joint that is driven against its stop stands at it [rad, m]: contacts close
-#: when their gap is predicted to
-AT_STOP = 1e-3
 #: where contacts change the rate of a joint by more than this, inertia forces are taken again
 #: at the mean velocity that they leave [rad/s, m/s]
 STOPPED = 0.5
@@ -121,7 +116,7 @@ def free_velocity(F, m, d, model, data, scheme, commands, laws, contacts, work, 
     for i in range(nv):
         implicit = h * theta * model.damping[i] + h * h * theta * theta * model.stiffness[i]
         add_to_diagonal(model, data, i, implicit)
-    hold_speeds(model, data, commands, h, v)
+    apply_speed_servos(model, data, commands, h, v)
     if model.has_laws:
         add_implicit_inertia(model, data, laws, h)
     factor_inertia(F, m, d, model, data)
@@ -165,116 +160,6 @@ def free_velocity(F, m, d, model, data, scheme, commands, laws, contacts, work, 
             work.failure[1] = i
             return False
     return True
-
-
-@inlined
-def voltage_limit(commands, j, torque, v):
-    """The torque that the motor's voltage allows in the direction of `torque` at the rate v."""
-    return commands.motor_stall[j] - commands.motor_droop[j] * math.copysign(v, v * torque)
-
-
-@inlined
-def line_torque(commands, j, side, v):
-    """Torque at full voltage towards `side` at the rate v; where the load drives, through the gear
-    the other way."""
-    torque = side * commands.motor_stall[j] - commands.motor_droop[j] * v
-    return torque if torque * side >= 0.0 else torque * commands.motor_back[j]
-
-
-@inner
-def hold_speeds(model, data, commands, h, v):
-    """Motors with a speed law: torque = gain (ω_s − ω + (α_s − α)/T), α_s = ∫ ω_s dt; and what a
-    motor's voltage allows of it, and of torque laws.
-
-    The torque is that at the end of the step, with gain in the inertia matrix. A motor that would
-    exceed its limit gives its limit until the speed is reached, and forgets the angle it missed.
-    Whether it would is guessed from the joint's own inertia: in the step in which the limit is
-    reached the torque may be a little larger. At full voltage the torque falls with the rate at the
-    end of the step, likewise in the inertia matrix.
-    """
-    for j in range(commands.torque.shape[0]):
-        i = model.joint_dof[j]
-        gain = commands.servo_gain[j]
-        torque = commands.given[j]
-        wanted = torque
-        implicit = 0.0
-        commands.motor_line[j] = 0.0
-        if gain == 0.0:
-            commands.servo_lag[j] = 0.0
-            commands.servo_full[j] = 0.0
-        else:
-            limit = commands.servo_limit[j]
-            error = commands.servo_speed[j] - v[i]
-            # α_s − α at the end of the step if the speed stays, per T
-            error += (commands.servo_lag[j] + h * error) / SERVO_TIME
-            implicit = gain * (h + h * h / SERVO_TIME)
-            guess = gain * error / (1.0 + implicit / diagonal_of(model, data, i))
-            bounded = math.isfinite(limit) or math.isfinite(commands.motor_stall[j])
-            if commands.servo_full[j] == 0.0:
-                if abs(guess) > limit:
-                    commands.servo_full[j] = math.copysign(1.0, error)
-            elif commands.servo_full[j] * error <= 0.0 or not bounded:
-                commands.servo_full[j] = 0.0
-            if commands.servo_full[j] != 0.0:
-                torque += commands.servo_full[j] * limit
-                wanted = torque
-                implicit = 0.0
-            else:
-                torque += gain * error
-                wanted += guess
-        if wanted != 0.0 and abs(wanted) > voltage_limit(commands, j, wanted, v[i]):
-            side = math.copysign(1.0, wanted)
-            commands.motor_line[j] = side
-            torque = line_torque(commands, j, side, v[i])
-            implicit = h * commands.motor_droop[j]
-            if torque * side < 0.0:
-                implicit *= commands.motor_back[j]
-            if gain > 0.0:
-                commands.servo_full[j] = side
-        commands.torque[j] = torque
-        add_to_diagonal(model, data, i, implicit)
-
-
-@inlined
-def is_at_stop(model, data, j, speed, error):
-    """Whether joint j is driven against its stop: near it and far behind its speed. What it misses
-    there does not wind its servo up."""
-    if speed * error <= 0.5 * speed * speed:
-        return False
-    q = data.qpos[model.joint_qpos[j]]
-    if speed > 0.0:
-        return q >= model.joint_range[j, 1] - AT_STOP
-    return q <= model.joint_range[j, 0] + AT_STOP
-
-
-@inner
-def account_for_motors(model, data, commands, h, v, sums):
-    """Torques as they have acted, now that the end velocity is known, and their work."""
-    for j in range(commands.torque.shape[0]):
-        i = model.joint_dof[j]
-        if commands.motor_line[j] != 0.0:
-            commands.servo_lag[j] = 0.0
-            # by the branch that was taken: the inertia matrix held its slope
-            droop = commands.motor_droop[j]
-            if commands.torque[j] * commands.motor_line[j] < 0.0:
-                droop *= commands.motor_back[j]
-            commands.torque[j] -= droop * (data.qvel[i] - v[i])
-        elif commands.servo_gain[j] > 0.0:
-            error = commands.servo_speed[j] - data.qvel[i]
-            if commands.servo_full[j] == 0.0:
-                behind = commands.servo_lag[j] + h * error
-                if not is_at_stop(model, data, j, commands.servo_speed[j], error):
-                    commands.servo_lag[j] = behind
-                torque = commands.servo_gain[j] * (error + behind / SERVO_TIME)
-                commands.torque[j] = commands.given[j] + torque
-                most = min(
-                    commands.servo_limit[j], voltage_limit(commands, j, torque, data.qvel[i])
-                )
-                if abs(torque) > most:
-                    commands.servo_full[j] = math.copysign(1.0, torque)
-            else:
-                commands.servo_lag[j] = 0.0
-        sums.work[0] += 0.5 * h * (commands.torque[j] + commands.manual[i]) * (v[i] + data.qvel[i])
 
 
 @inner
@@ -561,7 +446,7 @@ def step(F, O, m, d, model, data, wheels, scheme, commands, laws, time, contacts
             work.failure[1] = i
             return NOT_FINITE_VELOCITY
     call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, theta * h)
-    account_for_motors(model, data, commands, h, work.v_start, sums)
+    commit_servos(model, data, commands, h, work.v_start, sums)
     if model.has_laws:
         give_impulses(n, R, contacts)
         commit_laws(data, laws, time, h, theta, sums, work.stats)

@@ -180,7 +180,7 @@ class Simulation(SimulationView):
             raise Diverged(self.stopped)
         self._reserve(count)
         if count > 0:
-            self._need_solver()
+            self._resolve_addresses()
         began = clock.perf_counter()
         end = self.steps + count
         status = moreau_jean.OK
@@ -328,7 +328,7 @@ class Simulation(SimulationView):
             if law.gives_rows:
                 self._attached.loop.calls[k] = law.calls()
 
-    def _need_solver(self) -> None:
+    def _resolve_addresses(self) -> None:
         """Have the addresses of the solver and of the laws before the first step; the loop is
         compiled meanwhile."""
         if self._ready:
@@ -360,7 +360,7 @@ class Simulation(SimulationView):
     def evaluate_laws(self, h: float, theta: float, velocity: np.ndarray | None = None) -> None:
         """Have the laws say what they would do now, without a step: with the step h [s] and θ for
         which they are to be stable, at this velocity or another. See `law_forces`."""
-        self._need_solver()
+        self._resolve_addresses()
         self.look_at_attachments()
         v = self.data.qvel if velocity is None else velocity
         status = NEEDS_ROOM
@@ -438,7 +438,7 @@ class Simulation(SimulationView):
     def warm_up(self) -> None:
         """Compile or load the loop, without moving anything."""
         before = clock.perf_counter()
-        self._need_solver()
+        self._resolve_addresses()
         self.compile_time += clock.perf_counter() - before
         self.wall_time = 0.0
 
@@ -500,7 +500,7 @@ class Simulation(SimulationView):
         if robot.settle and self.interaction is not None:
             d.qpos[:] = Simulation(self._as_given).qpos
         elif robot.settle:
-            self._need_solver()
+            self._resolve_addresses()
             place_on_ground(self, self._say)
         elif self.interaction is None:
             self._watch.check_start()
