@@ -290,15 +290,17 @@ def wheel_slip(s: Simulation, r: WheelMotion) -> tuple[np.ndarray, np.ndarray]:
     """Slip ratio and slip angle [rad] of the wheels, shape [time, wheel]."""
     # along the wheel's heading, tilted as the robot is: a wheel that climbs does not slip by it
     axis, v = r.wheel_axis, r.wheel_velocity
-    ahead = _rotate(r.base_quaternion)[:, None, :]
-    forward = ahead - np.sum(ahead * axis, axis=-1, keepdims=True) * axis
-    size = np.linalg.norm(forward, axis=-1, keepdims=True)
+    ahead = _rotate(r.base_quaternion)
+    lean = np.einsum("tk,twk->tw", ahead, axis)
+    size = np.sqrt(np.maximum(1.0 - lean * lean, 0.0))
+    forward = (ahead[:, None, :] - lean[..., None] * axis) / np.maximum(size, 0.3)[..., None]
     # a wheel steered by about 90° has no such direction: take its level heading
-    level = _headings(axis)
-    forward = np.where(size > 0.3, forward / np.where(size > 0, size, 1.0), level)
-    forward *= np.where(np.sum(forward * level, axis=-1, keepdims=True) < 0, -1.0, 1.0)
-    across = np.sum(v * axis, axis=-1)
-    along = np.sum(v * forward, axis=-1)
+    steered = size <= 0.3
+    if steered.any():
+        forward = np.where(steered[..., None], _headings(axis), forward)
+    backwards = forward[..., 0] * axis[..., 1] < forward[..., 1] * axis[..., 0]
+    across = np.einsum("twk,twk->tw", v, axis)
+    along = np.where(backwards, -1.0, 1.0) * np.einsum("twk,twk->tw", v, forward)
     rim = r.velocities[:, s.wheels.dof] * s.slip_radius
     fastest = np.maximum(np.abs(rim), np.abs(along))
     moving = fastest > REST
@@ -616,9 +618,9 @@ def _sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray, normal: np.nda
     taper = np.array([w.taper if is_cone(w, shape) else 0.0 for w in wheels])[:, None]
     radius, half = s.carrying_radius[:, None], s.wheels.width[:, None]
     axis = r.wheel_axis
-    along = np.sum(normal * axis, axis=-1, keepdims=True)
+    along = np.einsum("twk,twk->tw", normal, axis)[..., None]
     down = along * axis - normal
-    down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
+    down /= np.sqrt(np.maximum(1.0 - along * along, 1e-18))
     edge = -np.sign(along) * half * (np.abs(along) > 1e-9)
     edges = edge[None]
     if taper.any():
