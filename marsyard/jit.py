@@ -278,6 +278,7 @@ class Packed:
 
     def __init__(self, value: Any) -> None:
         self._inside: dict[str, Packed] = {}
+        self._laid: dict[str, tuple[Any, bytes]] = {}  # items and how they lie there, by field
         self._memory = np.zeros(0, np.uint8)
         self.replace(value)
 
@@ -288,28 +289,34 @@ class Packed:
 
     def replace(self, value: Any) -> None:
         """Lay out another tuple of the same type in its place."""
-        self._value = value
         out = bytearray()
         kind: Any = type(value)
         for field, name in zip(reference(kind).fields, value._fields, strict=True):
             item = getattr(value, name)
-            if isinstance(field, types.Boolean):
-                out += struct.pack("<?", item)
-                continue
-            out += bytes(-len(out) % 8)
-            if isinstance(field, types.Array):
-                out += self._array(f"{kind.__name__}.{name}", field, item)
-            elif isinstance(field, Reference):
-                if name in self._inside:
-                    self._inside[name].replace(item)
-                else:
-                    self._inside[name] = Packed(item)
-                out += struct.pack("<q", self._inside[name].address)
-            else:
-                out += struct.pack("<d" if isinstance(field, types.Float) else "<q", item)
+            if not isinstance(field, types.Boolean):
+                out += bytes(-len(out) % 8)
+            before, laid = self._laid.get(name, (None, b""))
+            if before is not item or not laid:
+                laid = self._lay(f"{kind.__name__}.{name}", field, name, item)
+                self._laid[name] = item, laid
+            out += laid
         if not len(self._memory):
             self._memory = np.zeros(-(-len(out) // 8), np.int64).view(np.uint8)
         self._memory[: len(out)] = np.frombuffer(out, np.uint8)
+
+    def _lay(self, what: str, field: Any, name: str, item: Any) -> bytes:
+        """A field as compiled code reads it."""
+        if isinstance(field, types.Boolean):
+            return struct.pack("<?", item)
+        if isinstance(field, types.Array):
+            return self._array(what, field, item)
+        if isinstance(field, Reference):
+            if name in self._inside:
+                self._inside[name].replace(item)
+            else:
+                self._inside[name] = Packed(item)
+            return struct.pack("<q", self._inside[name].address)
+        return struct.pack("<d" if isinstance(field, types.Float) else "<q", item)
 
     @staticmethod
     def _array(name: str, kind: Any, item: np.ndarray) -> bytes:

@@ -7,15 +7,15 @@ them together and makes the machine code. Nobody else can call its copies of the
 linkage), so that LLVM inlines what is called once: steps are a quarter to a third faster by that.
 
 This uses Numba's inner doors: a pipeline of its own (`pipeline_class`, which Numba documents) and
-a code library whose `finalize` makes no machine code (which it does not).
+code libraries (which it does not): that of a part makes no machine code when it is finalised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from llvmlite.binding import Linkage
+from llvmlite.binding import Linkage, parse_assembly
 from numba._dynfunc import make_function
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -85,13 +85,33 @@ class PartCompiler(Compiler):
 
 
 class _WholeLibrary(JITCodeLibrary):
-    """Code with all its parts, which nobody else calls."""
+    """Code with all its parts, which nobody else calls.
+
+    Numba keeps a kernel's LLVM code beside its machine code, for callers that would link it in, and
+    reads it whenever the kernel is loaded. Here only the names that it defines are kept, which
+    Numba asks for when it loads them: a short run starts a tenth of a second earlier.
+    """
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        """What the cache keeps: machine code and names."""
+        self._ensure_finalized()
+        code = self._final_module
+        functions = (f'define void @"{n}"() {{ ret void }}' for n in _exported(code.functions))
+        variables = (f'@"{n}" = global i8 0' for n in _exported(code.global_variables))
+        names = parse_assembly("\n".join((*functions, *variables))).as_bitcode()
+        return self.name, "object", (self._get_compiled_object(), names)
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage is Linkage.linkonce_odr:
                 function.linkage = Linkage.internal
         super()._optimize_final_module()
+
+
+def _exported(values: Iterable[Any]) -> Iterator[str]:
+    """Names of the functions or variables that a module defines for others."""
+    hidden = (Linkage.internal, Linkage.private)
+    return (v.name for v in values if not v.is_declaration and v.linkage not in hidden)
 
 
 class WholeCompiler(Compiler):

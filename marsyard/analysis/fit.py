@@ -266,7 +266,14 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
                 + "; the data would take it further"
             )
         elif i in sure.silent:
-            out.append(f"the data do not depend on {f.name}; its start value is kept")
+            if abs(f.value - f.start) <= 1e-9 * max(abs(f.start), abs(f.value)):
+                out.append(f"the data do not depend on {f.name}; its start value is kept")
+                continue
+            out.append(
+                f"the data do not depend on {f.name} near the fit, but its start value fits worse; "
+                f"others near {f.value * p.factor:.4g} {p.unit}".rstrip()
+                + " fit as well"
+            )
     told: set[frozenset[int]] = set()
     for group in _apart(sure.groups):
         pair = _strongest(sure.correlation, group)

@@ -105,9 +105,21 @@ def _search(
     tell(len(points), len(points), "searching")
     found.sort(key=lambda pair: pair[1])
     best, _ = _minimise(problem, found[0][0], tolerance=1e-12)
-    # what has no influence stays where it began
-    still = np.abs(_jacobian(problem, best)).max(axis=0) < 1e-9
-    return np.where(still, points[0], best), tuple(cost for _, cost in found)
+    return _settled(problem, points[0], best), tuple(cost for _, cost in found)
+
+
+def _settled(problem: Problem, start: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """The fit, never worse than the start: what has no influence stays where it began, but not
+    where it has none only near the fit (on a plateau that the start is not on)."""
+    cost = float(np.sum(problem.residuals(best) ** 2))
+    if not cost <= float(np.sum(problem.residuals(start) ** 2)):
+        return start
+    for i in np.flatnonzero(np.abs(_jacobian(problem, best)).max(axis=0) < 1e-9):
+        back = best.copy()
+        back[i] = start[i]
+        if float(np.sum(problem.residuals(back) ** 2)) <= cost * (1 + 1e-9) + 1e-12:
+            best = back
+    return best
 
 
 def hypercube(count: int, dimensions: int, rng: np.random.Generator) -> np.ndarray:

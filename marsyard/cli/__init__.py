@@ -95,9 +95,10 @@ def _version(
 def main() -> None:
     """Entry point: input errors end with one sentence and exit code 2."""
     warnings.formatwarning = _warning
-    # imports make half a million objects that live to the end: look through them rarely while they
-    # are made, and not once more when all goes away with the process
-    gc.set_threshold(50_000, 20, 20)
+    # starting makes half a million objects that live to the end: look through them once, when they
+    # are there, and not once more when all goes away with the process
+    gc.set_threshold(600_000, 20, 20)
+    gc.callbacks.append(_collect_as_usual)
     atexit.register(gc.freeze)
     try:
         app()
@@ -115,6 +116,12 @@ def main() -> None:
             raise
         print(f"error: {text}", file=sys.stderr)
         sys.exit(2)
+
+
+def _collect_as_usual(*_: Any) -> None:
+    """After the first garbage collection, look more often."""
+    gc.set_threshold(50_000, 20, 20)
+    gc.callbacks.remove(_collect_as_usual)
 
 
 def _about_disk(error: OSError) -> str:

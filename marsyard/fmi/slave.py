@@ -80,7 +80,7 @@ class RoverSlave(Fmi2Slave):
         try:
             count = self._steps(simulation, current_time, step_size)
             for reference, argument in self._arguments:
-                simulation.commands.argument[argument] = self._values[reference]
+                simulation.set_setpoint(argument, self._values[reference])
             simulation.step(count)
         except (InputError, Diverged) as error:
             self.log(str(error), Fmi2Status.discard)

@@ -27,7 +27,7 @@ from marsyard.control.steering import Twist, WheelLayout
 from marsyard.simulation import Simulation
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.readings import attitude_now
-from marsyard.simulation.recorder import wheel_sinkage, wheel_slip, wheel_touching
+from marsyard.simulation.recorder import wheel_sinkage, wheel_slip
 
 STEERING_RATE = 0.3  # [rad/s]
 #: where heights are seen, in the rover's level frame: ahead and to the left [m]
@@ -75,7 +75,6 @@ class _Part(NamedTuple):
     wheel_axis: np.ndarray
     wheel_velocity: np.ndarray
     torque: np.ndarray
-    touching: np.ndarray
 
 
 class Rover:
@@ -102,31 +101,33 @@ class Rover:
         command = layout.command(twist, now)
         most = STEERING_RATE
         rate = np.clip((command.angle - now) / (steps * s.scenario.run.step), -most, most)
+        speed = s.speed
         for w, (drive, steering) in enumerate(
             zip(layout.drive_joint, layout.steering_joint, strict=True)
         ):
-            s.speed[drive] = float(command.rate[w])
+            speed[drive] = float(command.rate[w])
             if steering:
-                s.speed[steering] = float(rate[w])
+                speed[steering] = float(rate[w])
         s.step(steps)
 
     def read(self, since: float) -> Reading:
         """What is known now, with means and energy of the records from `since` [s] on."""
-        s = self.simulation
+        s, soil = self.simulation, self.simulation.world.soil
+        assert soil is not None
         q, v = s.qpos, s.qvel
         roll, pitch, yaw = attitude_now(q[3:7])
         c, n = math.cos(yaw), math.sin(yaw)
-        records = s.records
-        first = int(np.searchsorted(records.time, since - 1e-9))
-        known = {**records._asdict(), "touching": wheel_touching(s, records)}
-        part = _Part(*(known[name][first:] for name in _Part._fields))
+        known, count = s.record_room, s.record_count
+        first = int(np.searchsorted(known.time[:count], since - 1e-9))
+        part = _Part(*(getattr(known, name)[first:count] for name in _Part._fields))
         slip = wheel_slip(s, part)[0].mean(axis=0)
         last = _Part(*(a[-1:] for a in part))
+        touching = soil.touching(len(self.layout.wheels))
         return Reading(
             x=float(q[0]), y=float(q[1]), z=float(q[2]), roll=roll, pitch=pitch, yaw=yaw,
             forward=float(c * v[0] + n * v[1]), left=float(c * v[1] - n * v[0]),
             turn=float(v[5]), slip=float(slip.mean()), slip_max=float(slip[np.abs(slip).argmax()]),
-            sinkage=float(np.nan_to_num(wheel_sinkage(s, last, last.touching)).mean()),
+            sinkage=float(np.nan_to_num(wheel_sinkage(s, last, touching)).mean()),
             energy=self._energy(part), heights=self._heights(yaw),
         )  # fmt: skip
 

@@ -73,8 +73,8 @@ class About:
     belts: bool = True
     rolling_friction: bool = False
     joint_friction: bool = True
-    #: time of a step, for estimates before a run [s]
-    step_time: float = 2e-5
+    #: time of a step in which two bodies touch, for estimates before a run [s]
+    step_time: float = 5e-6
     #: the grid of its soil keeps the state of columns
     columns: bool = False
     #: elements that a ball of the robot is divided into, by radius [m] and `interaction`
@@ -98,7 +98,7 @@ class About:
 
 NONE = About(
     "none", HARD, "no contact with hard ground", "no contact with hard ground", rank=9,
-    integrators=(*OURS, *MUJOCOS), step_time=1e-4,
+    integrators=(*OURS, *MUJOCOS), step_time=0.0,
 )  # fmt: skip
 
 

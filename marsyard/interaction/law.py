@@ -10,8 +10,10 @@ their addresses, `kernel(attachments, arrays, time, h, theta, flag)`:
 | `correct` | after the free velocity is known; flag 1: bounds may only shrink | 1: F, B changed |
 | `commit` | when the end velocity is known: state moves on | – |
 | `relax` | after the step: what happens to the ground by itself | – |
+| `rows` | at any configuration, between `evaluate` and `commit`, too | 1: its rows do not fit |
 
-All but `evaluate` may be left out.
+A force law has `evaluate`, a constraint law `rows` (`interaction.rows`), a law that acts on no body
+but on the ground that others share, `relax`; the others may be left out.
 
 The configuration of the step is q + (1 − θ) h v (`simulation.moreau_jean`). A law is of second
 order in h for θ = ½ if F − B (V⁺ − V) is its force at the mean configuration and velocity of the
@@ -32,6 +34,7 @@ from numba.core.errors import NumbaError
 from marsyard.aside import Aside
 from marsyard.errors import InputError
 from marsyard.interaction.attachments import Attachment, Attachments
+from marsyard.interaction.rows import Bodies, Meetings, Rows
 from marsyard.jit import Callback, Packed, reference
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 #: how robots are placed on a law, see `Law.placing`
 SINK, PRESS, RIGID = 1, 2, 3
 #: the kernels of a law, in the order of their calls
-CALLS = ("prepare", "evaluate", "correct", "commit", "relax")
+CALLS = ("prepare", "evaluate", "correct", "commit", "relax", "rows")
 #: what `prepare` answers if `make_room` is to be called
 NEEDS_ROOM = 1
 
@@ -51,27 +54,32 @@ class Kernels(Aside):
     """The compiled kernels of a law, by what they do."""
 
     def __init__(self, **made: Callback) -> None:
-        unknown = set(made) - set(CALLS)
-        if unknown or "evaluate" not in made:
-            raise TypeError(f"a law has evaluate, and may have {', '.join(CALLS)}")
+        if not made or set(made) - set(CALLS):
+            raise TypeError(f"a law has evaluate or rows, and may have {', '.join(CALLS)}")
+        # the largest
+        first = "evaluate" if "evaluate" in made else max(made, key=CALLS.index)
         for call, each in made.items():
-            if not isinstance(each, Callback) or each.signature != made["evaluate"].signature:
+            if not isinstance(each, Callback) or each.signature != made[first].signature:
                 raise TypeError(
                     f"the kernel {call} of a law must be decorated with law_callback(Attachments, "
                     "…), with the same tuple for all"
                 )
-        # `evaluate` is the largest
-        others = {call: each for call, each in made.items() if call != "evaluate"}
-        super().__init__([made["evaluate"]], list(others.values()))
-        self._calls = ("evaluate", *others)
-        self._evaluate = made["evaluate"]
+        others = {call: each for call, each in made.items() if call != first}
+        super().__init__([made[first]], list(others.values()))
+        self._calls = (first, *others)
+        self._first = made[first]
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Which kernels there are."""
+        return self._calls
 
     def check(self, arrays: type) -> None:
         """Refuse arrays that the kernels do not take."""
-        given = self._evaluate.signature.args[:2]
+        given = self._first.signature.args[:2]
         if given != (reference(Attachments), reference(arrays)):
             raise InputError(
-                f"the kernels of {self._evaluate.module} must take Attachments and "
+                f"the kernels of {self._first.module} must take Attachments and "
                 f"{arrays.__name__}: law_callback(Attachments, {arrays.__name__})"
             )
 
@@ -82,7 +90,7 @@ class Kernels(Aside):
         except NumbaError as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             told = next((line for line in lines if "Failed in" not in line), "")
-            module = self._evaluate.module
+            module = self._first.module
             raise InputError(f"a kernel of {module} does not compile: {told}") from None
         return tuple(found.get(name, 0) for name in CALLS)
 
@@ -97,7 +105,7 @@ class Column:
     """Something a law records: an array that the engine copies at every record.
 
     With a `text` it becomes a variable of the results, `<law>_<name>`, by attachment if its first
-    dimension is as long."""
+    dimension is as long; a single number of a law without attachments has no dimension but time."""
 
     name: str
     array: np.ndarray  # float64
@@ -132,6 +140,14 @@ class Variable(NamedTuple):
     units: str
     text: str
 
+    def beside(self, other: Variable) -> Variable:
+        """One of the same name and dimensions by another law: where this one knows nothing the
+        other one counts, and sums over all bodies add up."""
+        if not self.dims:
+            return self._replace(values=self.values + other.values)
+        values = np.where(np.isnan(self.values), other.values, self.values)
+        return self._replace(values=values)
+
 
 def refuse(name: str, what: str = "does not fit this world") -> InputError:
     """One sentence about an array of a saved state."""
@@ -164,16 +180,24 @@ class Law:
     title: str = ""
     kernels: Kernels | None = None
     attachments: list[Attachment]
-    arrays: Any
+    arrays: Any = None
     packed: Packed | None = None
+    #: a law of a plug-in that acts beside those of the ground, not in their place
+    beside: bool = False
     #: it only takes energy: a robot that has more than at the start is not to be trusted
     passive: bool = False
+    #: what it takes is the soil's, and counted there
+    on_soil: bool = False
     #: it gives back what it takes: `stored` is a part of the potential energy
     stores: bool = False
     #: mujoco's bodies that it takes for itself: no other law of the ground acts on them
     taken: frozenset[int] = frozenset()
     #: force and moment on its attachments are variables of the results, `<law>_force` …
     shown: bool = True
+    #: friction on hard ground is one coefficient a surface, which may change (`set_friction`)
+    has_friction: bool = False
+    #: on soft ground: it lays soil down there or wakes it, so that the ground is to flow
+    moves_soil: bool = True
     #: how a robot is placed on it: let down to its `gap` and sunk in with friction (SINK); let down
     #: to its `gap`, pressed in without friction, then with its own (PRESS); placed as on rigid
     #: ground, then pressed in (RIGID); or not at all
@@ -181,6 +205,13 @@ class Law:
     #: arrays of its state, by name, that may hold infinite values, and NaN
     may_be_infinite: tuple[str, ...] = ()
     may_be_unknown: tuple[str, ...] = ()
+    #: contacts that it may add to the problem of a step, at most
+    most_rows: int = 0
+    #: whether it acts in a run, and whether its rows may tie bodies to the world
+    acts: bool = True
+    ties_to_world: bool = True
+    #: robots are placed on hard ground by its rows, under whatever law; see `on_rigid_ground`
+    places: bool = False
     #: pairs of surfaces that it acts between, each told by `pressed`
     surface_pairs: tuple[str, ...] = ()
 
@@ -189,11 +220,30 @@ class Law:
         """The law in a world; a law of a plug-in takes its options as further arguments."""
         raise NotImplementedError(f"the law '{cls.name}' cannot be built by itself")
 
+    @property
+    def gives_rows(self) -> bool:
+        """Whether it is a constraint law, or one as well."""
+        return self.kernels is not None and "rows" in self.kernels.made
+
+    @property
+    def gives_more(self) -> bool:
+        """Whether it is asked for more than rows."""
+        return self.kernels is not None and self.kernels.made != ("rows",)
+
+    def give_rows(self, rows: Rows, bodies: Bodies, meetings: Meetings) -> None:
+        """A law with the kernel `rows` takes the engine's table, where bodies are, and which of
+        MuJoCo's shapes meet: fields `rows`, `bodies` and `meetings` of its arrays, if it has
+        them."""
+        given = {"rows": rows, "bodies": bodies, "meetings": meetings}
+        own = {name: each for name, each in given.items() if name in self.arrays._fields}
+        self.arrays = self.arrays._replace(**own)
+
     def attach(self, attached: Attachments) -> None:
         """Take the engine's arrays of the law's own attachments."""
         if self.kernels is not None:
             self.kernels.check(type(self.arrays))
-        self.packed = Packed(self.arrays)
+        if self.arrays is not None:
+            self.packed = Packed(self.arrays)
 
     def start(self) -> None:
         """Begin to compile what is not in the cache."""
@@ -201,9 +251,8 @@ class Law:
             self.kernels.start()
 
     def calls(self) -> tuple[int, ...]:
-        """Addresses of the kernels, compiled if need be."""
-        assert self.kernels is not None
-        return self.kernels.by_call()
+        """Addresses of the kernels, compiled if need be; 0 for those it does not have."""
+        return (0,) * len(CALLS) if self.kernels is None else self.kernels.by_call()
 
     def columns(self) -> tuple[Column, ...]:
         """What is recorded."""
@@ -224,9 +273,11 @@ class Law:
             if column.text:
                 name = f"{self.name}_{column.name}"
                 dims = [f"{name}_{k}" for k in range(column.array.ndim)]
-                if column.array.shape[:1] == (len(self.attachments),):
-                    dims[0] = self.name
                 values = seen.columns[column.name]
+                if column.array.shape == (1,) and not self.attachments:
+                    dims, values = [], values[:, 0]
+                elif column.array.shape[:1] == (len(self.attachments),):
+                    dims[0] = self.name
                 out[name] = Variable(tuple(dims), values, column.units, column.text)
         return out
 
@@ -263,7 +314,7 @@ class Law:
         """What `prepare` asked for."""
 
     def refresh(self) -> None:
-        """A law has made room in what laws share (the soil's grid): take its arrays anew."""
+        """What laws share (the soil's grid) has got room, or was restored: take its arrays anew."""
 
     def explain(self, status: int) -> str:
         """Why `evaluate` could not go on, in words."""
@@ -277,6 +328,9 @@ class Law:
         """Smallest gap of what it acts on [m], negative inside the ground, and where; infinite
         where that is not for the law to say. Positions and poses are up to date."""
         return math.inf, ""
+
+    def set_friction(self, friction: np.ndarray) -> None:
+        """Coulomb's coefficient from now on, on each surface of hard ground and between bodies."""
 
     def ease(self, friction: float | None) -> None:
         """While a robot is placed on the ground: friction as given, or the law's own."""

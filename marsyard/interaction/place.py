@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from marsyard.interaction.attachments import Attachment
+from marsyard.interaction.hard_ground import by_surface
 
 if TYPE_CHECKING:
     import mujoco
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from marsyard.ground import Surface
     from marsyard.ground.soil import Soil
     from marsyard.ground.soil_grid import SoilGrid
+    from marsyard.interaction.hard_ground import HardGround
+    from marsyard.interaction.law import Law
     from marsyard.interaction.soft_ground import SoftGround
     from marsyard.robot import Robot, Wheel
     from marsyard.scenario.schema import Scenario
@@ -27,22 +30,33 @@ class Place:
         scenario: as it was validated.
         robot: its wheels, feet, tracks and roles.
         model: MuJoCo's model of it.
-        surfaces: hard ground; friction: of each.
+        hard: hard ground, which all laws share; surfaces: of it; friction: of each.
         grid: soft ground, which all laws share, or None; soils: of its places.
-        bodies: MuJoCo's bodies on which a law of a plug-in, or a wheel model that is a law of its
-            own, is to act, and no other law.
-        ground: the soft ground with its name in the scenario, for the law of its soil.
+        bodies: MuJoCo's bodies on which a law of a plug-in or a wheel model is to act, and no other
+            one of its kind; all other laws leave these alone.
+        ground: the soft ground with its name in the scenario and its flow, for laws of its soil.
+        laws: those that act already, on bodies of their own.
     """
 
     scenario: Scenario
     robot: Robot
     model: mujoco.MjModel
-    surfaces: tuple[Surface, ...]
-    friction: np.ndarray
+    hard: HardGround
     grid: SoilGrid | None
     soils: tuple[Soil, ...]
     bodies: frozenset[int]
     ground: SoftGround | None = None
+    laws: tuple[Law, ...] = ()
+
+    @property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The surfaces of hard ground."""
+        return self.hard.surfaces
+
+    @property
+    def friction(self) -> np.ndarray:
+        """Coulomb's coefficient on each surface."""
+        return by_surface(self.scenario, self.surfaces, "friction")[:-1]
 
     def wheels(self) -> list[tuple[Wheel, Attachment]]:
         """The wheels in `bodies`, each attached to the ground at its centre."""

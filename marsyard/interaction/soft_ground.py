@@ -1,15 +1,18 @@
-"""Soft ground of a scenario: the grid of its soil, which laws share, and its soils."""
+"""Soft ground of a scenario: the grid of its soil, which laws share, its soils, and its flow."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground.soil import Soil, load_soil
 from marsyard.ground.soil_grid import SoilGrid
 from marsyard.ground.terrain import Terrain, build_terrain, closed_forms
 from marsyard.interaction import about
+from marsyard.interaction.soil_kernels import FLOW_NUMBERS, TRAVELLED
 from marsyard.scenario.resolving import resolve_ground, resolve_terrain
 from marsyard.scenario.schema import Scenario
 from marsyard.scenario.soil import TerrainGround
@@ -44,12 +47,29 @@ def _load_own(chosen: Any, ground: TerrainGround) -> Soil:
 
 @dataclass(frozen=True)
 class SoftGround:
-    """Ground of kind terrain: the grid of its soil, which laws share, and its soils."""
+    """Ground of kind terrain: what the laws that act on it share.
+
+    Attributes:
+        name: in the scenario.
+        grid: its nodes; soils: of its places.
+        heaps: there is loose soil, which slides in the first step.
+        flow: how far bodies have moved since it flowed last, and when that was; laws note the way
+            of their bodies there (`soil_kernels`), the soil bed does the rest.
+    """
 
     name: str
     grid: SoilGrid
     soils: tuple[Soil, ...]
-    heaps: bool  # loose soil that slides in the first step
+    heaps: bool = False
+    flow: np.ndarray = field(default_factory=lambda: np.zeros(FLOW_NUMBERS))
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """xmin, xmax, ymin, ymax within which bodies may be [m]."""
+        bounds = self.grid.terrain.bounds
+        if bounds is None or self.grid.outside != "stop":
+            bounds = (-np.inf, np.inf, -np.inf, np.inf)
+        return np.array(bounds, dtype=float)
 
 
 def soft_ground(scenario: Scenario) -> SoftGround | None:
@@ -67,7 +87,10 @@ def soft_ground(scenario: Scenario) -> SoftGround | None:
         grid = SoilGrid(terrain, ground.spacing, ground.outside, law.columns)
         for heap in ground.heaps:
             _lay_heap(grid, heap)
-        return SoftGround(str(ground.name), grid, soils, bool(ground.heaps))
+        made = SoftGround(str(ground.name), grid, soils, bool(ground.heaps))
+        if made.heaps:
+            made.flow[TRAVELLED] = np.inf
+        return made
     except InputError as error:
         raise InputError(f"ground.{ground.name}: {error}") from None
 

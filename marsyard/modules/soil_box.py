@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
@@ -35,13 +36,15 @@ class SoilInteraction:
         world = build_world(scenario)
         if world.soil is None:
             raise InputError("ground: has no soil; a ground of kind terrain is needed")
-        self.soil = world.soil
+        self._laws = [law for law in world.laws if law.on_soil]
         self._theta = scenario.run.theta
-        self._attached = attach([self.soil], world.model, 0)
+        data = mujoco.MjData(world.model)
+        self._attached = attach(self._laws, world.model, data, 0)
         table = organ_table(world.robot, world.model)
-        bodies = [a.body[0] for a in self.soil.attachments]
+        self._attachments = [a for law in self._laws for a in law.attachments]
+        bodies = [a.body[0] for a in self._attachments]
         self._organ = [table.name[int(np.flatnonzero(table.body == b)[0])] for b in bodies]
-        self._calls = [CALLBACK(address) for address in self.soil.calls()]
+        self._calls = [law.calls() for law in self._laws]
         self._began = False
 
     def __call__(self, time: float, step: float, organs: OrganStates) -> OrganWrenches:
@@ -53,12 +56,13 @@ class SoilInteraction:
         arms = self._put(organs, at)
         a = self._attached.loop.attached
         a.F[:], a.B[:] = 0.0, 0.0
-        while self._call(PREPARE, time, step) == NEEDS_ROOM:
-            self.soil.make_room()
-            self.soil.refresh()
-        status = self._call(EVALUATE, time, step)
-        if status != 0:
-            raise InputError(self.soil.explain(status))
+        while NEEDS_ROOM in (answers := self._call(PREPARE, time, step)):
+            self._laws[answers.index(NEEDS_ROOM)].make_room()
+            self._refresh()
+        answers = self._call(EVALUATE, time, step)
+        for law, status in zip(self._laws, answers, strict=True):
+            if status != 0:
+                raise InputError(law.explain(status))
         self._call(COMMIT, time, step)
         n = len(organs.name)
         wrench, damping = np.zeros((n, 7)), np.zeros((n, 7, 7))
@@ -70,16 +74,24 @@ class SoilInteraction:
             damping[k] += T.T @ B @ T
         return OrganWrenches(wrench[:, :3], wrench[:, 3:6], damping, wrench[:, 6])
 
-    def _call(self, which: int, time: float, step: float) -> int:
-        assert self.soil.packed is not None
-        view, own = self._attached.views[0].address, self.soil.packed.address
-        return int(self._calls[which](view, own, time, step, self._theta, 0))
+    def _call(self, which: int, time: float, step: float) -> list[int]:
+        """Have all laws do something; what they answer."""
+        loop, answers = self._attached.loop, []
+        for calls, view, own in zip(self._calls, loop.mine, loop.own, strict=True):
+            kernel = calls[which]
+            given = int(view), int(own), time, step, self._theta, 0
+            answers.append(int(CALLBACK(kernel)(*given)) if kernel else 0)
+        return answers
+
+    def _refresh(self) -> None:
+        for law in self._laws:
+            law.refresh()
 
     def _put(self, organs: OrganStates, at: list[int]) -> np.ndarray:
         """Place the soil's bodies; returns where they are from their organs' origins."""
         a = self._attached.loop.attached
         arms = np.zeros((len(at), 3))
-        for b, (k, own) in enumerate(zip(at, self.soil.attachments, strict=True)):
+        for b, (k, own) in enumerate(zip(at, self._attachments, strict=True)):
             v, w, R = organs.velocity[k], organs.angular_velocity[k], organs.rotation[k]
             arms[b] = R @ own.at
             turn = R @ own.frame[0][3:].reshape(3, 3)
@@ -93,11 +105,13 @@ class SoilInteraction:
 
     def state(self) -> dict[str, np.ndarray]:
         """The soil as it lies, and the contacts' memory."""
-        return self.soil.state()
+        return {name: array for law in self._laws for name, array in law.state().items()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Go back to a state."""
-        self.soil.restore(dict(state))
+        for law in self._laws:
+            law.restore(state)
+        self._refresh()
 
 
 def _index(name: str, names: tuple[str, ...]) -> int:

@@ -38,7 +38,10 @@ from marsyard.files.netcdf import load_netcdf
 from marsyard.results.dataset import save
 
 if TYPE_CHECKING:
-    from marsyard.interaction.soil_law import SoilLaw
+    from marsyard.interaction.soil_law import WorldSoil
+
+#: a law's title, and labels, numbers or words, units
+Acted = tuple[str, list[tuple[str, float | str, str]]]
 
 FILE_NAME = "ground.nc"
 #: most nodes of one window
@@ -55,12 +58,18 @@ class Ground:
         soils: names of the soils; `soil` is an index into them.
         terrain: the undisturbed terrain, with height(x, y) and soil(x, y); None where it could not
             be rebuilt.
+        laws: which laws acted on it, each with what it says of itself; not in the file.
     """
 
     def __init__(
-        self, data: xr.Dataset, terrain: Any = None, rebuild: Callable[[], Any] | None = None
+        self,
+        data: xr.Dataset,
+        terrain: Any = None,
+        rebuild: Callable[[], Any] | None = None,
+        laws: Sequence[Acted] = (),
     ) -> None:
         self.data = data
+        self.laws = tuple(laws)
         self.spacing = float(data.attrs["spacing"])
         self.side = int(data.sizes["i"])
         said = data.attrs.get("soils", "[]")
@@ -302,10 +311,13 @@ def _about(units: str, text: str) -> dict[str, str]:
 
 def ground_of(simulation: Any) -> Ground | None:
     """The ground of a simulation as it is now; None without soil."""
+    from marsyard.interaction.soil_law import SoilLaw
+
     soil = simulation.world.soil
     if soil is None:
         return None
-    return Ground(_dataset(soil, simulation), terrain=soil.grid.terrain)
+    laws = [(law.title, law.acted()) for law in simulation.laws if isinstance(law, SoilLaw)]
+    return Ground(_dataset(soil, simulation), terrain=soil.grid.terrain, laws=laws)
 
 
 def save_ground(ground: Ground, path: str | Path) -> Path:
@@ -372,7 +384,7 @@ def _terrain(path: Path) -> Any:
     return None
 
 
-def _dataset(soil: SoilLaw, simulation: Any) -> xr.Dataset:
+def _dataset(soil: WorldSoil, simulation: Any) -> xr.Dataset:
     tiles = soil.grid.touched()
     nodes = ("tile", "i", "j")
     change = tiles["height"] - tiles["base"]
@@ -420,7 +432,7 @@ def _dataset(soil: SoilLaw, simulation: Any) -> xr.Dataset:
         "spacing": soil.grid.spacing,
         "time_end": float(simulation.time),
         "soils": [s.name for s in soil.soils],
-        "ground": soil.ground,
+        "ground": soil.ground.name,
         "terrain": getattr(soil.grid.terrain, "title", ""),
         "lost_volume": soil.grid.missing_volume(),
     }

@@ -20,6 +20,7 @@ from marsyard.drawing.page import STYLE, escape, number, pairs, quantity, tiles,
 from marsyard.files import parse_json
 from marsyard.files.replacing import replacing
 from marsyard.ground.soil import changed_numbers
+from marsyard.interaction.about import law_of_hard_ground
 from marsyard.results.checks import CheckResult
 from marsyard.results.energy_figures import energy_section
 from marsyard.results.questions import Answer, questions_section
@@ -246,19 +247,15 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         for k, s in robot.springs.items()
     ]
 
-    # friction and restitution belong to hard contact; laws of ground tell their own numbers
+    # laws tell their own numbers, but for MuJoCo's
     acted = info.get("laws") or ()
-    hard = info.get("hard_contact", True) and contact.law in ("nonsmooth", "mujoco")
+    hard, about = info.get("hard_contact", True), law_of_hard_ground(scenario)
     law: list[tuple[str, str]] = [("law on hard ground", contact.law)]
-    if hard:
-        law += [
-            ("friction μ", number(contact.friction)),
-            ("normal restitution", number(contact.restitution)),
-            ("tangential restitution", number(contact.restitution_tangential)),
-        ]
-    law += [(f"on {name}", _differences(s)) for name, s in contact.surfaces.items()]
+    if hard and about.is_mujocos:
+        law.append(("friction μ", number(contact.friction)))
+        law += [(f"on {name}", _differences(s)) for name, s in contact.surfaces.items()]
     law += _elastic_layers(contact)
-    if hard and contact.law == "nonsmooth":
+    if hard and about.gives_rows:
         law += [
             ("solver", contact.solver.method),
             ("solver tolerance", number(contact.solver.tolerance)),

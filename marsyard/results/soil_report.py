@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
+from pydantic import BaseModel
 
 from marsyard.drawing.page import escape, number, pairs, quantity
 from marsyard.errors import InputError
@@ -20,7 +21,7 @@ from marsyard.interaction import about
 from marsyard.interaction.soil_columns.options import Columns
 from marsyard.interaction.soil_contact.options import SoilContactOptions
 from marsyard.scenario.schema import Interaction, Scenario
-from marsyard.scenario.soil import TerrainGround
+from marsyard.scenario.soil import TerrainGround, WheelLaw
 from marsyard.units import UNITS
 
 if TYPE_CHECKING:
@@ -143,7 +144,11 @@ def soil_section(ds: xr.Dataset, scenario: Scenario, ground: Ground | None) -> s
     part = found[0]
     blocks = [_wheels_html(ds)]
     blocks.append("<h3>Ground at the end</h3>" + pairs(_ground_rows(ds, part, ground)))
-    blocks.append("<h3>Law</h3>" + pairs(law_rows(scenario.interaction)))
+    if ground is not None and (acted := acted_rows(ground)):
+        blocks.append("<h3>What acts on which bodies</h3>" + pairs(acted))
+    blocks.append("<h3>Law of soil</h3>" + pairs(law_rows(scenario.interaction)))
+    if scenario.interaction.wheel is not None:
+        blocks.append("<h3>Wheel model</h3>" + pairs(wheel_rows(scenario.interaction.wheel)))
     for index, given in enumerate(_given_soils(part, ground)):
         blocks.append(_soil_html(given, index))
     return "".join(blocks)
@@ -204,6 +209,45 @@ def _nodes(ground: Ground) -> str:
     if not counts:
         return "no wheel"
     return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def acted_rows(ground: Ground) -> list[tuple[str, str]]:
+    """What the laws on a ground say of themselves, and under which bodies they act."""
+    return [
+        (label, value if isinstance(value, str) else quantity(value, unit))
+        for _, rows in ground.laws
+        for label, value, unit in rows
+    ]
+
+
+def wheel_rows(wheel: WheelLaw) -> list[tuple[str, str]]:
+    """A wheel model, its wheels and its options, whichever it has."""
+    rows = [
+        ("law", about.laws(about.WHEEL)[wheel.model].title),
+        ("wheels", "all" if wheel.wheels is None else ", ".join(wheel.wheels)),
+    ]
+    for name, value in wheel:
+        if name not in ("model", "wheels") and (said := _option(value) or _UNSET.get(name)):
+            rows.append((name.replace("_", " "), said))
+    return rows
+
+
+#: what options stand for that are not set
+_UNSET = {"exit": "that of each wheel"}
+
+
+def _option(value: Any) -> str:
+    """An option in words; empty for what is not set."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, BaseModel | Mapping):
+        said = ((name.replace("_", " "), _option(each)) for name, each in dict(value).items())
+        return ", ".join(f"{name} {each}" for name, each in said if each)
+    return str(value)
 
 
 def law_rows(interaction: Interaction) -> list[tuple[str, str]]:

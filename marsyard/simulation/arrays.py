@@ -1,8 +1,8 @@
 """What the compiled loop works on: named tuples of plain arrays and numbers.
 
 Numba takes named tuples as arguments and caches the loop for their types. Constant things first
-(`Model`, `Wheels`, `Law`, `Scheme`, `Commands`), then state and scratch (`Data`, `Contacts`,
-`Work`, `Sums`, `Records`).
+(`Model`, `Scheme`, `Commands`), then state and scratch (`Data`, `Contacts`, `Work`, `Sums`,
+`Records`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from marsyard.jit import by_reference
-from marsyard.simulation.body_shapes import BodyShapes
 from marsyard.simulation.inertia import Tree
 
 Array = np.ndarray
@@ -45,12 +44,10 @@ class Model(NamedTuple):
     joint_qpos: Array  # int64[njoint] of hinge and slide joints
     joint_dof: Array  # int64[njoint]
     joint_range: Array  # float64[njoint, 2], stops; infinite where there are none
-    between: int  # number of the law for contacts between bodies
     smooth: bool  # step with mj_step instead of Moreau-Jean
     has_loops: bool  # loop closures
     tree: Tree
     body_organ: Array  # int64[nbody], number of the foot, or −1
-    meets_ground: Array  # int64[nbody], 0 for bodies under a law that takes them from hard ground
     organ_body: Array  # int64[organ], bodies of feet, then of tracks
 
 
@@ -81,41 +78,6 @@ class Data(NamedTuple):
     tendon_length: Array
     angular_momentum: Array
     mass: Array  # of the subtrees
-
-
-@by_reference
-class Wheels(NamedTuple):
-    """Bodies, axes and shapes of the wheels."""
-
-    body: Array  # int64
-    joint: Array  # int64, mujoco's joint number
-    dof: Array  # int64
-    qpos: Array  # int64
-    kind: Array  # int64
-    radius: Array  # float64 [m]
-    width: Array  # float64 [m]
-    shapes: BodyShapes  # colliding shapes of other bodies, for mesh grounds
-    parts: BodyShapes  # further discs of conical wheels, rollers of tracks, on every ground
-    part_wheel: Array  # int64, wheel they belong to, or −1
-    part_organ: Array  # int64, track they belong to among the organs, or −1
-    part_dof: Array  # int64, degree of freedom that moves the belt, or −1
-    part_radius: Array  # float64, belt speed per rate of it [m]
-    bodies: Array  # int64, those whose shapes above meet the ground, each once
-    extent: Array  # float64, how far the shapes reach from their body's origin [m]
-    meshes: Array  # int64, table of the mesh grounds alone
-    mesh_surface: Array  # int64, their numbers among all surfaces
-
-
-@by_reference
-class Law(NamedTuple):
-    """Friction and restitution by surface; the last entry is for contacts between bodies."""
-
-    friction: Array
-    restitution: Array
-    restitution_tangential: Array
-    rolling: Array  # [m], lever of the couple against rolling
-    spinning: Array  # [m], and against spinning
-    couples: bool  # one of them is not zero
 
 
 @by_reference
@@ -175,21 +137,8 @@ class Commands(NamedTuple):
 
 @by_reference
 class Contacts(NamedTuple):
-    """Contacts of one step and the problem they make. Capacity `c` contacts, `e` bilateral rows."""
+    """The problem that the rows of a step make. Capacity `c` contacts, `e` bilateral rows."""
 
-    key: Array  # int64[c], the same for the same contact from step to step
-    body1: Array
-    body2: Array
-    wheel: Array  # number of the wheel or -1
-    organ: Array  # number of the foot or track, or -1
-    belt: Array  # degree of freedom that moves the surface of body2 along itself, or -1
-    belt_radius: Array  # float64[c], speed of that motion per rate [m]
-    surface: Array  # number of the ground surface; the last law's number between bodies
-    bound: Array  # float64[c], of what has no surface: couple by normal impulse, of scaled rows
-    pressed: Array  # float64[c], and that normal impulse; negative where there is no couple
-    point: Array  # float64[c, 3]
-    frame: Array  # float64[c, 3, 3], rows: normal into body2, first and second tangent
-    gap: Array
     jacobian: Array  # float64[3c, nv]
     before: Array  # float64[3c], local velocity at the start of the step
     free: Array  # float64[3c], local velocity if there were no contact
@@ -211,17 +160,8 @@ class Contacts(NamedTuple):
     bilateral_scale: Array  # float64[e]
     bilateral_impulse: Array  # float64[e]
     coupling: Array  # float64[e, 3c + 1]
-    old_key: Array
-    old_r: Array
-    old_count: Array  # int64[1]
-    near_point: Array  # outputs of the geometry for one wheel
-    near_normal: Array
-    near_gap: Array
-    near_surface: Array
-    near_feature: Array
-    near_count: Array
-    place: Array  # float64[2, 3], centre and axis of a body's shape
     answer: Array  # float64[4], what a callback answers
+    place: Array  # float64[2, 3], centre and axis of a shape, for the records
 
 
 @by_reference

@@ -20,6 +20,7 @@ from numba import types
 from marsyard.c_calls import int_call, read_double, write_double
 from marsyard.interaction.attachments import Attachments
 from marsyard.interaction.law import LARGEST, PRESENT, SUM
+from marsyard.interaction.rows import Meetings, Rows
 from marsyard.jit import F1, F2, F3, I1, I2, I3, by_reference, inlined, inner
 
 #: how often a step is solved again at most, for laws that correct their bounds
@@ -64,15 +65,17 @@ class Chains(NamedTuple):
 class Laws(NamedTuple):
     """The laws of a world, by address; `l` of them, `c` columns that they record."""
 
-    calls: I2  # [l, 5], addresses of their kernels (`interaction.law.CALLS`), or 0
+    calls: I2  # [l, 6], addresses of their kernels (`interaction.law.CALLS`), or 0
     mine: I1  # [l], address of their attachments
     own: I1  # [l], address of their own arrays
     attached: Attachments  # of all laws
     chains: Chains
     column: I2  # [c, 3], address, how many numbers, kind (`interaction.law.SUM` …)
+    rows: Rows  # contacts that laws have added to the problem of the step
+    meetings: Meetings
 
 
-PREPARE, EVALUATE, CORRECT, COMMIT, RELAX = range(5)
+PREPARE, EVALUATE, CORRECT, COMMIT, RELAX, ROWS = range(6)
 _call = int_call((types.int64, types.int64, *(types.float64,) * 3, types.int64))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import mujoco
 import numpy as np
 
 from marsyard.interaction.attachments import Attachment, Attachments, no_attachments
 from marsyard.interaction.law import CALLS, COARSE_SUM, LARGEST, PRESENT, SUM, Column, Law
+from marsyard.interaction.rows import Bodies, no_meetings, no_rows
 from marsyard.jit import Packed
 from marsyard.simulation.attached import FIRST, RATE, SECOND, SUM_COLUMNS, Chains, Laws
 
@@ -25,34 +26,56 @@ class Attached(NamedTuple):
     views: tuple[Packed, ...]  # kept alive: the loop has their addresses
 
 
-def attach(laws: Sequence[Law], model: mujoco.MjModel, surfaces: int) -> Attached:
-    """Give every law its part of the attachments."""
+T = TypeVar("T")
+
+
+def read_only(value: T) -> T:
+    """The same arrays as views that cannot be written, in tuples and tuples of tuples."""
+    if isinstance(value, np.ndarray):
+        view: Any = value.view()
+        view.flags.writeable = False
+        return view
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(read_only(each) for each in value)  # type: ignore[no-any-return]
+    return value
+
+
+def attach(
+    laws: Sequence[Law], model: mujoco.MjModel, data: mujoco.MjData, surfaces: int
+) -> Attached:
+    """Give every law its part of the attachments, and the table of rows."""
+    most = sum(law.most_rows for law in laws) + model.njnt + model.ntendon
+    table, meetings = no_rows(most), no_meetings(most)
+    bodies = Bodies(data.xpos, data.xmat, data.xaxis)
     given = [a for law in laws for a in law.attachments]
     whole = no_attachments(len(given), surfaces)
     chains, dense = make_chains(given, model)
     rows: dict[str, slice] = {}
     views: list[Packed] = []
     columns: dict[str, tuple[Column, int]] = {}
-    table: list[tuple[int, int, int]] = []
+    recorded: list[tuple[int, int, int]] = []
     sizes = dict.fromkeys((SUM, LARGEST, PRESENT, COARSE_SUM), 0)
     first = 0
     for law in laws:
         last = first + len(law.attachments)
         rows[law.name] = slice(first, last)
         view = Attachments(*(array[first:last] for array in whole))
+        if law.gives_rows:
+            law.give_rows(table, bodies, meetings)
         law.attach(view)
         views.append(Packed(view))
         first = last
         for column in law.columns():
             a = column.array
             columns[column.name] = column, sizes[column.kind]
-            table.append((a.ctypes.data, a.size, column.kind))
+            recorded.append((a.ctypes.data, a.size, column.kind))
             sizes[column.kind] += a.size
     loop = Laws(
         calls=np.zeros((len(laws), len(CALLS)), np.int64),
         mine=np.array([view.address for view in views], dtype=np.int64),
-        own=np.array([law.packed.address for law in laws if law.packed], dtype=np.int64),
-        attached=whole, chains=chains, column=np.array(table, dtype=np.int64).reshape(-1, 3),
+        own=np.array([law.packed.address if law.packed else 0 for law in laws], dtype=np.int64),
+        attached=whole, chains=chains, column=np.array(recorded, dtype=np.int64).reshape(-1, 3),
+        rows=table, meetings=meetings,
     )  # fmt: skip
     return Attached(loop, rows, columns, sizes, dense, tuple(views))
 

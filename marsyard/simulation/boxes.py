@@ -25,7 +25,6 @@ from marsyard.interaction.attachments import Attachment, Attachments
 from marsyard.interaction.law import CALLS, Law, Recorded, Variable, must_fit
 from marsyard.jit import F1, by_reference
 from marsyard.ports import Control, Interaction, JointCommands, Message, OrganWrenches
-from marsyard.simulation.commands import FOREVER
 from marsyard.simulation.owner import part_of
 from marsyard.simulation.port_states import (
     Felt,
@@ -114,26 +113,16 @@ class OwnControl:
                 raise InputError("speed: must be finite, or NaN for none [rad/s, m/s]")
             if not (command.limit >= 0).all() or not (command.gain > 0).all():
                 raise InputError("limit: must be at least 0 [N·m], and gain above 0 [N·m·s/rad]")
-        c = s.commands
-        held = np.isfinite(command.speed)
-        torque_row, speed_row = c.first[-2 * m : -m or None], c.first[-m:]
-        if m:
-            c.argument[torque_row] = command.torque
-            c.argument[speed_row] = np.where(held, command.speed, 0.0)
-            c.start[-m:] = np.where(held, 0, FOREVER)
-            # whether a motor is at its limit is found anew where that changes
-            c.servo_full[c.limit[-m:] != command.limit] = 0.0
-            c.limit[-m:], c.gain[-m:] = command.limit, command.gain
+        s.command_joints(command.torque, command.speed, command.limit, command.gain)
 
     def state(self) -> dict[str, np.ndarray]:
         """The controller's own state, and what was felt."""
         own = memory_of(self.law, "control")
-        return {**self._felt.state(), "law_gain": self._simulation.commands.gain.copy(), **own}
+        return {**self._felt.state(), **own}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Go on from what `state` gave."""
         self._felt.restore(arrays)
-        self._simulation.commands.gain[:] = arrays["law_gain"]
         recall(self.law, "control", arrays)
 
 

@@ -1,4 +1,4 @@
-"""Calls of the contact solver and the wheel geometry by their addresses.
+"""Calls of the contact solver and of the distance to the ground by their addresses.
 
 Numba compiles whatever a function calls into that function again, at every level. The solver and
 the geometry are large, so they are compiled once as C callbacks (`contact_geometry.callbacks` and
@@ -15,7 +15,6 @@ from marsyard.jit import inner
 
 _P, _I, _D = types.int64, types.int64, types.float64
 _call_solve = void_call((_I, _P, _I, _P, _P, _P, _P, _P, _I, _D, _I, _I, _P))
-_call_contacts = void_call((_I, _D, _D, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P, _P))
 _call_distance = void_call((_I, _D, _D, _P, _P, _P, _I, _I, _P))
 
 
@@ -32,19 +31,6 @@ def solve_problem(address, n, contacts, tolerance, most, method):
         contacts.answer.ctypes.data,
     )  # fmt: skip
     return contacts.answer[0], contacts.answer[1], contacts.answer[2]
-
-
-@inner
-def near_contacts(address, wheels, w, centre, axis, ground, margin, contacts):
-    """Contacts of wheel w (or of a shape likewise) into contacts.near_…; returns their number."""
-    _call_contacts(
-        address, wheels.kind[w], wheels.radius[w], wheels.width[w], centre.ctypes.data,
-        axis.ctypes.data, ground.ctypes.data, ground.shape[0], margin, contacts.near_gap.shape[0],
-        contacts.near_point.ctypes.data, contacts.near_normal.ctypes.data,
-        contacts.near_gap.ctypes.data, contacts.near_surface.ctypes.data,
-        contacts.near_feature.ctypes.data, contacts.near_count.ctypes.data,
-    )  # fmt: skip
-    return contacts.near_count[0]
 
 
 @inner

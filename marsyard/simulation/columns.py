@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import xarray as xr
+from marsyard.lazy import gc_paused
+
+with gc_paused():
+    import xarray as xr
 
 
 class Columns:

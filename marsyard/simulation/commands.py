@@ -258,6 +258,22 @@ def follow(
     commands.plan_limit[columns] = limit
 
 
+def command_joints(
+    c: arrays.Commands, torque: np.ndarray, speed: np.ndarray, limit: np.ndarray, gain: np.ndarray
+) -> None:
+    """See `Simulation.command_joints`: the last laws of the table are those by hand."""
+    m = len(torque)
+    if not m:
+        return
+    held = np.isfinite(speed)
+    c.argument[c.first[-2 * m : -m]] = torque
+    c.argument[c.first[-m:]] = np.where(held, speed, 0.0)
+    c.start[-m:] = np.where(held, 0, FOREVER)
+    # whether a motor is at its limit is found anew where that changes
+    c.servo_full[c.limit[-m:] != limit] = 0.0
+    c.limit[-m:], c.gain[-m:] = limit, gain
+
+
 class ByHand:
     """Commands by joint name, from outside the loop."""
 

@@ -1,7 +1,8 @@
 """What a run will cost, estimated from its scenario before anything is built.
 
     steps      duration / step
-    time       steps · time of a step, by the law of the ground (table below)
+    time       steps · time of a step: a share of its own and one for each body that may touch the
+               ground, by the laws that act on them
     records    duration / record_period + 1, each of the numbers of the robot and of the ground;
                they are in memory about three times when the results are written
     nodes      of soil under the robot and its heaps, elements of its surface that the law
@@ -22,12 +23,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 
 from marsyard.errors import InputError
-from marsyard.interaction.about import SOIL, About, law_of_hard_ground, laws
+from marsyard.interaction.about import SOIL, WHEEL, About, law_of_hard_ground, laws
+from marsyard.interaction.options import inside
+from marsyard.simulation.world import robot_of
 
 if TYPE_CHECKING:
     from marsyard.robot import Robot
     from marsyard.scenario.schema import Scenario
 
+#: of a step without contact; and for each degree of freedom, where nothing tells the size [s]
+_STEP, _FREEDOM = 2e-6, 3e-7
+#: of what acts whatever the law of the ground is: shapes of a robot that meet each other [s]
+_PAIRS = 1.5e-4
 _FINE = 0.01  # spacing below which the time grows with the number of nodes [m]
 #: how often records are in memory when results are written
 COPIES = 3
@@ -67,7 +74,7 @@ def estimate_cost(scenario: Scenario, robot: Robot | None = None) -> Cost:
     nodes, node_bytes = _count_nodes(scenario, robot)
     size = _record_bytes(scenario, robot) if records > _FEW_RECORDS else 0
     memory = COPIES * records * size + nodes * node_bytes
-    return Cost(steps, steps * _step_time(scenario), records, size, nodes, memory)
+    return Cost(steps, steps * _step_time(scenario, robot), records, size, nodes, memory)
 
 
 def check_cost(
@@ -136,12 +143,24 @@ def _law_of_soil(scenario: Scenario) -> About:
     return laws(SOIL)[scenario.interaction.soil.model]
 
 
-def _step_time(scenario: Scenario) -> float:
-    time = law_of_hard_ground(scenario).step_time
-    soil = _law_of_soil(scenario)
+def _step_time(scenario: Scenario, robot: Robot | None = None) -> float:
+    robot, use = robot or robot_of(scenario), scenario.interaction
+    wheels, others = len(robot.wheels), len(robot.feet) + len(robot.tracks)
+    time = _STEP + _PAIRS * any(options.acts_by() for _, options in inside(use))
+    if not wheels + others:
+        time, others = time + _FREEDOM * robot.compile().nv, 1
+    # laws say the time of two bodies
+    time += law_of_hard_ground(scenario).step_time * (wheels + others) / 2
     for ground in _soils(scenario):
+        soil = _law_of_soil(scenario)
         fine = max(1.0, (_FINE / ground.spacing) ** 2)
-        time += soil.step_time * fine
+        modelled = 0
+        if use.wheel is not None:
+            modelled = wheels if use.wheel.wheels is None else len(use.wheel.wheels)
+            time += laws(WHEEL)[use.wheel.model].step_time * modelled / 2 * fine
+        # columns flow wherever they are steep
+        bodies = 2 if soil.columns else wheels - modelled + others
+        time += soil.step_time * bodies / 2 * fine
     return time
 
 
@@ -185,13 +204,15 @@ def _record_bytes(scenario: Scenario, robot: Robot | None) -> int:
     if _soils(scenario):
         by_body, by_wheel = _law_of_soil(scenario).record_bytes
         bodies = {int(model.geom_bodyid[g]) for g in range(model.ngeom) if model.geom_contype[g]}
+        own = scenario.interaction.wheel
+        if own is not None:
+            modelled = wheels if own.wheels is None else len(own.wheels)
+            size += (laws(WHEEL)[own.model].record_bytes[1] - by_wheel) * modelled
         size += by_body * max(len(bodies), wheels + organs) + by_wheel * wheels
     return size
 
 
 def _model(scenario: Scenario, robot: Robot | None) -> tuple[Robot, mujoco.MjModel]:
-    from marsyard.simulation.world import robot_of
-
     robot = robot or robot_of(scenario)
     return robot, robot.compile()
 

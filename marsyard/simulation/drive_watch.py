@@ -19,8 +19,8 @@ from marsyard.control.condition import Condition, read_condition
 from marsyard.control.odometry import attitude_matrix
 from marsyard.control.path_following import wrapped
 from marsyard.errors import InputError, suggest
+from marsyard.interaction.contact_geometry.organs import is_cone
 from marsyard.simulation.commands import motors_of
-from marsyard.simulation.organs import is_cone
 from marsyard.simulation.owner import part_of
 
 if TYPE_CHECKING:

@@ -11,23 +11,22 @@ import numpy as np
 
 from marsyard.ground import Box, TriangleMesh
 from marsyard.interaction.about import law_of_hard_ground
-from marsyard.interaction.contact_geometry import WHEEL_KINDS
+from marsyard.interaction.contact_geometry.organs import (
+    is_cone,
+    organ_bodies,
+    organ_of_bodies,
+)
 from marsyard.interaction.law import COARSE_SUM, LARGEST, PRESENT, SUM
 from marsyard.interaction.nonsmooth.codes import AUTO, GAUSS_SEIDEL, NEWTON
 from marsyard.interaction.nonsmooth.kernel import work_size
-from marsyard.robot import Wheel
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays
 from marsyard.simulation.attaching import Attached
-from marsyard.simulation.body_shapes import BodyShapes
 from marsyard.simulation.floating import floats_freely, free_roots, group_of_bodies
 from marsyard.simulation.inertia import make_tree
-from marsyard.simulation.organs import build_parts, is_cone, organ_bodies
-from marsyard.simulation.world import World, by_surface, contact_margin
+from marsyard.simulation.world import World, contact_margin
 
 _METHODS = {"auto": AUTO, "gauss_seidel": GAUSS_SEIDEL, "newton": NEWTON}
-#: features of the ground near an element that are looked at together
-_NEAR = 8
 
 
 def model_facts(
@@ -44,18 +43,14 @@ def model_facts(
     stiffness = np.zeros(m.nv)
     for j in joints:
         stiffness[m.jnt_dofadr[j]] = m.jnt_stiffness[j]
+    rows = [law for law in world.laws if law.gives_rows]
     constrained = bool(m.neq > 0 or m.jnt_limited.any() or m.tendon_limited.any())
     attachments = len(attached.loop.chains.body) > 0
-    organ_body = organ_bodies(robot, m)
-    body_organ = np.full(m.nbody, -1, dtype=np.int64)
-    # belts know their tracks; what else of a track's frame touches is no track
-    feet = len(robot.feet)
-    body_organ[organ_body[:feet]] = np.arange(feet)
     collides = world.colliding_bodies()
     several = len(collides) > 1
     # loops and tendons may tie trees together, and so may rigid contact of their bodies
     tied = bool(m.neq > 0 or m.ntendon > 0 or (law.gives_rows and len(collides) > 0))
-    held = bool((attached.loop.chains.body == 0).any())
+    held = bool((attached.loop.chains.body == 0).any()) or any(r.ties_to_world for r in rows)
     pairs = [(int(a), int(b)) for a, b in attached.loop.chains.body if a > 0 and b > 0]
     roots = free_roots(m, pairs, tied)
     # forces of laws and inertia of tendons couple more than the tree does
@@ -70,23 +65,17 @@ def model_facts(
         has_collisions=law.bodies_collide and (several or (law.gives_rows and len(collides) > 0)),
         has_meshes=any(isinstance(each, Box | TriangleMesh) for each in world.surfaces),
         has_constraints=constrained,
-        has_rigid=bool(
-            constrained
-            or (law.gives_rows and world.surfaces)
-            or (law.bodies_collide and several)
-        ),
-        has_laws=attachments,
+        has_rigid=constrained or bool(rows),
+        has_laws=attachments or any(r.gives_more for r in rows),
         floating=not (own_ground or held) and floats_freely(m, scenario),
         roots=roots, body_group=group_of_bodies(m, roots),
         joint_qpos=np.array([m.jnt_qposadr[j] for j in joints], dtype=np.int64),
         joint_dof=np.array([m.jnt_dofadr[j] for j in joints], dtype=np.int64),
         joint_range=_joint_ranges(m, joints),
-        between=len(world.surfaces),
         smooth=scenario.run.integrator != "moreau_jean",
         has_loops=m.neq > 0,
         tree=make_tree(m, data, not coupled, attached.dense),
-        body_organ=body_organ, organ_body=organ_body,
-        meets_ground=np.array([b not in world.taken for b in range(m.nbody)], dtype=np.int64),
+        body_organ=organ_of_bodies(robot, m), organ_body=organ_bodies(robot, m),
     )  # fmt: skip
 
 
@@ -117,77 +106,26 @@ def data_views(m: mujoco.MjModel, d: mujoco.MjData) -> arrays.Data:
     )  # fmt: skip
 
 
-def wheel_facts(
-    world: World, shape: str | None, shapes: BodyShapes, meshes: np.ndarray, numbers: np.ndarray
-) -> arrays.Wheels:
-    """Wheels and what else touches; `meshes` is the table of the ground's meshes, `numbers` their
-    surfaces."""
-    m, wheels = world.model, list(world.robot.wheels.values())
-    ids = [m.joint(w.joint).id for w in wheels]
-    parts = build_parts(world.robot, m, shape)
-    bodies = [m.body(w.body).id for w in wheels]
-    extent: dict[int, float] = {}
-    for b, w in zip(bodies, wheels, strict=True):
-        extent[b] = max(extent.get(b, 0.0), w.radius + w.width)
-    for rows in (parts.shapes, shapes):
-        reach = np.linalg.norm(rows.position, axis=1) + rows.radius + rows.width
-        for b, r in zip(rows.body, reach, strict=True):
-            extent[int(b)] = max(extent.get(int(b), 0.0), float(r))
-    return arrays.Wheels(
-        body=np.array(bodies, dtype=np.int64),
-        joint=np.array(ids, dtype=np.int64),
-        dof=np.array([m.jnt_dofadr[j] for j in ids], dtype=np.int64),
-        qpos=np.array([m.jnt_qposadr[j] for j in ids], dtype=np.int64),
-        kind=np.array([_kind(w, shape) for w in wheels], dtype=np.int64),
-        radius=np.array([w.radius for w in wheels], dtype=float),
-        width=np.array([w.width / 2 for w in wheels], dtype=float),
-        shapes=shapes, parts=parts.shapes, part_wheel=parts.wheel,
-        part_organ=parts.organ, part_dof=parts.dof, part_radius=parts.radius,
-        bodies=np.array(list(extent), dtype=np.int64), extent=np.array(list(extent.values())),
-        meshes=meshes, mesh_surface=numbers,
-    )  # fmt: skip
-
-
-def _kind(wheel: Wheel, shape: str | None) -> int:
-    """The contact kernels' number for a wheel's shape; of a cone, its middle disc."""
-    if is_cone(wheel, shape):
-        return WHEEL_KINDS["disc"]
-    return WHEEL_KINDS[shape or wheel.shape]
-
-
 def wheel_radii(world: World, scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
     """Where a wheel shears the ground, and where it carries [m]; on soil as its law says."""
     radii = []
-    for name, w in world.robot.wheels.items():
+    for number, (name, w) in enumerate(world.robot.wheels.items()):
         # a cone rolls on its large end
         rolls = w.largest_radius if is_cone(w, scenario.robot.wheel_shape) else w.radius
         soil = world.soil
-        radii.append((rolls, w.radius) if soil is None else soil.wheel_radii(name, w, rolls))
+        own = (rolls, w.radius)
+        radii.append(own if soil is None else soil.wheel_radii(number, name, w, rolls))
     both = np.array(radii, dtype=float).reshape(-1, 2)
     return both[:, 0].copy(), both[:, 1].copy()
 
 
-def law_numbers(world: World, scenario: Scenario) -> arrays.Law:
-    """Friction and restitution by surface, and at the end between bodies; couples against rolling
-    and spinning likewise."""
-
-    def numbers(field: str) -> np.ndarray:
-        return by_surface(scenario, world.surfaces, field)
-
-    rolling, spinning = numbers("rolling_friction"), numbers("spinning_friction")
-    return arrays.Law(
-        numbers("friction"), numbers("restitution"), numbers("restitution_tangential"),
-        rolling, spinning, bool(rolling.any() or spinning.any()),
-    )  # fmt: skip
-
-
 def scheme_numbers(scenario: Scenario) -> arrays.Scheme:
     """Numbers of the time stepping and of the solver."""
-    run, law, kind = scenario.run, scenario.interaction, law_of_hard_ground(scenario)
+    run, law = scenario.run, scenario.interaction
     return arrays.Scheme(
         h=run.step, theta=run.theta, activation=run.activation,
-        margin=contact_margin(scenario) if kind.gives_rows or kind.is_mujocos else -np.inf,
-        near=1e-3, projection=run.projection, projection_tolerance=1e-10,
+        margin=contact_margin(scenario), near=1e-3,
+        projection=run.projection, projection_tolerance=1e-10,
         tolerance=law.solver.tolerance, max_iterations=law.solver.max_iterations,
         method=_METHODS[law.solver.method],
         steps_per_control=whole_ratio("control_period", run.control_period, "step", run.step),
@@ -200,26 +138,12 @@ def scheme_numbers(scenario: Scenario) -> arrays.Scheme:
 # --- state and scratch
 
 
-def contact_room(
-    m: mujoco.MjModel, model: arrays.Model, wheels: arrays.Wheels, couples: bool
-) -> arrays.Contacts:
-    """Room for the contacts of a step and for its equations of loops; `couples`: each of them may
-    have one against rolling and one against spinning."""
-    c = 8 * (len(wheels.body) + len(wheels.shapes.body) + 1) + 4 * len(wheels.parts.body)
-    if model.has_collisions:
-        # room for every colliding shape to touch a few others, within reason for the memory
-        colliding = np.count_nonzero((m.geom_contype | m.geom_conaffinity) != 0)
-        c += min(2048, 64 + 16 * int(colliding))
-    if model.has_constraints:
-        c += m.njnt + m.ntendon
-    if couples:
-        c *= 3
+def problem_room(m: mujoco.MjModel, c: int) -> arrays.Contacts:
+    """Room for the problem of so many contacts, and for the equations of loops."""
     e, nv = 6 * m.neq, m.nv
     f, i = np.zeros, np.int64
     return arrays.Contacts(
-        key=f(c, i), body1=f(c, i), body2=f(c, i), wheel=f(c, i), organ=f(c, i),
-        belt=f(c, i), belt_radius=f(c), surface=f(c, i), bound=f(c), pressed=f(c),
-        point=f((c, 3)), frame=f((c, 3, 3)), gap=f(c), jacobian=f((3 * c, nv)),
+        jacobian=f((3 * c, nv)),
         before=f(3 * c), free=f(3 * c), active=f(c, i),
         rows=f((e + 3 * c, nv)), half=f((e + 3 * c, nv)), delassus=f((3 * c, 3 * c)),
         q=f(3 * c), mu=f(c), r=f(3 * c), u=f(3 * c), work=f(work_size(c)),
@@ -227,10 +151,7 @@ def contact_room(
         bilateral_pivot=f(e), bilateral_order=f(e, i), bilateral_group=f(e, i),
         bilateral_scale=f(e), bilateral_impulse=f(e),
         coupling=f((e, 3 * c + 1)),
-        old_key=f(c, i), old_r=f(3 * c), old_count=f(1, i),
-        near_point=f((_NEAR, 3)), near_normal=f((_NEAR, 3)), near_gap=f(_NEAR),
-        near_surface=f(_NEAR, i), near_feature=f(_NEAR, i), near_count=f(1, i),
-        place=f((2, 3)), answer=f(4),
+        answer=f(4), place=f((2, 3)),
     )  # fmt: skip
 
 

@@ -104,7 +104,7 @@ class FmuLaws:
                 value = self._outputs[output]
                 if not np.isfinite(value):
                     raise unit.unit.file.error(f"its output '{self.names[output]}' is {value}")
-                s.commands.argument[argument] = value
+                s.set_setpoint(argument, value)
         self.log.append((s.time, self._outputs.copy()))
 
     def _sense(self) -> np.ndarray:

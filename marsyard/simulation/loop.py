@@ -10,11 +10,11 @@ import math
 
 from marsyard.c_calls import read_double, read_int32, read_int64
 from marsyard.control.expression import evaluate as evaluate_program
-from marsyard.interaction.contact_geometry.frame import wheel_frame
+from marsyard.interaction.contact_geometry.frame import place_shape, wheel_frame
+from marsyard.interaction.rows import NEARBY
 from marsyard.jit import inlined, inner, kernel
 from marsyard.simulation.attached import evaluate_laws, place, record_laws, relax_laws
 from marsyard.simulation.callables import surface_distance
-from marsyard.simulation.contacts import collide, contact_jacobian, find_contacts, place_part
 from marsyard.simulation.floating import is_as_left, leave_state, measure_momentum
 from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_inertia
 from marsyard.simulation.moreau_jean import (
@@ -29,6 +29,7 @@ from marsyard.simulation.moreau_jean import (
 )
 from marsyard.simulation.mujoco_c import call_md, call_mdpppi
 from marsyard.simulation.projection import close_loops
+from marsyard.simulation.rows import collect_rows, collide, point_jacobian
 
 
 @inlined
@@ -277,7 +278,7 @@ def smooth_tangents(model, data, wheels, sums, normal, frame):
 def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, work, sums,
            records, laws, row, time):  # fmt: skip
     """Write one row of records from the current state and empty the sums."""
-    nv = model.nv
+    nv, R = model.nv, laws.rows
     update_positions(F, m, d, model)
     call_md(F.make_inertia, m, d)
     call_md(F.com_vel, m, d)
@@ -315,11 +316,11 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
 
     # wheels: gap to every surface, local velocity at the nearest point
     if model.smooth:
-        smooth_tangents(model, data, wheels, sums, contacts.near_normal[0], contacts.frame[0])
+        smooth_tangents(model, data, wheels, sums, contacts.place[0], R.frame[0])
     found = 0
     if model.has_rigid:
         collide(F, m, d, model)
-        found = find_contacts(F, O, m, d, model, data, wheels, ground, scheme.margin, contacts)
+        found = collect_rows(O, d, model, laws, scheme.margin, NEARBY)
     for w in range(wheels.body.shape[0]):
         centre = data.xpos[wheels.body[w]]
         axis = data.xaxis[wheels.joint[w]]
@@ -339,7 +340,7 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
             found_triangle = contacts.answer[2]
             for i in range(wheels.part_wheel.shape[0]):
                 if wheels.part_wheel[i] == w:
-                    place_part(data, wheels.parts, i, contacts.place)
+                    place_shape(data.xpos, data.xmat, wheels.parts, i, contacts.place)
                     other = surface_distance(
                         F.distance, wheels.parts, i, contacts.place[0], contacts.place[1], ground,
                         s, 0.0, contacts,
@@ -355,19 +356,19 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
                 triangle = found_triangle
         best = -1
         for c in range(max(found, 0)):
-            if contacts.wheel[c] == w and (best < 0 or contacts.gap[c] < contacts.gap[best]):
+            if R.wheel[c] == w and (best < 0 or R.gap[c] < R.gap[best]):
                 best = c
         if best < 0 and nearest >= 0 and math.isfinite(nearest_gap):
-            best = contacts.gap.shape[0] - 1
+            best = R.gap.shape[0] - 1
             far_contact(
-                F.distance, wheels, w, centre, axis, ground, nearest, triangle, best, contacts
+                F.distance, wheels, w, centre, axis, ground, nearest, triangle, best, R, contacts
             )
         for k in range(3):
             records.world[row, w, k] = sums.world[w, k]
             records.point[row, w, k] = sums.point[w, k]
             records.contact_velocity[row, w, k] = math.nan
         if best >= 0:
-            contact_jacobian(F, m, d, nv, contacts, best, work.jac1, work.jac2, contacts.rows, 0)
+            point_jacobian(F, m, d, nv, R, best, work.jac1, work.jac2, contacts.rows, 0)
             for k in range(3):
                 total = 0.0
                 for j in range(nv):
@@ -386,12 +387,12 @@ def record(F, O, m, d, model, data, wheels, ground, scheme, commands, contacts, 
 
 
 @inner
-def far_contact(address, wheels, w, centre, axis, ground, surface, triangle, slot, contacts):
+def far_contact(address, wheels, w, centre, axis, ground, surface, triangle, slot, R, contacts):
     """The would-be contact of a wheel far from the ground, into a free slot: its normal is the
     gradient of the distance, by central differences; triangle: the nearest one of a mesh."""
     e = 1e-6
-    point = contacts.point[slot]
-    normal = contacts.near_normal[0]
+    point = R.point[slot]
+    normal = contacts.place[0]
     size = 0.0
     for k in range(3):
         point[k] = centre[k]
@@ -414,10 +415,10 @@ def far_contact(address, wheels, w, centre, axis, ground, surface, triangle, slo
     for k in range(3):
         normal[k] /= size
         point[k] = centre[k] - wheels.radius[w] * normal[k]
-    wheel_frame(normal, axis, contacts.frame[slot])
-    contacts.body1[slot] = 0
-    contacts.body2[slot] = wheels.body[w]
-    contacts.belt[slot] = -1
+    wheel_frame(normal, axis, R.frame[slot])
+    R.body1[slot] = 0
+    R.body2[slot] = wheels.body[w]
+    R.belt[slot] = -1
 
 
 @inner
@@ -432,8 +433,8 @@ def add_stats(stats, total):
 
 
 @kernel
-def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, contacts, work,
-            sums, records, counters, steps, slow):  # fmt: skip
+def advance(F, O, m, d, model, data, wheels, ground, scheme, commands, laws, contacts, work, sums,
+            records, counters, steps, slow):  # fmt: skip
     """Run `steps` steps, writing a record whenever one is due.
 
     counters: int64[2], steps done and records written. Stops early with the code of what went
@@ -457,8 +458,7 @@ def advance(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws
         else:
             time = counters[0] * scheme.h if slow == 0.0 else 0.0
             status = step(
-                F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, time,
-                contacts, work, sums,
+                F, O, m, d, model, data, wheels, scheme, commands, laws, time, contacts, work, sums
             )  # fmt: skip
         if status != OK:
             work.failure[0] = status

@@ -39,6 +39,7 @@ from __future__ import annotations
 import math
 
 from marsyard.interaction.nonsmooth.codes import CONVERGED
+from marsyard.interaction.rows import LIMIT, POINT
 from marsyard.jit import inlined, inner, kernel
 from marsyard.simulation.attached import (
     MOST_CORRECTIONS,
@@ -49,15 +50,6 @@ from marsyard.simulation.attached import (
     evaluate_laws,
 )
 from marsyard.simulation.callables import solve_problem
-from marsyard.simulation.contacts import (
-    bilateral_rows,
-    collide,
-    contact_jacobian,
-    find_contacts,
-    limit_contacts,
-    most_displaced,
-)
-from marsyard.simulation.couples import bind_couples, find_couples, press_couples
 from marsyard.simulation.delassus import (
     assemble,
     bilateral_impulses,
@@ -74,6 +66,17 @@ from marsyard.simulation.inertia import (
 )
 from marsyard.simulation.mujoco_c import call_md, call_mdip, call_mppd
 from marsyard.simulation.projection import keep_in_loops, project, project_velocity
+from marsyard.simulation.rows import (
+    add_limits,
+    bilateral_rows,
+    bind_given,
+    collect_rows,
+    collide,
+    is_given,
+    most_displaced,
+    press_given,
+    row_jacobian,
+)
 
 # what a step can end with; what a law answered is `attached.LAW` or more
 OK, NOT_FINITE_FORCE, NOT_FINITE_VELOCITY, NOT_FINITE_POSITION, TOO_MANY_CONTACTS = range(5)
@@ -275,18 +278,13 @@ def account_for_motors(model, data, commands, h, v, sums):
 
 
 @inner
-def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilateral):
-    """Local velocities of all contacts; those closed at the predicted time enter the problem.
-
-    `found` contacts come from geometry, the rest up to `total` are joint limits with rows given.
-    """
+def activate(F, m, d, model, scheme, R, contacts, work, bilateral):
+    """Local velocities of all contacts; those closed at the predicted time enter the problem."""
     nv = model.nv
     n = 0
-    for c in range(total):
-        if c < found:
-            contact_jacobian(
-                F, m, d, nv, contacts, c, work.jac1, work.jac2, contacts.jacobian, 3 * c
-            )
+    for c in range(R.used[0]):
+        if R.kind[c] != LIMIT:
+            row_jacobian(F, m, d, nv, R, c, work.jac1, work.jac2, contacts.jacobian, 3 * c)
         for k in range(3):
             before = 0.0
             free = 0.0
@@ -296,12 +294,11 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
             contacts.before[3 * c + k] = before
             contacts.free[3 * c + k] = free
         # the gap now, and the one predicted with the free velocity
-        now = contacts.gap[c] - scheme.h * (1.0 - scheme.theta) * contacts.before[3 * c]
+        now = R.gap[c] - scheme.h * (1.0 - scheme.theta) * contacts.before[3 * c]
         predicted = now + scheme.h * scheme.activation * contacts.free[3 * c]
         if min(now, predicted) <= TOUCHING:
             contacts.active[n] = c
-            s = contacts.surface[c]
-            contacts.mu[n] = law.friction[s] if s >= 0 else contacts.bound[c]
+            contacts.mu[n] = R.friction[c]
             for k in range(3):
                 for j in range(nv):
                     contacts.rows[bilateral + 3 * n + k, j] = contacts.jacobian[3 * c + k, j]
@@ -310,40 +307,42 @@ def activate(F, m, d, model, scheme, law, contacts, work, found, total, bilatera
 
 
 @inner
-def warm_start(n, contacts):
+def warm_start(n, R, contacts):
     """Impulses of the last step for the contacts that go on, zero for new ones."""
-    old = contacts.old_count[0]
+    old = R.last_count[0]
     for i in range(n):
-        key = contacts.key[contacts.active[i]]
+        c = contacts.active[i]
+        key, owner = R.key[c], R.owner[c]
         at = -1
-        if i < old and contacts.old_key[i] == key:
+        if i < old and R.last_key[i] == key and R.last_owner[i] == owner:
             at = i
         else:
             for k in range(old):
-                if contacts.old_key[k] == key:
+                if R.last_key[k] == key and R.last_owner[k] == owner:
                     at = k
                     break
         for k in range(3):
-            contacts.r[3 * i + k] = contacts.old_r[3 * at + k] if at >= 0 else 0.0
+            contacts.r[3 * i + k] = R.last_impulse[3 * at + k] if at >= 0 else 0.0
 
 
 @inner
-def keep_for_warm_start(n, contacts):
-    """Remember this step's impulses by the key of their contact."""
+def keep_for_warm_start(n, R, contacts):
+    """Remember this step's impulses by the law and key of their contact."""
     for i in range(n):
-        contacts.old_key[i] = contacts.key[contacts.active[i]]
+        c = contacts.active[i]
+        R.last_owner[i] = R.owner[c]
+        R.last_key[i] = R.key[c]
         for k in range(3):
-            contacts.old_r[3 * i + k] = contacts.r[3 * i + k]
-    contacts.old_count[0] = n
+            R.last_impulse[3 * i + k] = contacts.r[3 * i + k]
+    R.last_count[0] = n
 
 
 @inner
-def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
+def solve_contacts(F, m, d, model, data, scheme, R, contacts, work, n, bilateral):
     """Impulses of the n active contacts and the bilateral rows."""
     nv = model.nv
     assemble(F, m, d, model, bilateral, n, contacts, data, work.root)
-    if law.couples:
-        bind_couples(n, contacts)
+    bind_given(n, R, contacts)
     # right-hand side of the bilateral rows: E v_free − b. The way of the step lies in the loop,
     # E (θ v⁺ + (1−θ) v) = 0, and `project` sees to positions and to the end velocity; without it
     # E v⁺ = −c/(10 h) keeps the loop from drifting
@@ -353,7 +352,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
         for j in range(nv):
             total += contacts.rows[i, j] * (work.v_free[j] + back * work.v_start[j])
         contacts.bilateral[i] = total
-    warm_start(n, contacts)
+    warm_start(n, R, contacts)
     scale = 1.0
     low, high = -1.0, 1.0
     iterations = 0
@@ -363,22 +362,18 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
         restitution = False
         for i in range(n):
             c = contacts.active[i]
-            s = contacts.surface[c]
-            e = law.restitution[s] if s >= 0 else 0.0
-            et = law.restitution_tangential[s] if s >= 0 else 0.0
+            e, et = R.restitution[c], R.restitution_tangential[c]
             restitution = restitution or e > 0.0 or et > 0.0
             contacts.q[3 * i] = contacts.free[3 * c] + scale * e * contacts.before[3 * c]
             for k in range(1, 3):
                 contacts.q[3 * i + k] = (
                     contacts.free[3 * c + k] + scale * et * contacts.before[3 * c + k]
                 )
-        if law.couples:
-            press_couples(n, contacts)
+        press_given(n, R, contacts)
         if bilateral > 0:
             if attempt > 0:
                 assemble(F, m, d, model, bilateral, n, contacts, data, work.root)
-                if law.couples:
-                    bind_couples(n, contacts)
+                bind_given(n, R, contacts)
             rank = eliminate(bilateral, n, contacts)
         status, used, residual = solve_problem(
             F.solve, n, contacts, scheme.tolerance, scheme.max_iterations, scheme.method
@@ -391,9 +386,7 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
         size = 0.0
         for i in range(n):
             c = contacts.active[i]
-            s = contacts.surface[c]
-            e = law.restitution[s] if s >= 0 else 0.0
-            et = law.restitution_tangential[s] if s >= 0 else 0.0
+            e, et = R.restitution[c], R.restitution_tangential[c]
             for k in range(3):
                 before, free = contacts.before[3 * c + k], contacts.free[3 * c + k]
                 after = contacts.u[3 * i + k] - scale * (e if k == 0 else et) * before
@@ -431,12 +424,12 @@ def solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilater
 
 
 @inner
-def find_impulses(F, m, d, model, data, scheme, law, contacts, work, n, bilateral):
+def find_impulses(F, m, d, model, data, scheme, R, contacts, work, n, bilateral):
     """Impulses of contacts and loops, and the velocity they add, into work.delta; generalised
     impulse of the contacts alone into work.force."""
     for i in range(model.nv):
         work.rhs[i] = 0.0
-    solve_contacts(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
+    solve_contacts(F, m, d, model, data, scheme, R, contacts, work, n, bilateral)
     transposed_product(3 * n, model.nv, contacts.rows, bilateral, contacts.r, work.rhs)
     for i in range(model.nv):
         work.force[i] = work.rhs[i]
@@ -488,13 +481,12 @@ def reachable(F, m, d, model, data, scheme, wheels, work):
 
 
 @inner
-def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, time, contacts, work,
-         sums):  # fmt: skip
+def step(F, O, m, d, model, data, wheels, scheme, commands, laws, time, contacts, work, sums):
     """Advance the state by one step; returns OK or what went wrong.
 
     That a law needs room is no failure: nothing has changed, and the step can be tried again.
     """
-    h, theta, nv = scheme.h, scheme.theta, model.nv
+    h, theta, nv, R = scheme.h, scheme.theta, model.nv, laws.rows
     for i in range(model.nq):
         work.q_start[i] = data.qpos[i]
     for i in range(nv):
@@ -535,38 +527,34 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, t
             break
 
     # what may touch within the step
-    found = 0
+    R.used[0] = 0
+    total = 0
     if model.has_rigid:
         margin = reachable(F, m, d, model, data, scheme, wheels, work)
-        found = find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts)
-    total = found
-    if model.has_constraints and found >= 0:
-        total = limit_contacts(O, d, nv, found, contacts)
+        total = collect_rows(O, d, model, laws, margin, 0)
+    if model.has_constraints and total >= 0:
+        total = add_limits(O, d, nv, R, contacts)
     if total < 0:
         return TOO_MANY_CONTACTS
 
     # impulses, and the motion with them
-    everything = total
-    if law.couples:
-        everything = find_couples(F, m, d, nv, law, wheels, found, total, contacts, work.jac1)
-        if everything < 0:
-            return TOO_MANY_CONTACTS
-    n = activate(F, m, d, model, scheme, law, contacts, work, found, everything, bilateral)
-    work.stats[0] = n - (everything - total)
+    n = activate(F, m, d, model, scheme, R, contacts, work, bilateral)
+    for i in range(n):
+        work.stats[0] += 0.0 if is_given(R, contacts.active[i]) else 1.0
     for i in range(nv):
         work.rhs[i] = 0.0
         work.delta[i] = 0.0
     if n + bilateral > 0:
-        find_impulses(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
+        find_impulses(F, m, d, model, data, scheme, R, contacts, work, n, bilateral)
         # not for loops alone, which the mean velocity knows already
         if n > 0 and theta < 1.0 and scheme.projection and is_stopped(model, work):
             correct_free_velocity(F, m, d, model, data, scheme, work)
             # nearly the same problem again: its answer is the better warm start
-            keep_for_warm_start(n, contacts)
-            n = activate(F, m, d, model, scheme, law, contacts, work, found, everything, bilateral)
-            find_impulses(F, m, d, model, data, scheme, law, contacts, work, n, bilateral)
-        add_to_sums(n, contacts, work, sums)
-    keep_for_warm_start(n, contacts)
+            keep_for_warm_start(n, R, contacts)
+            n = activate(F, m, d, model, scheme, R, contacts, work, bilateral)
+            find_impulses(F, m, d, model, data, scheme, R, contacts, work, n, bilateral)
+        add_to_sums(n, R, contacts, work, sums)
+    keep_for_warm_start(n, R, contacts)
     for i in range(nv):
         data.qvel[i] = work.v_free[i] + work.delta[i]
         if not math.isfinite(data.qvel[i]):
@@ -575,11 +563,12 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, t
     call_mppd(F.integrate_pos, m, data.qpos.ctypes.data, data.qvel.ctypes.data, theta * h)
     account_for_motors(model, data, commands, h, work.v_start, sums)
     if model.has_laws:
+        give_impulses(n, R, contacts)
         commit_laws(data, laws, time, h, theta, sums, work.stats)
 
     # no penetration left
     if scheme.projection and model.has_rigid:
-        work.stats[5] = project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work)
+        work.stats[5] = project(F, O, m, d, model, data, wheels, scheme, laws, contacts, work)
         if model.has_loops:
             project_velocity(F, O, m, d, model, data, contacts, work)
     if model.has_laws:
@@ -594,28 +583,36 @@ def step(F, O, m, d, model, data, wheels, ground, law, scheme, commands, laws, t
 
 
 @inner
-def add_to_sums(n, contacts, work, sums):
+def give_impulses(n, R, contacts):
+    """Tell laws the impulses of their rows, zero for those that were not in the problem."""
+    R.impulse[: R.used[0], :] = 0.0
+    for i in range(n):
+        for k in range(3):
+            R.impulse[contacts.active[i], k] = contacts.r[3 * i + k]
+
+
+@inner
+def add_to_sums(n, R, contacts, work, sums):
     """Add this step's impulses to what the next record will show."""
     for j in range(work.force.shape[0]):
         sums.reaction[j] += work.force[j]
     for i in range(n):
         c = contacts.active[i]
-        s = contacts.surface[c]
-        if s < 0:
+        if R.kind[c] != POINT:
             continue
-        w = contacts.wheel[c]
+        s, w = R.surface[c], R.wheel[c]
         for k in range(3):
             world = 0.0
             for a in range(3):
-                world += contacts.frame[c, a, k] * contacts.r[3 * i + a]
+                world += R.frame[c, a, k] * contacts.r[3 * i + a]
             if w >= 0:
                 sums.world[w, k] += world
-                sums.point[w, k] = contacts.point[c, k]
-            elif contacts.body1[c] == 0:
+                sums.point[w, k] = R.point[c, k]
+            elif R.body1[c] == 0:
                 sums.other[k] += world
-                if contacts.organ[c] >= 0:
-                    sums.organ[contacts.organ[c], k] += world
-        if w >= 0:
+                if R.organ[c] >= 0:
+                    sums.organ[R.organ[c], k] += world
+        if w >= 0 and s >= 0:
             sums.normal[w, s] += contacts.r[3 * i]
             sums.tangent[w, s, 0] += contacts.r[3 * i + 1]
             sums.tangent[w, s, 1] += contacts.r[3 * i + 2]

@@ -52,7 +52,6 @@ class Functions(NamedTuple):
     forward: int
     euler: int
     solve: int = 0  # callbacks of our own, see `callables`
-    contacts: int = 0
     distance: int = 0
 
 

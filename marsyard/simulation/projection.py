@@ -24,16 +24,9 @@ Appl. Mech. Engrg. 256 (2013) 224-250.
 from __future__ import annotations
 
 from marsyard.interaction.nonsmooth.codes import AUTO, CONVERGED
+from marsyard.interaction.rows import LIMIT, POSITIONS
 from marsyard.jit import inner
 from marsyard.simulation.callables import solve_problem
-from marsyard.simulation.contacts import (
-    bilateral_rows,
-    collide,
-    contact_jacobian,
-    find_contacts,
-    limit_contacts,
-    most_displaced,
-)
 from marsyard.simulation.delassus import (
     assemble,
     bilateral_impulses,
@@ -42,6 +35,14 @@ from marsyard.simulation.delassus import (
 )
 from marsyard.simulation.inertia import factor_inertia, make_inertia, solve_inertia
 from marsyard.simulation.mujoco_c import call_md, call_mppd
+from marsyard.simulation.rows import (
+    add_limits,
+    bilateral_rows,
+    collect_rows,
+    collide,
+    most_displaced,
+    row_jacobian,
+)
 
 MAX_ITERATIONS = 20
 #: contacts with a larger gap do not count [m]
@@ -51,12 +52,12 @@ SURE = 0.1
 
 
 @inner
-def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
+def project(F, O, m, d, model, data, wheels, scheme, laws, contacts, work):
     """Move qpos out of the ground; returns the largest penetration that is left [m].
 
     Leaves the kinematics (not the inertia matrix) up to date for the final qpos.
     """
-    nv = model.nv
+    nv, R = model.nv, laws.rows
     tolerance = scheme.projection_tolerance
     margin = min(NEAR, scheme.margin)
     worst = 0.0
@@ -64,30 +65,25 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
     iteration = 0
     while True:
         call_md(F.kinematics, m, d)
-        found = 0
+        R.used[0] = 0
         if left < 0.0:
             collide(F, m, d, model)
-            found = find_contacts(F, O, m, d, model, data, wheels, ground, margin, contacts)
-            if found < 0:
+            if collect_rows(O, d, model, laws, margin, POSITIONS) < 0:
                 return worst
-        total = found
         bilateral = 0
         worst = max(left, 0.0)
-        for c in range(found):
-            worst = max(worst, -contacts.gap[c])
         if model.has_constraints:
             call_md(F.com_pos, m, d)
             if model.has_tendons:
                 call_md(F.tendon, m, d)
             call_md(F.make_constraint, m, d)
             bilateral = bilateral_rows(O, d, nv, contacts)
-            total = limit_contacts(O, d, nv, found, contacts)
-            if bilateral < 0 or total < 0:
+            if bilateral < 0 or add_limits(O, d, nv, R, contacts) < 0:
                 return worst
-            for c in range(found, total):
-                worst = max(worst, -contacts.gap[c])
             for i in range(bilateral):
                 worst = max(worst, abs(contacts.bilateral[i]))
+        for c in range(R.used[0]):
+            worst = max(worst, -R.gap[c])
         if worst <= tolerance or iteration == MAX_ITERATIONS:
             return worst
         if left >= 0.0:  # a loop is open: contacts are needed as well
@@ -99,19 +95,17 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
         factor_inertia(F, m, d, model, data)
         n = 0
         smallest = 1.0
-        for c in range(total):
-            if contacts.gap[c] > NEAR:
+        for c in range(R.used[0]):
+            if R.gap[c] > NEAR:
                 continue
-            if c < found:
-                w = contacts.wheel[c]
+            if R.kind[c] != LIMIT:
+                w = R.wheel[c]
                 smallest = min(smallest, wheels.radius[w] if w >= 0 else 0.0)
             contacts.active[n] = c
             contacts.mu[n] = 0.0
             first = bilateral + 3 * n
-            if c < found:
-                contact_jacobian(
-                    F, m, d, nv, contacts, c, work.jac1, work.jac2, contacts.rows, first
-                )
+            if R.kind[c] != LIMIT:
+                row_jacobian(F, m, d, nv, R, c, work.jac1, work.jac2, contacts.rows, first)
             else:
                 for j in range(nv):
                     contacts.rows[first, j] = contacts.jacobian[3 * c, j]
@@ -121,7 +115,7 @@ def project(F, O, m, d, model, data, wheels, ground, scheme, contacts, work):
             for k in range(3):
                 contacts.r[3 * n + k] = 0.0
                 contacts.q[3 * n + k] = 0.0
-            contacts.q[3 * n] = contacts.gap[c]
+            contacts.q[3 * n] = R.gap[c]
             n += 1
         assemble(F, m, d, model, bilateral, n, contacts, data, work.root)
         rank = 0

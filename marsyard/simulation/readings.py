@@ -145,7 +145,7 @@ class Readings:
         slip, angle = wheel_slip(s, now)
         out = [slip[0], angle[0]]
         if s.world.soil is not None:
-            touching = s.world.soil.by_wheel(s.world.soil.touching()[None], len(bodies))
+            touching = s.world.soil.touching(len(bodies))
             out.append(wheel_sinkage(s, now, touching)[0])
         return np.concatenate(out)
 

@@ -16,24 +16,24 @@ as `energy_motors` is.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import mujoco
 import numpy as np
 
 from marsyard.control.command import STATES
-from marsyard.interaction.law import Recorded, WheelSizes, stored_energy
+from marsyard.interaction.contact_geometry.organs import is_cone
+from marsyard.interaction.law import Column, Recorded, Variable, WheelSizes, stored_energy
 from marsyard.robot.soles import sole
 from marsyard.simulation.attached import WORK
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.energy_constants import add_energy_constants
 from marsyard.simulation.gait import add_gait
-from marsyard.simulation.organs import is_cone
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from marsyard.interaction.law import Law
     from marsyard.simulation.arrays import Records
     from marsyard.simulation.columns import Columns
     from marsyard.simulation.fmu_laws import FmuLaws
@@ -120,8 +120,7 @@ def columns(simulation: Simulation) -> Columns:
     _add_floating(s, ds)
     if s.world.soil is not None:
         _add_soil(s, ds)
-    for law in s.laws:
-        _add_law(s, law, ds)
+    _add_laws(s, ds)
     _add_motors(s, ds)
     add_energy_constants(s, ds)
     if s.drive is not None and s.drive.log:
@@ -134,8 +133,7 @@ def columns(simulation: Simulation) -> Columns:
     add("energy_kinetic", (), r.energy[:, 1], "J", "kinetic energy")
     potential = r.energy[:, 0] + stored_energy(s.laws, r.coordinates)
     add("energy_potential", (), potential, "J", "potential energy")
-    soil = "" if s.world.soil is None else s.world.soil.name
-    others = [law.name for law in s.laws if law.name != soil and not law.stores]
+    others = [law.name for law in s.laws if law.attachments and not (law.on_soil or law.stores)]
     if others:
         text = "work taken by elastic contact since the start, what it stores included"
         if s.interaction is not None:
@@ -180,24 +178,27 @@ def columns(simulation: Simulation) -> Columns:
     return ds
 
 
-def _recorded(s: Simulation, law: Law, r: Records) -> dict[str, np.ndarray]:
-    """The columns of a law at the records, by name."""
-    return {column.name: s.column(column.name, r) for column in law.columns()}
+def _recorded(s: Simulation, columns: Iterable[Column], r: Records) -> dict[str, np.ndarray]:
+    """Columns of laws at the records, by name."""
+    return {column.name: s.column(column.name, r) for column in columns}
 
 
-def _add_law(s: Simulation, law: Law, ds: Columns) -> None:
-    """What a law says of its records."""
+def _add_laws(s: Simulation, ds: Columns) -> None:
+    """What the laws say of their records."""
     r = s.records
     interval = np.diff(r.time, prepend=-np.inf)
     interval[interval <= 0] = np.inf
-    recorded = _recorded(s, law, r)
-    sums = s.attached(law.name, r)
     wheels = WheelSizes(s.carrying_radius, 2.0 * s.wheels.width)
-    told = law.variables(
-        Recorded(interval, sums[..., :6], sums[..., WORK], recorded, wheels, r.coordinates)
-    )
-    used = {dim for each in told.values() for dim in each.dims}
-    ds.assign_coords({k: v for k, v in law.coordinates().items() if k in used})
+    told: dict[str, Variable] = {}
+    for law in s.laws:
+        sums = s.attached(law.name, r)
+        recorded = _recorded(s, law.columns(), r)
+        seen = Recorded(interval, sums[..., :6], sums[..., WORK], recorded, wheels, r.coordinates)
+        own = law.variables(seen)
+        used = {dim for each in own.values() for dim in each.dims}
+        ds.assign_coords({k: v for k, v in law.coordinates().items() if k in used})
+        for name, each in own.items():
+            told[name] = told[name].beside(each) if name in told else each
     for name, each in told.items():
         about = {"units": each.units, "long_name": each.text}
         ds[name] = (("time", *each.dims), each.values, about)
@@ -426,20 +427,22 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
 
 def wheel_touching(s: Simulation, r: Records) -> np.ndarray:
     """Whether each wheel touches the soil at the records, above 0; NaN under another law."""
-    assert s.world.soil is not None
-    touched = s.world.soil.touched(_recorded(s, s.world.soil, r))
-    return s.world.soil.by_wheel(touched, len(s.world.robot.wheels))
+    soil = s.world.soil
+    assert soil is not None
+    wheels = len(s.world.robot.wheels)
+    return soil.touched(_recorded(s, soil.columns(), r), len(r.time), wheels)
 
 
 def _wheel_wrench(s: Simulation, r: Records) -> np.ndarray:
     """Impulse and moment of the soil on each wheel per record [N·s, N·m·s]; of whatever other law a
-    wheel is under that the soil's does not act on."""
-    assert s.world.soil is not None
-    out = s.world.soil.by_wheel(s.attached(s.world.soil.name, r), len(s.world.robot.wheels))
-    number = s.attachments.chains.wheel
-    for w in range(out.shape[1]):
-        if w not in s.world.soil.wheel:
-            out[:, w] = r.attached[:, number == w].sum(axis=1)
+    wheel is under that those of soil do not act on."""
+    soil = s.world.soil
+    assert soil is not None
+    wheels, number = len(s.world.robot.wheels), s.attachments.chains.wheel
+    own = {law.name: s.attached(law.name, r) for law in soil.laws}
+    out = soil.by_wheel(own, len(r.time), wheels)
+    for w in set(range(wheels)) - soil.wheels:
+        out[:, w] = r.attached[:, number == w].sum(axis=1)
     return out
 
 
@@ -594,8 +597,9 @@ def _surface_normals(s: Simulation, r: WheelMotion) -> np.ndarray:
         np.stack([x + radius, x - radius, x, x]), np.stack([y, y, y + radius, y - radius])
     )
     rise_x, rise_y = (ends[0] - ends[1]) / (2 * radius), (ends[2] - ends[3]) / (2 * radius)
-    normal = np.stack([-rise_x, -rise_y, np.ones_like(x)], axis=-1)
-    return normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+    normal = np.ones((*x.shape, 3))
+    normal[..., 0], normal[..., 1] = -rise_x, -rise_y
+    return normal / np.sqrt(1.0 + rise_x**2 + rise_y**2)[..., None]
 
 
 def _sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray, normal: np.ndarray) -> np.ndarray:
@@ -616,9 +620,9 @@ def _sinkage(s: Simulation, r: WheelMotion, touching: np.ndarray, normal: np.nda
     down = along * axis - normal
     down /= np.maximum(np.linalg.norm(down, axis=-1, keepdims=True), 1e-9)
     edge = -np.sign(along) * half * (np.abs(along) > 1e-9)
-    edges = np.stack([np.where(taper == 0, edge, -half), np.where(taper == 0, edge, half)])
-    if not taper.any():
-        edges = edges[:1]
+    edges = edge[None]
+    if taper.any():
+        edges = np.stack([np.where(taper == 0, edge, -half), np.where(taper == 0, edge, half)])
     lowest = r.wheel_centre + (radius + taper * edges) * down + edges * axis
     depth = soil.grid.terrain.height(lowest[..., 0], lowest[..., 1]) - lowest[..., 2]
     out = np.where(touching > 0, depth.max(axis=0) * normal[..., 2], 0.0)

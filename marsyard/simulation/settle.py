@@ -23,14 +23,16 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground import Box, TriangleMesh
+from marsyard.interaction.contact_geometry.body_shapes import BodyShapes
 from marsyard.interaction.contact_geometry.wheel import wheel_core
+from marsyard.interaction.hard_ground import Wheels
 from marsyard.interaction.law import NEEDS_ROOM, PRESS, RIGID
 from marsyard.interaction.nonsmooth.codes import AUTO
 from marsyard.scenario.schema import ContactSolver
 from marsyard.simulation import arrays
 from marsyard.simulation.attached import LAW
 from marsyard.simulation.moreau_jean import OK
-from marsyard.simulation.world import body_name, contact_margin
+from marsyard.simulation.world import body_name
 
 if TYPE_CHECKING:
     from marsyard.simulation.simulation import Simulation
@@ -71,8 +73,8 @@ def smallest_gap(simulation: Simulation, margin: float = 0.05) -> tuple[float, s
         nearer /= 4
     if found == 0:
         return (nearer if nearer < margin else np.inf), ""
-    c = int(np.argmin(s.contacts.gap[:found]))
-    return float(s.contacts.gap[c]), f"body '{body_name(s.model, int(s.contacts.body2[c]))}'"
+    c = int(np.argmin(s.rows.gap[:found]))
+    return float(s.rows.gap[c]), f"body '{body_name(s.model, int(s.rows.body2[c]))}'"
 
 
 class _Solids(NamedTuple):
@@ -144,7 +146,7 @@ def _solids(s: Simulation) -> Iterator[_Solids]:
 
 
 def _round(
-    shapes: arrays.Wheels | arrays.BodyShapes, body: np.ndarray, centre: np.ndarray,
+    shapes: Wheels | BodyShapes, body: np.ndarray, centre: np.ndarray,
     axis: np.ndarray,
 ) -> _Solids:  # fmt: skip
     kinds = shapes.kind, shapes.radius, shapes.width
@@ -240,7 +242,7 @@ def _rigid(s: Simulation) -> Iterator[None]:
         has_laws=False, has_rigid=True,
         has_collisions=len(s.world.colliding_bodies()) > 0,
     )  # fmt: skip
-    with s.replaced(facts, s.scheme._replace(margin=contact_margin(s.scenario))):
+    with s.replaced(facts), s.world.rigid.on_rigid_ground():
         yield
 
 
@@ -380,16 +382,13 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
     # MuJoCo's soft contact gives way to the exact one here
     alone = not s.facts.has_laws
     model = s.facts._replace(damping=held, smooth=False, has_rigid=s.facts.has_rigid or alone)
-    law = s.surface_numbers._replace(restitution=0 * s.surface_numbers.restitution, couples=False)
-    if friction is not None:
-        law = law._replace(friction=0 * law.friction + friction)
     # where a robot stands does not depend on how the run solves its contact problems
     solver = ContactSolver()
     scheme = s.scheme._replace(
         h=_STEP, theta=1.0, projection=True, tolerance=solver.tolerance,
         max_iterations=solver.max_iterations, method=AUTO,
     )  # fmt: skip
-    for each in s.laws:
+    for each in s.every_law:
         each.ease(friction)
     s.data.qvel[:] = 0.0
     s.data.qfrc_applied[:] = 0.0
@@ -398,9 +397,9 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
         slow = _SLOW_ON_SOIL
     most = _MAX_STEPS if soil is None else _MAX_STEPS_SOIL
     try:
-        rests = _step_until_rest(s, model, law, scheme, most, slow, clock)
+        rests = _step_until_rest(s, model, scheme, most, slow, clock)
     finally:
-        for each in s.laws:
+        for each in s.every_law:
             each.placed()
     speed = float(np.max(np.abs(s.data.qvel)))
     # without friction a body may turn on its wheels for long; what counts is the free pose
@@ -420,7 +419,6 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
 def _step_until_rest(
     s: Simulation,
     model: arrays.Model,
-    law: arrays.Law,
     scheme: arrays.Scheme,
     most: int,
     slow: float,
@@ -433,7 +431,7 @@ def _step_until_rest(
     while counters[0] < most:
         began, before = time.perf_counter(), int(counters[0])
         ahead = min(piece, most - before)
-        status = s.advance_loop(model, law, scheme, counters, ahead, slow)
+        status = s.advance_loop(model, scheme, counters, ahead, slow)
         if status >= LAW and status % LAW == NEEDS_ROOM:
             s.make_room(status)
             continue

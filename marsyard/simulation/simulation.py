@@ -12,12 +12,12 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.ground import pack
 from marsyard.interaction.about import law_of_hard_ground
-from marsyard.interaction.contact_geometry.callbacks import geometry_aside, ground_table
+from marsyard.interaction.contact_geometry.callbacks import geometry_aside
 from marsyard.interaction.law import NEEDS_ROOM
 from marsyard.interaction.nonsmooth.callback import solver_aside
 from marsyard.interaction.registry import all_kernels
+from marsyard.interaction.rows import NEARBY
 from marsyard.kernel_cache import unfit
 from marsyard.robot.closing import close_loops, close_rates
 from marsyard.robot.model_file import quiet
@@ -25,12 +25,12 @@ from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import arrays, filling, loop, moreau_jean
-from marsyard.simulation.attached import LAW, Laws
-from marsyard.simulation.attaching import attach
-from marsyard.simulation.body_shapes import body_shapes, mesh_ground
+from marsyard.simulation.attached import LAW
+from marsyard.simulation.attaching import attach, read_only
 from marsyard.simulation.boxes import BoxError, OwnControl, OwnInteraction
-from marsyard.simulation.commands import Speeds, Table, Torques, build_commands, follow
-from marsyard.simulation.contacts import collide, find_contacts
+from marsyard.simulation.commands import (
+    build_commands,
+)
 from marsyard.simulation.cost import check_cost, check_nodes
 from marsyard.simulation.drive import Drive
 from marsyard.simulation.gait import GaitRun
@@ -38,9 +38,11 @@ from marsyard.simulation.moreau_jean import update_positions
 from marsyard.simulation.mujoco_c import functions, offsets
 from marsyard.simulation.plausibility import Watch
 from marsyard.simulation.plugged import own_boxes, without_plugins
+from marsyard.simulation.rows import collect_rows, collide
 from marsyard.simulation.settle import place_on_ground
 from marsyard.simulation.state import State
 from marsyard.simulation.state_check import check_state
+from marsyard.simulation.view import SimulationView
 from marsyard.simulation.world import (
     World,
     body_name,
@@ -66,7 +68,7 @@ class Diverged(RuntimeError):
     """A step produced something that is not a finite number; says when, where and why."""
 
 
-class Simulation:
+class Simulation(SimulationView):
     """A world that can be run through or stepped by hand.
 
         sim = Simulation(load_scenario("rt0448/test-1"))
@@ -83,9 +85,6 @@ class Simulation:
 
     A law may also be a compiled one of one's own, a class made of `interaction.law.Law`.
     """
-
-    _model: arrays.Model
-    _scheme: arrays.Scheme
 
     def __init__(
         self,
@@ -141,159 +140,6 @@ class Simulation:
         self.drive = Drive(self) if scenario.drive is not None else None
         self.gait = GaitRun(self) if scenario.gait is not None else None
         self.fmus = _fmu_laws(self)
-
-    # --- what a user reads and sets
-
-    @property
-    def time(self) -> float:
-        """Simulated time [s]."""
-        return float(self._counters[0]) * self.scenario.run.step
-
-    @property
-    def qpos(self) -> np.ndarray:
-        """Positions, a live view: free joint x, y, z [m], quaternion w, x, y, z; joints [rad]."""
-        return self.data.qpos
-
-    @property
-    def qvel(self) -> np.ndarray:
-        """Velocities, a live view: free joint linear (world) [m/s], angular (body) [rad/s]; then
-        the joints."""
-        return self.data.qvel
-
-    @property
-    def torque(self) -> Torques:
-        """Torques set by hand [N·m], by joint; they add to the scenario's laws and stay until
-        changed."""
-        return Torques(self.world, self._commands)
-
-    @property
-    def speed(self) -> Speeds:
-        """Speeds held by hand [rad/s], by joint, as by an ideal motor: they replace the scenario's
-        laws of speed and stay until changed; None lets the joint go."""
-        return Speeds(self.world, self._commands)
-
-    def follow(
-        self,
-        plan: Table,
-        gain: float | np.ndarray = 1e5,
-        limit: float | np.ndarray = np.inf,
-    ) -> None:
-        """Have joints follow angles over time from now on, see `commands.Plan`; gain [N·m·s/rad]
-        and largest torque [N·m] of their motors, for all joints or for each."""
-        follow(self.world, self._commands, self.scenario.run, plan, self.steps, gain, limit)
-
-    @property
-    def facts(self) -> arrays.Model:
-        """Facts of the model: addresses of joints, the base, springs, what acts."""
-        return self._model
-
-    @property
-    def wheels(self) -> arrays.Wheels:
-        """Bodies, joints and shapes of the wheels."""
-        return self._wheels
-
-    @property
-    def slip_radius(self) -> np.ndarray:
-        """Radius by which each wheel's slip is reckoned [m]."""
-        return self._slip_radius
-
-    @property
-    def carrying_radius(self) -> np.ndarray:
-        """Radius on which each wheel stands [m]."""
-        return self._carrying_radius
-
-    @property
-    def scheme(self) -> arrays.Scheme:
-        """Numbers of the time stepping."""
-        return self._scheme
-
-    @property
-    def commands(self) -> arrays.Commands:
-        """Torques and speeds that are commanded, live: what is written here acts from the next
-        step on."""
-        return self._commands
-
-    @property
-    def sums(self) -> arrays.Sums:
-        """Impulses and work since the last record, live."""
-        return self._sums
-
-    @property
-    def attachments(self) -> Laws:
-        """Tables of what laws act on: bodies, poses, velocities, forces; live."""
-        return self._attached.loop
-
-    @property
-    def contacts(self) -> arrays.Contacts:
-        """Room for contacts, filled by `find_contacts` and by every step."""
-        return self._contacts
-
-    @property
-    def surface_numbers(self) -> arrays.Law:
-        """Friction and restitution on each surface of hard ground."""
-        return self._law
-
-    @property
-    def friction(self) -> np.ndarray:
-        """Coulomb's coefficient on each surface of hard ground, live."""
-        return self._law.friction
-
-    @property
-    def has_hard_contact(self) -> bool:
-        """Whether bodies may meet hard ground, or each other, by rigid contact."""
-        return bool(self.world.surfaces) or len(self.world.colliding_bodies()) > 1
-
-    @property
-    def record_count(self) -> int:
-        """Records so far."""
-        return int(self._counters[1])
-
-    @property
-    def record_room(self) -> arrays.Records:
-        """The records, with room for those to come."""
-        return self._records
-
-    def drop_records(self, first: int) -> None:
-        """Forget this record and all after it."""
-        self._counters[1] = first
-
-    @property
-    def records(self) -> arrays.Records:
-        """What was recorded so far, one row per record (a view)."""
-        n = int(self._counters[1])
-        return arrays.Records(*(a[:n] for a in self._records))
-
-    def column(self, name: str, records: arrays.Records | None = None) -> np.ndarray:
-        """What a law has recorded under a name (`interaction.law.Column`), one row per record."""
-        column, first = self._attached.columns[name]
-        r = self.records if records is None else records
-        rows = (r.summed, r.largest, r.present, r.coarse)[column.kind]
-        return rows[:, first : first + column.array.size].reshape(len(rows), *column.array.shape)
-
-    def attached(self, law: str, records: arrays.Records | None = None) -> np.ndarray:
-        """Impulse (3) and moment (3) on each attachment of a law since the last record [N·s,
-        N·m·s], and work done on it [J], one row per record."""
-        r = self.records if records is None else records
-        return r.attached[:, self._attached.rows[law]]
-
-    @property
-    def steps(self) -> int:
-        """Steps done."""
-        return int(self._counters[0])
-
-    @property
-    def done(self) -> bool:
-        """Whether the run has come to its end: its duration is over, or its drive or gait is
-        carried out and ends it."""
-        run = self.scenario.run
-        total = whole_ratio("duration", run.duration, "step", run.step)
-        return self.steps >= total or self._carried_out
-
-    @property
-    def _carried_out(self) -> bool:
-        """Whether drive or gait of the scenario are carried out and end the run."""
-        pilots = (self.drive, self.gait)
-        return any(p is not None and p.finished and p.spec.stop for p in pilots)
 
     # --- running
 
@@ -420,12 +266,11 @@ class Simulation:
             law.refresh()
 
     def _advance(self, count: int) -> int:
-        return self.advance_loop(self._model, self._law, self._scheme, self._counters, count)
+        return self.advance_loop(self._model, self._scheme, self._counters, count)
 
     def advance_loop(
         self,
         facts: arrays.Model,
-        law: arrays.Law,
         scheme: arrays.Scheme,
         counters: np.ndarray,
         count: int,
@@ -435,36 +280,36 @@ class Simulation:
         `slow` [m/s, rad/s]; numbers may be others than the run's own. What it answers."""
         return loop.advance(
             self._functions, self._offsets, self.model._address, self.data._address,
-            facts, self._data, self._wheels, self._ground, law, scheme, self._commands,
+            facts, self._data, self._wheels, self.world.hard.table, scheme, self._commands,
             self._attached.loop, self._contacts, self._work, self._sums, self._records, counters,
             count, slow,
         )  # fmt: skip
 
     @contextmanager
-    def replaced(self, facts: arrays.Model, scheme: arrays.Scheme) -> Iterator[None]:
-        """With other facts of the model and numbers of the time stepping for a while."""
-        before = self._model, self._scheme
-        self._model, self._scheme = facts, scheme
+    def replaced(self, facts: arrays.Model) -> Iterator[None]:
+        """With other facts of the model for a while."""
+        before = self._model
+        self._model = facts
         try:
             yield
         finally:
-            self._model, self._scheme = before
+            self._model = before
 
     def find_contacts(self, margin: float) -> int:
-        """Look for contacts with gaps below a margin [m] at the present pose: how many there are
-        now in `contacts`, or below 0 if they do not fit in."""
+        """Look for contacts with gaps below a margin [m] at the present pose, with hard ground as
+        if it were rigid: how many there are now in `rows`, or below 0 if they do not fit in."""
         pointers = self.model._address, self.data._address
         update_positions(self._functions, *pointers, self._model)
         collide(self._functions, *pointers, self._model)
-        return find_contacts(
-            self._functions, self._offsets, *pointers, self._model, self._data, self._wheels,
-            self._ground, margin, self._contacts,
-        )  # fmt: skip
+        with self.world.rigid.on_rigid_ground():
+            return collect_rows(
+                self._offsets, pointers[1], self._model, self._attached.loop, margin, NEARBY
+            )
 
     def forget_sums(self) -> None:
         """Begin the sums of a record anew, and solve the next step without a guess."""
         self._attached.loop.chains.sums[:] = 0.0
-        self._contacts.old_count[0] = 0
+        self._attached.loop.rows.last_count[0] = 0
         for array in self._sums:
             array[:] = 0.0
         self._sums.point[:] = np.nan
@@ -472,15 +317,16 @@ class Simulation:
     def _find_geometry(self) -> None:
         """Have the addresses of the contact geometry. What is not in the cache is compiled here
         and in other processes at once, the loop here."""
-        geometry_aside.start()
         if self._model.has_rigid:
             solver_aside.start()
-        for law in self.laws:
+        for law in self.every_law:
             law.start()
         if needs_compiling():
             self._advance(0)
-        contacts, distance = geometry_aside.addresses()
-        self._functions = self._functions._replace(contacts=contacts, distance=distance)
+        self._functions = self._functions._replace(distance=geometry_aside.addresses()[1])
+        for k, law in enumerate(self.every_law):
+            if law.gives_rows:
+                self._attached.loop.calls[k] = law.calls()
 
     def _need_solver(self) -> None:
         """Have the addresses of the solver and of the laws before the first step; the loop is
@@ -488,7 +334,7 @@ class Simulation:
         if self._ready:
             return
         self._advance(0)
-        for k, law in enumerate(self.laws):
+        for k, law in enumerate(self.every_law):
             self._attached.loop.calls[k] = law.calls()
         if self._model.has_rigid or self._model.smooth or self._kind.places_as_rigid:
             # under a smooth scheme, too, a robot is settled with exact contact
@@ -551,6 +397,8 @@ class Simulation:
         check_state(self, state)
         for law in self.laws:
             law.restore(state.arrays)
+        for law in self.laws:
+            law.refresh()
         for name, array in self.state_arrays().items():
             array[...] = state.arrays[name]
         if self.drive is not None:
@@ -601,32 +449,26 @@ class Simulation:
         self._kind = law_of_hard_ground(scenario)
         own = () if self.interaction is None else (self.interaction,)
         self.laws = (*own, *world.laws)
-        self._attached = attach(self.laws, m, len(world.surfaces))
+        self._attached = attach(self.every_law, m, self.data, len(world.surfaces))
         self._model = filling.model_facts(
             world, scenario, self.data, self._attached, self.interaction is not None
         )
         self._data = filling.data_views(m, self.data)
-        # kept alive: the tables point into them
-        self._packed = pack(world.surfaces, self._kind.walls)
-        self._ground = ground_table(self._packed)
-        self._meshes, numbers = mesh_ground(world.surfaces)
-        shapes = body_shapes(m, world.surfaces if self._kind.places_as_rigid else ())
-        self._wheels = filling.wheel_facts(
-            world, scenario.robot.wheel_shape, shapes, ground_table(self._meshes), numbers
-        )
+        self._wheels = world.hard.wheels
         self._slip_radius, self._carrying_radius = filling.wheel_radii(world, scenario)
-        self._law = filling.law_numbers(world, scenario)
         self._scheme = filling.scheme_numbers(scenario)
         self._commands = build_commands(scenario, world, own_control)
 
     def _build_state(self) -> None:
-        self._contacts = filling.contact_room(
-            self.model, self._model, self._wheels, self._law.couples
-        )
+        self._contacts = filling.problem_room(self.model, len(self._attached.loop.rows.gap))
         self._work = filling.scratch(self._model)
         self._sums = filling.empty_sums(
             self._model, len(self._wheels.body), len(self.world.surfaces)
         )
+        self._views = (
+            read_only(self._commands), read_only(self._sums), read_only(self._attached.loop),
+            read_only(self.world.rigid.friction),
+        )  # fmt: skip
         self._counters = np.zeros(2, np.int64)
         self._records = self._new_records(0)
 
@@ -678,7 +520,8 @@ class Simulation:
         began = clock.perf_counter()
         loop.record(
             self._functions, self._offsets, self.model._address, self.data._address,
-            self._model, self._data, self._wheels, self._ground, self._scheme, self._commands,
+            self._model, self._data, self._wheels, self.world.hard.table, self._scheme,
+            self._commands,
             self._contacts, self._work, self._sums, self._records, self._attached.loop,
             int(self._counters[1]), self.time,
         )  # fmt: skip
@@ -689,7 +532,7 @@ class Simulation:
 
     def state_arrays(self) -> dict[str, np.ndarray]:
         """The arrays of the state whose shapes do not change, live."""
-        d = self.data
+        d, rows = self.data, self._attached.loop.rows
         out = {
             "qpos": d.qpos, "qvel": d.qvel, "act": d.act, "ctrl": d.ctrl,
             "qacc_warmstart": d.qacc_warmstart, "applied": d.qfrc_applied,
@@ -701,8 +544,9 @@ class Simulation:
             "plan_gain": self._commands.plan_gain, "plan_limit": self._commands.plan_limit,
             "plan": self._commands.plan, "law_argument": self._commands.argument,
             "law_start": self._commands.start, "law_limit": self._commands.limit,
-            "contact_key": self._contacts.old_key,
-            "contact_impulse": self._contacts.old_r, "contact_count": self._contacts.old_count,
+            "law_gain": self._commands.gain,
+            "contact_owner": rows.last_owner, "contact_key": rows.last_key,
+            "contact_impulse": rows.last_impulse, "contact_count": rows.last_count,
             "attached_sums": self._attached.loop.chains.sums,
         }  # fmt: skip
         if self._model.floating:
@@ -716,7 +560,7 @@ class Simulation:
             return f"stopped at {at}: {self.laws[status // LAW - 1].explain(status % LAW)}"
         if status == moreau_jean.TOO_MANY_CONTACTS:
             return (
-                f"stopped at {at}: more than {len(self._contacts.gap)} contacts at once; "
+                f"stopped at {at}: more than {len(self.rows.gap)} contacts at once; "
                 "is a body deep inside the ground?"
             )
         index = int(self._work.failure[1])

@@ -43,15 +43,15 @@ def touching_points(
     s = simulation
     if qpos is not None:
         s.data.qpos[:] = qpos
-    count, contacts = s.find_contacts(margin), s.contacts
+    count, rows = s.find_contacts(margin), s.rows
     if count < 0:
-        raise InputError(f"contacts: more than {len(contacts.gap)} at once")
+        raise InputError(f"contacts: more than {len(rows.gap)} at once")
     return [
         TouchingPoint(
-            int(contacts.body2[c]), int(contacts.wheel[c]), int(contacts.organ[c]),
-            int(contacts.belt[c]), float(contacts.belt_radius[c]), int(contacts.surface[c]),
-            float(contacts.gap[c]), contacts.point[c].copy(), contacts.frame[c].copy(),
+            int(rows.body2[c]), int(rows.wheel[c]), int(rows.organ[c]),
+            int(rows.belt[c]), float(rows.belt_radius[c]), int(rows.surface[c]),
+            float(rows.gap[c]), rows.point[c].copy(), rows.frame[c].copy(),
         )
         for c in range(count)
-        if contacts.body1[c] == 0 and contacts.gap[c] < margin
+        if rows.body1[c] == 0 and rows.gap[c] < margin
     ]  # fmt: skip

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
 from marsyard.ground.rocks import rock_mesh
 from marsyard.ground.terrain import Terrain
 from marsyard.interaction.about import HARD, NONE, law_of_hard_ground, laws
+from marsyard.interaction.hard_ground import HardGround, hard_ground
 from marsyard.interaction.law import Law
 from marsyard.interaction.registry import build_laws
 from marsyard.interaction.soft_ground import terrain_of
-from marsyard.interaction.soil_law import SoilLaw
+from marsyard.interaction.soil_bed import SoilBed
+from marsyard.interaction.soil_law import WorldSoil
 from marsyard.robot import Robot, Wheel, designed, load_robot
 from marsyard.scenario.schema import Ground, Scenario
 from marsyard.scenario.soil import TerrainGround
@@ -47,20 +50,22 @@ class World:
     robot: Robot
     model: mujoco.MjModel
     laws: tuple[Law, ...]
-    surfaces: tuple[Surface, ...]
+    rigid: Any  # the law whose rows place robots on hard ground, whether it acts or not
+    hard: HardGround
     joints: tuple[str, ...]  # hinge and slide joints in the model's order
     geom_surface: np.ndarray
     geom_wheel: np.ndarray
 
     @property
-    def taken(self) -> frozenset[int]:
-        """MuJoCo's bodies that a law takes for itself: no other law of the ground acts on them."""
-        return frozenset().union(*(law.taken for law in self.laws))
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The surfaces of hard ground."""
+        return self.hard.surfaces
 
-    @property
-    def soil(self) -> SoilLaw | None:
-        """The law of soil, if there is some."""
-        return next((law for law in self.laws if isinstance(law, SoilLaw)), None)
+    @cached_property
+    def soil(self) -> WorldSoil | None:
+        """The soft ground with the laws of its soil, if there is some."""
+        bed = next((law for law in self.laws if isinstance(law, SoilBed)), None)
+        return None if bed is None else WorldSoil(bed.ground, bed.soil_laws)
 
     def colliding_bodies(self) -> np.ndarray:
         """MuJoCo's bodies of the robot with geoms that collide, each once."""
@@ -220,19 +225,11 @@ def build_world(
             geom_surface[g] = names.index(name.removeprefix("ground:"))
         geom_wheel[g] = wheel_bodies.get(int(model.geom_bodyid[g]), -1)
     _check_axles(model, robot)
-    friction = by_surface(scenario, surfaces, "friction")[: len(surfaces)]
-    laws = build_laws(scenario, robot, model, surfaces, friction, own_law)
-    return World(robot, model, laws, surfaces, joints, geom_surface, geom_wheel)
-
-
-def by_surface(scenario: Scenario, surfaces: tuple[Surface, ...], field: str) -> np.ndarray:
-    """A number of the interaction for each surface, and at the end between bodies."""
-    law = scenario.interaction
-    values = []
-    for surface in surfaces:
-        own = getattr(law.surfaces.get(surface.name), field, None)
-        values.append(getattr(law, field) if own is None else own)
-    return np.array([*values, getattr(law, field)], dtype=float)
+    hard = hard_ground(scenario, robot, model, surfaces)
+    built = build_laws(scenario, robot, model, hard, own_law)
+    rigid = next(law for law in built if law.places)
+    acting = tuple(law for law in built if law.acts)
+    return World(robot, model, acting, rigid, hard, joints, geom_surface, geom_wheel)
 
 
 def _check_axles(model: mujoco.MjModel, robot: Robot) -> None:

@@ -168,7 +168,7 @@ def test_damaged_files(case, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "settings, said",
     [
-        (["run.duration=1e6", "run.step=1e-6"], "would take about 231 days"),
+        (["run.duration=1e6", "run.step=1e-6"], "would take about 197 days"),
         (["run.duration=" + "9" * 20_000], "number of 20000 characters"),
         (["run.duration=[" + "[" * 1000], "nested more than"),
         (["robot.name=" + "x" * 100_000], "at most 20000"),

@@ -279,19 +279,25 @@ settings = {"interaction.wheel": {"model": "casters", "wheels": wheels}}
 sim = Simulation(load_scenario("exomars/rough", settings))
 sim.step(50)
 print([law.name for law in sim.laws])
-print([a.name for a in sim.laws[1].attachments], sim.world.soil.wheel.tolist())
+print([a.name for a in sim.laws[0].attachments], sorted(sim.world.soil.wheels))
 """
     done = python(laws, "-c", code)
     assert done.returncode == 0, done.stderr
     names, wheels = done.stdout.splitlines()
-    assert names == "['soil', 'casters']"
+    assert names == "['casters', 'soil', 'soil_bed']"
     assert wheels.startswith("['FL', 'FR']")
 
 
-def test_what_does_not_go_together_is_refused(laws):
-    done = command(
-        laws, "run", "wheel/pull", "--set", "interaction.soil.model=gravel"
-    )  # fmt: skip
-    assert done.returncode == 2, done.stdout + done.stderr
-    said = " ".join(done.stderr.split())
-    assert "wong_reece does not go with interaction.soil.model gravel; use scm or columns" in said
+def test_a_wheel_model_needs_no_other_law_of_soil(laws):
+    """It works on the grid of the ground, whatever acts on other bodies there."""
+    code = """
+from marsyard import load_scenario
+from marsyard.simulation import Simulation
+
+sim = Simulation(load_scenario("wheel/pull", {"interaction.soil.model": "gravel"}))
+sim.step(1000)
+print([law.name for law in sim.laws], float(sim.dataset().wheel_load[-1, 0]) > 10.0)
+"""
+    done = python(laws, "-c", code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "['wheel_model', 'soil_bed'] True"

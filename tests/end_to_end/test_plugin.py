@@ -43,7 +43,7 @@ def test_its_own_tests_pass_where_it_is_installed(site, tmp_path):
     shutil.copy(FOLDER / "tests" / "test_plugin.py", tmp_path)
     done = _python(site, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_plugin.py")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "12 passed" in done.stdout
+    assert "19 passed" in done.stdout
 
 
 def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
@@ -54,9 +54,9 @@ def test_list_shows_what_it_brings_and_from_where(site, tmp_path):
     ours = [line for line in lines if line.endswith(origin)]
     for name in ("dunes/crossing", "dunes/elastic-bed", "four_wheeler", "dune_sand", "dune_field",
                  "elastic_bed", "rigid_slip_outside", "dunes/two-laws", "hold_heading",
-                 "dunes"):  # fmt: skip
+                 "cable", "dunes/tethered", "dunes"):  # fmt: skip
         assert any(line.split()[0] == name for line in ours), name
-    assert len(ours) == 10
+    assert len(ours) == 12
 
 
 def test_a_compiled_law_runs_and_compares_from_the_command_line(site, tmp_path):

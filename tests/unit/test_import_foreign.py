@@ -10,12 +10,12 @@ import robot_files as files
 import trimesh
 
 from marsyard.errors import InputError
+from marsyard.interaction.contact_geometry.body_shapes import _hull_balls
 from marsyard.robot import extent
 from marsyard.robot.convex_pieces import Box, Hull, convex_pieces
 from marsyard.robot.importing import plan_import
 from marsyard.robot.link_inertia import find_fault, repair
 from marsyard.robot.robot_folder import write_robot
-from marsyard.simulation.body_shapes import _hull_balls
 
 
 def lowest_colliding(plan, body):

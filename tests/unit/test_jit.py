@@ -97,17 +97,22 @@ def _changed_with(path: str) -> set[str]:
         kernel_cache._read = real
 
 
-LOOP, SOIL = "simulation/loop", "interaction/soil_contact/kernels"
+LOOP, SCM = "simulation/loop", "interaction/soil_contact/kernels"
+COLUMNS, WHEELS = "interaction/soil_columns/kernels", "interaction/wheel_models/kernels"
+FLOW, AVALANCHES = (f"interaction/{law}/flow_kernels" for law in ("soil_contact", "soil_columns"))
 POLYGONAL, COMPLIANT = "interaction/polygonal/kernels", "interaction/compliant/kernels"
 GEOMETRY, SOLVER = "interaction/contact_geometry/callbacks", "interaction/nonsmooth/callback"
-COMPILED = (LOOP, SOIL, POLYGONAL, COMPLIANT, GEOMETRY, SOLVER)
+SOIL = (SCM, COLUMNS, WHEELS, FLOW, AVALANCHES)
+COMPILED = (LOOP, *SOIL, POLYGONAL, COMPLIANT, GEOMETRY, SOLVER)
 
 
 @pytest.mark.parametrize(
     ("path", "again"),
     [
-        ("interaction/soil_contact/contact.py", {SOIL}),
-        ("interaction/wheel_models/ding.py", {SOIL}),
+        ("interaction/soil_columns/triaxial.py", {COLUMNS}),
+        ("interaction/soil_columns/surface.py", {AVALANCHES}),
+        ("interaction/wheel_models/ding.py", {WHEELS}),
+        ("interaction/soil_kernels.py", {*SOIL}),
         ("interaction/polygonal/law.py", {POLYGONAL}),
         ("interaction/compliant/finding.py", {COMPLIANT}),
         ("interaction/nonsmooth/newton.py", {SOLVER}),

@@ -6,11 +6,13 @@ import ctypes
 import importlib.util
 import json
 import os
+import pickle
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from llvmlite.binding import parse_bitcode
 from numba.core import config
 from numba.core.registry import cpu_target
 
@@ -110,6 +112,22 @@ def test_kernels_that_were_brought_along_are_not_compiled(package) -> None:
     assert made.twice.compiled._cache.filled and made.thrice.cached
     assert _use(package) == (True, True)
     assert not _written(package) and sorted(package.rglob("*.nb?")) == before
+
+
+def test_the_cache_keeps_machine_code_and_the_names_in_it(package) -> None:
+    files = list((package / "compiled").glob("*.nbc"))
+    assert len(files) == 2
+    for data in files:
+        (name, kind, (machine, names)), described, *_ = pickle.loads(data.read_bytes())
+        module = parse_bitcode(names)
+        kept = {each.name for each in module.functions if not each.is_declaration}
+        assert described.llvm_func_name in kept
+        # nothing is computed there: all of it is in the machine code, which has the names too
+        for function in module.functions:
+            assert [str(line).split()[0] for b in function.blocks for line in b.instructions] == [
+                "ret"
+            ]
+            assert function.name.encode() in machine
 
 
 def test_the_machines_own_cache_comes_first(package, monkeypatch) -> None:

@@ -115,12 +115,13 @@ def test_tells_what_was_run_and_what_came_out(ds, tmp_path):
         "wall_time": 0.5,
         "compile_time": 1.25,
         "versions": {"marsyard": "9.9.9"},
+        "laws": [("Nonsmooth contact", [("friction μ on sphere", 0.3, "")])],
     }
     text = Reader(page(tmp_path, ds, scenario(), info)).text
     for said in (
         "Drop & drive", "rt0448/test-1", "then drives.", "RT-0448, section 3",
         "0.65", "0.21", "0.001 s", "Moreau-Jean", "slope 10°", "sphere, radius 1 m",
-        "on sphere friction 0.3", "torque 0.1*t N·m from 5 s to 8 s", "interaction.friction=0.65",
+        "friction μ on sphere 0.3", "torque 0.1*t N·m from 5 s to 8 s", "interaction.friction=0.65",
         "Figure 1: Height. Figure 4.", "Figure 2: Track.",
         "16 000", "16 ×", "62.5 µs", "1.25 s", "9.9.9", "mujoco", "numba", "numpy", "python",
         "largest residual", "largest penetration", "dissipated", "work of the motors",

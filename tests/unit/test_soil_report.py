@@ -9,8 +9,10 @@ import pytest
 from rich.console import Console
 from synthetic import Slope, dataset, ground_data, soil_dataset
 
-from marsyard.results import Ground, wheel_means, wheel_table, write_report
-from marsyard.results.soil_report import law_rows, soil_section
+from marsyard import Simulation, load_scenario
+from marsyard.drawing.page import escape
+from marsyard.results import Ground, ground_of, wheel_means, wheel_table, write_report
+from marsyard.results.soil_report import acted_rows, law_rows, soil_section, wheel_rows
 from marsyard.scenario.schema import Interaction, Scenario
 
 
@@ -103,3 +105,28 @@ def test_hard_ground_has_no_section_on_soil(tmp_path):
 def test_a_run_that_stopped_at_once_still_has_a_section(ds):
     page = soil_section(ds.isel(time=slice(0, 1)), _scenario(), None)
     assert "Wheels" in page and "grid spacing" in page
+
+
+def test_all_laws_that_share_a_rover_are_told_with_their_wheels():
+    wheel = {"model": "ding", "wheels": ["FL", "FR"], "exit": {"rule": "height", "value": 0.2}}
+    simulation = Simulation(load_scenario("exomars/drawbar-pull", {"interaction.wheel": wheel}))
+    simulation.step(1)
+    ground = ground_of(simulation)
+    told = dict(acted_rows(ground))
+    under = {name: law for law, names in told.items() for name in names.split(", ")}
+    assert set(under) >= {"FL", "FR", "CL", "CR", "RL", "RR"}
+    assert len({under[name] for name in ("FL", "FR")}) == 1 and "ding" in under["FL"]
+    assert len({under[name] for name in ("CL", "CR", "RL", "RR")}) == 1
+    assert under["RL"] != under["FL"]
+    page = soil_section(simulation.dataset(), simulation.scenario, ground)
+    for law, names in told.items():
+        assert f"{law}</td><td>{escape(names)}" in page
+    for said in ("Ding&#x27;s closed form", "height:0.2", "damping ratio", "Bekker"):
+        assert said in page, said
+
+
+def test_a_wheel_model_is_told_with_all_its_options():
+    wheel = {"model": "rigid_slip", "coefficients": {"friction": 0.5}, "rut": False}
+    rows = dict(wheel_rows(Interaction.model_validate({"wheel": wheel}).wheel))
+    assert rows["wheels"] == "all" and rows["rut"] == "no"
+    assert rows["coefficients"] == "friction 0.5" and rows["exit"] == "that of each wheel"

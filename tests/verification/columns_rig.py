@@ -9,6 +9,7 @@ import numpy as np
 from soil_rig import Land, Rig
 
 from marsyard.ground.soil import Soil
+from marsyard.interaction.soil_columns.arrays import ColumnNumbers, FlowOptions
 from marsyard.interaction.soil_columns.numbers import (
     ColumnOptions,
     curve_rows,
@@ -51,21 +52,18 @@ class Columns:
     def row(self) -> np.ndarray:
         return law_row(self.soil, self.width, self.modulus, self.numbers)
 
-    def arrays(self, bodies: int) -> dict[str, np.ndarray]:
-        return {
-            "column": np.tile(self.row, (max(bodies, 1), 1, 1)),
-            "curve": curve_rows(self.soil)[None],
-            "granular": granular_row(self.soil, self.numbers)[None],
-        }
+    def arrays(self, bodies: int) -> ColumnNumbers:
+        return ColumnNumbers(
+            column=np.tile(self.row, (max(bodies, 1), 1, 1)),
+            curve=curve_rows(self.soil)[None],
+            granular=granular_row(self.soil, self.numbers)[None],
+        )
 
-    def options(self, spacing: float, dt: float) -> dict[str, float]:
+    def options(self, spacing: float, time: float, dt: float) -> FlowOptions:
         chunk = self.chunk or min(
             0.5 * spacing * self.viscosity / self.gravity, 0.25 / self.viscosity
         )
-        return {
-            "columns": 1, "dt": dt, "chunk": chunk, "gravity": self.gravity,
-            "viscosity": self.viscosity, "planar": self.planar,
-        }  # fmt: skip
+        return FlowOptions(time, dt, chunk, self.gravity, self.viscosity, self.planar)
 
     def but(self, **changes) -> Columns:
         return replace(self, **changes)

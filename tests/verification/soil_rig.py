@@ -16,12 +16,10 @@ import numpy as np
 
 from marsyard.ground.soil_grid import SoilGrid
 from marsyard.ground.soil_nodes import SIDE
+from marsyard.interaction.soil_columns.contact import column_forces
+from marsyard.interaction.soil_columns.flow import column_flow
 from marsyard.interaction.soil_contact.arrays import (
     MESH,
-    NEEDS_TILES,
-    OK,
-    T_BULLDOZING,
-    T_COMPACTION,
     V_PUSHED,
     V_SINKAGE,
     WHEEL,
@@ -32,9 +30,11 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.interaction.soil_contact.belt import make_belts
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
-from marsyard.interaction.wheel_models.on_terrain import make_laws
+from marsyard.interaction.soil_kernels import NEEDS_TILES, OK, T_BULLDOZING, T_COMPACTION
 
 ALL = 10**9
+#: the map ends nowhere
+BOUNDS = np.array([-math.inf, math.inf, -math.inf, math.inf])
 
 
 class Land:
@@ -143,10 +143,8 @@ class Rig:
             np.tile([s.k for s in soils], (b, 1)),
             np.tile([float(s.layer) for s in soils], (b, 1)),
         )
-        if columns is not None:
-            self.soils = self.soils._replace(**columns.arrays(b))
+        self.numbers = None if columns is None else columns.arrays(b)
         self.patch = make_patch(b, room)
-        self.laws = make_laws(b, len(soils))
         self.belts = make_belts(b)
         self.exponent = exponent
 
@@ -159,33 +157,29 @@ class Rig:
             self.bodies.rotation[b] = np.asarray(rotation).ravel()
 
     def options(self, h=1e-3, implicit=None, flow=1, time=0.0, dt=0.0) -> Options:
-        far = math.inf
-        ahead = h if implicit is None else implicit
-        own = self.columns.options(self.grid.spacing, dt) if self.columns else {}
-        return Options(h, ahead, time, flow, self.exponent, 1, -far, far, -far, far, **own)
+        return Options(h, h if implicit is None else implicit, time, flow, 1)
 
     def forces(self, **options) -> np.ndarray:
         """One call of the law; the wrench on each body at its centre, float[b, 6]."""
         while True:
-            status = soil_forces(
-                self.grid.arrays,
-                self.soils,
-                self.bodies,
-                self.patch,
-                self.options(**options),
-                self.laws,
-                self.belts,
-            )
+            given = self.bodies, self.patch, self.options(**options), self.belts, BOUNDS
+            if self.numbers is None:
+                status = soil_forces(self.grid.arrays, self.soils, *given)
+            else:
+                status = column_forces(self.grid.arrays, self.soils, self.numbers, *given)
             if status != NEEDS_TILES:
                 break
             self.grid.fill_requests()
         assert status == OK
         return self.patch.force[:, :6].copy()
 
-    def flow(self, most=ALL, **options) -> int:
-        return soil_flow(
-            self.grid.arrays, self.soils, self.bodies, self.patch, self.options(**options), most
-        )
+    def flow(self, most=ALL, flow=1, time=0.0, dt=0.0, **_) -> int:
+        given = self.bodies, self.patch
+        if self.numbers is None:
+            own = self.soils, *given, time, flow, self.exponent, most
+            return soil_flow(self.grid.arrays, *own)
+        own = self.columns.options(self.grid.spacing, time, dt), flow, self.exponent
+        return column_flow(self.grid.arrays, self.numbers, *given, *own)
 
     # --- reading
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from marsyard.analysis import WheelData, identify
+from marsyard.analysis import WheelData, identification, identify
 from marsyard.analysis.fit import certainty
 from marsyard.analysis.fit_files import save_fit
 from marsyard.analysis.parameters import default_free, find, parameters, searchable
@@ -421,3 +421,29 @@ def test_points_are_written_as_computed(tmp_path):
     table = np.genfromtxt(tmp_path / "points.csv", delimiter=",", names=True)
     off = table["pull_fitted"] - table["pull_measured"]
     assert np.sqrt(np.mean(off**2)) == pytest.approx(fit.after["pull"], rel=1e-6)
+
+
+class Plateau:
+    """Residuals that do not depend on the first parameter but for a step away from its start."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def residuals(self, u, measured=None):
+        return np.array([100.0 if u[0] < 0.5 and self.step else 0.0, 3.0 * (u[1] - 0.7)])
+
+    data_residuals = residuals
+
+
+@pytest.mark.parametrize(("step", "first"), [(True, 0.8), (False, 0.2)])
+def test_what_has_no_influence_goes_back_only_where_that_costs_nothing(step, first):
+    """The cost went from 0 to 10,000 when a parameter on a plateau was put back to its start."""
+    problem, start, best = Plateau(step), np.array([0.2, 0.1]), np.array([0.8, 0.7])
+    kept = identification._settled(problem, start, best)
+    assert kept == pytest.approx([first, 0.7])
+    assert np.sum(problem.residuals(kept) ** 2) < 1e-12
+
+
+def test_a_search_that_ends_worse_than_it_began_gives_the_start():
+    start = np.array([0.8, 0.7])
+    assert (identification._settled(Plateau(True), start, np.array([0.2, 0.4])) == start).all()

@@ -9,7 +9,8 @@ import pytest
 import soil_reference as reference
 from soil_rig import SHAPES, Land, Rig, Sand, Shape
 
-from marsyard.interaction.soil_contact.arrays import F_ACROSS, F_ALONG, F_PRESSURE, T_NODES
+from marsyard.interaction.soil_contact.arrays import F_ACROSS, F_ALONG, F_PRESSURE
+from marsyard.interaction.soil_kernels import T_NODES
 
 HILLY = (0.02, 3.1, 2.3)
 

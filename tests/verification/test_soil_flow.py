@@ -16,11 +16,11 @@ from marsyard.interaction.soil_contact.arrays import (
     PUSH_X,
     PUSH_Y,
     PX,
-    T_VOLUME,
     V_PUSHED,
     V_SINKAGE,
     Z,
 )
+from marsyard.interaction.soil_kernels import T_VOLUME
 
 DS = 0.02
 

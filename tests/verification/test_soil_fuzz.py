@@ -15,9 +15,8 @@ from marsyard.interaction.soil_contact.arrays import (
     F_PRESSURE,
     M_ACROSS,
     M_ALONG,
-    T_PLASTIC_WORK,
-    T_SHEAR_WORK,
 )
+from marsyard.interaction.soil_kernels import T_PLASTIC_WORK, T_SHEAR_WORK
 
 # an example takes up to a second: no search for a simpler one
 PHASES = (Phase.explicit, Phase.generate)

@@ -337,7 +337,7 @@ def test_the_belly_carries_the_rover_on_a_mound():
     sim = Simulation(rover(terrain=mound)).run()
     d = sim.dataset()
     late = slice(-20, None)
-    assert sim.world.soil.names[BELLY] == "geom 'belly'"
+    assert sim.world.soil.laws[0].names[BELLY] == "geom 'belly'"
     belly = sim.attached("soil")[late, BELLY, FORCE].mean(axis=0) / 0.05
     wheels = d.wheel_load.values[late].mean(axis=0).sum()
     assert belly[2] > 0.5 * WEIGHT

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from marsyard.errors import InputError
+from marsyard.interaction.contact_geometry.organs import build_parts
 from marsyard.robot import load_robot
 from marsyard.robot.belt import (
     belt_triangles,
@@ -20,7 +21,6 @@ from marsyard.robot.belt import (
 from marsyard.robot.organs import Track
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
-from marsyard.simulation.organs import build_parts
 
 G = 9.81
 RADIUS = 0.075  # pitch radius of tracked_rover's sprockets [m]

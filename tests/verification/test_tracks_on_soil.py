@@ -105,7 +105,7 @@ def test_belt_gives_way_like_a_string(tmp_path):
     # w = z₀ (1 − cosh(β x)/cosh(β s/2)), β² = b k/T
     tension = 4000.0
     sim = rig(tmp_path, tension=tension, wheels=6, duration=3.0)
-    belts = sim.world.soil.belts
+    belts = sim.world.soil.laws[0].belts
     place, rise = belts.place[0, :51], belts.rise[0, :51]
     z = sinkage(sim)
     span = LENGTH / 5

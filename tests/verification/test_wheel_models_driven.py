@@ -167,7 +167,7 @@ def test_forces_on_a_slope_follow_its_plane(heading):
         terrain=plane, control=brake, run={"duration": 8},
         robot={"position": [0, 0, 0.7], "attitude": [0, 0, yaw]},
     )).run()  # fmt: skip
-    sums = sim.attached("soil")[-40:, :6, :3].sum(axis=1).mean(axis=0) / 0.05
+    sums = sim.attached("wheel_model")[-40:, :, :3].sum(axis=1).mean(axis=0) / 0.05
     assert sums[2] == pytest.approx(WEIGHT, rel=0.01)
     assert np.abs(sums[:2]).max() < 0.01 * WEIGHT
 
@@ -182,7 +182,8 @@ def test_later_wheels_sink_less_in_the_rut():
     # each axle goes a little deeper than the one before, but not by as much again
     assert front < centre < rear < 1.8 * front
     # where the centre wheel has just been the rut is as deep as its rim, to which sinkage counts
-    x, y, _ = soil.bodies.centre[soil.names.index("wheel CL")]
+    pressing = soil.pressing()
+    x, y, _ = pressing.position[pressing.names.index("wheel CL")]
     assert -float(soil.grid.change(x - 0.1, y)) == pytest.approx(deep["CL"], rel=0.06)
     without = Simulation(
         driven(control=driving(), run={"duration": 4}, interaction=law(rut=False))

@@ -15,7 +15,7 @@ def test_everything_is_found():
     assert "dune_sand" in library.names("soils")
     assert "dune_field" in library.names("grounds")
     assert library.origin_of("scenarios", "dunes/crossing").startswith("marsyard-dunes")
-    assert {"elastic_bed", "rigid_slip_outside"} <= plugins.found("laws").keys()
+    assert {"elastic_bed", "rigid_slip_outside", "cable"} <= plugins.found("laws").keys()
     assert "hold_heading" in plugins.found("controllers")
     assert "dunes" in plugins.found("generators")
 
@@ -49,7 +49,7 @@ def simulation(name="dunes/two-laws", **settings):
 
 def test_a_compiled_law_acts_beside_the_soil_contact_model():
     sim = simulation()
-    assert [law.name for law in sim.laws] == ["rigid_slip_outside", "soil"]
+    assert [law.name for law in sim.laws] == ["rigid_slip_outside", "soil", "soil_bed"]
     sim.step(500)
     data = sim.dataset()
     # both carry the rover, each under its own wheels
@@ -80,8 +80,16 @@ def test_it_is_saved_and_restored_bit_for_bit():
     sim.step(300)
     first = sim.state().hash()
     sim.restore(kept)
+    # it works on the ground that was restored
+    assert sim.laws[0].arrays.grid.node is sim.world.soil.grid.arrays.node
     sim.step(300)
     assert sim.state().hash() == first
+
+
+def test_it_needs_no_kernel_but_its_own():
+    sim = simulation("dunes/crossing", interaction__plugin={"name": "rigid_slip_outside"})
+    acting = [law.name for law in sim.laws if law.kernels is not None]
+    assert acting == ["rigid_slip_outside"]
 
 
 def test_it_does_what_the_law_inside_does():
@@ -108,3 +116,44 @@ def test_it_does_what_the_law_inside_does():
 def test_mistakes_are_told_in_one_sentence(path, value, said):
     with pytest.raises(marsyard.InputError, match=said):
         simulation(**{f"interaction__plugin__{path.replace('.', '__')}": value})
+
+
+# --- the constraint law
+
+
+def test_a_cable_holds_the_rover_in_the_sand():
+    result = marsyard.run("dunes/tethered")
+    assert result.ok, [(c.name, c.computed) for c in result.checks]
+    data = result.data
+    anchor = np.array([0.0, 0.0, 0.3])
+    away = np.linalg.norm(data.position_base.values - anchor, axis=1)
+    assert away.max() == pytest.approx(2.0, abs=1e-6)
+    pull = data.cable_tension
+    assert pull.attrs["units"] == "N" and pull.values[data.cable_slack.values > 0.01].max() == 0.0
+    # held, the wheels dig in by their slip; sand carries the rover as before
+    held = data.sel(time=slice(14, None))
+    assert float(held.cable_tension.min()) > 1.0 and float(held.slip_ratio.mean()) > 0.9
+    load = held.wheel_load.sum("wheel").values.mean()
+    assert load == pytest.approx(data.attrs["weight"], rel=0.1)
+
+
+def test_a_cable_is_saved_and_restored_bit_for_bit():
+    sim = simulation("dunes/tethered", interaction__plugin__options__length=0.3)
+    sim.step(400)
+    kept = sim.state()
+    sim.step(200)
+    assert sim.dataset().cable_tension.values.max() > 0.0
+    last = sim.qpos.copy(), sim.qvel.copy()
+    sim.restore(kept)
+    sim.step(200)
+    assert (sim.qpos == last[0]).all() and (sim.qvel == last[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [("length", 0.0, "length = 0.0: must be above 0"), ("restitution", 2.0, "between 0 and 1"),
+     ("body", "hull", "there is no 'hull'"), ("lenght", 1.0, "options: length, x, y, z")],
+)  # fmt: skip
+def test_a_wrong_cable_is_refused(option, value, told):
+    with pytest.raises(marsyard.InputError, match=told):
+        simulation("dunes/tethered", **{f"interaction__plugin__options__{option}": value})

@@ -18,7 +18,7 @@ LAWS = (
         "compliant", HARD, "firm ground under elements, friction by displacement",
         "elastic ground under elements, friction by displacement", "compliant-contact",
         bodies_collide=True, finds_ground=True, walls=0.1, couples_freedoms=True,
-        joint_friction=False, step_time=2e-5, elements=elements, node_bytes=600,
+        joint_friction=False, step_time=6e-6, elements=elements, node_bytes=600,
         guide=Guide(
             ground="elastic", gives="pressure, loads of single wheels, friction with a peak",
             lacks="ruts", needs="stiffness, friction curve", checked="closed forms",

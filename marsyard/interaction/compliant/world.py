@@ -81,6 +81,7 @@ class CompliantLaw(Law):
     shown = False
     passive = True
     placing = PRESS
+    has_friction = True
 
     def __init__(
         self,
@@ -141,6 +142,10 @@ class CompliantLaw(Law):
         check_range("compliant_touching", touching[:, 0], 0, elements - 1)
         check_range("compliant_touching", touching[:, 1], 0, bodies - 1)
         check_range("compliant_touching", touching[:, 2], 0, max(len(self._friction) - 1, 0))
+
+    def set_friction(self, friction: np.ndarray) -> None:
+        """On each surface."""
+        self._friction[:] = self.arrays.friction[:] = friction[: len(self._friction)]
 
     def ease(self, friction: float | None) -> None:
         """Other friction for a while."""

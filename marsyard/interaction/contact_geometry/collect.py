@@ -24,6 +24,12 @@ def feature_number(surface, what, number, rim):
 
 
 @inlined
+def kind_of_feature(feature):
+    """FACE, EDGE or VERTEX."""
+    return (feature >> 2) & 3
+
+
+@inlined
 def write(i, px, py, pz, nx, ny, nz, gap, surface, feature, point, normal, gaps, surfaces, ids):
     """Put one contact into row i."""
     point[i, 0] = px

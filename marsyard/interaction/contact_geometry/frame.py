@@ -1,10 +1,24 @@
-"""The contact frame of a wheel."""
+"""Where shapes of bodies are in the world, and the contact frame of a wheel."""
 
 from __future__ import annotations
 
 import math
 
-from marsyard.jit import inner
+from marsyard.jit import inlined, inner
+
+
+@inlined
+def place_shape(position, rotation, shapes, i, place):
+    """Centre and axis of shape i in the world, into `place`, with the bodies where they are."""
+    body = shapes.body[i]
+    for k in range(3):
+        centre = position[body, k]
+        axis = 0.0
+        for a in range(3):
+            centre += rotation[body, 3 * k + a] * shapes.position[i, a]
+            axis += rotation[body, 3 * k + a] * shapes.axis[i, a]
+        place[0, k] = centre
+        place[1, k] = axis
 
 
 @inner

@@ -342,15 +342,61 @@ def _box_bound(node, row, cx, cy, cz, reach):
 def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
     """Signed gap [m] to the nearest feature of one mesh and its triangle; infinite and −1 if no
     front side faces the wheel."""
+    thick = is_thick(radius, rho, half, ball)
+    if thick:
+        limit = _some_distance(mesh, rho, half, cx, cy, cz, ax, ay, az, ground)
+        gap, nearest = _nearest_below(
+            max(limit - ball, 0.0) + 1e-6, thick, mesh, radius, rho, half, ball, cx, cy, cz,
+            ax, ay, az, ground,
+        )  # fmt: skip
+        # what is there may show its back side
+        if nearest >= 0:
+            return gap, nearest
+    return _nearest_below(
+        math.inf, thick, mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground
+    )
+
+
+@inner
+def _some_distance(mesh, rho, half, cx, cy, cz, ax, ay, az, ground):
+    """Distance [m] of one of the nearest corners to the wheel without its rounding."""
+    start, total = ground.mesh[mesh, 1], ground.mesh[mesh, 2]
+    base, leaves = ground.mesh[mesh, 3], ground.mesh[mesh, 4]
+    node, triangle = ground.node, ground.triangle
+    i = 1
+    while i < leaves:
+        i = 2 * i
+        left = _middle_distance(node, base + i, rho, half, cx, cy, cz, ax, ay, az)
+        right = _middle_distance(node, base + i + 1, rho, half, cx, cy, cz, ax, ay, az)
+        i += 1 if right < left else 0
+    leaf = i - leaves
+    best = math.inf
+    for t in range(start + leaf * total // leaves, start + (leaf + 1) * total // leaves):
+        for k in range(0, 9, 3):
+            x, y, z = triangle[t, k] - cx, triangle[t, k + 1] - cy, triangle[t, k + 2] - cz
+            best = min(best, _outside(x, y, z, rho, half, ax, ay, az))
+    return math.sqrt(best)
+
+
+@inlined
+def _middle_distance(node, row, rho, half, cx, cy, cz, ax, ay, az):
+    """As `_outside`, of the middle of a box."""
+    x = 0.5 * (node[row, 0] + node[row, 3]) - cx
+    y = 0.5 * (node[row, 1] + node[row, 4]) - cy
+    z = 0.5 * (node[row, 2] + node[row, 5]) - cz
+    return _outside(x, y, z, rho, half, ax, ay, az)
+
+
+@inner
+def _nearest_below(best, thick, mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground):
+    """As `mesh_distance`, of what has a gap below `best`."""
     base = ground.mesh[mesh, 3]
     leaves = ground.mesh[mesh, 4]
     start = ground.mesh[mesh, 1]
     total = ground.mesh[mesh, 2]
     node = ground.node
     reach = math.sqrt(rho * rho + half * half) + ball
-    best = math.inf
     nearest = -1
-    thick = is_thick(radius, rho, half, ball)
 
     # nearer child first; whether a node was first is found again from the two bounds
     i = 1
@@ -380,7 +426,7 @@ def mesh_distance(mesh, radius, rho, half, ball, cx, cy, cz, ax, ay, az, ground)
                 break
             i >>= 1
         i = i ^ 1 if i > 1 else 0
-    return best, nearest
+    return (best if nearest >= 0 else math.inf), nearest
 
 
 @inner
@@ -425,11 +471,18 @@ def _box_away(node, row, below, rho, half, ball, cx, cy, cz, ax, ay, az):
 def _ball_away(x, y, z, size, below, rho, half, ball, ax, ay, az):
     """Whether a ball of this size about a point, from the wheel's centre, is outside the wheel by
     more than `below`."""
+    least = size + ball + max(below, 0.0) + 1e-6
+    return _outside(x, y, z, rho, half, ax, ay, az) > least * least
+
+
+@inlined
+def _outside(x, y, z, rho, half, ax, ay, az):
+    """Squared distance [m²] of a point, from the wheel's centre, to the wheel without its rounding,
+    a solid cylinder."""
     along = x * ax + y * ay + z * az
     beside = math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
     u, v = max(abs(along) - half, 0.0), max(beside - rho, 0.0)
-    least = size + ball + max(below, 0.0) + 1e-6
-    return u * u + v * v > least * least
+    return u * u + v * v
 
 
 @inner

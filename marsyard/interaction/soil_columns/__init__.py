@@ -3,5 +3,5 @@
 The columns are the nodes of the deformable grid, each with the square cell around it. How a column
 answers a load is in `triaxial`, what it pushes to its neighbours in `push`, how a surface without
 load flows in `surface`; `numbers` makes the numbers of the law out of a soil. Footprints, shear,
-forces and the step are those of `soil_contact`.
+sums and the step are imported from `soil_contact`; `contact` and `flow` put them together.
 """

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marsyard.ground.triaxial import MOST_POINTS
-from marsyard.interaction.soil_columns.arrays import GRANULAR_COLUMNS, LAW_COLUMNS
+from marsyard.interaction.soil_kernels import TOTAL_COLUMNS
 from marsyard.jit import F1, F2, F3, F4, I1, I2, I3, U3, by_reference
 
-# kinds of body: a wheel or a mesh on the nodes, a wheel by one of the wheel models, a track
-WHEEL, MESH, MODEL, BELT = 0, 1, 2, 3
+# kinds of body: a wheel, a mesh, a track
+WHEEL, MESH, BELT = 0, 1, 2
 # columns of Soils.table
 EXPONENT, COHESION, TAN_PHI, K_ALONG, K_ACROSS, UNLOADING, DAMPING, TAN_REPOSE = range(8)
 SOIL_COLUMNS = 8
@@ -53,15 +52,6 @@ FORCE_COLUMNS = 7
 # spin, spin; for other bodies from 10 on: coupling with rotation (9, by rows), rotation (6); for
 # tracks 6 to 9 are for the belt's speed, and its coupling with rotation is at the end (3)
 STIFF_COLUMNS = 28
-# columns of Patch.total, what a step adds up for each body
-(
-    T_AREA, T_COMPACTION, T_BULLDOZING, T_PRESSURE, T_SHEAR, T_PLASTIC_WORK, T_SHEAR_WORK, T_NODES,
-    T_VOLUME,
-) = range(9)  # fmt: skip
-TOTAL_COLUMNS = 9
-
-# what a call can answer
-OK, NEEDS_TILES, TOO_MANY_NODES, LEFT_THE_MAP = range(4)
 
 
 @by_reference
@@ -71,10 +61,6 @@ class Soils(NamedTuple):
     table: F2  # float64[s, SOIL_COLUMNS]
     modulus: F2  # float64[b, s], k = k_c/b + k_φ of each body's width [N/m^(n+2)]
     layer: F2  # float64[b, s], thickness of the soil layer carried along by slip [m]
-    # of soil in columns, see `soil_columns.arrays`
-    column: F3 = np.zeros((1, 1, LAW_COLUMNS))  # float64[b, s, LAW_COLUMNS]
-    curve: F3 = np.zeros((1, 4, MOST_POINTS))  # float64[s, 4, MOST_POINTS], measured curves
-    granular: F2 = np.zeros((1, GRANULAR_COLUMNS))  # float64[s, GRANULAR_COLUMNS]
 
 
 @by_reference
@@ -133,25 +119,13 @@ class Patch(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Numbers of the method."""
+    """Numbers of a step."""
 
     h: float  # step [s]
     implicit: float  # θ h, how far ahead the normal stress is predicted [s]
     time: float  # [s]
     flow: int  # 1: displaced soil is laid down
-    deposit_exponent: float  # m of eq. (10)
     survey: int  # 1: stresses, their peaks and the split of the resistance are worked out
-    xmin: float
-    xmax: float
-    ymin: float
-    ymax: float
-    # of soil in columns
-    columns: int = 0  # 1: soil in columns, 0: the soil contact model
-    dt: float = 0.0  # time since the last flow [s]
-    chunk: float = 1.0  # longest step of a flow [s]
-    gravity: float = 0.0  # [m/s²]
-    viscosity: float = 1.0  # ν [1/s]
-    planar: int = 0  # 1: rows along x do not exchange matter
 
 
 def make_patch(bodies: int, room: int) -> Patch:

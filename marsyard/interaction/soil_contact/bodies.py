@@ -21,6 +21,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, few
+from marsyard.ground.soil_grid import Surface
 from marsyard.interaction.geoms import colliding_geoms
 from marsyard.interaction.soil_contact.arrays import BELT, MESH, WHEEL
 from marsyard.robot import Robot, Track
@@ -52,13 +53,14 @@ class SoilBody:
 def find_bodies(robot: Robot, model: mujoco.MjModel, wheel_shape: str | None) -> list[SoilBody]:
     """All of them: wheels, tracks, other geoms."""
     return [
-        *_wheels(robot, model, wheel_shape),
+        *find_wheels(robot, model, wheel_shape),
         *_tracks(robot, model),
         *_other_bodies(robot, model),
     ]
 
 
-def _wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[SoilBody]:
+def find_wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[SoilBody]:
+    """The wheels, in a shape of their own or another one."""
     out = []
     for k, (name, w) in enumerate(robot.wheels.items()):
         kind = shape or w.shape
@@ -174,6 +176,28 @@ def _geom_mesh(model: mujoco.MjModel, g: int, name: str) -> tuple[np.ndarray, np
     else:
         raise InputError(f"geom '{name}': a {kind.name[7:].lower()} cannot touch soil")
     return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces), width
+
+
+def wheel_gap(
+    shape: Sequence[float], centre: np.ndarray, axis: np.ndarray, terrain: Surface
+) -> float:
+    """Smallest height of a wheel's surface over the undisturbed terrain [m]; its shape as in
+    `Bodies.shape`."""
+    radius, half, rounding, crown, taper = shape
+    side = np.cross(axis, [0.0, 0.0, 1.0])
+    side /= max(float(np.linalg.norm(side)), 1e-9)
+    up = np.cross(side, axis)
+    angle = np.linspace(-np.pi / 2, np.pi / 2, 181)[:, None, None]
+    y = np.linspace(-half, half, 9)[None, :, None]
+    R = radius + taper * y - abs(taper) * half
+    if crown > 0:
+        R += np.sqrt(np.maximum(crown**2 - y**2, 0.0)) - crown
+    if rounding > 0:
+        over = np.maximum(np.abs(y) - half + rounding, 0.0)
+        R += np.sqrt(np.maximum(rounding**2 - over**2, 0.0)) - rounding
+    rim = R * (np.sin(angle) * side - np.cos(angle) * up) + y * axis
+    points = (centre + rim).reshape(-1, 3)
+    return float(np.min(points[:, 2] - terrain.height(points[:, 0], points[:, 1])))
 
 
 def check_resolution(bodies: Sequence[SoilBody], spacing: float) -> None:

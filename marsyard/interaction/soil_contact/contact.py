@@ -69,8 +69,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER, wake_around
-from marsyard.interaction.soil_columns.triaxial import compact, triaxial_loading
+from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     BELT,
@@ -101,7 +100,6 @@ from marsyard.interaction.soil_contact.arrays import (
     NX,
     NY,
     NZ,
-    OK,
     PLASTIC_WORK,
     PRESSURE,
     PUSH_X,
@@ -120,18 +118,8 @@ from marsyard.interaction.soil_contact.arrays import (
     STRENGTH,
     SUNK,
     SUNK_VOLUME,
-    T_AREA,
-    T_BULLDOZING,
-    T_COMPACTION,
-    T_NODES,
-    T_PLASTIC_WORK,
-    T_PRESSURE,
-    T_SHEAR,
-    T_SHEAR_WORK,
-    T_VOLUME,
     TAN_PHI,
     TANGENT,
-    TOO_MANY_NODES,
     TX,
     TY,
     TZ,
@@ -143,124 +131,58 @@ from marsyard.interaction.soil_contact.arrays import (
     Z,
 )
 from marsyard.interaction.soil_contact.belt import add_load, give_way
-from marsyard.interaction.soil_contact.footprint import mesh_footprint, wheel_footprint
+from marsyard.interaction.soil_contact.nodes import find_nodes, take_mobilised
 from marsyard.interaction.soil_contact.powers import decay, power
+from marsyard.interaction.soil_kernels import (
+    OK,
+    T_AREA,
+    T_BULLDOZING,
+    T_COMPACTION,
+    T_NODES,
+    T_PLASTIC_WORK,
+    T_PRESSURE,
+    T_SHEAR,
+    T_SHEAR_WORK,
+    T_VOLUME,
+)
 from marsyard.jit import VECTOR, inlined, kernel
 
 #: steepest surface whose area is counted in full, as 1/cos
 _LARGEST_SLANT = 10.0
-_LAST = 2**62
 
 
 @kernel
 def body_contact(grid, soils, bodies, patch, options, belts, b):
     """Forces on body b; soil state and contact state are brought up to date. Returns a status."""
-    c = bodies.centre[b]
-    if bodies.kind[b] == WHEEL:
-        s = bodies.shape[b]
-        found = wheel_footprint(grid, patch, s[0], s[1], s[2], s[3], s[4], c, bodies.axis[b])
-    else:
-        found = mesh_footprint(
-            grid, patch, b, bodies.triangle, bodies.triangles[b, 0], bodies.triangles[b, 1],
-            bodies.reach[b], c, bodies.rotation[b],
-        )  # fmt: skip
-    if found < 0:
-        return -found
-    if not same_nodes(patch, b, found) and not match(grid, patch, b):
-        return TOO_MANY_NODES
-    patch.touched[b] = found
+    status = find_nodes(grid, bodies, patch, b)
+    if status != OK:
+        return status
     stresses(grid, soils, bodies, patch, options, belts, b)
-    if bodies.kind[b] == BELT and belts.nodes[b] > 0:
-        give_way(belts, bodies, b)
+    move_belt(bodies, belts, b)
     return OK
-
-
-@kernel
-def same_nodes(patch, b, found):
-    """The body touches the very nodes it touched before, and no others are listed."""
-    now = patch.side[b]
-    if patch.listed[now, b] != found or patch.touched[b] != found:
-        return False
-    key = patch.key[now, b]
-    first = 0
-    for k in range(patch.blocks[0]):
-        count = patch.block_count[k]
-        other = 0
-        for lane in range(count):
-            other |= key[first + lane] ^ patch.block_key[k, lane]
-        if other != 0:
-            return False
-        for lane in range(count):
-            patch.block_at[k, lane] = first + lane
-        first += count
-    return True
-
-
-@kernel
-def match(grid, patch, b):
-    """Carry the contact state over to the nodes now found; both lists are in order of their keys.
-
-    Nodes that were left are woken. They stay listed until the next flow: a node that trembles in
-    and out of a wheel's edge is still the same contact.
-    """
-    old = patch.side[b]
-    new = 1 - old
-    room = patch.key.shape[2]
-    count = patch.listed[old, b]
-    i = 0
-    n = 0
-    for k in range(patch.blocks[0] + 1):
-        last = k == patch.blocks[0]
-        for lane in range(1 if last else patch.block_count[k]):
-            key = _LAST if last else patch.block_key[k, lane]
-            while i < count and patch.key[old, b, i] < key:
-                node = patch.node[old, b, i]
-                if patch.touching[old, b, i]:
-                    grid.flag[node] &= ~UNDER & 0xFF
-                    wake_around(grid, node)
-                if n >= room:
-                    return False
-                _carry(patch, old, new, b, i, n)
-                patch.touching[new, b, n] = 0
-                n += 1
-                i += 1
-            if last:
-                break
-            if n >= room:
-                return False
-            if i < count and patch.key[old, b, i] == key:
-                _carry(patch, old, new, b, i, n)
-                i += 1
-            else:
-                patch.key[new, b, n] = key
-                patch.node[new, b, n] = patch.block_node[k, lane]
-                for col in range(patch.state.shape[3]):
-                    patch.state[new, b, n, col] = 0.0
-            patch.touching[new, b, n] = 1
-            patch.block_at[k, lane] = n
-            n += 1
-    patch.listed[new, b] = n
-    patch.side[b] = new
-    return True
-
-
-@inlined
-def _carry(patch, old, new, b, i, n):
-    patch.key[new, b, n] = patch.key[old, b, i]
-    patch.node[new, b, n] = patch.node[old, b, i]
-    for col in range(patch.state.shape[3]):
-        patch.state[new, b, n, col] = patch.state[old, b, i, col]
 
 
 @kernel
 def stresses(grid, soils, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
+    per_length = begin_sums(grid, bodies, patch, options, b)
+    for k in range(patch.blocks[0]):
+        padded = take_mobilised(patch, b, k)
+        soil = patch.block_soil[k]
+        n = soils.table[soil, EXPONENT]
+        first_loading(patch.block[k], padded, soils.modulus[b, soil], n)
+        press_block(grid, soils, bodies, patch, options, b, k, padded, per_length)
+        sum_block(grid, bodies, patch, options, belts, b, k, padded, n)
+    patch.total[b, T_SHEAR_WORK] *= options.h
+
+
+# --- shared by all laws of bodies on nodes
+
+
+@kernel
+def begin_sums(grid, bodies, patch, options, b):
+    """Empty the sums of body b. Returns the step by the length of its contact [s/m]."""
     cell = grid.spacing[0] * grid.spacing[0]
-    is_wheel = bodies.kind[b] == WHEEL
-    is_belt = bodies.kind[b] == BELT
-    axis = bodies.axis[b]
-    twist = bodies.twist[b]
-    state = patch.state[patch.side[b], b]
     force, stiff, total = patch.force[b], patch.stiff[b], patch.total[b]
     for i in range(force.shape[0]):
         force[i] = 0.0
@@ -279,40 +201,49 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
             plan += cell * patch.block[k, WEIGHT + lane]
     per_length = 0.0
     if plan > 0.0:
-        strip = is_wheel or is_belt
-        length = plan / (2.0 * bodies.shape[b, 1]) if strip else math.sqrt(plan)
+        length = plan / (2.0 * bodies.shape[b, 1]) if has_axle(bodies, b) else math.sqrt(plan)
         per_length = options.h / length
-    for k in range(patch.blocks[0]):
-        count = patch.block_count[k]
-        padded = (count + 7) & ~7
-        soil = patch.block_soil[k]
-        q = soils.table[soil]
-        w = patch.block[k]
-        for lane in range(count):
-            at = patch.block_at[k, lane]
-            w[MOBILE_ALONG + lane] = state[at, M_ALONG]
-            w[MOBILE_ACROSS + lane] = state[at, M_ACROSS]
-        for lane in range(count, padded):
-            w[MOBILE_ALONG + lane] = 0.0
-            w[MOBILE_ACROSS + lane] = 0.0
-        if options.columns:
-            triaxial_loading(w, padded, soils.column[b, soil], soils.curve[soil])
-        else:
-            first_loading(w, padded, soils.modulus[b, soil], q[EXPONENT])
-        press(w, padded, q, twist, axis, is_wheel or is_belt, options.h, options.implicit, cell,
-              soils.layer[b, soil] * per_length)  # fmt: skip
-        if options.columns:
-            compact(grid, patch.block_node[k], w, count, soils.column[b, soil], soils.curve[soil],
-                    cell)  # fmt: skip
-        add_up(w, padded, axis, is_belt, force, stiff, total)
-        if not is_wheel:
-            add_rotation(w, count, is_belt, stiff)
-        if is_belt and belts.nodes[b] > 0:
-            add_load(belts, b, w, count, bodies.rotation[b], options.implicit)
-        if options.survey:
-            survey(grid, patch, b, k, q[EXPONENT], axis)
-        write_back(grid, patch.block_node[k], patch.block_at[k], w, count, state, options)
-    total[T_SHEAR_WORK] *= options.h
+    return per_length
+
+
+@inlined
+def has_axle(bodies, b):
+    """A wheel or a track, whose axis tells along from across."""
+    return bodies.kind[b] == WHEEL or bodies.kind[b] == BELT
+
+
+@inlined
+def press_block(grid, soils, bodies, patch, options, b, k, padded, per_length):
+    """`press` for a block whose stress on first loading is known."""
+    soil = patch.block_soil[k]
+    cell = grid.spacing[0] * grid.spacing[0]
+    press(patch.block[k], padded, soils.table[soil], bodies.twist[b], bodies.axis[b],
+          has_axle(bodies, b), options.h, options.implicit, cell,
+          soils.layer[b, soil] * per_length)  # fmt: skip
+
+
+@inlined
+def sum_block(grid, bodies, patch, options, belts, b, k, padded, n):
+    """Add a pressed block to all sums, and give nodes and contact their new state; `n` is the
+    soil's exponent."""
+    w, count, axis = patch.block[k], patch.block_count[k], bodies.axis[b]
+    is_belt = bodies.kind[b] == BELT
+    add_up(w, padded, axis, is_belt, patch.force[b], patch.stiff[b], patch.total[b])
+    if bodies.kind[b] != WHEEL:
+        add_rotation(w, count, is_belt, patch.stiff[b])
+    if is_belt and belts.nodes[b] > 0:
+        add_load(belts, b, w, count, bodies.rotation[b], options.implicit)
+    if options.survey:
+        survey(grid, patch, b, k, n, axis)
+    state = patch.state[patch.side[b], b]
+    write_back(grid, patch.block_node[k], patch.block_at[k], w, count, state, options)
+
+
+@inlined
+def move_belt(bodies, belts, b):
+    """Let the lower run of a track give way to what presses on it."""
+    if bodies.kind[b] == BELT and belts.nodes[b] > 0:
+        give_way(belts, bodies, b)
 
 
 @kernel(fastmath=VECTOR)

@@ -51,7 +51,6 @@ from marsyard.ground.soil_nodes import (
     surface,
     wake,
 )
-from marsyard.interaction.soil_columns.push import forget_layers, has_way_out, pass_outwards
 from marsyard.interaction.soil_contact.arrays import (
     PUSH_X,
     PUSH_Y,
@@ -77,13 +76,11 @@ _DISTANCE = (1.0, 1.0, 1.0, 1.0, math.sqrt(2.0), math.sqrt(2.0), math.sqrt(2.0),
 
 
 @kernel
-def lay_down(grid, bodies, patch, options, b):
-    """Lay the displaced soil of body b down on the border of its footprint."""
+def lay_down(grid, bodies, patch, time, exponent, b):
+    """Lay the displaced soil of body b down on the border of its footprint; `exponent` is m of eq.
+    (10)."""
     now = patch.side[b]
-    count = patch.listed[now, b]
-    waiting = 0.0
-    for i in range(count):
-        waiting += patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED]
+    waiting = volume_waiting(patch, b)
     n = 0
     rest = 0.0
     if waiting > 0.0:
@@ -92,27 +89,37 @@ def lay_down(grid, bodies, patch, options, b):
     if n > 0:
         for k in range(n):
             patch.border_amount[k] = 0.0
-        if options.columns:
-            pass_outwards(grid, patch, options.planar, b, n)
-        for i in range(count):
+        for i in range(patch.listed[now, b]):
             state = patch.state[now, b, i]
-            sunk = state[V_SINKAGE]
-            if options.columns and has_way_out(grid, patch, b, i):
-                sunk = 0.0
-            if sunk + state[V_PUSHED] > 0.0:
-                offer(grid, patch, options, patch.node[now, b, i], state, sunk, n)
-        if options.columns:
-            forget_layers(grid, patch, b)
+            if state[V_SINKAGE] + state[V_PUSHED] > 0.0:
+                offer(grid, patch, exponent, patch.node[now, b, i], state, state[V_SINKAGE], n)
         rest = take(grid, patch, n) / waiting
+    end_flow(grid, patch, time, b, n, rest)
+
+
+@inlined
+def volume_waiting(patch, b):
+    """Displaced soil of body b that is not laid down yet [m³]."""
+    now = patch.side[b]
+    waiting = 0.0
+    for i in range(patch.listed[now, b]):
+        waiting += patch.state[now, b, i, V_SINKAGE] + patch.state[now, b, i, V_PUSHED]
+    return waiting
+
+
+@inlined
+def end_flow(grid, patch, time, b, n, rest):
+    """Wake the n nodes of the border. What found no room, a share `rest` of all, waits; nodes that
+    were left and are done are forgotten."""
+    now = patch.side[b]
     for k in range(n):
         node = patch.border[k]
         grid.flag[node] &= ~MARKED & 0xFF
-        grid.node[node, TIME] = options.time
+        grid.node[node, TIME] = time
         # it is higher now; its neighbours are not more likely to slide for that
         wake(grid, node)
-    # what found no room waits; nodes that were left and are done are forgotten
     kept = 0
-    for i in range(count):
+    for i in range(patch.listed[now, b]):
         state = patch.state[now, b, i]
         if n > 0:
             state[V_SINKAGE] = rest * (state[V_SINKAGE] + state[V_PUSHED])
@@ -164,7 +171,7 @@ def add_to_border(grid, bodies, patch, node, n):
 
 
 @kernel
-def offer(grid, patch, options, node, state, volume, n):
+def offer(grid, patch, exponent, node, state, volume, n):
     """Add what one footprint node gives to each of the n border nodes, as volumes: `volume` to all
     sides, and what it pushes."""
     x = node_x(grid, node)
@@ -183,8 +190,8 @@ def offer(grid, patch, options, node, state, volume, n):
             weight[k] = along * along / max(dx * dx + dy * dy, tiny)
         total = 0.0
         for k in range(n):
-            if options.deposit_exponent != 2.0:
-                weight[k] = weight[k] ** (0.5 * options.deposit_exponent)
+            if exponent != 2.0:
+                weight[k] = weight[k] ** (0.5 * exponent)
             total += weight[k]
         if total > 0.0:
             factor = pushed / total

@@ -48,7 +48,6 @@ from marsyard.interaction.soil_contact.arrays import (
     LANES,
     LATERAL,
     LEVEL,
-    NEEDS_TILES,
     NX,
     NY,
     NZ,
@@ -57,12 +56,12 @@ from marsyard.interaction.soil_contact.arrays import (
     PZ,
     SLOPE,
     SUNK,
-    TOO_MANY_NODES,
     TREAD,
     WEIGHT,
     WHEEL,
     Z,
 )
+from marsyard.interaction.soil_kernels import NEEDS_TILES, TOO_MANY_NODES
 from marsyard.jit import VECTOR, inlined, kernel
 
 #: soil is not laid nearer to a body than this, in grid spacings

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 from marsyard.ground.soil_nodes import ask_for_tiles
-from marsyard.interaction.soil_columns.surface import flow_of_columns
-from marsyard.interaction.soil_contact.arrays import LEFT_THE_MAP, MODEL, NEEDS_TILES, OK
 from marsyard.interaction.soil_contact.contact import body_contact
 from marsyard.interaction.soil_contact.flow import lay_down, settle
-from marsyard.interaction.wheel_models.on_terrain import wheel_contact
+from marsyard.interaction.soil_kernels import LEFT_THE_MAP, NEEDS_TILES, OK, on_map
 from marsyard.jit import kernel
 
 
 @kernel
-def soil_forces(grid, soils, bodies, patch, options, laws, belts):
+def soil_forces(grid, soils, bodies, patch, options, belts, bounds):
     """Forces of the soil on all bodies, at their present poses. Returns a status.
 
-    Wheels with a wheel model get its forces, all other bodies those of the nodes under them. When
-    tiles are missing nothing has changed yet for the body that misses them; the tiles of all others
-    are asked for, too, before any force is computed.
+    When tiles are missing nothing has changed yet for the body that misses them; the tiles of all
+    others are asked for, too, before any force is computed.
     """
     if not tiles_ready(grid, bodies):
         return NEEDS_TILES
-    return forces_on_bodies(grid, soils, bodies, patch, options, laws, belts)
+    return forces_on_bodies(grid, soils, bodies, patch, options, belts, bounds)
 
 
 @kernel
-def forces_on_bodies(grid, soils, bodies, patch, options, laws, belts):
+def forces_on_bodies(grid, soils, bodies, patch, options, belts, bounds):
     """The same, where all tiles are there."""
     for b in range(bodies.kind.shape[0]):
-        c = bodies.centre[b]
-        if not (options.xmin <= c[0] <= options.xmax and options.ymin <= c[1] <= options.ymax):
+        if not on_map(bounds, bodies.centre[b]):
             return LEFT_THE_MAP
-        if bodies.kind[b] == MODEL:
-            wheel_contact(grid, bodies, patch, options, laws, b)
-            continue
         status = body_contact(grid, soils, bodies, patch, options, belts, b)
         if status != OK:
             return status
@@ -51,16 +44,11 @@ def tiles_ready(grid, bodies):
 
 
 @kernel
-def soil_flow(grid, soils, bodies, patch, options, most):
-    """Lay displaced soil down and let it slide. Returns how many nodes were looked at; with soil in
-    columns how many are still awake.
+def soil_flow(grid, soils, bodies, patch, time, flows, exponent, most):
+    """Lay displaced soil down and let it slide. Returns how many nodes were looked at.
 
     Without flow, contacts that have ended are forgotten, and that is all.
     """
     for b in range(patch.side.shape[0]):
-        lay_down(grid, bodies, patch, options, b)
-    if not options.flow:
-        return 0
-    if options.columns:
-        return flow_of_columns(grid, soils, bodies, patch, options)
-    return settle(grid, soils, bodies, patch, options.time, most)
+        lay_down(grid, bodies, patch, time, exponent, b)
+    return settle(grid, soils, bodies, patch, time, most) if flows else 0

@@ -1,4 +1,8 @@
-"""Wheel-soil models: forces of soil on a wheel in closed form or by integrals over its arc."""
+"""Wheel-soil models: forces of soil on a wheel in closed form or by integrals over its arc.
+
+A model by itself is `WheelModel`; on rough terrain, with slip in time and ruts, it is a law of the
+engine (`on_terrain`, `kernels`, `world`).
+"""
 
 from __future__ import annotations
 

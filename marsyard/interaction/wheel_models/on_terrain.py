@@ -33,6 +33,9 @@ sinkage, averaged over the way L). Where earlier wheels left the plastic sinkage
 window, which lies ahead of the axle in the direction of travel), the wheel meets the soil at the
 bottom of their rut, z = Z − z_p, and the stress under its lowest point is min(k_u z, k Zᴺ): it
 sinks less and meets less resistance. Displaced soil is not followed; there are no berms.
+
+Forces are found from the states at the start of a step (`wheel_contact`); the states at its end,
+and the ruts, come into force when the step is done (`move_on`).
 """
 
 from __future__ import annotations
@@ -40,10 +43,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from marsyard.ground.soil_nodes import DEPTH, TIME, level_at, node_at
-from marsyard.interaction.soil_contact.arrays import (
+from marsyard.ground.soil_nodes import DEPTH, TIME, GridArrays, level_at, node_at
+from marsyard.interaction.soil_kernels import (
     T_AREA,
     T_COMPACTION,
     T_NODES,
@@ -54,7 +55,6 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.interaction.wheel_models.model import MAGIC_FORMULA, RIGID_SLIP, wheel_forces
 from marsyard.interaction.wheel_models.numbers import (
-    ANSWERS,
     ENTRY,
     EXIT,
     EXPONENT,
@@ -72,17 +72,15 @@ from marsyard.interaction.wheel_models.numbers import (
     SHEAR_RADIUS,
     SLOPE_X,
     SLOPE_Y,
-    SOIL_NUMBERS,
     THRUST,
-    WHEEL_NUMBERS,
     WIDTH,
 )
 from marsyard.jit import F1, F2, F3, I1, by_reference, inlined, kernel
 
-# columns of WheelLaws.state
-KAPPA, LAMBDA, DIRECTION, LENGTH, TRACK = range(5)
+# columns of WheelArrays.state and .next; in the latter 1 if the wheel leaves a rut of depth TRACK
+KAPPA, LAMBDA, DIRECTION, LENGTH, TRACK, LEAVES = range(6)
 STATE_COLUMNS = 5
-# columns of WheelLaws.option
+# columns of WheelArrays.option
 DAMPING_RATIO, GRAVITY, RUT = range(3)
 OPTION_COLUMNS = 3
 #: room for a model's coefficients
@@ -94,29 +92,28 @@ _STEP = 1e-3
 
 
 @by_reference
-class WheelLaws(NamedTuple):
-    """Wheel models of the bodies that have one; `b` bodies, `s` soils."""
+class WheelArrays(NamedTuple):
+    """All that the kernels work on; `b` wheels, `s` soils."""
 
-    model: I1  # int64[b], −1: none
+    grid: GridArrays
+    model: I1  # int64[b]
     wheel: F2  # float64[b, WHEEL_NUMBERS]
     soil: F3  # float64[b, s, SOIL_NUMBERS]
     own: F3  # float64[b, s, OWN_COLUMNS]
     option: F2  # float64[b, OPTION_COLUMNS]
-    state: F2  # float64[b, STATE_COLUMNS], slips, direction, way L [m], depth of the rut [m]
     unloading: F1  # float64[s], k_u of the soils [Pa/m]
+    radius: F1  # float64[b], of the wheel without grousers [m]
+    reach: F1  # float64[b], radius of a ball about the centre that holds the wheel [m]
+    bounds: F1  # float64[4], of the map: xmin, xmax, ymin, ymax [m]
+    flow: F1  # float64[FLOW_NUMBERS], the ground's
+    # slips, direction, way L [m], depth of the rut [m]: at the start of a step, and at its end
+    state: F2  # float64[b, STATE_COLUMNS]
+    next: F2  # float64[b, STATE_COLUMNS + 1]
+    total: F2  # float64[b, TOTAL_COLUMNS]
+    sums: F2  # float64[b, SUM_COLUMNS]
+    stiff: F2  # float64[b, 10], scratch: see `soil_kernels.unpack_wheel`
     ground: F1  # float64[SOIL_NUMBERS], scratch: the soil at hand
     answer: F2  # float64[2, ANSWERS], scratch
-
-
-def make_laws(bodies: int, soils: int) -> WheelLaws:
-    """No wheel models."""
-    f = np.zeros
-    return WheelLaws(
-        model=np.full(bodies, -1, dtype=np.int64), wheel=f((bodies, WHEEL_NUMBERS)),
-        soil=f((bodies, soils, SOIL_NUMBERS)), own=f((bodies, soils, OWN_COLUMNS)),
-        option=f((bodies, OPTION_COLUMNS)), state=f((bodies, STATE_COLUMNS)),
-        unloading=f(soils), ground=f(SOIL_NUMBERS), answer=f((2, ANSWERS)),
-    )  # fmt: skip
 
 
 @inlined
@@ -161,11 +158,12 @@ def ask(model, wheel, soil, own, z, kappa, lam, camber, back, out):
 
 
 @kernel
-def forces_of(laws, b, own, z, camber):
-    """The model's forces at the present slip states, into answer[0], blended while turning."""
-    model, wheel, soil = laws.model[b], laws.wheel[b], laws.ground
-    kappa, lam, d = laws.state[b, KAPPA], laws.state[b, LAMBDA], laws.state[b, DIRECTION]
-    out, other = laws.answer[0], laws.answer[1]
+def forces_of(L, b, own, z, camber):
+    """The model's forces at the slip states of the step's end, into answer[0], blended while
+    turning."""
+    model, wheel, soil = L.model[b], L.wheel[b], L.ground
+    kappa, lam, d = L.next[b, KAPPA], L.next[b, LAMBDA], L.next[b, DIRECTION]
+    out, other = L.answer[0], L.answer[1]
     share = 0.5 * (1.0 + d)
     ask(model, wheel, soil, own, z, kappa, lam, camber, share < 0.5, out)
     less = min(share, 1.0 - share)
@@ -186,19 +184,19 @@ def spring_time(option, normal, length, slope):
 
 
 @kernel
-def wheel_contact(grid, bodies, patch, options, laws, b):
-    """Forces on body b by its wheel model, and the rut it leaves."""
-    force, stiff, total = patch.force[b], patch.stiff[b], patch.total[b]
-    for i in range(force.shape[0]):
-        force[i] = 0.0
-    for i in range(stiff.shape[0]):
-        stiff[i] = 0.0
+def wheel_contact(A, L, b, h, ahead_h):
+    """Forces on wheel b by its model, its totals, and its states at the end of the step h, over
+    θ h of which the normal force is predicted. Returns whether it touches."""
+    grid, force, stiff, total = L.grid, A.F[b], L.stiff[b], L.total[b]
     for i in range(total.shape[0]):
         total[i] = 0.0
-    wheel, option, state = laws.wheel[b], laws.option[b], laws.state[b]
+    wheel, option, state = L.wheel[b], L.option[b], L.next[b]
+    for i in range(STATE_COLUMNS):
+        state[i] = L.state[b, i]
+    state[LEAVES] = 0.0
     r, r_s, half = wheel[RADIUS], wheel[SHEAR_RADIUS], 0.5 * wheel[WIDTH]
-    cx, cy, cz = bodies.centre[b, 0], bodies.centre[b, 1], bodies.centre[b, 2]
-    ax, ay, az = bodies.axis[b, 0], bodies.axis[b, 1], bodies.axis[b, 2]
+    cx, cy, cz = A.point[b, 0], A.point[b, 1], A.point[b, 2]
+    ax, ay, az = A.axis[b, 0], A.axis[b, 1], A.axis[b, 2]
     size = math.sqrt(max(ax * ax + ay * ay, 1e-12))
     hx, hy = ay / size, -ax / size
     length = max(state[LENGTH], _SHORTEST * r)
@@ -216,13 +214,13 @@ def wheel_contact(grid, bodies, patch, options, laws, b):
     tx, ty, tz = ay * nz - az * ny, az * nx - ax * nz, ax * ny - ay * nx
     tx, ty, tz = tx / level, ty / level, tz / level
     sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
-    V = bodies.twist[b]
+    V = A.V[b]
     vn = V[0] * nx + V[1] * ny + V[2] * nz
     v_x = V[0] * tx + V[1] * ty + V[2] * tz
     v_y = V[0] * sx + V[1] * sy + V[2] * sz
     w = r_s * (V[3] * ax + V[4] * ay + V[5] * az)
     # slip, way by way
-    per = options.h / length
+    per = h / length
     fast = max(abs(w), abs(v_x))
     turn = w if abs(w) > abs(v_x) else v_x
     build_x = per / (1.0 + per * fast)
@@ -232,58 +230,58 @@ def wheel_contact(grid, bodies, patch, options, laws, b):
         state[KAPPA] = 0.0
         state[LAMBDA] = 0.0
         state[LENGTH] = 0.0
-        return
+        return False
     kappa, lam = state[KAPPA], state[LAMBDA]
     state[KAPPA] = min(max((kappa + per * (w - v_x)) / (1.0 + per * fast), -1.0), 1.0)
     state[LAMBDA] = (lam + per * v_y) / (1.0 + per * max(fast, abs(v_y)))
     state[LAMBDA] = min(max(state[LAMBDA], -1.0), 1.0)
-    rate_x = (state[KAPPA] - kappa) / options.h
-    rate_y = (state[LAMBDA] - lam) / options.h
+    rate_x = (state[KAPPA] - kappa) / h
+    rate_y = (state[LAMBDA] - lam) / h
     # soil under the wheel, firmer where it was pressed before
     ds = grid.spacing[0]
     node = node_at(grid, int(round(cx / ds)), int(round(cy / ds)))
     place = grid.soil[node] if node >= 0 else 0
-    ground = laws.ground
+    ground = L.ground
     for i in range(ground.shape[0]):
-        ground[i] = laws.soil[b, place, i]
+        ground[i] = L.soil[b, place, i]
     N = ground[EXPONENT] + ground[EXPONENT_SLIP] * abs(state[KAPPA])
     N += ground[EXPONENT_SIDE] * abs(state[LAMBDA])
     power = N
-    if sunk > 1e-6 and laws.model[b] != RIGID_SLIP:
+    if sunk > 1e-6 and L.model[b] != RIGID_SLIP:
         again = ground[MODULUS] * (z + sunk) ** N
         power = N * z / (z + sunk)
-        if laws.unloading[place] * z < again:
-            again = laws.unloading[place] * z
+        if L.unloading[place] * z < again:
+            again = L.unloading[place] * z
             power = 1.0
         ground[MODULUS] = again / z**N
-    own = laws.own[b, place]
-    out = laws.answer[0]
+    own = L.own[b, place]
+    out = L.answer[0]
     camber = math.asin(min(max(lean, -1.0), 1.0))
-    if laws.model[b] < MAGIC_FORMULA:
-        forces_of(laws, b, own, z, camber)
+    if L.model[b] < MAGIC_FORMULA:
+        forces_of(L, b, own, z, camber)
         slope_x, slope_y = out[SLOPE_X], out[SLOPE_Y]
     else:
         # slopes by differences, taken first so that the answer is that of the states
         state[KAPPA] -= _STEP
-        forces_of(laws, b, own, z, camber)
+        forces_of(L, b, own, z, camber)
         before = out[F_X]
         state[KAPPA] += _STEP
         state[LAMBDA] -= _STEP
-        forces_of(laws, b, own, z, camber)
+        forces_of(L, b, own, z, camber)
         aside = out[F_Y]
         state[LAMBDA] += _STEP
-        forces_of(laws, b, own, z, camber)
+        forces_of(L, b, own, z, camber)
         slope_x = max((out[F_X] - before) / _STEP, 0.0)
         slope_y = max((aside - out[F_Y]) / _STEP, 0.0)
     normal = out[F_Z]
     if normal <= 0.0:
-        return
+        return False
     state[LENGTH] = 0.5 * r * (out[ENTRY] - out[EXIT])
     # over the step
     k_z = normal / z
-    if laws.model[b] != RIGID_SLIP:
+    if L.model[b] != RIGID_SLIP:
         k_z *= power + 0.5
-    rate = options.implicit * k_z
+    rate = ahead_h * k_z
     rate += 2.0 * option[DAMPING_RATIO] * math.sqrt(k_z * normal / option[GRAVITY])
     pressed = normal - rate * vn
     if pressed <= 0.0:
@@ -305,8 +303,8 @@ def wheel_contact(grid, bodies, patch, options, laws, b):
     force[3] = mx * tx + my * ax + mz * nx
     force[4] = mx * ty + my * ay + mz * ny
     force[5] = mx * tz + my * az + mz * nz
-    gx = share * slope_x * build_x * (1.0 + T_x / options.h)
-    gy = share * slope_y * build_y * (1.0 + T_y / options.h)
+    gx = share * slope_x * build_x * (1.0 + T_x / h)
+    gy = share * slope_y * build_y * (1.0 + T_y / h)
     stiff[0] = rate * nx * nx + gx * tx * tx + gy * sx * sx
     stiff[1] = rate * nx * ny + gx * tx * ty + gy * sx * sy
     stiff[2] = rate * nx * nz + gx * tx * tz + gy * sx * sz
@@ -322,18 +320,34 @@ def wheel_contact(grid, bodies, patch, options, laws, b):
     total[T_NODES] = 1.0
     total[T_COMPACTION] = share * out[RESISTANCE]
     total[T_PRESSURE] = pressed / area
-    total[T_PLASTIC_WORK] = max(share * out[RESISTANCE] * abs(v_x), 0.0) * options.h
-    total[T_SHEAR_WORK] = max(share * out[THRUST] * (w - v_x), 0.0) * options.h
+    total[T_PLASTIC_WORK] = max(share * out[RESISTANCE] * abs(v_x), 0.0) * h
+    total[T_SHEAR_WORK] = max(share * out[THRUST] * (w - v_x), 0.0) * h
     if option[RUT] > 0.0 and abs(state[DIRECTION]) > 0.5 and pressed > 0.0:
         # as deep as the wheel on the mean over the way L: bounces do not become bumps
         gone = per * abs(v_x)
         state[TRACK] = (state[TRACK] + gone * (z + sunk)) / (1.0 + gone)
-        way = math.copysign(1.0, state[DIRECTION])
-        total[T_VOLUME] = leave_rut(grid, cx, cy, state[TRACK], way * hx, way * hy, half, options)
+        state[LEAVES] = 1.0
+    return True
 
 
 @kernel
-def leave_rut(grid, x, y, depth, hx, hy, half, options):
+def move_on(A, L, b, time):
+    """The states at the end of the step, and the rut that wheel b leaves."""
+    after = L.next[b]
+    for i in range(STATE_COLUMNS):
+        L.state[b, i] = after[i]
+    if after[LEAVES] == 0.0:
+        return
+    ax, ay = A.axis[b, 0], A.axis[b, 1]
+    size = math.copysign(math.sqrt(max(ax * ax + ay * ay, 1e-12)), after[DIRECTION])
+    half = 0.5 * L.wheel[b, WIDTH]
+    L.total[b, T_VOLUME] = leave_rut(
+        L.grid, A.point[b, 0], A.point[b, 1], after[TRACK], ay / size, -ax / size, half, time
+    )
+
+
+@kernel
+def leave_rut(grid, x, y, depth, hx, hy, half, time):
     """Press nodes down to `depth`, from one to 2.5 spacings behind the axle: nearer ones belong to
     the wheel's window. Returns the volume."""
     ds = grid.spacing[0]
@@ -352,5 +366,5 @@ def leave_rut(grid, x, y, depth, hx, hy, half, options):
             if depth > grid.node[node, DEPTH]:
                 volume += (depth - grid.node[node, DEPTH]) * ds * ds
                 grid.node[node, DEPTH] = depth
-                grid.node[node, TIME] = options.time
+                grid.node[node, TIME] = time
     return volume

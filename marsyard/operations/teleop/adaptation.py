@@ -171,7 +171,7 @@ def adaptation_for(vehicle: Vehicle, trust: Trust | None = None) -> Adaptation:
     trust = trust or Trust()
     if s.world.soil is not None:
         return _soil_adaptation(s, trust)
-    if s.scenario.interaction.law in ("nonsmooth", "compliant") and s.world.surfaces:
+    if s.world.surfaces and any(law.has_friction for law in s.laws):
         return _friction_adaptation(s, trust)
     return Adaptation((), {}, lambda factors: None, trust)
 
@@ -219,6 +219,6 @@ def _friction_adaptation(s: Simulation, trust: Trust) -> Adaptation:
     believed = s.friction.copy()
 
     def put(factors: dict[str, float]) -> None:
-        s.friction[:] = believed * factors["friction"]
+        s.set_friction(believed * factors["friction"])
 
     return Adaptation(("friction",), {"friction": float(believed[0])}, put, trust)

@@ -234,11 +234,9 @@ class Vehicle:
         """Upward force of the ground on each wheel [N]."""
         s = self.simulation
         if s.world.soil is not None:
-            soil = s.world.soil
-            force = s.law_forces(soil.name)[:, 2]
-            return np.array([
-                float(np.sum(force[soil.wheel == w])) for w in range(len(s.wheels.body))
-            ])  # fmt: skip
+            force = np.concatenate([s.law_forces(law.name)[:, 2] for law in s.world.soil.laws])
+            wheel = np.concatenate([law.wheel for law in s.world.soil.laws])
+            return np.array([float(np.sum(force[wheel == w])) for w in range(len(s.wheels.body))])
         return np.full(len(s.wheels.body), np.nan)
 
     # saved and restored -----------------------------------------------------------------------

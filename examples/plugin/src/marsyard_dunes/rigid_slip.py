@@ -206,6 +206,7 @@ class RigidSlip(Law):
     title = "Wheels with friction by slip, from outside"
     kernels = Kernels(prepare=prepare, evaluate=evaluate, commit=commit)
     placing = SINK
+    moves_soil = False  # nothing has to flow after a step
 
     @classmethod
     def build(
@@ -260,7 +261,7 @@ class RigidSlip(Law):
         self.grid.fill_requests()
 
     def refresh(self):
-        """The grid has got tiles: its arrays are others."""
+        """The grid has got tiles, or was restored: its arrays are others."""
         self.arrays = self.arrays._replace(grid=self.grid.arrays)
         self.packed.replace(self.arrays)
 

@@ -1,49 +1,54 @@
-"""What the soil under the wheels becomes in the results: stresses, resistances, work, volume."""
+"""What soil under the wheels becomes in the results: stresses, resistances, work, volume.
+
+All laws of soil have these variables, each for its own wheels; sums are over all bodies.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from marsyard.interaction.law import Recorded, Variable
-from marsyard.interaction.soil_contact.arrays import T_AREA, T_PRESSURE, T_SHEAR
-from marsyard.interaction.soil_contact.kernels import (
+from marsyard.interaction.soil_kernels import (
     S_BULLDOZING,
     S_COMPACTION,
     S_PLASTIC,
     S_SHEAR,
     S_VOLUME,
+    T_AREA,
+    T_PRESSURE,
+    T_SHEAR,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from marsyard.interaction.soil_law import SoilLaw
 
-    from marsyard.interaction.soil_contact.world import SoilContact
-
-
-def soil_variables(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
-    """By wheel, and sums over all bodies since the start."""
-    return {**_contact(law, seen), **_stresses(law, seen), **_sums(law, seen)}
+#: stresses are recorded by the angle around the wheel, in so many steps from −90° to 90°
+STRESS_BINS = 36
 
 
-def stress_angles(bins: int) -> np.ndarray:
+def soil_variables(
+    law: SoilLaw, seen: Recorded, sums: np.ndarray, total: np.ndarray
+) -> dict[str, Variable]:
+    """By wheel, and sums over all bodies since the start; from the sums and totals of a law's
+    bodies at the records (`soil_kernels`)."""
+    return {**_contact(law, seen, sums, total), **_stresses(law, seen), **_sums(seen, sums)}
+
+
+def stress_angles() -> dict[str, Any]:
     """Angles around the axle of strips of a wheel, from behind over the lowest point to the front
-    [rad]."""
-    return ((np.arange(bins) + 0.5) / bins - 0.5) * np.pi
+    [rad], as a coordinate of the results."""
+    angles = ((np.arange(STRESS_BINS) + 0.5) / STRESS_BINS - 0.5) * np.pi
+    told = {"units": "rad", "long_name": "angle ahead of the lowest point"}
+    return {"contact_angle": ("contact_angle", angles, told)}
 
 
-def wheel_stress(law: SoilContact, columns: Mapping[str, np.ndarray], wheels: int) -> np.ndarray:
-    """Mean forces around the wheels over each record interval [N], [time, wheel, angle, 3]: normal,
-    along the heading, along the axle."""
-    count = np.maximum(columns["stress_count"], 1.0).astype(np.float32)
-    return law.by_wheel(columns["stress"] / count[..., None, None], wheels)
-
-
-def _contact(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
+def _contact(
+    law: SoilLaw, seen: Recorded, sums: np.ndarray, total: np.ndarray
+) -> dict[str, Variable]:
     wheels, interval = len(seen.wheels.radius), seen.interval[:, None]
-    total = law.by_wheel(seen.columns["soil_total"], wheels)
-    sums = law.by_wheel(seen.columns["soil_sums"], wheels)
+    total, sums = law.by_wheel(total, wheels), law.by_wheel(sums, wheels)
     rows = (
         ("contact_area", total[..., T_AREA], "m²", "area of the wheel in contact"),
         ("compaction_resistance", sums[..., S_COMPACTION] / interval, "N",
@@ -56,9 +61,14 @@ def _contact(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
     return {name: Variable(("wheel",), values, units, text) for name, values, units, text in rows}
 
 
-def _stresses(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
-    """Stresses by the angle around the axle, force over the area of the whole strip."""
-    stress = wheel_stress(law, seen.columns, len(seen.wheels.radius))
+def _stresses(law: SoilLaw, seen: Recorded) -> dict[str, Variable]:
+    """Stresses by the angle around the axle, force over the area of the whole strip; 0 under a law
+    that does not follow them."""
+    wheels = len(seen.wheels.radius)
+    stress = law.wheel_stress(seen.columns, wheels)
+    if stress is None:
+        none = np.zeros((len(seen.interval), len(law.attachments), STRESS_BINS, 3))
+        stress = law.by_wheel(none, wheels)
     strip = (seen.wheels.radius * seen.wheels.width * np.pi / stress.shape[2])[:, None]
     texts = {
         "stress_normal": "normal stress",
@@ -72,8 +82,7 @@ def _stresses(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
     }
 
 
-def _sums(law: SoilContact, seen: Recorded) -> dict[str, Variable]:
-    every = seen.columns["soil_sums"]
+def _sums(seen: Recorded, every: np.ndarray) -> dict[str, Variable]:
     rows = (
         ("energy_soil", -seen.work, "J", "work taken by the soil since the start"),
         ("energy_compaction", every[..., S_PLASTIC], "J", "of it, plastic sinkage"),

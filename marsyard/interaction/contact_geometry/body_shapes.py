@@ -19,8 +19,8 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground import GroundArrays, Surface, TriangleMesh, pack
-from marsyard.interaction.contact_geometry import CYLINDER, SPHERE
-from marsyard.jit import by_reference
+from marsyard.interaction.contact_geometry.kinds import CYLINDER, SPHERE
+from marsyard.jit import F1, F2, I1, by_reference
 from marsyard.robot.extent import vertices
 
 _ROUNDING = 0.2
@@ -30,12 +30,12 @@ _ROUNDING = 0.2
 class BodyShapes(NamedTuple):
     """Shapes in the frame of their body, one row each."""
 
-    body: np.ndarray  # int64
-    position: np.ndarray  # float64[n, 3] [m]
-    axis: np.ndarray  # float64[n, 3]
-    kind: np.ndarray  # int64
-    radius: np.ndarray  # float64 [m]
-    width: np.ndarray  # float64 [m], half width of a cylinder
+    body: I1
+    position: F2  # [n, 3] [m]
+    axis: F2  # [n, 3]
+    kind: I1
+    radius: F1  # [m]
+    width: F1  # [m], half width of a cylinder
 
 
 def body_shapes(model: mujoco.MjModel, surfaces: tuple[Surface, ...]) -> BodyShapes:

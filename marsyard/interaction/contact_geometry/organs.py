@@ -20,10 +20,10 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.interaction.contact_geometry import CYLINDER, DISC
+from marsyard.interaction.contact_geometry.body_shapes import BodyShapes
+from marsyard.interaction.contact_geometry.kinds import CYLINDER, DISC
 from marsyard.robot import Robot, Track, Wheel
 from marsyard.robot.belt import runs
-from marsyard.simulation.body_shapes import BodyShapes
 
 #: where the discs of a conical wheel stand besides the middle one, in half widths
 _SLICES = (-1.0, -0.5, 0.5, 1.0)
@@ -34,7 +34,7 @@ _UPWARDS = 0.5
 
 
 class Parts(NamedTuple):
-    """Shapes beyond one per wheel, see `arrays.Wheels`."""
+    """Shapes beyond one per wheel, see `hard_ground.Wheels`."""
 
     shapes: BodyShapes
     wheel: np.ndarray
@@ -60,6 +60,15 @@ def organ_bodies(robot: Robot, model: mujoco.MjModel) -> np.ndarray:
     """MuJoCo's bodies of feet, then tracks: the order of the organs in the loop."""
     names = [f.body for f in robot.feet.values()] + [t.body for t in robot.tracks.values()]
     return np.array([model.body(name).id for name in names], dtype=np.int64)
+
+
+def organ_of_bodies(robot: Robot, model: mujoco.MjModel) -> np.ndarray:
+    """Number of the foot that each of MuJoCo's bodies is, or −1. Belts know their tracks; what else
+    of a track's frame touches is no track."""
+    feet = organ_bodies(robot, model)[: len(robot.feet)]
+    made = np.full(model.nbody, -1, dtype=np.int64)
+    made[feet] = np.arange(len(feet))
+    return made
 
 
 def is_cone(wheel: Wheel, shape: str | None) -> bool:
