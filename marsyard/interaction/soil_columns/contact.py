@@ -10,8 +10,9 @@ from marsyard.interaction.soil_columns.triaxial import compact, triaxial_loading
 from marsyard.interaction.soil_contact.arrays import EXPONENT
 from marsyard.interaction.soil_contact.contact import (
     begin_sums,
+    has_axle,
     move_belt,
-    press_block,
+    press,
     sum_block,
 )
 from marsyard.interaction.soil_contact.kernel import tiles_ready
@@ -46,14 +47,15 @@ def forces_on_bodies(grid, soils, numbers, bodies, patch, options, belts, bounds
 def stresses(grid, soils, numbers, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
     cell = grid.spacing[0] * grid.spacing[0]
+    twist, axis, strip = bodies.twist[b], bodies.axis[b], has_axle(bodies, b)
     per_length = begin_sums(grid, bodies, patch, options, b)
     for k in range(patch.blocks[0]):
         padded = take_mobilised(patch, b, k)
         soil, w = patch.block_soil[k], patch.block[k]
-        law, curve = numbers.column[b, soil], numbers.curve[soil]
+        q, law, curve = soils.table[soil], numbers.column[b, soil], numbers.curve[soil]
         triaxial_loading(w, padded, law, curve)
-        press_block(grid, soils, bodies, patch, options, b, k, padded, per_length)
+        press(w, padded, q, twist, axis, strip, options.h, options.implicit, cell,
+              soils.layer[b, soil] * per_length)  # fmt: skip
         compact(grid, patch.block_node[k], w, patch.block_count[k], law, curve, cell)
-        n = soils.table[soil, EXPONENT]
-        sum_block(grid, bodies, patch, options, belts, b, k, padded, n)
+        sum_block(grid, bodies, patch, options, belts, b, k, padded, q[EXPONENT])
     patch.total[b, T_SHEAR_WORK] *= options.h

@@ -165,14 +165,17 @@ def body_contact(grid, soils, bodies, patch, options, belts, b):
 @kernel
 def stresses(grid, soils, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
+    cell = grid.spacing[0] * grid.spacing[0]
+    twist, axis, strip = bodies.twist[b], bodies.axis[b], has_axle(bodies, b)
     per_length = begin_sums(grid, bodies, patch, options, b)
     for k in range(patch.blocks[0]):
         padded = take_mobilised(patch, b, k)
-        soil = patch.block_soil[k]
-        n = soils.table[soil, EXPONENT]
-        first_loading(patch.block[k], padded, soils.modulus[b, soil], n)
-        press_block(grid, soils, bodies, patch, options, b, k, padded, per_length)
-        sum_block(grid, bodies, patch, options, belts, b, k, padded, n)
+        soil, w = patch.block_soil[k], patch.block[k]
+        q = soils.table[soil]
+        first_loading(w, padded, soils.modulus[b, soil], q[EXPONENT])
+        press(w, padded, q, twist, axis, strip, options.h, options.implicit, cell,
+              soils.layer[b, soil] * per_length)  # fmt: skip
+        sum_block(grid, bodies, patch, options, belts, b, k, padded, q[EXPONENT])
     patch.total[b, T_SHEAR_WORK] *= options.h
 
 
@@ -210,16 +213,6 @@ def begin_sums(grid, bodies, patch, options, b):
 def has_axle(bodies, b):
     """A wheel or a track, whose axis tells along from across."""
     return bodies.kind[b] == WHEEL or bodies.kind[b] == BELT
-
-
-@inlined
-def press_block(grid, soils, bodies, patch, options, b, k, padded, per_length):
-    """`press` for a block whose stress on first loading is known."""
-    soil = patch.block_soil[k]
-    cell = grid.spacing[0] * grid.spacing[0]
-    press(patch.block[k], padded, soils.table[soil], bodies.twist[b], bodies.axis[b],
-          has_axle(bodies, b), options.h, options.implicit, cell,
-          soils.layer[b, soil] * per_length)  # fmt: skip
 
 
 @inlined
