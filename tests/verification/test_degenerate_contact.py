@@ -81,10 +81,10 @@ def test_no_step_of_a_disturbed_rover_takes_long(rover):
         assert stats[:, UNCONVERGED].sum() == 0, size
         # undisturbed and held steering take two or three; thousands before
         assert np.median(stats[:, ITERATIONS]) <= 30, size
-        assert stats[:, ITERATIONS].max() <= 400, size
+        assert stats[:, ITERATIONS].max() <= 250, size
         cost = relative_cost(stats)
         long += np.count_nonzero(cost > 10.0)
-        assert cost.max() <= 20.0, size
+        assert cost.max() <= 12.0, size
     assert long <= 1
 
 
@@ -175,7 +175,7 @@ def test_sparse_factors_against_dense_ones():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rover", BENCH["ROVERS"])
 def test_every_rover_disturbed_by_any_size(rover, seed):
-    # 3 of 132,000 steps take more than ten times the median, in 2 of 330 runs
+    # 4 of 132,000 steps take more than ten times the median, 11.2 times at most
     long = 0
     for size in np.logspace(-12, -3, 10):
         sim = BENCH["driven"](rover, float(size), seed)
@@ -184,5 +184,5 @@ def test_every_rover_disturbed_by_any_size(rover, seed):
         assert stats[:, UNCONVERGED].sum() == 0, size
         cost = relative_cost(stats)
         long += np.count_nonzero(cost > 10.0)
-        assert cost.max() <= 30.0, size
+        assert cost.max() <= 20.0, size
     assert long <= 2

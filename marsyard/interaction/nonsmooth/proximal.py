@@ -86,7 +86,7 @@ from marsyard.interaction.nonsmooth.sparse import (
 from marsyard.jit import VECTOR, kernel
 
 #: first, smallest and largest δ over the mean diagonal of W: below the smallest u/δ is rounding
-FIRST, FLOOR, CEILING = 1e-2, 1e-10, 1e3
+FIRST, FLOOR, CEILING = 1e-1, 1e-10, 1e3
 #: the first one over e(r), where that is small
 _NEAR = 20.0
 #: how δ falls, how while e(r) grows, how it is raised after a failure
@@ -97,7 +97,7 @@ _STIFF, _STIFF_PILE = 1e-3, 0.2
 _INEXACT, _ROUGH = 0.5, 1e-3
 _INNER_STEPS = 30
 #: steps with discs held in turn, and by how much they may raise the mismatch
-_HELD_STEPS = 4
+_HELD_STEPS = 7
 _HIGHEST = 100.0
 _HALVINGS = 1
 _DESCENT = 0.1
