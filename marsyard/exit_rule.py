@@ -10,13 +10,15 @@ from pydantic import ConfigDict, Field
 from marsyard.errors import InputError, suggest
 from marsyard.units import Number
 
-RULES = ("height", "angle")
+RULES = ("rebound", "height", "angle")
 
 
 @dataclass(frozen=True)
 class Exit:
-    """Where the soil leaves a wheel: a property of the tread that decides about the pull.
+    """Where the soil leaves a wheel, which decides about the pull.
 
+    rule "rebound", the default: where elastic rebound and the soil that lugs carry and release
+        under the rear arc end, `value` being the share that is released (`interaction.tread`).
     rule "height": the soil rises behind the wheel to `value` times the sinkage,
         θ₂ = −acos(1 − λ z/r). Fitted by Ishigami, Mizuuchi and Yoshida (2005): 0.1 to 0.3 for a
         smooth wheel, 1.0 to 1.2 for one with paddles; 0.9 in the often copied script of 2007.
@@ -26,17 +28,19 @@ class Exit:
     __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     rule: Annotated[
-        Literal["height", "angle"],
+        Literal["rebound", "height", "angle"],
         Field(
-            description="height: the soil rises behind the wheel to `value` times the sinkage; "
-            "angle: the exit angle is `value` times the entry angle"
+            description="rebound: elastic rebound and `value` times the soil that lugs carry fill "
+            "the gap behind the wheel; height: the soil rises behind the wheel to `value` times "
+            "the sinkage; angle: the exit angle is `value` times the entry angle"
         ),
     ]
     value: Annotated[
         Number,
         Field(
             ge=0, le=2,
-            description="smooth wheels 0.1 to 0.3, with paddles 1.0 to 1.2 (height, Ishigami 2005)",
+            description="rebound: 0.5; height: smooth wheels 0.1 to 0.3, with paddles 1.0 to 1.2 "
+            "(Ishigami 2005); angle: 0 (Ding 2011)",
         ),
     ]  # fmt: skip
 
@@ -63,3 +67,7 @@ class Exit:
 
     def __str__(self) -> str:
         return f"{self.rule}:{self.value:g}"
+
+
+#: of wheels that have no rule of their own
+DEFAULT = Exit("rebound", 0.5)

@@ -158,7 +158,7 @@ class Problem:
         return replace(self.soil, **numbers, extra=own)  # type: ignore[arg-type]
 
 
-def shares(values: Mapping[str, float]) -> dict[str, float]:
+def shares(values: Mapping[str, float]) -> dict[str, Any]:
     """Where the lugs shear the soil, if it was said."""
     return {k: values[k] for k in ("shear_share", "lug_share") if k in values}
 

@@ -76,11 +76,6 @@ SLIPS = np.concatenate([np.linspace(0, 0.3, 13), np.linspace(0.34, 0.95, 12)])
 _FEW = np.concatenate([np.linspace(0.1, 0.5, 5), np.linspace(0.6, 0.95, 4)])
 ROWLAND = {2: 3.65, 3: 3.90, 4: 4.10, 5: 4.32, 6: 4.60}
 BULLDOZING = ("passive", "bekker", "none")
-#: coefficients of published fits, for models and soils that say nothing themselves
-PUBLISHED: dict[str, tuple[dict[str, float], str]] = {
-    "wong_reece": ({"peak_0": 0.43, "peak_1": 0.32}, "compact sand, Wong and Reece 1967"),
-    "ishigami": ({"peak_0": 0.40, "peak_1": 0.15}, "FJS-1, Ishigami et al. 2007"),
-}
 CAUSES = ("compaction", "bulldozing", "rolling", "slope")
 UNITS = {
     "load": "N", "pressure": "Pa", "peak_pressure": "Pa", "static_sinkage": "m", "sinkage": "m",
@@ -218,7 +213,7 @@ def evaluate(robot: Robot, soils: Sequence[Soil], settings: Settings) -> RoverMo
         raise InputError("soil: at least one soil is needed")
     try:
         chassis = chassis_of(robot)
-        exits = _exits(robot, settings)
+        wheels = [Wheel.of(w, settings.exit) for w in robot.wheels.values()]
         level = chassis.loads(0.0, settings.gravity)
         if level.min() < 0:
             raise InputError("the rover tips over on level ground")
@@ -226,7 +221,7 @@ def evaluate(robot: Robot, soils: Sequence[Soil], settings: Settings) -> RoverMo
     except InputError as error:
         said = str(error)
         raise InputError(said if robot.name in said else f"{robot.name}: {said}") from None
-    found = tuple(_on_soil(chassis, exits, soil, settings, level, loads) for soil in soils)
+    found = tuple(_on_soil(chassis, wheels, soil, settings, level, loads) for soil in soils)
     x, y, z = (float(c) for c in chassis.com)
     return RoverMobility(
         rover=robot.name,
@@ -234,7 +229,7 @@ def evaluate(robot: Robot, soils: Sequence[Soil], settings: Settings) -> RoverMo
         mass=chassis.mass,
         weight=chassis.mass * settings.gravity,
         com=(x, y, z),
-        exits=tuple(dict.fromkeys(str(e) for e in exits)),
+        exits=tuple(dict.fromkeys(str(w.exit) for w in wheels)),
         free=chassis.free,
         loads_level=_named(chassis, level),
         loads=_named(chassis, loads),
@@ -352,17 +347,13 @@ class _Ground:
 
 def _on_soil(
     chassis: Chassis,
-    exits: Sequence[Exit],
+    wheels: Sequence[Wheel],
     soil: Soil,
     settings: Settings,
     level: np.ndarray,
     loads: np.ndarray,
 ) -> SoilMobility:
     coefficients, notes = _coefficients(soil, settings, level)
-    wheels = [
-        Wheel(float(r), float(b), leave, lug_height=float(h))
-        for r, b, h, leave in zip(chassis.radius, chassis.width, chassis.lug, exits, strict=True)
-    ]
     missing = [
         key for key, default in MODELS[settings.model][1].items()
         if default is None and key not in coefficients and key not in soil.extra
@@ -532,31 +523,12 @@ def _slope_limit(ground: _Ground) -> tuple[float, str]:
 def _coefficients(
     soil: Soil, settings: Settings, loads: np.ndarray
 ) -> tuple[dict[str, float], list[str]]:
-    """The model's coefficients: those given, the soil's own, published ones; with notes."""
+    """The model's coefficients: those given and the rover's; with notes."""
     given = dict(settings.coefficients)
     notes: list[str] = []
     if settings.model == "ding" and "mean_load" not in given:
         given["mean_load"] = float(loads.mean())
-    published, what = PUBLISHED.get(settings.model, ({}, ""))
-    taken = {k: v for k, v in published.items() if k not in given and k not in soil.extra}
-    if taken:
-        said = ", ".join(f"{k} = {v:g}" for k, v in taken.items())
-        notes.append(f"{said} ({what}; not of this soil)")
-    return {**taken, **given}, notes
-
-
-def _exits(robot: Robot, settings: Settings) -> list[Exit]:
-    if settings.exit is not None:
-        return [settings.exit] * len(robot.wheels)
-    out = []
-    for name, wheel in robot.wheels.items():
-        if wheel.exit is None:
-            raise InputError(
-                f"{robot.name}: wheel {name} has no exit rule; give one, e.g. --exit height:1.0 "
-                "(paddles) or --exit height:0.2 (smooth)"
-            )
-        out.append(wheel.exit)
-    return out
+    return given, notes
 
 
 def _named(chassis: Chassis, values: np.ndarray) -> dict[str, float]:

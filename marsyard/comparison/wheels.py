@@ -41,6 +41,7 @@ from marsyard.analysis.wheel_data import WheelData
 from marsyard.analysis.wheel_files import read_wheel_data
 from marsyard.comparison.laws import Variant, variants_of
 from marsyard.errors import InputError, suggest
+from marsyard.exit_rule import DEFAULT
 from marsyard.files import read_json
 from marsyard.ground.soil import Soil, load_soil
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
@@ -286,6 +287,10 @@ def _wheel_of(what: str, base: dict[str, Any]) -> tuple[str, list[str]]:
             base.setdefault(key, value)
         if own.exit is not None:
             base.setdefault("exit", own.exit)
+        base["tread"] = {"surface": own.surface}
+        if own.grousers is not None:
+            lugs = {"lug_count": own.grousers.count, "lug_thickness": own.grousers.thickness}
+            base["tread"].update(lugs)
         if len({(w.radius, w.width) for w in robot.wheels.values()}) > 1:
             notes.append(f"the wheels differ; {name} is taken")
         if "load" not in base:
@@ -373,7 +378,7 @@ def _make(
     models = []
     for size in sizes:
         exit, shares = _tread(law, given, own, found, size)
-        wheel = Wheel(size[0], size[1], exit, size[2], **shares)
+        wheel = Wheel(size[0], size[1], exit, size[2], **shares, **given.get("tread", {}))
         models.append(WheelModel(law, wheel, soil, coefficients, given["gravity"]))
     offset = float(found["sinkage_offset"]) if found is not None else 0.0
     load = None if data is not None else mean
@@ -413,9 +418,9 @@ def _tread(
     own: Mapping[str, Any],
     found: Mapping[str, Any] | None,
     size: Any,
-) -> tuple[Exit, dict[str, float]]:
+) -> tuple[Exit, dict[str, Any]]:
     """Exit rule and shares of a wheel."""
-    shares = {k: given[k] for k in ("shear_share", "lug_share") if k in given}
+    shares: dict[str, Any] = {k: given[k] for k in ("shear_share", "lug_share") if k in given}
     rule = given.get("exit")
     if found is not None:
         fitted = _nearest(found["wheels"], size)
@@ -423,13 +428,7 @@ def _tread(
             rule = Exit(fitted["exit_rule"], fitted["exit_value"])
         shares = {k: own.get(k, fitted[k]) for k in ("shear_share", "lug_share")}
     if rule is None:
-        if "strength" in MODELS[law][2]:
-            raise InputError(
-                "exit: where soil leaves the tread decides about the pull and has no default; give "
-                "--exit height:0.2 (smooth wheels 0.1 to 0.3, with lugs 1.0 to 1.2) or angle:0 "
-                "(contact ends at the lowest point)"
-            )
-        rule = Exit("angle", 0.0)
+        rule = DEFAULT
     return rule if isinstance(rule, Exit) else Exit.parse(str(rule), "exit"), shares
 
 

@@ -34,6 +34,10 @@ from marsyard.files import exists
 from marsyard.ground.triaxial import Triaxial, read_triaxial
 from marsyard.units import UNITS, to_si
 
+#: slope k_u of the pressure when the load is taken off, of soils that give none [Pa/m]; assumed, of
+#: the size that Wong reports for sand some centimetres deep
+UNLOADING_STIFFNESS = 2e7
+
 PROVENANCE = ("published", "derived", "assumed")
 
 

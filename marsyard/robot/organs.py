@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from marsyard.exit_rule import Exit
 from marsyard.units import Force, Length, Mass, Number
+from marsyard.wheel_surface import TreadSurface
 
 
 class Grousers(BaseModel):
@@ -49,7 +50,8 @@ class Wheel(BaseModel):
     fillet [m]: radius of the tread's rounded edges, 0 for a sharp cylinder.
     crown [m]: radius of the tread's curvature across the wheel, none for a flat tread.
     grousers: none for a smooth wheel.
-    exit: where soil leaves the tread; wheel models need it, all else does not.
+    surface: of the tread between the grousers, metal unless said.
+    exit: where soil leaves the tread, for wheel models; none: as soil, tread and slip make it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,6 +64,7 @@ class Wheel(BaseModel):
     fillet: Annotated[Length, Field(ge=0)] = 0.0
     crown: Annotated[Length, Field(gt=0)] | None = None
     grousers: Grousers | None = None
+    surface: TreadSurface = TreadSurface()
     exit: Exit | None = None
 
     @property

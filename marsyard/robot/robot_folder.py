@@ -100,10 +100,11 @@ def robot_yaml(plan: Plan) -> str:
         angles = ", ".join(f"{name}: {angle:.6g}" for name, angle in plan.pose.items())
         lines.append(f"# The keyframe of {source}, for scenarios:")
         lines.append(f"# robot: {{joints: {{{angles}}}}}")
-    if plan.wheels and not next(iter(plan.wheels.values())).exit:
+    if plan.wheels:
         lines += [
-            "# Wheel models (interaction.wheel) need to know where soil leaves the tread: add to",
-            "# each wheel, for example,  exit: {rule: height, value: 1.0}",
+            "# Soil acts by the tread, too: add to each wheel, for example,",
+            "#   surface: {material: rough_metal}",
+            "#   grousers: {count: 12, height: 0.01, thickness: 0.002}",
         ]
     lines += [
         f"title: {_flow(plan.flat.tree.get('model') or plan.source.stem)}",

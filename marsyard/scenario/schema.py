@@ -43,6 +43,7 @@ from marsyard.units import (
     Time,
     to_si,
 )
+from marsyard.wheel_surface import TreadSurface
 
 __all__ = ["Check", "Figure", "Part", "Report", "Scenario", "Study", "whole_ratio"]
 
@@ -78,6 +79,9 @@ class WheelChange(Part):
     crown: Annotated[Length, Field(gt=0)] | None = Field(None, description="crown radius [m]")
     grousers: GrouserChange | Literal["none"] | None = Field(
         None, description="bars across the tread; none: a smooth wheel"
+    )
+    surface: TreadSurface | None = Field(
+        None, description="of the tread between the grousers: friction and adhesion of the soil"
     )
 
 

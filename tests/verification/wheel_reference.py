@@ -1,35 +1,76 @@
 """Wheel models once more: plain NumPy with a fine rule, written from the published equations.
 
-Wong and Reece 1967; Ishigami et al. 2007; Hegedus 1960 for the side of the wheel. Nothing is shared
-with the kernels.
+Wong and Reece 1967; Ishigami et al. 2007; Hegedus 1960 for the side of the wheel; Lyasko 2010 and
+Reece 1965 for slip sinkage. Nothing is shared with the kernels.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
+from marsyard.interaction.wheel_models import WheelModel
 
-def arc(wheel, soil, z, slip, slip_angle, a0, a1, together, gravity=9.81, count=200_000):
+
+def published(name, wheel, soil, own=None, gravity=9.81):
+    """A model as published: soil as strong under the wheel as in itself, no slip sinkage."""
+    bare = replace(wheel, surface=None)
+    return WheelModel(name, bare, soil, own or {}, gravity, slip_sinkage="none", carried=False)
+
+
+def tread_strength(wheel, soil):
+    """c, tan φ, K_x and K_y as the tread's surface and lugs leave them."""
+    phi, K = soil.friction_angle, soil.shear_modulus
+    K_y = soil.shear_modulus_lateral or K
+    plain = np.array([soil.cohesion, math.tan(phi), K, K_y])
+    rim = wheel.surface
+    if rim is None:
+        return plain
+    ratio, adhesion = 2 / 3, 0.5  # of metal
+    metal = np.array([adhesion * soil.cohesion, math.tan(ratio * phi), min(K, 8.5e-3),
+                      min(K_y, 8.5e-3)])  # fmt: skip
+    covered = 0.0
+    if wheel.lug_height:
+        wedge = wheel.lug_height / math.tan(math.pi / 4 - phi / 2) + wheel.lug_thickness
+        spacing = 2 * math.pi * wheel.radius / (wheel.lug_count or 1e9)
+        covered = min(wedge / spacing, 1)
+    return covered * plain + (1 - covered) * metal
+
+
+def arc(
+    wheel, soil, z, slip, slip_angle, a0, a1, together, gravity=9.81, count=200_000, sinks=False
+):
     """Fx, Fy, Fz, Mx, My, Mz by the midpoint rule, for slip in (−1, 1), slip angle in (−π/2, π/2).
 
-    The front is cut at θ_m; both pieces have `count` strips.
+    The front is cut at θ_m; both pieces have `count` strips. `sinks`: with slip sinkage and what
+    the lugs carry.
     """
     r, b, h = wheel.radius, wheel.width, wheel.lug_height
     r_s, R_j = r + wheel.shear_share * h, r + wheel.lug_share * h
     k = soil.k_c / b + soil.k_phi
     n = soil.exponent + soil.exponent_slip * abs(slip)
+    dug = 0.0
+    if sinks:
+        if not soil.exponent_slip:
+            grows = ((1 + abs(slip)) / (1 - abs(slip) / 2)) ** (n / (n + 1))
+            k /= grows**n
+        if slip > 0:
+            dug = min((h + soil.shear_layer) * slip / (1 - slip), 0.9 * z)
+            k *= (1 - 0.6 * dug / z) ** n
+    c, tan_phi, K_x, K_y = tread_strength(wheel, soil)
     t1 = math.acos(1 - z / r)
     t1_lug = math.acos((r - z) / R_j)
-    if wheel.exit.rule == "height":
+    tm = (a0 + a1 * slip) * t1
+    if wheel.exit.rule == "rebound":
+        elastic = k * (r * (math.cos(tm) - math.cos(t1))) ** n / 2e7
+        t2 = -math.acos(1 - min(elastic + wheel.exit.value * dug, z) / r)
+    elif wheel.exit.rule == "height":
         t2 = -math.acos(1 - wheel.exit.value * z / r)
     else:
         t2 = -wheel.exit.value * t1
-    tm = (a0 + a1 * slip) * t1
     rho = 1 - slip if slip >= 0 else 1 / (1 + slip)  # v_x over the speed of the rim
-    K_x = soil.shear_modulus
-    K_y = soil.shear_modulus_lateral or K_x
     out = np.zeros(6)
     for low, high, front in ((tm, t1, True), (t2, tm, False)):
         # strips that get finer towards the ends of the contact
@@ -39,7 +80,7 @@ def arc(wheel, soil, z, slip, slip_angle, a0, a1, together, gravity=9.81, count=
         dt = np.abs(np.diff(edges))
         like = t if front else t1 - (t - t2) / (tm - t2) * (t1 - tm)
         sigma = k * (r * np.maximum(np.cos(like) - math.cos(t1), 0)) ** n
-        strength = soil.cohesion + sigma * math.tan(soil.friction_angle)
+        strength = c + sigma * tan_phi
         jx = r_s * ((t1_lug - t) - rho * (math.sin(t1_lug) - np.sin(t)))
         jy = r_s * rho * math.tan(slip_angle) * (t1_lug - t)
         if together:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from marsyard.ground.soil import UNLOADING_STIFFNESS
 from marsyard.interaction.options import Group, LawOptions
 from marsyard.units import Length, Number
 
@@ -34,7 +35,7 @@ class SoilContactOptions(LawOptions):
         "elastic", description="elastic: p falls by k_u per metre of rebound; none: at once"
     )
     unloading_stiffness: Annotated[Number, Field(gt=0)] = Field(
-        2e7,
+        UNLOADING_STIFFNESS,
         description="k_u of soils that do not give their own [Pa/m]; an assumed value, of the size "
         "that Wong reports for sand some centimetres deep",
     )
@@ -52,7 +53,16 @@ class SoilContactOptions(LawOptions):
     slip_transport: bool = Field(
         True,
         description="slip carries a layer of soil along, as thick as the grousers are high (and "
-        "the soil's shear_layer): slip sinkage",
+        "the soil's shear_layer), and releases half of it under the rear of the wheel",
+    )
+    slip_sinkage: Literal["lyasko", "none"] = Field(
+        "lyasko",
+        description="lyasko: slip softens soils that have no exponent_slip of their own",
+    )
+    interface: bool = Field(
+        True,
+        description="soil slides on the surface of a wheel between its grousers before it shears "
+        "in itself; false: as strong as the soil",
     )
 
 

@@ -4,18 +4,23 @@ A wheel of radius r and width b, sunk by z, touches the soil from the entry angl
 lowest point to the exit angle θ₂ behind it (θ positive forward).
 
     θ₁ = acos(1 − z/r)
+    θ₂ = −acos(1 − z_e/r)   exit rule "rebound", z_e = σ_m/k_u + λ z_s ≤ z (`interaction.tread`)
     θ₂ = −acos(1 − λ z/r)   exit rule "height": soil rises behind the wheel to λ z
     θ₂ = −λ θ₁              exit rule "angle"
 
-λ is a property of the tread: with the same soil it alone can turn the pull of a wheel from negative
-to positive (Ishigami et al. 2005 fitted 0.1 to 0.3 to a smooth wheel and 1.0 to 1.2 to one with
-paddles). There is no default.
+The exit alone can turn the pull of a wheel from negative to positive (Ishigami et al. 2005 fitted
+λ z with λ of 0.1 to 0.3 to a smooth wheel and of 1.0 to 1.2 to one with paddles, the same at all
+slips). "rebound" follows from soil, tread and slip.
 
 Normal stress (Wong and Reece 1967), largest at θ_m = (a₀ + a₁ s) θ₁:
 
     σ = k rᴺ (cos θ − cos θ₁)ᴺ                                            θ_m ≤ θ ≤ θ₁
     σ = k rᴺ (cos[θ₁ − (θ − θ₂)(θ₁ − θ_m)/(θ_m − θ₂)] − cos θ₁)ᴺ           θ₂ ≤ θ ≤ θ_m
-    k = k_c/b + k_φ,   N = n + n₁ |s| + n₂ |λ|,   λ = v_y/max(|w|, |v_x|, |v_y|)
+    k = (k_c/b + k_φ) K_ss^(−n N/(n+1)) (1 − ⅗ z_s/z)ᴺ,   z_s = δ s/(1 − s) ≤ 0.9 z
+    N = n + n₁ |s| + n₂ |λ|,   λ = v_y/max(|w|, |v_x|, |v_y|)
+
+K_ss and z_s are the slip sinkage of `interaction.tread`: soil that slip softens, and the layer that
+lugs take away. What is taken away before the largest stress, three fifths of it, is not pressed.
 
 n₁ is slip sinkage as Ding et al. (2009) have it. n₂ carries their idea over to motion across the
 wheel (ours; 0 unless a soil gives it): soil carried aside is lost under the wheel like soil carried
@@ -41,13 +46,7 @@ Forces on the wheel:
     F_y = −r_s b ∫ τ_y dθ − F_b,   M_y = −r_s² b ∫ τ_x dθ
     M_x = ∫ r cos θ dF_y,          M_z = ∫ r sin θ dF_y
 
-Bulldozing by the wheel's side (Hegedus 1960, as in Ishigami et al. 2007, eqs. (17) and (19) of Ding
-2011). A blade of unit width pushed through soil to the depth d meets
-
-    R_b = [cot X_c + tan(X_c + φ)] {c d + ½ γ d² [cot X_c + cot² X_c tan φ]},  X_c = π/4 − φ/2
-
-(the print of 2011 lost the brackets around the first sum and writes 1/cot φ; the constants 4.03 and
-2.55 of Ishigami et al. 2005 for φ = 37.2° confirm this form). γ = ρ g [N/m³]. The side of the wheel
+Bulldozing by the wheel's side, R_b(d) on a blade of unit width and depth d: `side_wall`. The side
 reaches d(θ) = r (cos θ − cos θ₁) deep at x = r sin θ, so F_b = ∫ R_b(d) r cos θ dθ. (The weight
 "r − h cos θ" printed in (17) is not a length of the side; for small angles both are nearly r.) A
 blade needs some way to mobilise the soil: F_b is multiplied by 1 − e^(−|j_y(θ₂)|/K_y), which makes
@@ -65,7 +64,10 @@ import math
 import numpy as np
 
 from marsyard.interaction.wheel_models.numbers import (
+    BLADE,
+    BLADE_SQUARE,
     BY_HEIGHT,
+    BY_REBOUND,
     COHESION,
     ENTRY,
     EXIT,
@@ -79,6 +81,7 @@ from marsyard.interaction.wheel_models.numbers import (
     F_Z,
     K_X,
     K_Y,
+    LAYER,
     LUG_RADIUS,
     M_X,
     M_Y,
@@ -89,10 +92,11 @@ from marsyard.interaction.wheel_models.numbers import (
     SHEAR_RADIUS,
     SLOPE_X,
     SLOPE_Y,
+    SOFTENING,
     STILL,
     TAN_PHI,
     THRUST,
-    WEIGHT,
+    UNLOADING,
     WIDTH,
 )
 from marsyard.jit import inlined, kernel
@@ -102,6 +106,10 @@ _U = 0.5 * (_POINTS + 1.0)
 _WU = 0.5 * _WEIGHTS
 #: the wheel's axle stays above the ground
 DEEPEST = 0.95
+#: lugs take away no more than this share of the sinkage: soil flows in from the sides
+MOST_DUG = 0.9
+#: share of what lugs take away that is gone before the largest stress
+DUG_BEFORE_PEAK = 0.6
 
 
 @inlined
@@ -121,24 +129,54 @@ def exponent(soil, v_x, v_y, w):
 
 
 @inlined
-def angles(wheel, z):
-    """Entry angle of the rim and of the lugs, exit angle [rad]."""
-    r = wheel[RADIUS]
-    z = min(max(z, 0.0), DEEPEST * r)
-    entry = math.acos(1.0 - z / r)
-    lug = math.acos(min((r - z) / wheel[LUG_RADIUS], 1.0))
-    if wheel[EXIT_RULE] == BY_HEIGHT:
-        leave = -math.acos(1.0 - min(wheel[EXIT_VALUE] * z / r, DEEPEST))
-    else:
-        leave = -wheel[EXIT_VALUE] * entry
-    return entry, lug, leave
+def depth_of(wheel, z):
+    """The sinkage, as far as the models go."""
+    return min(max(z, 0.0), DEEPEST * wheel[RADIUS])
 
 
 @inlined
-def peak(a0, a1, s, entry, leave):
-    """Angle of the largest stress, well inside the arc."""
-    part = min(max(a0 + a1 * s, 0.02), 0.98)
-    return max(part * entry, leave + 0.02 * (entry - leave))
+def entry_angles(wheel, z):
+    """Entry angle of the rim and of the lugs [rad]."""
+    r = wheel[RADIUS]
+    return math.acos(1.0 - z / r), math.acos(min((r - z) / wheel[LUG_RADIUS], 1.0))
+
+
+@inlined
+def dug_away(soil, s, z):
+    """z_s, what lugs take away under a wheel that is driven [m]."""
+    if s <= 0.0 or soil[LAYER] == 0.0:
+        return 0.0
+    return min(soil[LAYER] * s / max(1.0 - s, 1e-9), MOST_DUG * z)
+
+
+@inlined
+def softened(soil, N, s, z):
+    """k of the pressure-sinkage law under a wheel that slips."""
+    k = soil[MODULUS]
+    size = abs(s)
+    if soil[SOFTENING] > 0.0:
+        k *= ((1.0 - 0.5 * size) / (1.0 + size)) ** (soil[SOFTENING] * N)
+    dug = dug_away(soil, s, z)
+    if dug > 0.0:
+        k *= (1.0 - DUG_BEFORE_PEAK * dug / z) ** N
+    return k
+
+
+@inlined
+def exit_angle(wheel, soil, s, z, entry, sigma):
+    """θ₂ for the largest stress σ_m [rad]."""
+    if wheel[EXIT_RULE] == BY_REBOUND:
+        filled = sigma / soil[UNLOADING] + wheel[EXIT_VALUE] * dug_away(soil, s, z)
+        return -math.acos(1.0 - min(filled, z) / wheel[RADIUS])
+    if wheel[EXIT_RULE] == BY_HEIGHT:
+        return -math.acos(1.0 - min(wheel[EXIT_VALUE] * z / wheel[RADIUS], DEEPEST))
+    return -wheel[EXIT_VALUE] * entry
+
+
+@inlined
+def peak_share(a0, a1, s):
+    """θ_m/θ₁, well inside the arc."""
+    return min(max(a0 + a1 * s, 0.02), 0.98)
 
 
 @inlined
@@ -157,15 +195,6 @@ def mobilised(j, K):
     return math.copysign(-math.expm1(-abs(j) / K), j)
 
 
-@inlined
-def blade(c, tan_phi, weight):
-    """Hegedus' resistance to a blade of unit width is a d + b d² [N/m]; returns a and b."""
-    phi = math.atan(tan_phi)
-    cot = 1.0 / math.tan(0.25 * math.pi - 0.5 * phi)
-    # X_c + φ = π/2 − X_c, so that tan(X_c + φ) = cot X_c
-    return 2.0 * cot * c, cot * weight * (cot + cot * cot * tan_phi)
-
-
 @kernel
 def arc_forces(wheel, soil, a0, a1, together, z, v_x, v_y, w, out):
     """Forces of the soil on a wheel that rolls forward (v_x, w ≥ 0), into `out`."""
@@ -174,15 +203,18 @@ def arc_forces(wheel, soil, a0, a1, together, z, v_x, v_y, w, out):
     r, b, r_s = wheel[RADIUS], wheel[WIDTH], wheel[SHEAR_RADIUS]
     c, tan_phi, K_x, K_y = soil[COHESION], soil[TAN_PHI], soil[K_X], soil[K_Y]
     s = slip_ratio(v_x, w)
-    entry, lug, leave = angles(wheel, z)
-    top = peak(a0, a1, s, entry, leave)
-    N = exponent(soil, v_x, v_y, w)
-    scale = soil[MODULUS] * r**N
-    ahead, aside = speeds(v_x, v_y, w)
+    z = depth_of(wheel, z)
+    entry, lug = entry_angles(wheel, z)
     floor = math.cos(entry)
+    N = exponent(soil, v_x, v_y, w)
+    scale = softened(soil, N, s, z) * r**N
+    top = peak_share(a0, a1, s) * entry
+    leave = exit_angle(wheel, soil, s, z, entry, scale * (math.cos(top) - floor) ** N)
+    top = max(top, leave + 0.02 * (entry - leave))
+    ahead, aside = speeds(v_x, v_y, w)
     sin_lug = math.sin(lug)
     to_side = mobilised(r_s * aside * (lug - leave), K_y)
-    by_depth, by_square = blade(c, tan_phi, soil[WEIGHT])
+    by_depth, by_square = soil[BLADE], soil[BLADE_SQUARE]
     # −∂(v_x/w)/∂s
     faster = 1.0 if s >= 0.0 else ahead * ahead
     Fx = Fy = Fz = Mx = My = Mz = thrust = resistance = slope_x = slope_y = 0.0

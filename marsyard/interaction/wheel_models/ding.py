@@ -37,14 +37,18 @@ from __future__ import annotations
 import math
 
 from marsyard.interaction.wheel_models.arc import (
-    angles,
-    blade,
+    depth_of,
+    entry_angles,
+    exit_angle,
     exponent,
     mobilised,
     slip_ratio,
+    softened,
     speeds,
 )
 from marsyard.interaction.wheel_models.numbers import (
+    BLADE,
+    BLADE_SQUARE,
     COHESION,
     ENTRY,
     EXIT,
@@ -56,7 +60,6 @@ from marsyard.interaction.wheel_models.numbers import (
     M_X,
     M_Y,
     M_Z,
-    MODULUS,
     RADIUS,
     RESISTANCE,
     SHEAR_RADIUS,
@@ -64,7 +67,6 @@ from marsyard.interaction.wheel_models.numbers import (
     SLOPE_Y,
     TAN_PHI,
     THRUST,
-    WEIGHT,
     WIDTH,
 )
 from marsyard.jit import inlined, kernel
@@ -92,14 +94,16 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     r, b, r_s = wheel[RADIUS], wheel[WIDTH], wheel[SHEAR_RADIUS]
     c, tan_phi = soil[COHESION], soil[TAN_PHI]
     s = slip_ratio(v_x, w)
-    entry, lug, leave = angles(wheel, z)
+    z = depth_of(wheel, z)
+    entry, lug = entry_angles(wheel, z)
     top = 0.5 * entry
     cos_top, sin_top = math.cos(top), math.sin(top)
+    N = exponent(soil, v_x, v_y, w)
+    sigma = softened(soil, N, s, z) * (r * (cos_top - math.cos(entry))) ** N
+    leave = exit_angle(wheel, soil, s, z, entry, sigma)
     A = (cos_top - math.cos(leave)) / (top - leave) + (cos_top - math.cos(entry)) / (entry - top)
     B = (sin_top - math.sin(leave)) / (top - leave) + (sin_top - math.sin(entry)) / (entry - top)
     C = 0.5 * (entry - leave)
-    N = exponent(soil, v_x, v_y, w)
-    sigma = soil[MODULUS] * (r * (cos_top - math.cos(entry))) ** N
     ahead, aside = speeds(v_x, v_y, w)
     way = math.sin(lug) - sin_top
     D = mobilised(r_s * ((lug - top) - ahead * way), soil[K_X])
@@ -126,7 +130,7 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     side = r_s * b * C * strength
     out[SLOPE_Y] = side * (1.0 - abs(my)) / soil[K_Y] * r_s * (lug - top)
     if aside != 0.0:
-        by_depth, by_square = blade(c, tan_phi, soil[WEIGHT])
+        by_depth, by_square = soil[BLADE], soil[BLADE_SQUARE]
         one, two = beside(r, entry, entry)
         first, second = beside(r, entry, max(leave, -entry))
         share = mobilised(r_s * aside * (lug - leave), soil[K_Y])

@@ -7,8 +7,8 @@ published; both together may exceed it by up to √2. K grows with the slip angl
 
     K_x = K_x(0) + k_x′ |β|,   K_y = K_y(0) + k_y′ |β|       (0.043 and 0.020 m/rad for FJS-1)
 
-Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁ (0.40 and 0.15 for FJS-1);
-slope_x, slope_y: k_x′, k_y′ [m/rad].
+Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁ (0.40 and 0.15 for FJS-1; the
+default is that of `wong_reece`, for loose sand); slope_x, slope_y: k_x′, k_y′ [m/rad].
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from marsyard.interaction.wheel_models.numbers import K_X, K_Y
 from marsyard.jit import kernel
 
 PEAK_0, PEAK_1, SLOPE_X, SLOPE_Y = range(4)
-COEFFICIENTS = {"peak_0": None, "peak_1": None, "slope_x": 0.0, "slope_y": 0.0}
+COEFFICIENTS = {"peak_0": 0.18, "peak_1": 0.32, "slope_x": 0.0, "slope_y": 0.0}
 
 
 @kernel

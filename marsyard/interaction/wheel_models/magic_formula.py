@@ -31,7 +31,14 @@ from __future__ import annotations
 
 import math
 
-from marsyard.interaction.wheel_models.arc import angles, exponent, slip_ratio
+from marsyard.interaction.wheel_models.arc import (
+    depth_of,
+    entry_angles,
+    exit_angle,
+    exponent,
+    slip_ratio,
+    softened,
+)
 from marsyard.interaction.wheel_models.numbers import (
     ENTRY,
     EXIT,
@@ -40,7 +47,6 @@ from marsyard.interaction.wheel_models.numbers import (
     F_Z,
     M_X,
     M_Y,
-    MODULUS,
     RADIUS,
     RESISTANCE,
     STILL,
@@ -84,11 +90,10 @@ def curve(own, at, load, more, camber, slip):
 
 
 @inlined
-def bekker_load(wheel, soil, N, z):
+def bekker_load(wheel, k, N, z):
     """Load of a rigid wheel at the sinkage z [N]."""
-    z = max(z, 0.0)
     share = 0.5 * math.sqrt(math.pi) * math.exp(math.lgamma(N + 1.0) - math.lgamma(N + 1.5))
-    return wheel[WIDTH] * soil[MODULUS] * math.sqrt(2.0 * wheel[RADIUS] * z) * z**N * share
+    return wheel[WIDTH] * k * math.sqrt(2.0 * wheel[RADIUS] * z) * z**N * share
 
 
 @kernel
@@ -96,9 +101,12 @@ def magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out):
     """Forces on a wheel that rolls forward."""
     for i in range(out.shape[0]):
         out[i] = 0.0
-    load = bekker_load(wheel, soil, exponent(soil, v_x, v_y, w), z)
-    more = (load - own[NOMINAL]) / own[NOMINAL]
+    z = max(z, 0.0)
+    N = exponent(soil, v_x, v_y, w)
     kappa = slip_ratio(v_x, w)
+    k = softened(soil, N, kappa, z)
+    load = bekker_load(wheel, k, N, z)
+    more = (load - own[NOMINAL]) / own[NOMINAL]
     size = max(abs(v_x), abs(w))
     alpha = math.atan2(v_y, size) if max(size, abs(v_y)) > STILL else 0.0
     out[F_Z] = load
@@ -112,4 +120,6 @@ def magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out):
     out[M_X] = r * out[F_Y]
     out[RESISTANCE] = loss
     out[THRUST] = out[F_X] + loss
-    out[ENTRY], _, out[EXIT] = angles(wheel, z)
+    z = depth_of(wheel, z)
+    out[ENTRY], _ = entry_angles(wheel, z)
+    out[EXIT] = exit_angle(wheel, soil, kappa, z, out[ENTRY], k * z**N)

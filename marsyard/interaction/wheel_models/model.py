@@ -20,12 +20,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from marsyard.errors import InputError, suggest
-from marsyard.ground.soil import Soil
+from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
+from marsyard.interaction.side_wall import blade_resistance
+from marsyard.interaction.tread import softening, strength
 from marsyard.interaction.wheel_models import (
     ding,
     ishigami,
@@ -36,13 +38,26 @@ from marsyard.interaction.wheel_models import (
 from marsyard.interaction.wheel_models.arc import DEEPEST
 from marsyard.interaction.wheel_models.numbers import (
     ANSWERS,
+    BLADE,
+    BLADE_SQUARE,
+    COHESION,
+    EXPONENT,
+    EXPONENT_SIDE,
+    EXPONENT_SLIP,
     F_X,
     F_Z,
+    K_X,
+    K_Y,
+    LAYER,
     M_Y,
     M_Z,
+    MODULUS,
     RADIUS,
     SLOPE_X,
+    SOFTENING,
     SOIL_NUMBERS,
+    TAN_PHI,
+    UNLOADING,
 )
 from marsyard.interaction.wheel_models.wheel import Wheel
 from marsyard.jit import kernel
@@ -183,6 +198,12 @@ class WheelModel:
     coefficients: the model's own, see its module; a soil's `extra` numbers of the same name serve
         where they are not given.
     gravity: for the weight of bulldozed soil [m/s²].
+    unloading: k_u of a soil that does not give its own [Pa/m].
+    slip_sinkage: "lyasko" for soils without n₁, or "none", see `interaction.tread`.
+    carried: whether lugs, and the soil's `shear_layer`, carry soil along.
+
+    A wheel with a surface, Lyasko's slip sinkage and carried soil are what runs have by default;
+    without them and with an exit rule of its own the model is the published one.
     """
 
     name: str
@@ -190,6 +211,9 @@ class WheelModel:
     soil: Soil | None = None
     coefficients: Mapping[str, float] = field(default_factory=dict, hash=False)
     gravity: float = 9.81
+    unloading: float = UNLOADING_STIFFNESS
+    slip_sinkage: Literal["lyasko", "none"] = "lyasko"
+    carried: bool = True
 
     def __post_init__(self) -> None:
         if self.name not in MODELS:
@@ -224,17 +248,20 @@ class WheelModel:
         soil = self.soil
         if soil is None:
             return out
+        wheel = self.wheel
         if "sinkage" in needs:
-            out[:3] = (
-                soil.pressure_modulus(self.wheel.width), soil.number("exponent"),
-                soil.exponent_slip,
-            )  # fmt: skip
-            out[8] = soil.exponent_side
-        if "strength" in needs:
-            out[3:5] = soil.number("cohesion"), math.tan(soil.number("friction_angle"))
+            out[MODULUS] = soil.pressure_modulus(wheel.width)
+            out[EXPONENT] = soil.number("exponent")
+            out[EXPONENT_SLIP] = soil.exponent_slip
+            out[EXPONENT_SIDE] = soil.exponent_side
+            out[UNLOADING] = soil.unloading_stiffness or self.unloading
+            out[SOFTENING] = softening(soil, self.slip_sinkage)
+            out[LAYER] = wheel.lug_height + soil.shear_layer if self.carried else 0.0
         if "shear" in needs:
-            out[5:7] = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
-            out[7] = (soil.density or 0.0) * self.gravity
+            K_x, K_y = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
+            mean = strength(soil, wheel.tread, K_x, K_y)
+            out[COHESION], out[TAN_PHI], out[K_X], out[K_Y] = mean
+            out[BLADE], out[BLADE_SQUARE] = blade_resistance(soil, self.gravity)
         return out
 
     def at_sinkage(

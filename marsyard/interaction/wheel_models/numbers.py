@@ -13,11 +13,16 @@ from __future__ import annotations
 RADIUS, WIDTH, SHEAR_RADIUS, LUG_RADIUS, EXIT_RULE, EXIT_VALUE = range(6)
 WHEEL_NUMBERS = 6
 # values of EXIT_RULE
-BY_HEIGHT, BY_ANGLE = 0.0, 1.0
+BY_HEIGHT, BY_ANGLE, BY_REBOUND = 0.0, 1.0, 2.0
 
-# columns of the soil's numbers
-MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, WEIGHT, EXPONENT_SIDE = range(9)
-SOIL_NUMBERS = 9
+# columns of the soil's numbers under a wheel (see `interaction.tread`): pressure-sinkage law, mean
+# strength, resistance of a blade of unit width by its depth and the square of it, stiffness of
+# unloading [Pa/m], exponent of slip sinkage, layer carried along by slip [m]
+(
+    MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, BLADE, BLADE_SQUARE,
+    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER,
+) = range(13)  # fmt: skip
+SOIL_NUMBERS = 13
 
 # columns of the answer: forces [N], moments [N·m], angles [rad]; thrust is the part of F_X from
 # shear, resistance the part from normal stress (positive against the motion); SLOPE_X = ∂F_x/∂s and

@@ -17,8 +17,8 @@ class WheelModelOptions(LawOptions):
 
     exit: Exit | None = Field(
         None,
-        description="exit rule of the tread, which decides about the pull; default: the rover's "
-        "own, and where it has none there is no default",
+        description="exit rule, which decides about the pull; default: the rover's own, and where "
+        "it has none {rule: rebound, value: 0.5}",
     )
     coefficients: dict[str, Number] = Field(
         {}, description="of the model, by name; what the soil has under extra need not be given"

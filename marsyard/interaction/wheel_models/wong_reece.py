@@ -4,8 +4,8 @@ J. Y. Wong, A. R. Reece: Prediction of rigid wheel performance based on the anal
 stresses, parts I and II, J. Terramechanics 4 (1967). Stresses, shear displacement and integrals as
 in `arc`. Longitudinal and lateral slip mobilise one and the same strength ("together").
 
-Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁. Wong and Reece found 0.43 and
-0.32 for compact sand and 0.18 and 0.32 for loose sand.
+Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁. Wong and Reece found 0.18 and
+0.32 for loose sand, the default, and 0.43 and 0.32 for compact sand.
 
 Assumptions: rigid wheel, steady motion, plane ground; for braked wheels the shear follows the net
 displacement since entry (their part II counts it anew where the direction turns).
@@ -17,7 +17,7 @@ from marsyard.interaction.wheel_models.arc import arc_forces
 from marsyard.jit import kernel
 
 PEAK_0, PEAK_1 = range(2)
-COEFFICIENTS = {"peak_0": None, "peak_1": None}
+COEFFICIENTS = {"peak_0": 0.18, "peak_1": 0.32}
 
 
 @kernel

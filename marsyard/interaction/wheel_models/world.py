@@ -34,7 +34,7 @@ from marsyard.interaction.wheel_models.on_terrain import (
     WheelArrays,
 )
 from marsyard.interaction.wheel_models.options import WheelModelOptions
-from marsyard.interaction.wheel_models.wheel import Exit, Wheel
+from marsyard.interaction.wheel_models.wheel import Wheel
 from marsyard.robot import Robot
 from marsyard.robot import Wheel as RobotWheel
 from marsyard.scenario.schema import Scenario
@@ -73,22 +73,26 @@ class WheelModels(SoilLaw):
         law = scenario.interaction.options(WheelModelOptions)
         weight = float(model.body_subtreemass[0]) * gravity
         mean = {"mean_load": weight / len(robot.wheels)} if self.model == "ding" and weight else {}
+        shared = scenario.interaction.options(SoilContactOptions)
+        own: dict[str, Any] = {"shear_share": law.shear_share, "lug_share": law.lug_share}
+        if not shared.interface:
+            own["surface"] = None
         for b, body in enumerate(self.found):
-            wheel = _wheel(self.model, law, *_named(robot, body))
+            wheel = Wheel.of(_named(robot, body), law.exit, **own)
             a.wheel[b] = wheel.numbers()
             for s, soil in enumerate(self.soils):
                 own_mean = {} if "mean_load" in soil.extra else mean
                 made = WheelModel(
-                    self.model, wheel, soil, {**own_mean, **law.coefficients}, gravity
-                )
-                own = made.own_numbers()
-                a.own[b, s, : len(own)] = own
+                    self.model, wheel, soil, {**own_mean, **law.coefficients}, gravity,
+                    shared.unloading_stiffness, shared.slip_sinkage, shared.slip_transport,
+                )  # fmt: skip
+                numbers = made.own_numbers()
+                a.own[b, s, : len(numbers)] = numbers
                 a.soil[b, s] = made.soil_numbers()
             a.option[b] = law.damping_ratio, max(gravity, 0.1), float(law.rut)
         a.model[:] = MODELS[self.model][0]
-        own_soil = scenario.interaction.options(SoilContactOptions)
         for s, soil in enumerate(self.soils):
-            a.unloading[s] = soil.unloading_stiffness or own_soil.unloading_stiffness
+            a.unloading[s] = soil.unloading_stiffness or shared.unloading_stiffness
 
     # --- as the engine sees it
 
@@ -177,29 +181,16 @@ def _room_for(found: list[SoilBody], robot: Robot, ground: SoftGround) -> WheelA
     return WheelArrays(
         ground.grid.arrays, model=f(b, np.int64), wheel=f((b, WHEEL_NUMBERS)),
         soil=f((b, s, SOIL_NUMBERS)), own=f((b, s, OWN_COLUMNS)), option=f((b, OPTION_COLUMNS)),
-        unloading=f(s), radius=np.array([_named(robot, body)[1].radius for body in found]),
+        unloading=f(s), radius=np.array([_named(robot, body).radius for body in found]),
         reach=np.array([body.reach for body in found]), bounds=ground.bounds, flow=ground.flow,
         state=f((b, STATE_COLUMNS)), next=f((b, STATE_COLUMNS + 1)), total=f((b, TOTAL_COLUMNS)),
         sums=f((b, SUM_COLUMNS)), stiff=f((b, 10)), ground=f(SOIL_NUMBERS), answer=f((2, ANSWERS)),
     )  # fmt: skip
 
 
-def _named(robot: Robot, body: SoilBody) -> tuple[str, RobotWheel]:
-    """A wheel with its name."""
-    return list(robot.wheels.items())[body.wheel]
-
-
-def _wheel(model: str, law: WheelModelOptions, name: str, wheel: RobotWheel) -> Wheel:
-    """A wheel as its model knows it."""
-    rule = law.exit or wheel.exit
-    if rule is None and model == "rigid_slip":
-        rule = Exit("angle", 0.0)  # no soil: it asks for none
-    if rule is None:
-        raise InputError(
-            f"interaction.wheel.exit: wheel {name} of the robot has no exit rule of its own; "
-            "give one, e.g. {rule: height, value: 0.9}"
-        )
-    return Wheel(wheel.radius, wheel.width, rule, wheel.lug_height, law.shear_share, law.lug_share)
+def _named(robot: Robot, body: SoilBody) -> RobotWheel:
+    """The robot's wheel that a body is."""
+    return list(robot.wheels.values())[body.wheel]
 
 
 def build_law(place: Place) -> WheelModels | None:

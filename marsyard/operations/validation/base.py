@@ -58,9 +58,8 @@ def base_scenario(
         data["run"]["step"] = 0.005
     else:
         data["ground"] = [_soft(ground)]
-        if rover.wheels and all(w.exit is not None for w in rover.wheels.values()):
-            peaks = {"peak_0": 0.43, "peak_1": 0.32}
-            data["interaction"] = {"wheel": {"model": "wong_reece", "coefficients": peaks}}
+        if rover.wheels:
+            data["interaction"] = {"wheel": {"model": "wong_reece"}}
     for path, value in (settings or {}).items():
         apply_setting(data, path, value)
     return validate(data, f"{robot} on {ground}")

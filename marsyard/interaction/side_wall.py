@@ -1,0 +1,27 @@
+"""Soil against the side wall of a sunk wheel: the resistance of a blade pushed sideways.
+
+Hegedus 1960, as in Ishigami et al. 2007, eqs. (17) and (19) of Ding 2011. A blade of unit width
+that is pushed through soil to the depth d meets
+
+    R_b = a₁ d + a₂ d²                                                        [N/m]
+    a₁ = 2 c cot X_c,  a₂ = γ cot X_c (cot X_c + cot² X_c tan φ),  X_c = π/4 − φ/2
+
+that is [cot X_c + tan(X_c + φ)] {c d + ½ γ d² [cot X_c + cot² X_c tan φ]}, as X_c + φ = π/2 − X_c
+(the print of 2011 lost the brackets around the first sum and writes 1/cot φ; the constants 4.03 and
+2.55 of Ishigami et al. 2005 for φ = 37.2° confirm this form). γ = ρ g [N/m³], X_c the angle of the
+plane on which the soil fails.
+"""
+
+from __future__ import annotations
+
+import math
+
+from marsyard.ground.soil import Soil
+
+
+def blade_resistance(soil: Soil, gravity: float) -> tuple[float, float]:
+    """a₁ [N/m²] and a₂ [N/m³]; without weight where the soil has no density."""
+    phi, weight = soil.number("friction_angle"), (soil.density or 0.0) * gravity
+    cot = 1.0 / math.tan(0.25 * math.pi - 0.5 * phi)
+    cohesive = 2.0 * cot * soil.number("cohesion")
+    return cohesive, cot * weight * (cot + cot * cot * math.tan(phi))

@@ -1,0 +1,106 @@
+"""What a wheel's tread makes of the soil: strength under it, soil it carries along, slip sinkage.
+
+All laws of soil share these pieces, so that they agree about the same wheel on the same soil.
+
+Strength. On a share f of the tread soil shears on soil, on the rest it slides on the rim:
+
+    τ_max = f (c + σ tan φ) + (1 − f)(c_a + σ tan δ)        δ = (δ/φ) φ, c_a = (c_a/c) c
+    K     = f K_soil + (1 − f) min(K_rim, K_soil)
+    f     = 1 − (1 − f_lugs)(1 − open area of the rim)
+
+The law of Mohr and Coulomb is linear in σ, so that the sum is one with mean cohesion and tan φ; the
+mean K is exact where one of the surfaces prevails. A lug holds the soil in front of it up to the
+plane on which it fails in passive earth pressure, inclined by π/4 − φ/2 (Rankine; Bekker 1960
+spaces the grousers of tracks by it). N lugs of height h and thickness t on a rim of radius r thus
+cover
+
+    f_lugs = min{1, N [t + h tan(π/4 + φ/2)]/(2π r)}
+
+Lugs whose number is not known are taken to stand close, f_lugs = 1.
+
+Slip sinkage. Lugs dig: a layer as thick as they are high, δ = h (and, under any wheel, the soil's
+`shear_layer`), moves back with the slip, which lowers a wheel that rolls steadily by
+
+    z_s = δ s/(1 − s)                                       A. R. Reece 1965
+
+Beside that, slip softens soil that is pressed (M. G. Lyasko, J. Terramechanics 47 (2010) 21–31,
+after Vasil'ev): the sinkage grows to z = z₀ K_ss^(n/(n+1)), K_ss = (1 + s)/(1 − s/2). In terms of
+the pressure p = k zᴺ the modulus falls to
+
+    k K_ss^(−n N/(n+1))
+
+It is the default for soils that give no n₁ of their own, N = n + n₁ |s|. Braking takes |s|, which
+is ours.
+
+Soil that lugs carry is released where they rise out of it: half of it under the rear arc, the rest
+behind the wheel, in the cells between the lugs (assumed; measured pulls of paddled wheels at high
+slip support it). Soil then fills what the elastic rebound leaves open, so that the contact ends
+where the rim has risen by
+
+    z_e = σ_m/k_u + ½ z_s                                   at most the sinkage
+
+over its lowest point, k_u the stiffness of unloading. A smooth wheel's contact thus ends a
+millimetre or less behind the lowest point, a lugged one's grows with slip.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from marsyard.ground.soil import Soil
+from marsyard.wheel_surface import TreadSurface
+
+#: share of the soil carried by lugs that is released under the rear arc
+RELEASED = 0.5
+
+
+class Strength(NamedTuple):
+    """Mean strength of the soil under a tread."""
+
+    cohesion: float  # [Pa]
+    tan_phi: float
+    K_x: float  # [m], along the wheel
+    K_y: float  # [m], across it
+
+
+class Tread(NamedTuple):
+    """A wheel's tread; lugs of a count that is not known stand close."""
+
+    radius: float  # of the rim [m]
+    surface: TreadSurface | None = None  # none: as strong as the soil
+    lug_height: float = 0.0  # [m]
+    lug_count: int | None = None
+    lug_thickness: float = 0.0  # [m]
+
+    def lug_share(self, phi: float) -> float:
+        """f_lugs in a soil of friction angle φ [rad]."""
+        if self.lug_height <= 0:
+            return 0.0
+        if self.lug_count is None:
+            return 1.0
+        held = self.lug_thickness + self.lug_height * math.tan(0.25 * math.pi + 0.5 * phi)
+        return min(1.0, self.lug_count * held / (2 * math.pi * self.radius))
+
+
+def strength(soil: Soil, tread: Tread, K_x: float, K_y: float) -> Strength:
+    """Mean strength under a tread; K_x, K_y of the soil along and across the wheel [m]."""
+    c, phi, surface = soil.number("cohesion"), soil.number("friction_angle"), tread.surface
+    if surface is None:
+        return Strength(c, math.tan(phi), K_x, K_y)
+    f = 1.0 - (1.0 - tread.lug_share(phi)) * (1.0 - surface.open_area)
+    K = surface.modulus
+    on_rim_x, on_rim_y = (K_x, K_y) if K is None else (min(K, K_x), min(K, K_y))
+    tan_delta = math.tan(surface.friction * phi)
+    return Strength(
+        c * (f + (1.0 - f) * surface.adhesion), f * math.tan(phi) + (1.0 - f) * tan_delta,
+        f * K_x + (1.0 - f) * on_rim_x, f * K_y + (1.0 - f) * on_rim_y,
+    )  # fmt: skip
+
+
+def softening(soil: Soil, slip_sinkage: str) -> float:
+    """n/(n + 1) of Lyasko's slip sinkage; 0 where the soil has its own, or none is wanted."""
+    if slip_sinkage != "lyasko" or soil.exponent_slip > 0:
+        return 0.0
+    n = soil.number("exponent")
+    return n / (n + 1.0)
