@@ -39,8 +39,8 @@ class Exit:
         Number,
         Field(
             ge=0, le=2,
-            description="rebound: 0.5; height: smooth wheels 0.1 to 0.3, with paddles 1.0 to 1.2 "
-            "(Ishigami 2005); angle: 0 (Ding 2011)",
+            description="rebound: a third; height: smooth wheels 0.1 to 0.3, with paddles 1.0 to "
+            "1.2 (Ishigami 2005); angle: 0 (Ding 2011)",
         ),
     ]  # fmt: skip
 
@@ -70,4 +70,4 @@ class Exit:
 
 
 #: of wheels that have no rule of their own
-DEFAULT = Exit("rebound", 0.5)
+DEFAULT = Exit("rebound", 1 / 3)

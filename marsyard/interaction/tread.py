@@ -32,12 +32,14 @@ the pressure p = k zᴺ the modulus falls to
 It is the default for soils that give no n₁ of their own, N = n + n₁ |s|. Braking takes |s|, which
 is ours.
 
-Soil that lugs carry is released where they rise out of it: half of it under the rear arc, the rest
-behind the wheel, in the cells between the lugs (assumed; measured pulls of paddled wheels at high
-slip support it). Soil then fills what the elastic rebound leaves open, so that the contact ends
-where the rim has risen by
+It is soil that is cut and carried away, not pressed: the wheel rolls on a ground that lies z_s
+lower. z_s is at most half the radius (assumed: the walls of a deeper trench cave in). Soil that
+lugs carry is released where they rise out of it: a third of it under the rear arc, the rest behind
+the wheel, from the cells between the lugs (assumed; the pull that paddled wheels keep at high slip
+supports it). It fills what the elastic rebound leaves open, so that the contact ends where the rim
+has risen by
 
-    z_e = σ_m/k_u + ½ z_s                                   at most the sinkage
+    z_e = σ_m/k_u + ⅓ z_s
 
 over its lowest point, k_u the stiffness of unloading. A smooth wheel's contact thus ends a
 millimetre or less behind the lowest point, a lugged one's grows with slip.
@@ -49,10 +51,13 @@ import math
 from typing import NamedTuple
 
 from marsyard.ground.soil import Soil
+from marsyard.robot import Wheel
 from marsyard.wheel_surface import TreadSurface
 
 #: share of the soil carried by lugs that is released under the rear arc
-RELEASED = 0.5
+RELEASED = 1 / 3
+#: how deep slip can dig, by the wheel's radius
+MOST_DUG = 0.5
 
 
 class Strength(NamedTuple):
@@ -73,6 +78,14 @@ class Tread(NamedTuple):
     lug_count: int | None = None
     lug_thickness: float = 0.0  # [m]
 
+    @classmethod
+    def of(cls, wheel: Wheel) -> Tread:
+        """Of a robot's wheel."""
+        lugs = wheel.grousers
+        if lugs is None:
+            return cls(wheel.radius, wheel.surface)
+        return cls(wheel.radius, wheel.surface, lugs.height, lugs.count, lugs.thickness)
+
     def lug_share(self, phi: float) -> float:
         """f_lugs in a soil of friction angle φ [rad]."""
         if self.lug_height <= 0:
@@ -83,10 +96,11 @@ class Tread(NamedTuple):
         return min(1.0, self.lug_count * held / (2 * math.pi * self.radius))
 
 
-def strength(soil: Soil, tread: Tread, K_x: float, K_y: float) -> Strength:
-    """Mean strength under a tread; K_x, K_y of the soil along and across the wheel [m]."""
-    c, phi, surface = soil.number("cohesion"), soil.number("friction_angle"), tread.surface
-    if surface is None:
+def strength(soil: Soil, tread: Tread | None, K_x: float, K_y: float) -> Strength:
+    """Mean strength under a tread, or of the soil; its K along and across the wheel [m]."""
+    c, phi = soil.number("cohesion"), soil.number("friction_angle")
+    surface = None if tread is None else tread.surface
+    if tread is None or surface is None:
         return Strength(c, math.tan(phi), K_x, K_y)
     f = 1.0 - (1.0 - tread.lug_share(phi)) * (1.0 - surface.open_area)
     K = surface.modulus

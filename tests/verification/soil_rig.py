@@ -71,10 +71,12 @@ class Sand:
 
     @property
     def row(self) -> list[float]:
-        return [
-            self.n, self.c, math.tan(math.radians(self.phi)), self.K, self.K_across or self.K,
-            self.k_u, self.damping, math.tan(math.radians(self.repose)),
-        ]  # fmt: skip
+        return [self.n, self.k_u, self.damping, math.tan(math.radians(self.repose)), 0.0]
+
+    @property
+    def strength(self) -> list[float]:
+        tan_phi = math.tan(math.radians(self.phi))
+        return [self.c, tan_phi, self.K, self.K_across or self.K]
 
     def but(self, **changes) -> Sand:
         return replace(self, **changes)
@@ -134,6 +136,7 @@ class Rig:
             triangle=np.concatenate([np.zeros((0, 9)), *meshes]),
             centre=np.zeros((b, 3)), axis=np.tile([0.0, 1.0, 0.0], (b, 1)),
             rotation=np.tile(np.eye(3).ravel(), (b, 1)), twist=np.zeros((b, 7)),
+            slip=np.zeros((b, 2)),
         )  # fmt: skip
         for k, body in enumerate(bodies):
             if not isinstance(body, Shape):
@@ -142,6 +145,8 @@ class Rig:
             np.array([s.row for s in soils]),
             np.tile([s.k for s in soils], (b, 1)),
             np.tile([float(s.layer) for s in soils], (b, 1)),
+            np.tile([s.strength for s in soils], (b, 1, 1)),
+            np.zeros((b, len(soils), 2)),
         )
         self.numbers = None if columns is None else columns.arrays(b)
         self.patch = make_patch(b, room)

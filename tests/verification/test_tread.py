@@ -97,20 +97,32 @@ def test_the_contact_ends_where_rebound_and_carried_soil_do():
     for slip in (0.0, 0.1, 0.3, 0.5):
         rise = {}
         for made in (smooth, lugged):
-            got = made.at_sinkage(z, slip)
+            dug = made.wheel.lug_height * slip / (1 - slip)
+            got = made.at_sinkage(z + dug, slip)
             top = 0.5 * got.entry_angle
             K_ss = (1 + slip) / (1 - slip / 2)
-            dug = min(made.wheel.lug_height * slip / (1 - slip), 0.9 * z)
             n = soil.exponent
-            k = soil.pressure_modulus(0.165) * K_ss ** (-n * n / (n + 1)) * (1 - 0.6 * dug / z) ** n
+            k = soil.pressure_modulus(0.165) * K_ss ** (-n * n / (n + 1))
             sigma = k * (0.15 * (math.cos(top) - math.cos(got.entry_angle))) ** n
             rise[made.wheel.lug_height] = 0.15 * (1 - math.cos(got.exit_angle))
-            assert rise[made.wheel.lug_height] == pytest.approx(sigma / 2e7 + 0.5 * dug)
+            assert rise[made.wheel.lug_height] == pytest.approx(sigma / 2e7 + dug / 3)
         # the smooth wheel's contact ends within a millimetre of rise at any slip
         assert rise[0.0] < 1e-3
-    # lugs that spin fill the gap, at most up to the ground
-    got = lugged.at_sinkage(z, np.array([0.8, 0.95, 1.0]))
-    assert np.all(0.15 * (1 - np.cos(got.exit_angle)) <= z * (1 + 1e-12))
+    # a trench is no deeper than half the radius
+    depths = lugged.under_load(80.0, np.array([0.9, 0.99, 1.0])).sinkage
+    assert depths[1:] == pytest.approx(depths[0], rel=0.02) and depths[0] > 0.075
+
+
+def test_slip_sinkage_of_lugs_is_reeces():
+    # the same pressure a trench deeper: δ s/(1 − s), with a contact that ends at the lowest point
+    soil = load_soil("hit_lss1")
+    wheel = Wheel(0.15, 0.165, Exit("angle", 0.0), lug_height=0.01, surface=None)
+    for slip in (0.0, 0.2, 0.6):
+        dug, plain = (
+            WheelModel("ding", wheel, soil, carried=c).under_load(80.0, slip) for c in (True, False)
+        )
+        assert dug.sinkage - plain.sinkage == pytest.approx(0.01 * slip / (1 - slip), rel=1e-9)
+        assert dug.drawbar_pull == pytest.approx(plain.drawbar_pull, rel=1e-9)
 
 
 def test_material_names_and_numbers():

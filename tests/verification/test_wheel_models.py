@@ -99,15 +99,18 @@ def test_quadrature_against_a_fine_rule(name, seed):
 
 
 def compare_with_a_fine_rule(made, name, wheel, soil, z, slip, beta, sinks):
-    got = made.at_sinkage(z, slip, beta)
+    trench = wheel_reference.dug(wheel, soil, slip) if sinks else 0.0
+    got = made.at_sinkage(z + trench, slip, beta)
     fine = wheel_reference.arc(
         wheel, soil, z, slip, beta, 0.40, 0.15, name == "wong_reece", sinks=sinks
     )
     own = np.array([got.drawbar_pull, got.side_force, got.load, got.overturning, -got.torque,
                     got.steering])  # fmt: skip
     forces, moments = np.abs(fine[:3]).max(), np.abs(fine[3:]).max()
-    assert np.abs(own - fine)[:3].max() < 1e-4 * forces
-    assert np.abs(own - fine)[3:].max() < 1e-4 * moments
+    # behind a deep trench the contact is several times as long as in front
+    most = 1e-3 if sinks else 1e-4
+    assert np.abs(own - fine)[:3].max() < most * forces
+    assert np.abs(own - fine)[3:].max() < most * moments
 
 
 @pytest.mark.parametrize("slip", [-0.5, 0.0, 0.3, 0.9])

@@ -39,33 +39,36 @@ def tread_strength(wheel, soil):
     return covered * plain + (1 - covered) * metal
 
 
+def dug(wheel, soil, slip):
+    """How deep the lugs of a driven wheel dig."""
+    if slip <= 0:
+        return 0.0
+    return min((wheel.lug_height + soil.shear_layer) * slip / (1 - slip), 0.5 * wheel.radius)
+
+
 def arc(
     wheel, soil, z, slip, slip_angle, a0, a1, together, gravity=9.81, count=200_000, sinks=False
 ):
     """Fx, Fy, Fz, Mx, My, Mz by the midpoint rule, for slip in (−1, 1), slip angle in (−π/2, π/2).
 
-    The front is cut at θ_m; both pieces have `count` strips. `sinks`: with slip sinkage and what
-    the lugs carry.
+    z is the depth pressed. The front is cut at θ_m; both pieces have `count` strips. `sinks`: with
+    slip sinkage.
     """
     r, b, h = wheel.radius, wheel.width, wheel.lug_height
     r_s, R_j = r + wheel.shear_share * h, r + wheel.lug_share * h
     k = soil.k_c / b + soil.k_phi
     n = soil.exponent + soil.exponent_slip * abs(slip)
-    dug = 0.0
-    if sinks:
-        if not soil.exponent_slip:
-            grows = ((1 + abs(slip)) / (1 - abs(slip) / 2)) ** (n / (n + 1))
-            k /= grows**n
-        if slip > 0:
-            dug = min((h + soil.shear_layer) * slip / (1 - slip), 0.9 * z)
-            k *= (1 - 0.6 * dug / z) ** n
+    trench = dug(wheel, soil, slip) if sinks else 0.0
+    if sinks and not soil.exponent_slip:
+        grows = ((1 + abs(slip)) / (1 - abs(slip) / 2)) ** (n / (n + 1))
+        k /= grows**n
     c, tan_phi, K_x, K_y = tread_strength(wheel, soil)
     t1 = math.acos(1 - z / r)
     t1_lug = math.acos((r - z) / R_j)
     tm = (a0 + a1 * slip) * t1
     if wheel.exit.rule == "rebound":
         elastic = k * (r * (math.cos(tm) - math.cos(t1))) ** n / 2e7
-        t2 = -math.acos(1 - min(elastic + wheel.exit.value * dug, z) / r)
+        t2 = -math.acos(1 - min(elastic + wheel.exit.value * trench, z + trench) / r)
     elif wheel.exit.rule == "height":
         t2 = -math.acos(1 - wheel.exit.value * z / r)
     else:
@@ -95,7 +98,7 @@ def arc(
         # the side of the wheel, a blade of depth d
         xc, phi = math.pi / 4 - soil.friction_angle / 2, soil.friction_angle
         d = r * (np.cos(t) - math.cos(t1))
-        d = np.maximum(d, 0)
+        d = np.maximum(d, 0) + trench
         gamma = (soil.density or 0.0) * gravity
         blade = (1 / math.tan(xc) + math.tan(xc + phi)) * (
             soil.cohesion * d

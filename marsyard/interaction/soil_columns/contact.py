@@ -7,16 +7,21 @@ of a pressure-sinkage law, and the change of volume kept from what is displaced 
 from __future__ import annotations
 
 from marsyard.interaction.soil_columns.triaxial import compact, triaxial_loading
-from marsyard.interaction.soil_contact.arrays import EXPONENT
+from marsyard.interaction.soil_contact.arrays import EXPONENT, WHEEL
 from marsyard.interaction.soil_contact.contact import (
     begin_sums,
+    depth_dug,
     has_axle,
+    layers_dug,
     move_belt,
+    move_soil,
     press,
     sum_block,
+    survey,
 )
 from marsyard.interaction.soil_contact.kernel import tiles_ready
 from marsyard.interaction.soil_contact.nodes import find_nodes, take_mobilised
+from marsyard.interaction.soil_contact.side_wall import push_on_wall
 from marsyard.interaction.soil_kernels import LEFT_THE_MAP, NEEDS_TILES, OK, T_SHEAR_WORK, on_map
 from marsyard.jit import kernel
 
@@ -48,14 +53,19 @@ def stresses(grid, soils, numbers, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
     cell = grid.spacing[0] * grid.spacing[0]
     twist, axis, strip = bodies.twist[b], bodies.axis[b], has_axle(bodies, b)
-    per_length = begin_sums(grid, bodies, patch, options, b)
+    rolls, digs = bodies.kind[b] == WHEEL, layers_dug(bodies, b)
+    begin_sums(patch, options, b)
     for k in range(patch.blocks[0]):
         padded = take_mobilised(patch, b, k)
         soil, w = patch.block_soil[k], patch.block[k]
         q, law, curve = soils.table[soil], numbers.column[b, soil], numbers.curve[soil]
         triaxial_loading(w, padded, law, curve)
-        press(w, padded, q, twist, axis, strip, options.h, options.implicit, cell,
-              soils.layer[b, soil] * per_length)  # fmt: skip
+        press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
+              options.implicit, cell, depth_dug(bodies, b, soils.layer[b, soil], digs))  # fmt: skip
         compact(grid, patch.block_node[k], w, patch.block_count[k], law, curve, cell)
-        sum_block(grid, bodies, patch, options, belts, b, k, padded, q[EXPONENT])
+        sum_block(bodies, patch, options, belts, b, k, padded)
+        if options.survey:
+            survey(grid, patch, b, k, q[EXPONENT], axis)
+    move_soil(grid, soils, bodies, patch, options, b)
+    push_on_wall(grid, soils, bodies, patch, options.h, b)
     patch.total[b, T_SHEAR_WORK] *= options.h

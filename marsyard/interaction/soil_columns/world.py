@@ -48,7 +48,7 @@ class SoilColumns(NodeLaw):
     def soil_numbers(self, interaction: Interaction, gravity: float) -> Soils:
         """Without a pressure-sinkage law."""
         options = interaction.options(SoilContactOptions)
-        return soil_table(self.soils, self.found, options, exponent=False)
+        return soil_table(self.soils, self.found, options, gravity, exponent=False)
 
     def with_own(self, arrays: SoilArrays, interaction: Interaction, gravity: float) -> Any:
         """With the numbers of the columns."""

@@ -15,11 +15,15 @@ from marsyard.jit import F1, F2, F3, F4, I1, I2, I3, U3, by_reference
 # kinds of body: a wheel, a mesh, a track
 WHEEL, MESH, BELT = 0, 1, 2
 # columns of Soils.table
-EXPONENT, COHESION, TAN_PHI, K_ALONG, K_ACROSS, UNLOADING, DAMPING, TAN_REPOSE = range(8)
-SOIL_COLUMNS = 8
+EXPONENT, UNLOADING, DAMPING, TAN_REPOSE, SOFTENING = range(5)
+SOIL_COLUMNS = 5
+# columns of Soils.strength
+COHESION, TAN_PHI, K_ALONG, K_ACROSS = range(4)
+# columns of Bodies.slip
+KAPPA, LAMBDA = range(2)
 # columns of Patch.state
-M_ALONG, M_ACROSS, V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y = range(6)
-STATE_COLUMNS = 6
+M_ALONG, M_ACROSS, V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y, DUG = range(7)
+STATE_COLUMNS = 7
 # The nodes under a body in the present step stand in blocks of up to so many, one soil to a block.
 # All columns of a block lie in one row, so that loops over its nodes run on vector units.
 LANES = 64
@@ -41,8 +45,11 @@ LANES = 64
     SINKAGE, CARRIED, SUNK_VOLUME, PUSHED_VOLUME, PUSHED_X, PUSHED_Y,
     # work into the soil
     PLASTIC_WORK, SHEAR_WORK,
-) = range(0, 42 * LANES, LANES)  # fmt: skip
-BLOCK_COLUMNS = 42
+    # direction of slip over the ground, flux of a carried layer by its thickness [m/s], height dug
+    # away under the body so far, 1 where more can be, and the rise that carried soil would fill
+    SLIP_X, SLIP_Y, FLUX, DUG_HERE, OPEN, FILLED,
+) = range(0, 48 * LANES, LANES)  # fmt: skip
+BLOCK_COLUMNS = 48
 # columns of Patch.field, the stresses as last recorded
 F_X, F_Y, F_Z, F_PRESSURE, F_ALONG, F_ACROSS, F_AREA = range(7)
 FIELD_COLUMNS = 7
@@ -61,6 +68,8 @@ class Soils(NamedTuple):
     table: F2  # float64[s, SOIL_COLUMNS]
     modulus: F2  # float64[b, s], k = k_c/b + k_φ of each body's width [N/m^(n+2)]
     layer: F2  # float64[b, s], thickness of the soil layer carried along by slip [m]
+    strength: F3  # float64[b, s, 4], mean cohesion [Pa], tan φ, K along and across [m] (`tread`)
+    wall: F3  # float64[b, s, 2], resistance to a side wall by depth and by its square (`side_wall`)
 
 
 @by_reference
@@ -78,6 +87,7 @@ class Bodies(NamedTuple):
     rotation: F2  # float64[b, 9], body's frame in the world, by rows
     # float64[b, 7], velocity of the centre [m/s], angular velocity [rad/s], speed of a belt [m/s]
     twist: F2
+    slip: F2  # float64[b, 2], a wheel's slip along and across, built up over its contact
 
 
 @by_reference

@@ -24,6 +24,7 @@ from marsyard.errors import InputError, few
 from marsyard.ground.soil_grid import Surface
 from marsyard.interaction.geoms import colliding_geoms
 from marsyard.interaction.soil_contact.arrays import BELT, MESH, WHEEL
+from marsyard.interaction.tread import Tread
 from marsyard.robot import Robot, Track
 from marsyard.robot.belt import belt_triangles
 
@@ -48,6 +49,7 @@ class SoilBody:
     name: str
     organ: int = -1
     belt: Track | None = None
+    tread: Tread | None = None
 
 
 def find_bodies(robot: Robot, model: mujoco.MjModel, wheel_shape: str | None) -> list[SoilBody]:
@@ -86,6 +88,7 @@ def find_wheels(robot: Robot, model: mujoco.MjModel, shape: str | None) -> list[
                 w.lug_height,
                 np.zeros((0, 9)),
                 f"wheel {name}",
+                tread=Tread.of(w),
             )  # fmt: skip
         )
     return out

@@ -49,11 +49,18 @@ Displaced soil. What a step presses down, dz = Δz_p, is split by the kinematics
     sinkage v_Nz²/v²,   bulldozing (v_Nx² + v_Ny²)/v²,   shearing v_T²/v²     eqs. (6) to (8)
 and is laid down by `flow`.
 Slip carries soil along, too: a layer of thickness δ (grouser height plus the soil's `shear_layer`)
-moves with the body's surface to the end of the contact of length l, as far as stress and motion go
-together, which lowers the soil by
-    dz = δ (m·v_t) h / l.
-A wheel rolling with slip s thus sinks by δ s/(1 − s) more, Reece's slip sinkage of a wheel with
-grousers of height δ; one that spins on the spot digs itself in.
+moves with the body's surface, as far as stress and motion go together. Soil is taken where the
+layer forms: where the body's surface cuts into the soil, until z_s = δ s/(1 − s) is gone, at most
+half a wheel's radius; then the soil is pressed. What the layer can take in a step, its thickness
+times the mean of m·v_t times width and h, and does not find there, it takes from all nodes under
+which less is gone: a wheel that spins on the spot digs itself in. A wheel that rolls with slip s
+sinks by z_s more, Reece's slip sinkage of a wheel with grousers of height δ.
+A share ρ of what is carried is released where the wheel's surface rises out of the soil
+(`interaction.tread`): it fills the part
+    ρ z_s/(ρ z_s + p/k_u),   p on first loading,
+of the gap that opens there, as far as there is soil, so that the stress behind the lowest point
+falls off over p/k_u + ρ z_s instead of p/k_u alone. The rest is laid down by `flow`. Slip s is that
+of the wheel, built up over its contact; soil under a wheel that slips is softer (`tread`).
 
 Resistance split. The part of p n along the heading that soil at the undisturbed level would give,
 p (z_u/z)^n with z_u = base − w, counts as compaction; the rest, from soil piled up above that
@@ -69,7 +76,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER
+from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER, deposit
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     BELT,
@@ -79,6 +86,8 @@ from marsyard.interaction.soil_contact.arrays import (
     CY,
     CZ,
     DAMPING,
+    DUG,
+    DUG_HERE,
     EXPONENT,
     F_ACROSS,
     F_ALONG,
@@ -87,11 +96,14 @@ from marsyard.interaction.soil_contact.arrays import (
     F_X,
     F_Y,
     F_Z,
+    FILLED,
+    FLUX,
     FORCE_C,
     FORCE_N,
     FORCE_T,
     K_ACROSS,
     K_ALONG,
+    KAPPA,
     LOADED,
     M_ACROSS,
     M_ALONG,
@@ -100,6 +112,7 @@ from marsyard.interaction.soil_contact.arrays import (
     NX,
     NY,
     NZ,
+    OPEN,
     PLASTIC_WORK,
     PRESSURE,
     PUSH_X,
@@ -115,6 +128,9 @@ from marsyard.interaction.soil_contact.arrays import (
     RATE_T,
     SHEAR_WORK,
     SINKAGE,
+    SLIP_X,
+    SLIP_Y,
+    SOFTENING,
     STRENGTH,
     SUNK,
     SUNK_VOLUME,
@@ -133,6 +149,7 @@ from marsyard.interaction.soil_contact.arrays import (
 from marsyard.interaction.soil_contact.belt import add_load, give_way
 from marsyard.interaction.soil_contact.nodes import find_nodes, take_mobilised
 from marsyard.interaction.soil_contact.powers import decay, power
+from marsyard.interaction.soil_contact.side_wall import push_on_wall
 from marsyard.interaction.soil_kernels import (
     OK,
     T_AREA,
@@ -145,10 +162,14 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
+from marsyard.interaction.tread import MOST_DUG, RELEASED
 from marsyard.jit import VECTOR, inlined, kernel
 
 #: steepest surface whose area is counted in full, as 1/cos
 _LARGEST_SLANT = 10.0
+#: slip of a wheel that spins on the spot, for what it carries along
+_SPINS = 0.999
+_NO_END = 1e9
 
 
 @kernel
@@ -167,25 +188,60 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
     cell = grid.spacing[0] * grid.spacing[0]
     twist, axis, strip = bodies.twist[b], bodies.axis[b], has_axle(bodies, b)
-    per_length = begin_sums(grid, bodies, patch, options, b)
+    rolls, kappa = bodies.kind[b] == WHEEL, bodies.slip[b, KAPPA]
+    digs = layers_dug(bodies, b)
+    begin_sums(patch, options, b)
     for k in range(patch.blocks[0]):
         padded = take_mobilised(patch, b, k)
         soil, w = patch.block_soil[k], patch.block[k]
         q = soils.table[soil]
-        first_loading(w, padded, soils.modulus[b, soil], q[EXPONENT])
-        press(w, padded, q, twist, axis, strip, options.h, options.implicit, cell,
-              soils.layer[b, soil] * per_length)  # fmt: skip
-        sum_block(grid, bodies, patch, options, belts, b, k, padded, q[EXPONENT])
+        modulus = soils.modulus[b, soil] * softened(q[SOFTENING] * q[EXPONENT], kappa)
+        first_loading(w, padded, modulus, q[EXPONENT])
+        press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
+              options.implicit, cell, depth_dug(bodies, b, soils.layer[b, soil], digs))  # fmt: skip
+        sum_block(bodies, patch, options, belts, b, k, padded)
+        if options.survey:
+            survey(grid, patch, b, k, q[EXPONENT], axis)
+    move_soil(grid, soils, bodies, patch, options, b)
+    push_on_wall(grid, soils, bodies, patch, options.h, b)
     patch.total[b, T_SHEAR_WORK] *= options.h
 
 
 # --- shared by all laws of bodies on nodes
 
 
+@inlined
+def softened(power_of_slip, kappa):
+    """What slip leaves of the modulus, K_ss^(−n N/(n + 1)) (`interaction.tread`)."""
+    if power_of_slip == 0.0 or kappa == 0.0:
+        return 1.0
+    slip = abs(kappa)
+    return ((1.0 - 0.5 * slip) / (1.0 + slip)) ** power_of_slip
+
+
+@inlined
+def layers_dug(bodies, b):
+    """How deep slip digs under a wheel that rolls steadily, in thicknesses of the layer it carries:
+    s/(1 − s) if it is driven; without end under other bodies."""
+    if bodies.kind[b] != WHEEL:
+        return _NO_END
+    V, a, kappa = bodies.twist[b], bodies.axis[b], bodies.slip[b, KAPPA]
+    spin = V[3] * a[0] + V[4] * a[1] + V[5] * a[2]
+    slip = min(kappa if spin > 0.0 else -kappa, _SPINS)
+    return slip / (1.0 - slip) if slip > 0.0 else 0.0
+
+
+@inlined
+def depth_dug(bodies, b, layer, layers):
+    """z_s [m]."""
+    if bodies.kind[b] != WHEEL:
+        return layers * layer
+    return min(layers * layer, MOST_DUG * bodies.shape[b, 0])
+
+
 @kernel
-def begin_sums(grid, bodies, patch, options, b):
-    """Empty the sums of body b. Returns the step by the length of its contact [s/m]."""
-    cell = grid.spacing[0] * grid.spacing[0]
+def begin_sums(patch, options, b):
+    """Empty the sums of body b."""
     force, stiff, total = patch.force[b], patch.stiff[b], patch.total[b]
     for i in range(force.shape[0]):
         force[i] = 0.0
@@ -198,15 +254,6 @@ def begin_sums(grid, bodies, patch, options, b):
     for column in (T_AREA, T_PLASTIC_WORK, T_SHEAR_WORK, T_VOLUME):
         total[column] = 0.0
     total[T_NODES] = patch.touched[b]
-    plan = 0.0
-    for k in range(patch.blocks[0]):
-        for lane in range(patch.block_count[k]):
-            plan += cell * patch.block[k, WEIGHT + lane]
-    per_length = 0.0
-    if plan > 0.0:
-        length = plan / (2.0 * bodies.shape[b, 1]) if has_axle(bodies, b) else math.sqrt(plan)
-        per_length = options.h / length
-    return per_length
 
 
 @inlined
@@ -216,9 +263,8 @@ def has_axle(bodies, b):
 
 
 @inlined
-def sum_block(grid, bodies, patch, options, belts, b, k, padded, n):
-    """Add a pressed block to all sums, and give nodes and contact their new state; `n` is the
-    soil's exponent."""
+def sum_block(bodies, patch, options, belts, b, k, padded):
+    """Add a pressed block to all sums."""
     w, count, axis = patch.block[k], patch.block_count[k], bodies.axis[b]
     is_belt = bodies.kind[b] == BELT
     add_up(w, padded, axis, is_belt, patch.force[b], patch.stiff[b], patch.total[b])
@@ -226,10 +272,55 @@ def sum_block(grid, bodies, patch, options, belts, b, k, padded, n):
         add_rotation(w, count, is_belt, patch.stiff[b])
     if is_belt and belts.nodes[b] > 0:
         add_load(belts, b, w, count, bodies.rotation[b], options.implicit)
-    if options.survey:
-        survey(grid, patch, b, k, n, axis)
+
+
+@kernel
+def move_soil(grid, soils, bodies, patch, options, b):
+    """Take away what slip carries along, release its part behind the wheel, and give nodes and
+    contact their new state."""
+    cell = grid.spacing[0] * grid.spacing[0]
+    total = patch.total[b]
+    plan = flux = cut = open_ = wanted = 0.0
+    for k in range(patch.blocks[0]):
+        w, layer = patch.block[k], soils.layer[b, patch.block_soil[k]]
+        for lane in range(patch.block_count[k]):
+            area = cell * w[WEIGHT + lane]
+            plan += area if w[FLUX + lane] > 0.0 else 0.0
+            flux += area * layer * w[FLUX + lane]
+            cut += cell * w[CARRIED + lane]
+            open_ += cell * w[OPEN + lane]
+            wanted += cell * w[FILLED + lane]
+    room = 0.0
+    if flux > 0.0:
+        width = 2.0 * bodies.shape[b, 1] if has_axle(bodies, b) else math.sqrt(plan)
+        room = options.h * width * flux / plan
+    of_cut = min(1.0, room / cut) if cut > 0.0 else 0.0
+    everywhere = (room - of_cut * cut) / open_ if open_ > 0.0 else 0.0
+    taken = of_cut * cut + everywhere * open_
+    share = min(1.0, RELEASED * taken / wanted) if wanted > 0.0 else 0.0
+    left = 1.0 - share * wanted / taken if taken > 0.0 else 0.0
     state = patch.state[patch.side[b], b]
-    write_back(grid, patch.block_node[k], patch.block_at[k], w, count, state, options)
+    for k in range(patch.blocks[0]):
+        w, count = patch.block[k], patch.block_count[k]
+        total[T_VOLUME] += carry(w, count, of_cut, everywhere, share, left, cell)
+        write_back(grid, patch.block_node[k], patch.block_at[k], w, count, state, options)
+
+
+@kernel(fastmath=VECTOR)
+def carry(w, count, of_cut, everywhere, share, left, cell):
+    """Heights taken away and filled, and the volumes that are displaced. Returns their sum."""
+    volume = 0.0
+    for k in range(count):
+        carried = of_cut * w[CARRIED + k] + everywhere * w[OPEN + k]
+        drag = left * cell * carried
+        w[CARRIED + k] = carried
+        w[DUG_HERE + k] += carried
+        w[FILLED + k] *= share
+        w[PUSHED_VOLUME + k] += drag
+        w[PUSHED_X + k] += drag * w[SLIP_X + k]
+        w[PUSHED_Y + k] += drag * w[SLIP_Y + k]
+        volume += w[SUNK_VOLUME + k] + w[PUSHED_VOLUME + k]
+    return volume
 
 
 @inlined
@@ -257,13 +348,15 @@ def first_loading(w, count, k, n):
 
 
 @kernel(fastmath=VECTOR)
-def press(w, count, q, twist, axis, has_axis, h, ahead, cell, layer):
-    """Stresses, forces and their derivatives, and what becomes of the soil, in a block."""
+def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug):
+    """Stresses, forces and their derivatives, and what becomes of the soil, in a block; `dug`: how
+    deep slip digs [m]."""
     V0, V1, V2, W0, W1, W2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
     belt = twist[6]
-    cohesion, tan_phi, k_u, damping = q[COHESION], q[TAN_PHI], q[UNLOADING], q[DAMPING]
-    per_along, per_across = h / q[K_ALONG], h / q[K_ACROSS]
+    cohesion, tan_phi, k_u, damping = tread[COHESION], tread[TAN_PHI], q[UNLOADING], q[DAMPING]
+    per_along, per_across = h / tread[K_ALONG], h / tread[K_ACROSS]
     per_k_u = 1.0 / k_u
+    rise = RELEASED * dug if rolls else 0.0
     # across: the axle's (or the world's y) direction in the tangent plane; along: heading
     ax, ay, az = 0.0, 1.0, 0.0
     if has_axis:
@@ -329,15 +422,15 @@ def press(w, count, q, twist, axis, has_axis, h, ahead, cell, layer):
         growing = max(0.0, x * per_speed * (1.0 - gone) * (1.0 - forward)) if moves else per_along
         share = along * along if moves else 0.5
 
-        # plastic sinkage, and soil carried along by slip
-        carried = layer * forward * speed if pressed and forward > 0.0 else 0.0
+        # plastic sinkage; flux of soil carried along by slip, and where it is taken from
+        moves_on = pressed and forward > 0.0
+        opens = vn * h / nz if rolls and pressed and vn > 0.0 else 0.0
         square_v = vx * vx + vy * vy + vz * vz
         per = 1.0 / square_v if square_v > 1e-30 else 0.0
         down = vn * vn * nz * nz * per if square_v > 1e-30 else 1.0
         pushed = cell * dz * (1.0 - down)
         # only the direction counts: horizontal part of the velocity, by its share
         push = pushed * math.sqrt(per)
-        drag = cell * carried
 
         w[AREA + k] = area
         w[TX + k], w[TY + k], w[TZ + k] = tx, ty, tz
@@ -351,11 +444,17 @@ def press(w, count, q, twist, axis, has_axis, h, ahead, cell, layer):
         w[RATE_T + k] = shear * (growing * share + turning * (1.0 - share))
         w[RATE_C + k] = shear * (growing * (1.0 - share) + turning * share)
         w[SINKAGE + k] = z_new
-        w[CARRIED + k] = carried
+        w[FLUX + k] = forward * speed if moves_on else 0.0
+        more = max(dug - w[DUG_HERE + k], 0.0) if moves_on else 0.0
+        w[CARRIED + k] = min(max(-vn, 0.0) * h / nz, more)
+        w[OPEN + k] = 1.0 if more > 0.0 else 0.0
+        w[FILLED + k] = opens * rise / (rise + loaded * per_k_u + 1e-12)
+        w[SLIP_X + k] = along * tx + across * cx
+        w[SLIP_Y + k] = along * ty + across * cy
         w[SUNK_VOLUME + k] = cell * dz * down
-        w[PUSHED_VOLUME + k] = pushed + drag
-        w[PUSHED_X + k] = push * vx + drag * (along * tx + across * cx)
-        w[PUSHED_Y + k] = push * vy + drag * (along * ty + across * cy)
+        w[PUSHED_VOLUME + k] = pushed
+        w[PUSHED_X + k] = push * vx
+        w[PUSHED_Y + k] = push * vy
         # work of the body, not of soil that slid under it
         w[PLASTIC_WORK + k] = p * min(dz, max(-vn, 0.0) * h / nz) * flat
         w[SHEAR_WORK + k] = shear * speed * square
@@ -370,7 +469,7 @@ def add_up(w, count, axis, is_belt, force, stiff, total):
     fixed = -1.0 if is_belt else 0.0
     if is_belt:
         ax, ay, az = 0.0, 0.0, 0.0
-    Fx = Fy = Fz = Mx = My = Mz = area = plastic = shear = volume = 0.0
+    Fx = Fy = Fz = Mx = My = Mz = area = plastic = shear = 0.0
     for k in range(count):
         px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
         fn, ft, fc = w[FORCE_N + k], w[FORCE_T + k], w[FORCE_C + k]
@@ -387,7 +486,6 @@ def add_up(w, count, axis, is_belt, force, stiff, total):
         area += w[AREA + k]
         plastic += w[PLASTIC_WORK + k]
         shear += w[SHEAR_WORK + k]
-        volume += w[SUNK_VOLUME + k] + w[PUSHED_VOLUME + k]
     force[0] += Fx
     force[1] += Fy
     force[2] += Fz
@@ -398,7 +496,6 @@ def add_up(w, count, axis, is_belt, force, stiff, total):
     total[T_AREA] += area
     total[T_PLASTIC_WORK] += plastic
     total[T_SHEAR_WORK] += shear
-    total[T_VOLUME] += volume
     Bxx = Bxy = Bxz = Byy = Byz = Bzz = Bxs = Bys = Bzs = Bss = 0.0
     for k in range(count):
         px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
@@ -474,11 +571,14 @@ def write_back(grid, nodes, places, w, count, state, options):
         touch = state[places[k]]
         touch[M_ALONG] = w[MOBILE_ALONG + k]
         touch[M_ACROSS] = w[MOBILE_ACROSS + k]
+        touch[DUG] = w[DUG_HERE + k]
         grid.flag[node] |= UNDER
         row = grid.node[node]
-        if w[SINKAGE + k] > row[DEPTH] or w[CARRIED + k] > 0.0:
+        if w[SINKAGE + k] > row[DEPTH] or w[CARRIED + k] > 0.0 or w[FILLED + k] > 0.0:
             row[DEPTH] = w[SINKAGE + k]
             row[REF] -= w[CARRIED + k]
+            if w[FILLED + k] > 0.0:
+                deposit(grid, node, w[FILLED + k])
             row[TIME] = options.time
             if options.flow:
                 touch[V_SINKAGE] += w[SUNK_VOLUME + k]

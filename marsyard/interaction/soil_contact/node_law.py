@@ -19,6 +19,7 @@ from marsyard.ground.soil import Soil
 from marsyard.interaction.attachments import HERE, Attachment, Attachments
 from marsyard.interaction.law import COARSE_SUM, PRESENT, Column, Recorded, Variable
 from marsyard.interaction.place import Place
+from marsyard.interaction.side_wall import blade_resistance
 from marsyard.interaction.soft_ground import SoftGround
 from marsyard.interaction.soil_contact.arrays import (
     SOIL_COLUMNS,
@@ -41,6 +42,7 @@ from marsyard.interaction.soil_contact.state_check import check_contacts
 from marsyard.interaction.soil_kernels import LEFT_THE_MAP, SUM_COLUMNS, T_NODES
 from marsyard.interaction.soil_law import Flow, Pressing, SoilLaw, left_the_map
 from marsyard.interaction.soil_records import STRESS_BINS, soil_variables, stress_angles
+from marsyard.interaction.tread import softening, strength
 from marsyard.robot import Robot
 from marsyard.scenario.schema import Interaction, Scenario
 
@@ -200,7 +202,8 @@ class NodeLaw(SoilLaw):
 
     def placed(self) -> None:
         """Forget what was summed."""
-        for array in (self.arrays.sums, self.arrays.bins, self.arrays.bin_count):
+        a = self.arrays
+        for array in (a.sums, a.bins, a.bin_count, a.bodies.slip):
             array[:] = 0.0
 
     def gap(self, data: mujoco.MjData) -> tuple[float, str]:
@@ -249,7 +252,7 @@ class NodeLaw(SoilLaw):
         return {
             "soil_sums": a.sums, "soil_total": a.patch.total, "soil_bins": a.bins,
             "soil_bin_count": a.bin_count, "soil_evaluations": a.evaluations,
-            "soil_belt_rise": a.belts.rise,
+            "soil_belt_rise": a.belts.rise, "soil_slip": a.bodies.slip,
         }  # fmt: skip
 
     def check(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -283,28 +286,39 @@ def build_node_law(kind: type[NodeLaw], place: Place) -> NodeLaw:
 
 
 def soil_table(
-    soils: tuple[Soil, ...], found: list[SoilBody], options: SoilContactOptions, exponent: bool
+    soils: tuple[Soil, ...],
+    found: list[SoilBody],
+    options: SoilContactOptions,
+    gravity: float,
+    exponent: bool,
 ) -> Soils:
     """What a law of bodies on nodes needs of soils whatever their stress; their exponent, if that
     counts, else 1."""
     table = np.zeros((len(soils), SOIL_COLUMNS))
     layer = np.zeros((len(found), len(soils)))
+    mean = np.zeros((len(found), len(soils), 4))
+    wall = np.zeros((len(found), len(soils), 2))
     for s, soil in enumerate(soils):
         along = across = options.stick
         if options.shear == "janosi":
             along = soil.number("shear_modulus")
             across = soil.number("shear_modulus_lateral")
+        for b, body in enumerate(found):
+            tread = body.tread if options.interface else None
+            mean[b, s] = strength(soil, tread, along, across)
+            if body.kind == WHEEL and options.side_walls:
+                wall[b, s] = blade_resistance(soil, gravity)
         unloading = soil.unloading_stiffness or options.unloading_stiffness
         if options.unloading == "none":
             unloading = RIGID_UNLOADING
         table[s] = (
-            soil.number("exponent") if exponent else 1.0, soil.number("cohesion"),
-            math.tan(soil.number("friction_angle")), along, across, unloading,
+            soil.number("exponent") if exponent else 1.0, unloading,
             options.damping or soil.damping, math.tan(soil.number("repose_angle")),
+            softening(soil, options.slip_sinkage) if exponent else 0.0,
         )  # fmt: skip
         if options.slip_transport:
             layer[:, s] = [body.lugs + soil.shear_layer for body in found]
-    return Soils(table, np.zeros((len(found), len(soils))), layer)
+    return Soils(table, np.zeros((len(found), len(soils))), layer, mean, wall)
 
 
 def pressure_modulus(soil: Soil, width: float, form: str, gravity: float) -> float:
@@ -336,7 +350,7 @@ def _arrays(
         reach=np.array([b.reach for b in found], dtype=float),
         triangles=np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
         triangle=np.concatenate([np.zeros((0, 9)), *(b.triangles for b in found)]),
-        centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)), twist=f((n, 7)),
+        centre=f((n, 3)), axis=f((n, 3)), rotation=f((n, 9)), twist=f((n, 7)), slip=f((n, 2)),
     )  # fmt: skip
     room = max([FEWEST_ROOM, *(int((2 * b.reach / grid.spacing + 3) ** 2) for b in found)])
     if room > MOST_ROOM:

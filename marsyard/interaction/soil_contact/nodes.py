@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from marsyard.ground.soil_nodes import UNDER, wake_around
 from marsyard.interaction.soil_contact.arrays import (
+    DUG,
+    DUG_HERE,
     M_ACROSS,
     M_ALONG,
     MOBILE_ACROSS,
@@ -120,8 +122,8 @@ def _carry(patch, old, new, b, i, n):
 
 @inlined
 def take_mobilised(patch, b, k):
-    """Write the mobilised strength at the nodes of block k into it. Returns its length, filled up
-    to a multiple of eight."""
+    """Write what the contact remembers of the nodes of block k into it. Returns its length, filled
+    up to a multiple of eight."""
     state, w = patch.state[patch.side[b], b], patch.block[k]
     count = patch.block_count[k]
     padded = (count + 7) & ~7
@@ -129,7 +131,9 @@ def take_mobilised(patch, b, k):
         at = patch.block_at[k, lane]
         w[MOBILE_ALONG + lane] = state[at, M_ALONG]
         w[MOBILE_ACROSS + lane] = state[at, M_ACROSS]
+        w[DUG_HERE + lane] = state[at, DUG]
     for lane in range(count, padded):
         w[MOBILE_ALONG + lane] = 0.0
         w[MOBILE_ACROSS + lane] = 0.0
+        w[DUG_HERE + lane] = 0.0
     return padded

@@ -59,6 +59,9 @@ class SoilContactOptions(LawOptions):
         "lyasko",
         description="lyasko: slip softens soils that have no exponent_slip of their own",
     )
+    side_walls: bool = Field(
+        True, description="soil resists the side walls of sunk wheels that move sideways"
+    )
     interface: bool = Field(
         True,
         description="soil slides on the surface of a wheel between its grousers before it shears "

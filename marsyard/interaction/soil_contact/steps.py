@@ -17,6 +17,7 @@ from marsyard.interaction.soil_contact.arrays import (
     F_Z,
     Options,
 )
+from marsyard.interaction.soil_contact.side_wall import take_slip
 from marsyard.interaction.soil_kernels import (
     T_NODES,
     add_to_sums,
@@ -77,6 +78,7 @@ def end_step(A, S, h):
         note_way(S.flow, A.start[b], S.bodies.reach[b], h)
         add_to_sums(S.sums[b], S.patch.total[b], h)
         if S.wheel[b] >= 0:
+            take_slip(S.bodies, S.patch, b, h)
             put_under_axle(A, b, S.radius[b])
 
 

@@ -31,7 +31,7 @@ class SoilContact(NodeLaw):
     def soil_numbers(self, interaction: Interaction, gravity: float) -> Soils:
         """With k of the pressure-sinkage law for every body's width."""
         options = interaction.options(SoilContactOptions)
-        made = soil_table(self.soils, self.found, options, exponent=True)
+        made = soil_table(self.soils, self.found, options, gravity, exponent=True)
         for s, soil in enumerate(self.soils):
             for b, body in enumerate(self.found):
                 width = options.width or body.width

@@ -4,7 +4,7 @@ A wheel of radius r and width b, sunk by z, touches the soil from the entry angl
 lowest point to the exit angle θ₂ behind it (θ positive forward).
 
     θ₁ = acos(1 − z/r)
-    θ₂ = −acos(1 − z_e/r)   exit rule "rebound", z_e = σ_m/k_u + λ z_s ≤ z (`interaction.tread`)
+    θ₂ = −acos(1 − z_e/r)   exit rule "rebound", z_e = σ_m/k_u + λ z_s (`interaction.tread`)
     θ₂ = −acos(1 − λ z/r)   exit rule "height": soil rises behind the wheel to λ z
     θ₂ = −λ θ₁              exit rule "angle"
 
@@ -16,11 +16,11 @@ Normal stress (Wong and Reece 1967), largest at θ_m = (a₀ + a₁ s) θ₁:
 
     σ = k rᴺ (cos θ − cos θ₁)ᴺ                                            θ_m ≤ θ ≤ θ₁
     σ = k rᴺ (cos[θ₁ − (θ − θ₂)(θ₁ − θ_m)/(θ_m − θ₂)] − cos θ₁)ᴺ           θ₂ ≤ θ ≤ θ_m
-    k = (k_c/b + k_φ) K_ss^(−n N/(n+1)) (1 − ⅗ z_s/z)ᴺ,   z_s = δ s/(1 − s) ≤ 0.9 z
+    k = (k_c/b + k_φ) K_ss^(−n N/(n+1))
     N = n + n₁ |s| + n₂ |λ|,   λ = v_y/max(|w|, |v_x|, |v_y|)
 
-K_ss and z_s are the slip sinkage of `interaction.tread`: soil that slip softens, and the layer that
-lugs take away. What is taken away before the largest stress, three fifths of it, is not pressed.
+K_ss is Lyasko's slip sinkage (`interaction.tread`). What lugs dig away, z_s, is not pressed: z is
+the sinkage less z_s.
 
 n₁ is slip sinkage as Ding et al. (2009) have it. n₂ carries their idea over to motion across the
 wheel (ours; 0 unless a soil gives it): soil carried aside is lost under the wheel like soil carried
@@ -47,10 +47,10 @@ Forces on the wheel:
     M_x = ∫ r cos θ dF_y,          M_z = ∫ r sin θ dF_y
 
 Bulldozing by the wheel's side, R_b(d) on a blade of unit width and depth d: `side_wall`. The side
-reaches d(θ) = r (cos θ − cos θ₁) deep at x = r sin θ, so F_b = ∫ R_b(d) r cos θ dθ. (The weight
-"r − h cos θ" printed in (17) is not a length of the side; for small angles both are nearly r.) A
-blade needs some way to mobilise the soil: F_b is multiplied by 1 − e^(−|j_y(θ₂)|/K_y), which makes
-it vanish smoothly with the side slip.
+reaches d(θ) = r (cos θ − cos θ₁) + z_s deep at x = r sin θ, so F_b = ∫ R_b(d) r cos θ dθ. (The
+weight "r − h cos θ" printed in (17) is not a length of the side; for small angles both are nearly
+r.) A blade needs some way to mobilise the soil: F_b is multiplied by 1 − e^(−|j_y(θ₂)|/K_y), which
+makes it vanish smoothly with the side slip.
 
 Quadrature: Gauss-Legendre with 8 points on each side of θ_m, after θ = θ₁ − (θ₁ − θ_m) u² in front
 and θ = θ₂ + (θ_m − θ₂) u² behind, because σ starts like a power N < 1 there. Relative error below
@@ -69,6 +69,7 @@ from marsyard.interaction.wheel_models.numbers import (
     BY_HEIGHT,
     BY_REBOUND,
     COHESION,
+    DUG,
     ENTRY,
     EXIT,
     EXIT_RULE,
@@ -81,7 +82,6 @@ from marsyard.interaction.wheel_models.numbers import (
     F_Z,
     K_X,
     K_Y,
-    LAYER,
     LUG_RADIUS,
     M_X,
     M_Y,
@@ -106,10 +106,6 @@ _U = 0.5 * (_POINTS + 1.0)
 _WU = 0.5 * _WEIGHTS
 #: the wheel's axle stays above the ground
 DEEPEST = 0.95
-#: lugs take away no more than this share of the sinkage: soil flows in from the sides
-MOST_DUG = 0.9
-#: share of what lugs take away that is gone before the largest stress
-DUG_BEFORE_PEAK = 0.6
 
 
 @inlined
@@ -129,9 +125,9 @@ def exponent(soil, v_x, v_y, w):
 
 
 @inlined
-def depth_of(wheel, z):
-    """The sinkage, as far as the models go."""
-    return min(max(z, 0.0), DEEPEST * wheel[RADIUS])
+def depth_of(wheel, soil, z):
+    """The depth pressed, as far as the models go."""
+    return min(max(z, 0.0), DEEPEST * wheel[RADIUS] - soil[DUG])
 
 
 @inlined
@@ -142,32 +138,20 @@ def entry_angles(wheel, z):
 
 
 @inlined
-def dug_away(soil, s, z):
-    """z_s, what lugs take away under a wheel that is driven [m]."""
-    if s <= 0.0 or soil[LAYER] == 0.0:
-        return 0.0
-    return min(soil[LAYER] * s / max(1.0 - s, 1e-9), MOST_DUG * z)
-
-
-@inlined
-def softened(soil, N, s, z):
+def softened(soil, N, s):
     """k of the pressure-sinkage law under a wheel that slips."""
-    k = soil[MODULUS]
+    if soil[SOFTENING] == 0.0:
+        return soil[MODULUS]
     size = abs(s)
-    if soil[SOFTENING] > 0.0:
-        k *= ((1.0 - 0.5 * size) / (1.0 + size)) ** (soil[SOFTENING] * N)
-    dug = dug_away(soil, s, z)
-    if dug > 0.0:
-        k *= (1.0 - DUG_BEFORE_PEAK * dug / z) ** N
-    return k
+    return soil[MODULUS] * ((1.0 - 0.5 * size) / (1.0 + size)) ** (soil[SOFTENING] * N)
 
 
 @inlined
-def exit_angle(wheel, soil, s, z, entry, sigma):
+def exit_angle(wheel, soil, z, entry, sigma):
     """θ₂ for the largest stress σ_m [rad]."""
     if wheel[EXIT_RULE] == BY_REBOUND:
-        filled = sigma / soil[UNLOADING] + wheel[EXIT_VALUE] * dug_away(soil, s, z)
-        return -math.acos(1.0 - min(filled, z) / wheel[RADIUS])
+        filled = sigma / soil[UNLOADING] + wheel[EXIT_VALUE] * soil[DUG]
+        return -math.acos(1.0 - min(filled, z + soil[DUG]) / wheel[RADIUS])
     if wheel[EXIT_RULE] == BY_HEIGHT:
         return -math.acos(1.0 - min(wheel[EXIT_VALUE] * z / wheel[RADIUS], DEEPEST))
     return -wheel[EXIT_VALUE] * entry
@@ -203,13 +187,13 @@ def arc_forces(wheel, soil, a0, a1, together, z, v_x, v_y, w, out):
     r, b, r_s = wheel[RADIUS], wheel[WIDTH], wheel[SHEAR_RADIUS]
     c, tan_phi, K_x, K_y = soil[COHESION], soil[TAN_PHI], soil[K_X], soil[K_Y]
     s = slip_ratio(v_x, w)
-    z = depth_of(wheel, z)
+    z = depth_of(wheel, soil, z)
     entry, lug = entry_angles(wheel, z)
     floor = math.cos(entry)
     N = exponent(soil, v_x, v_y, w)
-    scale = softened(soil, N, s, z) * r**N
+    scale = softened(soil, N, s) * r**N
     top = peak_share(a0, a1, s) * entry
-    leave = exit_angle(wheel, soil, s, z, entry, scale * (math.cos(top) - floor) ** N)
+    leave = exit_angle(wheel, soil, z, entry, scale * (math.cos(top) - floor) ** N)
     top = max(top, leave + 0.02 * (entry - leave))
     ahead, aside = speeds(v_x, v_y, w)
     sin_lug = math.sin(lug)
@@ -252,7 +236,7 @@ def arc_forces(wheel, soil, a0, a1, together, z, v_x, v_y, w, out):
             slope_y += grip * left_y / K_y * (lug - theta)
             push = r_s * b * tau_x * dtheta
             press = r * b * sigma * dtheta
-            deep = max(r * (cos - floor), 0.0)
+            deep = max(r * (cos - floor), 0.0) + soil[DUG]
             fy = -r_s * b * tau_y * dtheta
             fy -= to_side * deep * (by_depth + by_square * deep) * r * cos * dtheta
             thrust += push * cos

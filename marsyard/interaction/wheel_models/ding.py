@@ -25,7 +25,7 @@ several times that load pull and torque would change their sign.
 Side force, eqs. (17) to (20), with the same triangles and j_y as in `arc`:
 
     τ_ym = (c + σ_m tan φ)(1 − e^(−|j_y(θ_m)|/K_y)),   F_y = −r_s b C τ_ym − F_b
-    F_b = (1 − e^(−|j_y(θ₂)|/K_y)) ∫ (a₁ d + a₂ d²) r cos θ dθ,  d = r (cos θ − cos θ₁), in closed
+    F_b = (1 − e^(−|j_y(θ₂)|/K_y)) ∫ (a₁ d + a₂ d²) r cos θ dθ, d = r (cos θ − cos θ₁) + z_s, closed
     form between −θ₁ or θ₂, whichever is nearer, and θ₁;  M_x = r cos θ_m F_y, M_z = r sin θ_m F_y
 
 Coefficients: c_P1, c_P2, c_P3, c_M (0: the plain closed form), mean_load W̄ [N].
@@ -50,6 +50,7 @@ from marsyard.interaction.wheel_models.numbers import (
     BLADE,
     BLADE_SQUARE,
     COHESION,
+    DUG,
     ENTRY,
     EXIT,
     F_X,
@@ -94,13 +95,13 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     r, b, r_s = wheel[RADIUS], wheel[WIDTH], wheel[SHEAR_RADIUS]
     c, tan_phi = soil[COHESION], soil[TAN_PHI]
     s = slip_ratio(v_x, w)
-    z = depth_of(wheel, z)
+    z = depth_of(wheel, soil, z)
     entry, lug = entry_angles(wheel, z)
     top = 0.5 * entry
     cos_top, sin_top = math.cos(top), math.sin(top)
     N = exponent(soil, v_x, v_y, w)
-    sigma = softened(soil, N, s, z) * (r * (cos_top - math.cos(entry))) ** N
-    leave = exit_angle(wheel, soil, s, z, entry, sigma)
+    sigma = softened(soil, N, s) * (r * (cos_top - math.cos(entry))) ** N
+    leave = exit_angle(wheel, soil, z, entry, sigma)
     A = (cos_top - math.cos(leave)) / (top - leave) + (cos_top - math.cos(entry)) / (entry - top)
     B = (sin_top - math.sin(leave)) / (top - leave) + (sin_top - math.sin(entry)) / (entry - top)
     C = 0.5 * (entry - leave)
@@ -134,7 +135,12 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
         one, two = beside(r, entry, entry)
         first, second = beside(r, entry, max(leave, -entry))
         share = mobilised(r_s * aside * (lug - leave), soil[K_Y])
-        fy = -side * my - share * (by_depth * (one - first) + by_square * (two - second))
+        # the walls of the trench that slip has dug stand above the ground that is pressed
+        dug, one, two = soil[DUG], one - first, two - second
+        plain = r * (math.sin(entry) - math.sin(max(leave, -entry)))
+        two += dug * (2.0 * one + dug * plain)
+        one += dug * plain
+        fy = -side * my - share * (by_depth * one + by_square * two)
         out[F_Y] = fy
         out[M_X] = r * cos_top * fy
         out[M_Z] = r * sin_top * fy

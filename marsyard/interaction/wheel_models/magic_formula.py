@@ -104,7 +104,7 @@ def magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out):
     z = max(z, 0.0)
     N = exponent(soil, v_x, v_y, w)
     kappa = slip_ratio(v_x, w)
-    k = softened(soil, N, kappa, z)
+    k = softened(soil, N, kappa)
     load = bekker_load(wheel, k, N, z)
     more = (load - own[NOMINAL]) / own[NOMINAL]
     size = max(abs(v_x), abs(w))
@@ -120,6 +120,6 @@ def magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out):
     out[M_X] = r * out[F_Y]
     out[RESISTANCE] = loss
     out[THRUST] = out[F_X] + loss
-    z = depth_of(wheel, z)
+    z = depth_of(wheel, soil, z)
     out[ENTRY], _ = entry_angles(wheel, z)
-    out[EXIT] = exit_angle(wheel, soil, kappa, z, out[ENTRY], k * z**N)
+    out[EXIT] = exit_angle(wheel, soil, z, out[ENTRY], k * z**N)

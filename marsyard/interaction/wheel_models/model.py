@@ -27,7 +27,7 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
 from marsyard.interaction.side_wall import blade_resistance
-from marsyard.interaction.tread import softening, strength
+from marsyard.interaction.tread import MOST_DUG, softening, strength
 from marsyard.interaction.wheel_models import (
     ding,
     ishigami,
@@ -35,12 +35,13 @@ from marsyard.interaction.wheel_models import (
     rigid_slip,
     wong_reece,
 )
-from marsyard.interaction.wheel_models.arc import DEEPEST
+from marsyard.interaction.wheel_models.arc import DEEPEST, slip_ratio
 from marsyard.interaction.wheel_models.numbers import (
     ANSWERS,
     BLADE,
     BLADE_SQUARE,
     COHESION,
+    DUG,
     EXPONENT,
     EXPONENT_SIDE,
     EXPONENT_SLIP,
@@ -60,7 +61,7 @@ from marsyard.interaction.wheel_models.numbers import (
     UNLOADING,
 )
 from marsyard.interaction.wheel_models.wheel import Wheel
-from marsyard.jit import kernel
+from marsyard.jit import inlined, kernel
 
 # the first three give the slopes of their forces
 WONG_REECE, ISHIGAMI, DING, MAGIC_FORMULA, RIGID_SLIP = range(5)
@@ -87,7 +88,8 @@ _magic_formula, _rigid_slip = magic_formula.magic_formula, rigid_slip.rigid_slip
 
 @kernel
 def wheel_forces(model, wheel, soil, own, z, v_x, v_y, w, camber, out):
-    """Forces and moments of a model at the sinkage z, for motion either way, into `out`."""
+    """Forces and moments of a model that presses to the depth z, for motion either way, into
+    `out`."""
     if z <= TOUCH * wheel[RADIUS]:
         for i in range(out.shape[0]):
             out[i] = 0.0
@@ -113,8 +115,8 @@ def wheel_forces(model, wheel, soil, own, z, v_x, v_y, w, camber, out):
 
 
 @kernel
-def sinkage_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
-    """Sinkage [m] at which the wheel carries `load` [N], its forces in `out`; NaN if it cannot.
+def depth_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
+    """Depth pressed [m] at which the wheel carries `load` [N], forces in `out`; NaN if it cannot.
 
     The first crossing between the surface and DEEPEST radii, bracketed by sinkages that grow four
     times; then regula falsi with the Illinois weights on ln F_z over ln z, nearly a straight line.
@@ -122,7 +124,7 @@ def sinkage_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
     if load <= 0.0:
         wheel_forces(model, wheel, soil, own, 0.0, v_x, v_y, w, camber, out)
         return 0.0
-    least, deepest = 1e-12 * load, DEEPEST * wheel[RADIUS]
+    least, deepest = 1e-12 * load, DEEPEST * wheel[RADIUS] - soil[DUG]
     low, high = TOUCH * wheel[RADIUS], 1e-3 * wheel[RADIUS]
     g_low = math.log(least / load)
     while True:
@@ -154,17 +156,27 @@ def sinkage_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
     return z
 
 
+@inlined
+def steadily_dug(wheel, soil, v_x, w):
+    """z_s = δ s/(1 − s) of a driven wheel in steady motion [m]."""
+    s = slip_ratio(v_x, w) if v_x > 0.0 or (v_x == 0.0 and w > 0.0) else slip_ratio(-v_x, -w)
+    if s <= 0.0 or soil[LAYER] == 0.0:
+        return 0.0
+    return min(soil[LAYER] * s / max(1.0 - s, 1e-9), MOST_DUG * wheel[RADIUS])
+
+
 @kernel
 def _many(model, wheel, soil, own, given, loaded, out, sinkage):
     for k in range(given.shape[0]):
         v_x, v_y, w, camber = given[k, 1], given[k, 2], given[k, 3], given[k, 4]
+        soil[DUG] = steadily_dug(wheel, soil, v_x, w)
         if loaded:
-            sinkage[k] = sinkage_under(
-                model, wheel, soil, own, given[k, 0], v_x, v_y, w, camber, out[k]
-            )
+            depth = depth_under(model, wheel, soil, own, given[k, 0], v_x, v_y, w, camber, out[k])
+            sinkage[k] = depth + soil[DUG]
         else:
             sinkage[k] = given[k, 0]
-            wheel_forces(model, wheel, soil, own, given[k, 0], v_x, v_y, w, camber, out[k])
+            depth = given[k, 0] - soil[DUG]
+            wheel_forces(model, wheel, soil, own, depth, v_x, v_y, w, camber, out[k])
 
 
 @dataclass(frozen=True)

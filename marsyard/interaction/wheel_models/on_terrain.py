@@ -28,10 +28,18 @@ Normal force. F_z(z) of the model, predicted over the step with its slope k_z �
 with damping, c = 2 ζ √(k_z F_z/g); both and ∂F_x/∂κ, ∂F_y/∂λ go into the inertia matrix, as the
 forces of the soil contact model do (see `soil_contact.contact`): stable for steps of 5 ms.
 
-Ruts and multiple passes. Nodes that the rim's lowest point has passed are pressed down to it (its
-sinkage, averaged over the way L). Where earlier wheels left the plastic sinkage z_p (mean over the
-window, which lies ahead of the axle in the direction of travel), the wheel meets the soil at the
-bottom of their rut, z = Z − z_p, and the stress under its lowest point is min(k_u z, k Zᴺ): it
+Slip digs: a layer of thickness δ is carried away at the speed of slip, from a contact of length L,
+while the wheel leaves what it has dug behind,
+
+    L ż_s = δ (w − v_x) − |v_x| z_s        for a driven wheel, 0 ≤ z_s ≤ half its radius, and Z
+
+which is z_s = δ s/(1 − s) in steady motion. The wheel presses the soil to the depth z = Z − z_s.
+
+Ruts and multiple passes. Nodes that the rim's lowest point has passed are pressed down to what the
+wheel leaves, averaged over the way L: its sinkage less the elastic rebound σ/k_u, and less z_s, for
+all that it carries is laid down behind it. Where earlier wheels left the plastic sinkage z_p (mean
+over the window, which lies ahead of the axle in the direction of travel), the wheel meets the soil
+at the bottom of their rut, Z − z_p, and the stress under its lowest point is min(k_u z, k Zᴺ): it
 sinks less and meets less resistance. Displaced soil is not followed; there are no berms.
 
 Forces are found from the states at the start of a step (`wheel_contact`); the states at its end,
@@ -53,8 +61,15 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
-from marsyard.interaction.wheel_models.model import MAGIC_FORMULA, RIGID_SLIP, wheel_forces
+from marsyard.interaction.tread import MOST_DUG
+from marsyard.interaction.wheel_models.model import (
+    MAGIC_FORMULA,
+    RIGID_SLIP,
+    TOUCH,
+    wheel_forces,
+)
 from marsyard.interaction.wheel_models.numbers import (
+    DUG,
     ENTRY,
     EXIT,
     EXPONENT,
@@ -63,6 +78,7 @@ from marsyard.interaction.wheel_models.numbers import (
     F_X,
     F_Y,
     F_Z,
+    LAYER,
     M_X,
     M_Y,
     M_Z,
@@ -78,8 +94,8 @@ from marsyard.interaction.wheel_models.numbers import (
 from marsyard.jit import F1, F2, F3, I1, by_reference, inlined, kernel
 
 # columns of WheelArrays.state and .next; in the latter 1 if the wheel leaves a rut of depth TRACK
-KAPPA, LAMBDA, DIRECTION, LENGTH, TRACK, LEAVES = range(6)
-STATE_COLUMNS = 5
+KAPPA, LAMBDA, DIRECTION, LENGTH, TRACK, TRENCH, LEAVES = range(7)
+STATE_COLUMNS = 6
 # columns of WheelArrays.option
 DAMPING_RATIO, GRAVITY, RUT = range(3)
 OPTION_COLUMNS = 3
@@ -106,7 +122,7 @@ class WheelArrays(NamedTuple):
     reach: F1  # float64[b], radius of a ball about the centre that holds the wheel [m]
     bounds: F1  # float64[4], of the map: xmin, xmax, ymin, ymax [m]
     flow: F1  # float64[FLOW_NUMBERS], the ground's
-    # slips, direction, way L [m], depth of the rut [m]: at the start of a step, and at its end
+    # slips, direction, way L, depth of the rut, z_s [m]: at the start of a step, and at its end
     state: F2  # float64[b, STATE_COLUMNS]
     next: F2  # float64[b, STATE_COLUMNS + 1]
     total: F2  # float64[b, TOTAL_COLUMNS]
@@ -230,6 +246,7 @@ def wheel_contact(A, L, b, h, ahead_h):
         state[KAPPA] = 0.0
         state[LAMBDA] = 0.0
         state[LENGTH] = 0.0
+        state[TRENCH] = 0.0
         return False
     kappa, lam = state[KAPPA], state[LAMBDA]
     state[KAPPA] = min(max((kappa + per * (w - v_x)) / (1.0 + per * fast), -1.0), 1.0)
@@ -244,6 +261,14 @@ def wheel_contact(A, L, b, h, ahead_h):
     ground = L.ground
     for i in range(ground.shape[0]):
         ground[i] = L.soil[b, place, i]
+    if ground[LAYER] > 0.0:
+        driven = max(math.copysign(1.0, w) * (w - v_x), 0.0)
+        trench = (state[TRENCH] + per * ground[LAYER] * driven) / (1.0 + per * abs(v_x))
+        state[TRENCH] = min(trench, MOST_DUG * r, z)
+    ground[DUG] = state[TRENCH]
+    z -= state[TRENCH]
+    if z <= TOUCH * r:
+        return False
     N = ground[EXPONENT] + ground[EXPONENT_SLIP] * abs(state[KAPPA])
     N += ground[EXPONENT_SIDE] * abs(state[LAMBDA])
     power = N
@@ -325,7 +350,10 @@ def wheel_contact(A, L, b, h, ahead_h):
     if option[RUT] > 0.0 and abs(state[DIRECTION]) > 0.5 and pressed > 0.0:
         # as deep as the wheel on the mean over the way L: bounces do not become bumps
         gone = per * abs(v_x)
-        state[TRACK] = (state[TRACK] + gone * (z + sunk)) / (1.0 + gone)
+        rut = z + sunk
+        if L.unloading[place] > 0.0:
+            rut = max(rut - pressed / (area * L.unloading[place]), 0.0)
+        state[TRACK] = (state[TRACK] + gone * rut) / (1.0 + gone)
         state[LEAVES] = 1.0
     return True
 

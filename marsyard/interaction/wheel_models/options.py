@@ -18,7 +18,7 @@ class WheelModelOptions(LawOptions):
     exit: Exit | None = Field(
         None,
         description="exit rule, which decides about the pull; default: the rover's own, and where "
-        "it has none {rule: rebound, value: 0.5}",
+        "it has none {rule: rebound, value: 0.333}",
     )
     coefficients: dict[str, Number] = Field(
         {}, description="of the model, by name; what the soil has under extra need not be given"
