@@ -145,6 +145,7 @@ class Touch:
     """What belongs to the contact of the body with one node."""
 
     m: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    dug: float = 0.0  # height that slip has taken away here [m]
     sinkage: float = 0.0  # volumes that wait to be laid down [m³]
     pushed: float = 0.0
     direction: np.ndarray = field(default_factory=lambda: np.zeros(2))  # volume × direction
@@ -190,6 +191,7 @@ class Model:
     def __init__(self, ground, wheel, exponent=2.0):
         self.ground, self.wheel, self.exponent = ground, wheel, exponent
         self.touch: dict[tuple[int, int], Touch] = {}
+        self.slip = 0.0  # of the wheel, if it is driven
 
     # --- footprint
 
@@ -231,7 +233,7 @@ class Model:
         self._match([f[0] for f in found])
         force, moment = np.zeros(3), np.zeros(3)
         self.stresses = []
-        length = sum(f[2] for f in found) * g.ds**2 / (2 * w.half)
+        moved = []
         for node, z, weight, n, place in found:
             q, touch = g.soil(node), self.touch[node]
             # normal stress: Bekker on first loading, a stiff spring below
@@ -265,14 +267,54 @@ class Model:
             moment += np.cross(place, F)
             self.stresses.append((p_end, strength * touch.m))
 
-            # plastic sinkage, soil carried along by slip, and where the soil goes
-            carried = 0.0
-            if p_end > 0:
-                carried = q.layer * max(0.0, float(touch.m @ vt)) * h / length
+            # plastic sinkage, and where the soil goes
             g.depth[node] += max(dz, 0.0)
-            g.ref[node] -= carried
-            self._displace(touch, dz, carried, v, n, vt[0] * along + vt[1] * across)
+            self._displace(touch, dz, v, n)
+            flux = float(touch.m @ vt)
+            if p_end > 0:
+                slides = vt[0] * along + vt[1] * across
+                rises = max(vn, 0.0) * h / n[2]
+                moved.append((node, weight, max(flux, 0.0), max(-vn, 0.0) * h / n[2], rises,
+                              q.k * z**q.n / q.k_u, slides))  # fmt: skip
+        self._carry(moved, h)
         return force, moment
+
+    def _carry(self, moved, h):
+        """The layer that slip takes along: cut where the wheel cuts into the soil, to the depth of
+        a steadily rolling wheel; a third is released where it rises again."""
+        g, w = self.ground, self.wheel
+        deepest = 0.5 * w.radius
+        per_slip = min(self.slip, 0.999) / (1 - min(self.slip, 0.999)) if self.slip > 0 else 0.0
+        area = room = 0.0
+        cut, left, fill = {}, {}, {}
+        for node, weight, flux, sinks, rises, elastic, _ in moved:
+            layer, touch = g.soil(node).layer, self.touch[node]
+            trench = min(layer * per_slip, deepest)
+            if flux > 0:
+                area += weight
+                room += weight * flux * layer
+                left[node] = max(trench - touch.dug, 0.0)
+                cut[node] = min(sinks, left[node])
+            if rises > 0:
+                fill[node] = rises * (trench / 3) / (trench / 3 + elastic + 1e-12)
+        room = h * 2 * w.half * room / area if area > 0 else 0.0
+        cell = g.ds**2
+        total = cell * sum(cut.values())
+        of_cut = min(1.0, room / total) if total > 0 else 0.0
+        open_ = [node for node in left if left[node] > 0]
+        everywhere = (room - of_cut * total) / (cell * len(open_)) if open_ else 0.0
+        taken = of_cut * total + everywhere * cell * len(open_)
+        wanted = cell * sum(fill.values())
+        share = min(1.0, taken / 3 / wanted) if wanted > 0 else 0.0
+        rest = 1.0 - share * wanted / taken if taken > 0 else 0.0
+        for node, *_, slides in moved:
+            touch = self.touch[node]
+            carried = of_cut * cut.get(node, 0.0) + (everywhere if node in open_ else 0.0)
+            touch.dug += carried
+            g.ref[node] -= carried
+            g.put(node, share * fill.get(node, 0.0))
+            if carried > 0:
+                self._push(touch, rest * cell * carried, slides)
 
     def _match(self, nodes):
         g = self.ground
@@ -295,7 +337,7 @@ class Model:
             touch.touching = True
             g.under.add(node)
 
-    def _displace(self, touch, dz, carried, v, n, tangential):
+    def _displace(self, touch, dz, v, n):
         """Eqs. (6) to (8): by the squares of the velocity's parts."""
         cell = self.ground.ds**2
         if dz > 0:
@@ -308,8 +350,6 @@ class Model:
                 shear = float(vT @ vT) / vv
             touch.sinkage += cell * dz * sink
             self._push(touch, cell * dz * (doze + shear), v)
-        if carried > 0:
-            self._push(touch, cell * carried, tangential)
 
     @staticmethod
     def _push(touch, volume, velocity):

@@ -30,6 +30,7 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.interaction.soil_contact.belt import make_belts
 from marsyard.interaction.soil_contact.kernel import soil_flow, soil_forces
+from marsyard.interaction.soil_contact.side_wall import take_slip
 from marsyard.interaction.soil_kernels import NEEDS_TILES, OK, T_BULLDOZING, T_COMPACTION
 
 ALL = 10**9
@@ -274,6 +275,7 @@ class Wheel:
                 (t, r - z, F[0] * e[0] + F[1] * e[1], -F[0] * e[1] + F[1] * e[0], lift, torque,
                  spin, total[T_COMPACTION], total[T_BULLDOZING])
             )  # fmt: skip
+            take_slip(rig.bodies, rig.patch, 0, h)
             vz += dv
             z += h * vz
             s += h * v

@@ -41,8 +41,8 @@ def both(shape: Shape, sands, ds, height=bumps, soil_of=None, exponent=2.0):
     """The same world twice: compiled rig and reference."""
     rig = Rig([shape], sands, ds, Land(height, soil_of), exponent=exponent)
     soils = [
-        reference.Soil(s.k, *s.row[:4], *s.row[4:], layer=s.layer) for s in sands
-    ]  # n, c, tan φ, K, K_across, k_u, damping, tan repose
+        reference.Soil(s.k, s.n, *s.strength, *s.row[1:4], layer=s.layer) for s in sands
+    ]  # n; c, tan φ, K, K_across; k_u, damping, tan repose
     where = None if soil_of is None else (lambda x, y: int(soil_of(np.array(x), np.array(y))))
     ground = reference.Ground(ds, lambda x, y: float(height(x, y)), soils, where)
     wheel = reference.Wheel(*shape.row, np.zeros(3), np.array([0.0, 1.0, 0.0]))
@@ -79,6 +79,10 @@ def drive(rig, model, rng, heading, tilt, steps, h=2e-3, flow_every=0, speed=0.1
     v = np.array([speed * math.cos(heading), speed * math.sin(heading), 0.0])
     v += rng.uniform(-0.05, 0.05, 3) * [1, 1, 0]
     spin = rng.uniform(-0.2, 0.2, 3) + axis * speed / r * rng.uniform(-0.5, 3)
+    # slip as built up so far, along the spin or against it
+    kappa = rng.uniform(-0.3, 0.9)
+    rig.bodies.slip[0, 0] = kappa
+    model.slip = math.copysign(kappa, kappa * float(spin @ axis))
     worst = 0.0
     for k in range(steps):
         v[2] = 0.05 * math.sin(0.9 * k) - 0.02

@@ -47,7 +47,7 @@ def build_up(bodies, patch, b, h):
     return min(max(kappa, -1.0), 1.0), min(max(lam, -1.0), 1.0), growth
 
 
-@inlined
+@kernel
 def take_slip(bodies, patch, b, h):
     """The slip of a wheel at the end of a step; a wheel that leaves the ground forgets it."""
     kappa, lam = 0.0, 0.0
