@@ -5,11 +5,12 @@ All laws of soil share these pieces, so that they agree about the same wheel on 
 Strength. On a share f of the tread soil shears on soil, on the rest it slides on the rim:
 
     τ_max = f (c + σ tan φ) + (1 − f)(c_a + σ tan δ)        δ = (δ/φ) φ, c_a = (c_a/c) c
-    K     = f K_soil + (1 − f) min(K_rim, K_soil)
+    K_x   = f K_soil + (1 − f) min(K_rim, K_soil)
     f     = 1 − (1 − f_lugs)(1 − open area of the rim)
 
 The law of Mohr and Coulomb is linear in σ, so that the sum is one with mean cohesion and tan φ; the
-mean K is exact where one of the surfaces prevails. A lug holds the soil in front of it up to the
+mean K is exact where one of the surfaces prevails; across the wheel the soil's own K_y acts, for
+measured side forces show no smaller one. A lug holds the soil in front of it up to the
 plane on which it fails in passive earth pressure, inclined by π/4 − φ/2 (Rankine; Bekker 1960
 spaces the grousers of tracks by it). N lugs of height h and thickness t on a rim of radius r thus
 cover
@@ -104,11 +105,11 @@ def strength(soil: Soil, tread: Tread | None, K_x: float, K_y: float) -> Strengt
         return Strength(c, math.tan(phi), K_x, K_y)
     f = 1.0 - (1.0 - tread.lug_share(phi)) * (1.0 - surface.open_area)
     K = surface.modulus
-    on_rim_x, on_rim_y = (K_x, K_y) if K is None else (min(K, K_x), min(K, K_y))
+    on_rim = K_x if K is None else min(K, K_x)
     tan_delta = math.tan(surface.friction * phi)
     return Strength(
         c * (f + (1.0 - f) * surface.adhesion), f * math.tan(phi) + (1.0 - f) * tan_delta,
-        f * K_x + (1.0 - f) * on_rim_x, f * K_y + (1.0 - f) * on_rim_y,
+        f * K_x + (1.0 - f) * on_rim, K_y,
     )  # fmt: skip
 
 

@@ -29,8 +29,7 @@ def tread_strength(wheel, soil):
     if rim is None:
         return plain
     ratio, adhesion = 2 / 3, 0.5  # of metal
-    metal = np.array([adhesion * soil.cohesion, math.tan(ratio * phi), min(K, 8.5e-3),
-                      min(K_y, 8.5e-3)])  # fmt: skip
+    metal = np.array([adhesion * soil.cohesion, math.tan(ratio * phi), min(K, 8.5e-3), K_y])
     covered = 0.0
     if wheel.lug_height:
         wedge = wheel.lug_height / math.tan(math.pi / 4 - phi / 2) + wheel.lug_thickness
