@@ -24,20 +24,23 @@ Slip sinkage. Lugs dig: a layer as thick as they are high, δ = h (and, under an
 
     z_s = δ s/(1 − s)                                       A. R. Reece 1965
 
+and by δ |s| where it brakes.
+
 Beside that, slip softens soil that is pressed (M. G. Lyasko, J. Terramechanics 47 (2010) 21–31,
 after Vasil'ev): the sinkage grows to z = z₀ K_ss^(n/(n+1)), K_ss = (1 + s)/(1 − s/2). In terms of
 the pressure p = k zᴺ the modulus falls to
 
     k K_ss^(−n N/(n+1))
 
-It is the default for soils that give no n₁ of their own, N = n + n₁ |s|. Braking takes |s|, which
-is ours.
+Braking takes |s|, which is ours. On a soil that gives n₁, N = n + n₁ |s|, wheel models take that
+instead. Where n₁ was found with the very wheel, what its lugs dig is in it, too, and
+`interaction.soil.slip_transport` should be off.
 
 It is soil that is cut and carried away, not pressed: the wheel rolls on a ground that lies z_s
 lower. z_s is at most half the radius (assumed: the walls of a deeper trench cave in). Soil that
-lugs carry is released where they rise out of it: a third of it under the rear arc, the rest behind
-the wheel, from the cells between the lugs (assumed; the pull that paddled wheels keep at high slip
-supports it). It fills what the elastic rebound leaves open, so that the contact ends where the rim
+the lugs of a driven wheel carry is released where they rise out of it: a third of it under the rear
+arc, the rest behind the wheel, from the cells between the lugs (assumed; the pull that paddled
+wheels keep at high slip supports it). It fills what the elastic rebound leaves open, so that the contact ends where the rim
 has risen by
 
     z_e = σ_m/k_u + ⅓ z_s
@@ -114,8 +117,8 @@ def strength(soil: Soil, tread: Tread | None, K_x: float, K_y: float) -> Strengt
 
 
 def softening(soil: Soil, slip_sinkage: str) -> float:
-    """n/(n + 1) of Lyasko's slip sinkage; 0 where the soil has its own, or none is wanted."""
-    if slip_sinkage != "lyasko" or soil.exponent_slip > 0:
+    """n/(n + 1) of Lyasko's slip sinkage; 0 where none is wanted."""
+    if slip_sinkage != "lyasko":
         return 0.0
     n = soil.number("exponent")
     return n / (n + 1.0)

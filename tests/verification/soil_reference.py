@@ -284,7 +284,8 @@ class Model:
         a steadily rolling wheel; a third is released where it rises again."""
         g, w = self.ground, self.wheel
         deepest = 0.5 * w.radius
-        per_slip = min(self.slip, 0.999) / (1 - min(self.slip, 0.999)) if self.slip > 0 else 0.0
+        driven = self.slip > 0
+        per_slip = min(self.slip, 0.999) / (1 - min(self.slip, 0.999)) if driven else -self.slip
         area = room = 0.0
         cut, left, fill = {}, {}, {}
         for node, weight, flux, sinks, rises, elastic, _ in moved:
@@ -296,7 +297,8 @@ class Model:
                 left[node] = max(trench - touch.dug, 0.0)
                 cut[node] = min(sinks, left[node])
             if rises > 0:
-                fill[node] = rises * (trench / 3) / (trench / 3 + elastic + 1e-12)
+                part = trench / 3 if driven else 0.0
+                fill[node] = rises * part / (part + elastic + 1e-12)
         room = h * 2 * w.half * room / area if area > 0 else 0.0
         cell = g.ds**2
         total = cell * sum(cut.values())

@@ -40,9 +40,8 @@ def tread_strength(wheel, soil):
 
 def dug(wheel, soil, slip):
     """How deep the lugs of a driven wheel dig."""
-    if slip <= 0:
-        return 0.0
-    return min((wheel.lug_height + soil.shear_layer) * slip / (1 - slip), 0.5 * wheel.radius)
+    per_layer = slip / (1 - slip) if slip > 0 else -slip
+    return min((wheel.lug_height + soil.shear_layer) * per_layer, 0.5 * wheel.radius)
 
 
 def arc(
@@ -58,7 +57,7 @@ def arc(
     k = soil.k_c / b + soil.k_phi
     n = soil.exponent + soil.exponent_slip * abs(slip)
     trench = dug(wheel, soil, slip) if sinks else 0.0
-    if sinks and not soil.exponent_slip:
+    if sinks and not soil.exponent_slip:  # a soil with n₁ has its own slip sinkage
         grows = ((1 + abs(slip)) / (1 - abs(slip) / 2)) ** (n / (n + 1))
         k /= grows**n
     c, tan_phi, K_x, K_y = tread_strength(wheel, soil)
@@ -66,8 +65,9 @@ def arc(
     t1_lug = math.acos((r - z) / R_j)
     tm = (a0 + a1 * slip) * t1
     if wheel.exit.rule == "rebound":
+        filled = wheel.exit.value * trench if slip > 0 else 0.0
         elastic = k * (r * (math.cos(tm) - math.cos(t1))) ** n / 2e7
-        t2 = -math.acos(1 - min(elastic + wheel.exit.value * trench, z + trench) / r)
+        t2 = -math.acos(1 - min(elastic + filled, z + trench) / r)
     elif wheel.exit.rule == "height":
         t2 = -math.acos(1 - wheel.exit.value * z / r)
     else:

@@ -12,7 +12,6 @@ from marsyard.interaction.soil_contact.contact import (
     begin_sums,
     depth_dug,
     has_axle,
-    layers_dug,
     move_belt,
     move_soil,
     press,
@@ -53,15 +52,16 @@ def stresses(grid, soils, numbers, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
     cell = grid.spacing[0] * grid.spacing[0]
     twist, axis, strip = bodies.twist[b], bodies.axis[b], has_axle(bodies, b)
-    rolls, digs = bodies.kind[b] == WHEEL, layers_dug(bodies, b)
+    rolls = bodies.kind[b] == WHEEL
     begin_sums(patch, options, b)
     for k in range(patch.blocks[0]):
         padded = take_mobilised(patch, b, k)
         soil, w = patch.block_soil[k], patch.block[k]
         q, law, curve = soils.table[soil], numbers.column[b, soil], numbers.curve[soil]
         triaxial_loading(w, padded, law, curve)
+        dug, rise = depth_dug(bodies, b, soils.layer[b, soil])
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
-              options.implicit, cell, depth_dug(bodies, b, soils.layer[b, soil], digs))  # fmt: skip
+              options.implicit, cell, dug, rise)  # fmt: skip
         compact(grid, patch.block_node[k], w, patch.block_count[k], law, curve, cell)
         sum_block(bodies, patch, options, belts, b, k, padded)
         if options.survey:

@@ -50,12 +50,12 @@ Displaced soil. What a step presses down, dz = Δz_p, is split by the kinematics
 and is laid down by `flow`.
 Slip carries soil along, too: a layer of thickness δ (grouser height plus the soil's `shear_layer`)
 moves with the body's surface, as far as stress and motion go together. Soil is taken where the
-layer forms: where the body's surface cuts into the soil, until z_s = δ s/(1 − s) is gone, at most
-half a wheel's radius; then the soil is pressed. What the layer can take in a step, its thickness
-times the mean of m·v_t times width and h, and does not find there, it takes from all nodes under
-which less is gone: a wheel that spins on the spot digs itself in. A wheel that rolls with slip s
+layer forms: where the body's surface cuts into the soil, until z_s = δ s/(1 − s) is gone (δ |s| for
+a wheel that brakes), at most half a wheel's radius; then the soil is pressed. What the layer can
+take in a step, its thickness times the mean of m·v_t times width and h, and does not find there, it
+takes from all nodes under which less is gone: a wheel that spins on the spot digs itself in. A wheel that rolls with slip s
 sinks by z_s more, Reece's slip sinkage of a wheel with grousers of height δ.
-A share ρ of what is carried is released where the wheel's surface rises out of the soil
+A share ρ of what a driven wheel carries is released where its surface rises out of the soil
 (`interaction.tread`): it fills the part
     ρ z_s/(ρ z_s + p/k_u),   p on first loading,
 of the gap that opens there, as far as there is soil, so that the stress behind the lowest point
@@ -189,7 +189,6 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
     cell = grid.spacing[0] * grid.spacing[0]
     twist, axis, strip = bodies.twist[b], bodies.axis[b], has_axle(bodies, b)
     rolls, kappa = bodies.kind[b] == WHEEL, bodies.slip[b, KAPPA]
-    digs = layers_dug(bodies, b)
     begin_sums(patch, options, b)
     for k in range(patch.blocks[0]):
         padded = take_mobilised(patch, b, k)
@@ -197,8 +196,9 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
         q = soils.table[soil]
         modulus = soils.modulus[b, soil] * softened(q[SOFTENING] * q[EXPONENT], kappa)
         first_loading(w, padded, modulus, q[EXPONENT])
+        dug, rise = depth_dug(bodies, b, soils.layer[b, soil])
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
-              options.implicit, cell, depth_dug(bodies, b, soils.layer[b, soil], digs))  # fmt: skip
+              options.implicit, cell, dug, rise)  # fmt: skip
         sum_block(bodies, patch, options, belts, b, k, padded)
         if options.survey:
             survey(grid, patch, b, k, q[EXPONENT], axis)
@@ -220,23 +220,23 @@ def softened(power_of_slip, kappa):
 
 
 @inlined
-def layers_dug(bodies, b):
-    """How deep slip digs under a wheel that rolls steadily, in thicknesses of the layer it carries:
-    s/(1 − s) if it is driven; without end under other bodies."""
-    if bodies.kind[b] != WHEEL:
-        return _NO_END
+def drive_slip(bodies, b):
+    """Slip of a wheel as built up over its contact, positive where the wheel is driven."""
     V, a, kappa = bodies.twist[b], bodies.axis[b], bodies.slip[b, KAPPA]
     spin = V[3] * a[0] + V[4] * a[1] + V[5] * a[2]
-    slip = min(kappa if spin > 0.0 else -kappa, _SPINS)
-    return slip / (1.0 - slip) if slip > 0.0 else 0.0
+    return kappa if spin >= 0.0 else -kappa
 
 
 @inlined
-def depth_dug(bodies, b, layer, layers):
-    """z_s [m]."""
+def depth_dug(bodies, b, layer):
+    """z_s, how deep slip digs under a wheel that rolls steadily [m], and how far what it releases
+    fills the gap behind it; without end under other bodies, which release nothing."""
     if bodies.kind[b] != WHEEL:
-        return layers * layer
-    return min(layers * layer, MOST_DUG * bodies.shape[b, 0])
+        return _NO_END * layer, 0.0
+    slip = min(drive_slip(bodies, b), _SPINS)
+    per_layer = slip / (1.0 - slip) if slip > 0.0 else -slip
+    dug = min(per_layer * layer, MOST_DUG * bodies.shape[b, 0])
+    return dug, RELEASED * dug if slip > 0.0 else 0.0
 
 
 @kernel
@@ -348,15 +348,14 @@ def first_loading(w, count, k, n):
 
 
 @kernel(fastmath=VECTOR)
-def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug):
+def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug, rise):
     """Stresses, forces and their derivatives, and what becomes of the soil, in a block; `dug`: how
-    deep slip digs [m]."""
+    deep slip digs, `rise`: how far what it releases fills the gap behind a wheel [m]."""
     V0, V1, V2, W0, W1, W2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
     belt = twist[6]
     cohesion, tan_phi, k_u, damping = tread[COHESION], tread[TAN_PHI], q[UNLOADING], q[DAMPING]
     per_along, per_across = h / tread[K_ALONG], h / tread[K_ACROSS]
     per_k_u = 1.0 / k_u
-    rise = RELEASED * dug if rolls else 0.0
     # across: the axle's (or the world's y) direction in the tangent plane; along: heading
     ax, ay, az = 0.0, 1.0, 0.0
     if has_axis:

@@ -57,7 +57,8 @@ class SoilContactOptions(LawOptions):
     )
     slip_sinkage: Literal["lyasko", "none"] = Field(
         "lyasko",
-        description="lyasko: slip softens soils that have no exponent_slip of their own",
+        description="lyasko: slip softens soil; wheel models take the soil's exponent_slip "
+        "instead, where it has one",
     )
     side_walls: bool = Field(
         True, description="soil resists the side walls of sunk wheels that move sideways"

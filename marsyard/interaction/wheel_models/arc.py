@@ -147,10 +147,12 @@ def softened(soil, N, s):
 
 
 @inlined
-def exit_angle(wheel, soil, z, entry, sigma):
+def exit_angle(wheel, soil, s, z, entry, sigma):
     """θ₂ for the largest stress σ_m [rad]."""
     if wheel[EXIT_RULE] == BY_REBOUND:
-        filled = sigma / soil[UNLOADING] + wheel[EXIT_VALUE] * soil[DUG]
+        filled = sigma / soil[UNLOADING]
+        if s > 0.0:
+            filled += wheel[EXIT_VALUE] * soil[DUG]
         return -math.acos(1.0 - min(filled, z + soil[DUG]) / wheel[RADIUS])
     if wheel[EXIT_RULE] == BY_HEIGHT:
         return -math.acos(1.0 - min(wheel[EXIT_VALUE] * z / wheel[RADIUS], DEEPEST))
@@ -193,7 +195,7 @@ def arc_forces(wheel, soil, a0, a1, together, z, v_x, v_y, w, out):
     N = exponent(soil, v_x, v_y, w)
     scale = softened(soil, N, s) * r**N
     top = peak_share(a0, a1, s) * entry
-    leave = exit_angle(wheel, soil, z, entry, scale * (math.cos(top) - floor) ** N)
+    leave = exit_angle(wheel, soil, s, z, entry, scale * (math.cos(top) - floor) ** N)
     top = max(top, leave + 0.02 * (entry - leave))
     ahead, aside = speeds(v_x, v_y, w)
     sin_lug = math.sin(lug)

@@ -101,7 +101,7 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     cos_top, sin_top = math.cos(top), math.sin(top)
     N = exponent(soil, v_x, v_y, w)
     sigma = softened(soil, N, s) * (r * (cos_top - math.cos(entry))) ** N
-    leave = exit_angle(wheel, soil, z, entry, sigma)
+    leave = exit_angle(wheel, soil, s, z, entry, sigma)
     A = (cos_top - math.cos(leave)) / (top - leave) + (cos_top - math.cos(entry)) / (entry - top)
     B = (sin_top - math.sin(leave)) / (top - leave) + (sin_top - math.sin(entry)) / (entry - top)
     C = 0.5 * (entry - leave)

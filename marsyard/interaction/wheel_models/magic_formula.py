@@ -122,4 +122,4 @@ def magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out):
     out[THRUST] = out[F_X] + loss
     z = depth_of(wheel, soil, z)
     out[ENTRY], _ = entry_angles(wheel, z)
-    out[EXIT] = exit_angle(wheel, soil, z, out[ENTRY], k * z**N)
+    out[EXIT] = exit_angle(wheel, soil, kappa, z, out[ENTRY], k * z**N)

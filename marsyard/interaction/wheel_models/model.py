@@ -158,11 +158,10 @@ def depth_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
 
 @inlined
 def steadily_dug(wheel, soil, v_x, w):
-    """z_s = δ s/(1 − s) of a driven wheel in steady motion [m]."""
+    """z_s = δ s/(1 − s) of a driven wheel in steady motion, δ |s| of one that brakes [m]."""
     s = slip_ratio(v_x, w) if v_x > 0.0 or (v_x == 0.0 and w > 0.0) else slip_ratio(-v_x, -w)
-    if s <= 0.0 or soil[LAYER] == 0.0:
-        return 0.0
-    return min(soil[LAYER] * s / max(1.0 - s, 1e-9), MOST_DUG * wheel[RADIUS])
+    per_layer = s / max(1.0 - s, 1e-9) if s > 0.0 else -s
+    return min(soil[LAYER] * per_layer, MOST_DUG * wheel[RADIUS])
 
 
 @kernel
@@ -267,7 +266,8 @@ class WheelModel:
             out[EXPONENT_SLIP] = soil.exponent_slip
             out[EXPONENT_SIDE] = soil.exponent_side
             out[UNLOADING] = soil.unloading_stiffness or self.unloading
-            out[SOFTENING] = softening(soil, self.slip_sinkage)
+            if soil.exponent_slip == 0:
+                out[SOFTENING] = softening(soil, self.slip_sinkage)
             out[LAYER] = wheel.lug_height + soil.shear_layer if self.carried else 0.0
         if "shear" in needs:
             K_x, K_y = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
