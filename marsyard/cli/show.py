@@ -157,6 +157,7 @@ def _wheel(w: dict[str, Any]) -> str:
     g = w.get("grousers")
     if g:
         parts.append(f"{g['count']} grousers {g['height']} m high, {g['thickness']} m thick")
+    parts.append(f"surface {w.get('surface', {}).get('material', 'metal')}")
     e = w.get("exit")
     if e:
         parts.append(f"exit {e['rule']} {e['value']}")

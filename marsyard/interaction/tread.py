@@ -37,11 +37,12 @@ instead. Where n₁ was found with the very wheel, what its lugs dig is in it, t
 `interaction.soil.slip_transport` should be off.
 
 It is soil that is cut and carried away, not pressed: the wheel rolls on a ground that lies z_s
-lower. z_s is at most half the radius (assumed: the walls of a deeper trench cave in). Soil that
+lower. z_s is at most ½ b tan φ_r, b the wheel's width and φ_r the soil's angle of repose: the walls
+of a deeper trench slide in (assumed). Soil that
 the lugs of a driven wheel carry is released where they rise out of it: a third of it under the rear
 arc, the rest behind the wheel, from the cells between the lugs (assumed; the pull that paddled
-wheels keep at high slip supports it). It fills what the elastic rebound leaves open, so that the contact ends where the rim
-has risen by
+wheels keep at high slip supports it). It fills what the elastic rebound leaves open, so that the
+contact ends where the rim has risen by
 
     z_e = σ_m/k_u + ⅓ z_s
 
@@ -60,8 +61,6 @@ from marsyard.wheel_surface import TreadSurface
 
 #: share of the soil carried by lugs that is released under the rear arc
 RELEASED = 1 / 3
-#: how deep slip can dig, by the wheel's radius
-MOST_DUG = 0.5
 
 
 class Strength(NamedTuple):
@@ -122,3 +121,8 @@ def softening(soil: Soil, slip_sinkage: str) -> float:
         return 0.0
     n = soil.number("exponent")
     return n / (n + 1.0)
+
+
+def deepest_trench(soil: Soil, width: float) -> float:
+    """How deep slip can dig under a wheel [m]."""
+    return 0.5 * width * math.tan(soil.number("repose_angle"))

@@ -11,6 +11,7 @@ from marsyard import library
 from marsyard.analysis.statics import chassis_of
 from marsyard.ground.soil import PROVENANCE
 from marsyard.robot import load_robot
+from marsyard.wheel_surface import MATERIALS
 
 G = 3.72
 #: mass [kg], wheel radius and width [m], x and y of the left wheels [m], velocities
@@ -62,7 +63,7 @@ def test_wheels_stand_where_they_should(rover):
         centre = data.body(wheel.body).xpos
         assert (wheel.radius, wheel.width) == (radius, width)
         assert centre == pytest.approx([x, y if name[1] == "L" else -y, radius], abs=1e-9), name
-        assert wheel.exit is not None
+        assert wheel.surface.material in MATERIALS
         assert wheel.grousers.height == robot.numbers["grouser_height"]["value"]
 
 
@@ -171,5 +172,5 @@ def test_show_tells_the_rover(name):
     done = CliRunner().invoke(app, ["show", name])
     assert done.exit_code == 0, done.output
     assert "[assumed]" in done.output
-    assert ("exit angle 0" if name == "eldorado2_like" else "exit height 1.0") in done.output
+    assert ("grit, exit angle 0" if name == "eldorado2_like" else "surface metal") in done.output
     assert "LRocker_y" in done.output

@@ -283,14 +283,13 @@ class Model:
         """The layer that slip takes along: cut where the wheel cuts into the soil, to the depth of
         a steadily rolling wheel; a third is released where it rises again."""
         g, w = self.ground, self.wheel
-        deepest = 0.5 * w.radius
         driven = self.slip > 0
         per_slip = min(self.slip, 0.999) / (1 - min(self.slip, 0.999)) if driven else -self.slip
         area = room = 0.0
         cut, left, fill = {}, {}, {}
         for node, weight, flux, sinks, rises, elastic, _ in moved:
             layer, touch = g.soil(node).layer, self.touch[node]
-            trench = min(layer * per_slip, deepest)
+            trench = min(layer * per_slip, w.half * g.soil(node).tan_repose)
             if flux > 0:
                 area += weight
                 room += weight * flux * layer

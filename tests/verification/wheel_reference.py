@@ -41,7 +41,8 @@ def tread_strength(wheel, soil):
 def dug(wheel, soil, slip):
     """How deep the lugs of a driven wheel dig."""
     per_layer = slip / (1 - slip) if slip > 0 else -slip
-    return min((wheel.lug_height + soil.shear_layer) * per_layer, 0.5 * wheel.radius)
+    deepest = 0.5 * wheel.width * math.tan(soil.repose_angle or soil.friction_angle)
+    return min((wheel.lug_height + soil.shear_layer) * per_layer, deepest)
 
 
 def arc(

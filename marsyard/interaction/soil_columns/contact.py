@@ -7,7 +7,7 @@ of a pressure-sinkage law, and the change of volume kept from what is displaced 
 from __future__ import annotations
 
 from marsyard.interaction.soil_columns.triaxial import compact, triaxial_loading
-from marsyard.interaction.soil_contact.arrays import EXPONENT, WHEEL
+from marsyard.interaction.soil_contact.arrays import EXPONENT, TAN_REPOSE, WHEEL
 from marsyard.interaction.soil_contact.contact import (
     begin_sums,
     depth_dug,
@@ -59,7 +59,7 @@ def stresses(grid, soils, numbers, bodies, patch, options, belts, b):
         soil, w = patch.block_soil[k], patch.block[k]
         q, law, curve = soils.table[soil], numbers.column[b, soil], numbers.curve[soil]
         triaxial_loading(w, padded, law, curve)
-        dug, rise = depth_dug(bodies, b, soils.layer[b, soil])
+        dug, rise = depth_dug(bodies, b, soils.layer[b, soil], q[TAN_REPOSE])
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
               options.implicit, cell, dug, rise)  # fmt: skip
         compact(grid, patch.block_node[k], w, patch.block_count[k], law, curve, cell)

@@ -51,10 +51,10 @@ and is laid down by `flow`.
 Slip carries soil along, too: a layer of thickness δ (grouser height plus the soil's `shear_layer`)
 moves with the body's surface, as far as stress and motion go together. Soil is taken where the
 layer forms: where the body's surface cuts into the soil, until z_s = δ s/(1 − s) is gone (δ |s| for
-a wheel that brakes), at most half a wheel's radius; then the soil is pressed. What the layer can
-take in a step, its thickness times the mean of m·v_t times width and h, and does not find there, it
-takes from all nodes under which less is gone: a wheel that spins on the spot digs itself in. A wheel that rolls with slip s
-sinks by z_s more, Reece's slip sinkage of a wheel with grousers of height δ.
+a wheel that brakes), at most ½ b tan φ_r; then the soil is pressed. What the layer can take in a
+step, its thickness times the mean of m·v_t times width and h, and does not find there, it takes
+from all nodes under which less is gone: a wheel that spins on the spot digs itself in. A wheel that
+rolls with slip s sinks by z_s more, Reece's slip sinkage of a wheel with grousers of height δ.
 A share ρ of what a driven wheel carries is released where its surface rises out of the soil
 (`interaction.tread`): it fills the part
     ρ z_s/(ρ z_s + p/k_u),   p on first loading,
@@ -135,6 +135,7 @@ from marsyard.interaction.soil_contact.arrays import (
     SUNK,
     SUNK_VOLUME,
     TAN_PHI,
+    TAN_REPOSE,
     TANGENT,
     TX,
     TY,
@@ -162,7 +163,7 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
-from marsyard.interaction.tread import MOST_DUG, RELEASED
+from marsyard.interaction.tread import RELEASED
 from marsyard.jit import VECTOR, inlined, kernel
 
 #: steepest surface whose area is counted in full, as 1/cos
@@ -196,7 +197,7 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
         q = soils.table[soil]
         modulus = soils.modulus[b, soil] * softened(q[SOFTENING] * q[EXPONENT], kappa)
         first_loading(w, padded, modulus, q[EXPONENT])
-        dug, rise = depth_dug(bodies, b, soils.layer[b, soil])
+        dug, rise = depth_dug(bodies, b, soils.layer[b, soil], q[TAN_REPOSE])
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
               options.implicit, cell, dug, rise)  # fmt: skip
         sum_block(bodies, patch, options, belts, b, k, padded)
@@ -228,14 +229,14 @@ def drive_slip(bodies, b):
 
 
 @inlined
-def depth_dug(bodies, b, layer):
+def depth_dug(bodies, b, layer, tan_repose):
     """z_s, how deep slip digs under a wheel that rolls steadily [m], and how far what it releases
     fills the gap behind it; without end under other bodies, which release nothing."""
     if bodies.kind[b] != WHEEL:
         return _NO_END * layer, 0.0
     slip = min(drive_slip(bodies, b), _SPINS)
     per_layer = slip / (1.0 - slip) if slip > 0.0 else -slip
-    dug = min(per_layer * layer, MOST_DUG * bodies.shape[b, 0])
+    dug = min(per_layer * layer, bodies.shape[b, 1] * tan_repose)
     return dug, RELEASED * dug if slip > 0.0 else 0.0
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
 from marsyard.interaction.side_wall import blade_resistance
-from marsyard.interaction.tread import MOST_DUG, softening, strength
+from marsyard.interaction.tread import deepest_trench, softening, strength
 from marsyard.interaction.wheel_models import (
     ding,
     ishigami,
@@ -53,6 +53,7 @@ from marsyard.interaction.wheel_models.numbers import (
     M_Y,
     M_Z,
     MODULUS,
+    MOST_DUG,
     RADIUS,
     SLOPE_X,
     SOFTENING,
@@ -157,18 +158,18 @@ def depth_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
 
 
 @inlined
-def steadily_dug(wheel, soil, v_x, w):
+def steadily_dug(soil, v_x, w):
     """z_s = δ s/(1 − s) of a driven wheel in steady motion, δ |s| of one that brakes [m]."""
     s = slip_ratio(v_x, w) if v_x > 0.0 or (v_x == 0.0 and w > 0.0) else slip_ratio(-v_x, -w)
     per_layer = s / max(1.0 - s, 1e-9) if s > 0.0 else -s
-    return min(soil[LAYER] * per_layer, MOST_DUG * wheel[RADIUS])
+    return min(soil[LAYER] * per_layer, soil[MOST_DUG])
 
 
 @kernel
 def _many(model, wheel, soil, own, given, loaded, out, sinkage):
     for k in range(given.shape[0]):
         v_x, v_y, w, camber = given[k, 1], given[k, 2], given[k, 3], given[k, 4]
-        soil[DUG] = steadily_dug(wheel, soil, v_x, w)
+        soil[DUG] = steadily_dug(soil, v_x, w)
         if loaded:
             depth = depth_under(model, wheel, soil, own, given[k, 0], v_x, v_y, w, camber, out[k])
             sinkage[k] = depth + soil[DUG]
@@ -268,7 +269,9 @@ class WheelModel:
             out[UNLOADING] = soil.unloading_stiffness or self.unloading
             if soil.exponent_slip == 0:
                 out[SOFTENING] = softening(soil, self.slip_sinkage)
-            out[LAYER] = wheel.lug_height + soil.shear_layer if self.carried else 0.0
+            if self.carried and "strength" in needs:
+                out[LAYER] = wheel.lug_height + soil.shear_layer
+                out[MOST_DUG] = deepest_trench(soil, wheel.width)
         if "shear" in needs:
             K_x, K_y = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
             mean = strength(soil, wheel.tread, K_x, K_y)

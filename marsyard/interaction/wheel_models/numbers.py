@@ -18,12 +18,13 @@ BY_HEIGHT, BY_ANGLE, BY_REBOUND = 0.0, 1.0, 2.0
 
 # columns of the soil's numbers under a wheel (see `interaction.tread`): pressure-sinkage law, mean
 # strength, resistance of a blade of unit width by its depth and the square of it, stiffness of
-# unloading [Pa/m], exponent of slip sinkage, layer carried along by slip and depth dug away [m]
+# unloading [Pa/m], exponent of slip sinkage, layer carried along by slip, depth dug away, and the
+# deepest that can be [m]
 (
     MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, BLADE, BLADE_SQUARE,
-    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG,
-) = range(14)  # fmt: skip
-SOIL_NUMBERS = 14
+    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG, MOST_DUG,
+) = range(15)  # fmt: skip
+SOIL_NUMBERS = 15
 
 # columns of the answer: forces [N], moments [N·m], angles [rad]; thrust is the part of F_X from
 # shear, resistance the part from normal stress (positive against the motion); SLOPE_X = ∂F_x/∂s and

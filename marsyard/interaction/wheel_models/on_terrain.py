@@ -31,10 +31,10 @@ forces of the soil contact model do (see `soil_contact.contact`): stable for ste
 Slip digs: a layer of thickness δ is carried away at the speed of slip, from a contact of length L,
 while the wheel leaves what it has dug behind,
 
-    L ż_s = δ |w − v_x| − |v_x| z_s,       z_s at most half the wheel's radius, and Z
+    L ż_s = δ |w − v_x| − |v_x| z_s,       z_s at most ½ b tan φ_r, and Z
 
-which is z_s = δ s/(1 − s) in steady motion, and δ |s| for a wheel that brakes. The wheel presses the
-soil to the depth z = Z − z_s.
+which is z_s = δ s/(1 − s) in steady motion, and δ |s| for a wheel that brakes. The soil is pressed
+to the depth z = Z − z_s.
 
 Ruts and multiple passes. Nodes that the rim's lowest point has passed are pressed down to what the
 wheel leaves, averaged over the way L: its sinkage less the elastic rebound σ/k_u, and less z_s, for
@@ -62,7 +62,6 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
-from marsyard.interaction.tread import MOST_DUG
 from marsyard.interaction.wheel_models.model import (
     MAGIC_FORMULA,
     RIGID_SLIP,
@@ -84,6 +83,7 @@ from marsyard.interaction.wheel_models.numbers import (
     M_Y,
     M_Z,
     MODULUS,
+    MOST_DUG,
     RADIUS,
     RESISTANCE,
     SHEAR_RADIUS,
@@ -265,7 +265,7 @@ def wheel_contact(A, L, b, h, ahead_h):
     if ground[LAYER] > 0.0:
         dug = per * ground[LAYER] * abs(w - v_x)
         trench = (state[TRENCH] + dug) / (1.0 + per * abs(v_x))
-        state[TRENCH] = min(trench, MOST_DUG * r, z)
+        state[TRENCH] = min(trench, ground[MOST_DUG], z)
     ground[DUG] = state[TRENCH]
     z -= state[TRENCH]
     if z <= TOUCH * r:
