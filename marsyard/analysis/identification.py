@@ -22,13 +22,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from marsyard.analysis.fit import Fit, Found, certainty, rms, warn
 from marsyard.analysis.fit_problem import Problem, make_problem
+from marsyard.analysis.fit_rig import DIFFERENCE, RigProblem, search_by_runs, unsteady
+from marsyard.analysis.fit_rig import LOOKED_AT as RUN_FIRST
+from marsyard.analysis.parameters import SCM
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData
+from marsyard.analysis.wheel_rig import Rig
+from marsyard.cores import cores
 from marsyard.errors import InputError
 from marsyard.ground.soil import Soil
 from marsyard.interaction.wheel_models import Exit
@@ -55,13 +61,14 @@ def identify(
     prior: Mapping[str, tuple[float, float]] | None = None,
     exit: Exit | None = None,
     errors: Mapping[str, float] | None = None,
-    starts: int = 6,
+    starts: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
     gravity: float = 9.81,
+    jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit a wheel model to measurements.
+    """Fit a wheel model, or the soil contact model (`scm`), to measurements.
 
     soil: start values; a soil, its name or file.
     free: names of the parameters to search for, see `parameters`; by default those of
@@ -69,18 +76,52 @@ def identify(
     fix: values of others, SI. prior: mean and standard deviation of free ones, SI.
     exit: the exit rule and its (start) value.
     errors: stated error of a quantity, SI; 0 leaves it out of the fit.
-    starts: searches, the first from the start values. bootstrap: number of sets drawn.
+    starts: searches, the first from the start values; 6, for scm 2.
+    bootstrap: number of sets drawn.
+    jobs: processes for the runs that scm takes; one per core. More than one start a script anew, so
+        that it calls this under `if __name__ == "__main__"`.
+    progress: hears how much is done, of how much (0: unknown), and of what.
     """
-    problem = make_problem(
-        data, model, soil, free, fix or {}, prior or {}, exit, errors or {}, gravity
-    )
-    if starts < 1 or bootstrap < 0:
+    if starts is not None and starts < 1 or bootstrap < 0:
         raise InputError("identify: starts must be 1 or more, bootstrap 0 or more")
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs = {jobs}: must be at least 1")
     tell = progress or (lambda done, total, what: None)
     rng = np.random.default_rng(seed)
-    u, costs = _search(problem, starts, rng, tell)
+    kind = RigProblem if model == SCM else Problem
+    problem = make_problem(
+        data, model, soil, free, fix or {}, prior or {}, exit, errors or {}, gravity, kind
+    )
+    if isinstance(problem, RigProblem):
+        if bootstrap:
+            raise InputError(
+                "bootstrap: each of its sets would take as many runs as the fit itself; leave it "
+                "out, scm has the intervals of the Jacobian"
+            )
+        return _identify_by_runs(problem, starts or 2, seed, jobs or cores(), rng, tell)
+    u, costs = _search(problem, starts or 6, rng, tell)
     samples = _bootstrap(problem, u, bootstrap, rng, tell) if bootstrap else None
     return _result(problem, u, costs, samples, seed)
+
+
+def _identify_by_runs(
+    problem: RigProblem,
+    starts: int,
+    seed: int,
+    jobs: int,
+    rng: np.random.Generator,
+    tell: Progress,
+) -> Fit:
+    """The same for the soil contact model."""
+    with Rig(jobs) as rig:
+        problem = replace(problem, rig=rig)
+        cube = hypercube(RUN_FIRST * (starts - 1), len(problem.free), rng)
+        u, costs = search_by_runs(problem, starts, cube, tell)
+        u = _settled(problem, problem.start(), u)
+        fit = _result(problem, u, costs, None, seed)
+        warnings = (*fit.warnings, *unsteady(problem, problem.at(u)))
+        notes = (*fit.notes, f"{rig.runs} runs of the rig")
+        return replace(fit, warnings=warnings, notes=notes)
 
 
 # --- the search
@@ -146,14 +187,17 @@ def _minimise(
 
 def _jacobian(problem: Problem, u: np.ndarray) -> np.ndarray:
     """Of the data's residuals, by central differences inside the bounds."""
-    columns = []
+    half = DIFFERENCE if isinstance(problem, RigProblem) else 1e-5
+    pairs = []
     for i in range(len(u)):
-        ends = []
-        for step in (-1e-5, 1e-5):
-            moved = u.copy()
-            moved[i] = min(max(u[i] + step, 0.0), 1.0)
-            ends.append((moved[i], problem.data_residuals(moved)))
-        columns.append((ends[1][1] - ends[0][1]) / (ends[1][0] - ends[0][0]))
+        ends = [u.copy(), u.copy()]
+        ends[0][i], ends[1][i] = max(u[i] - half, 0.0), min(u[i] + half, 1.0)
+        pairs.append(ends)
+    problem.prepare([point for ends in pairs for point in ends])
+    columns = [
+        (problem.data_residuals(high) - problem.data_residuals(low)) / (high[i] - low[i])
+        for i, (low, high) in enumerate(pairs)
+    ]
     return np.stack(columns, axis=1)
 
 
@@ -256,6 +300,7 @@ def _result(
         found=tuple(found),
         fixed={k: v for k, v in values.items() if k not in {p.name for p in free}},
         correlation=sure.correlation,
+        covariance=sure.covariance,
         before=rms(data, start_computed),
         after=rms(data, computed),
         computed=computed,

@@ -18,7 +18,8 @@ def identify(
     ),
     model: str = typer.Option(
         "wong_reece", "--model", "-m",
-        help="wong_reece, ishigami, ding, magic_formula or rigid_slip.",
+        help="wong_reece, ishigami, ding, magic_formula, rigid_slip, or scm, the soil contact "
+        "model (a minute or so: every row is a run of a wheel in a rig).",
     ),
     free: str = typer.Option(
         "", help="Parameters to find: c, phi, K, Ky, n, n1, n2, k (or k_c, k_phi), density, exit, "
@@ -59,11 +60,17 @@ def identify(
         "auto", help="Speed the file's slip is counted with: heading, travel, or auto."
     ),
     window: str = typer.Option("1s", help="Time over which a log is averaged."),
-    starts: int = typer.Option(6, min=1, help="Searches, from different start values."),
+    starts: int = typer.Option(
+        None, min=1, help="Searches, from different start values [default: 6; scm 2]."
+    ),
     bootstrap: int = typer.Option(0, min=0, help="Sets drawn anew for bootstrap intervals."),
     seed: int = typer.Option(0, min=0, help="Seed of start values and bootstrap."),
     gravity: str = typer.Option(
         "earth", help="For the weight of soil pushed aside: mars, moon, earth, or m/s²."
+    ),
+    jobs: int = typer.Option(
+        None, "--jobs", "-j", min=1, metavar="N",
+        help="Processes for the runs of scm [default: one per core].",
     ),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/identify-DATA-MODEL]."
@@ -120,7 +127,7 @@ def identify(
         prior=priors_of(model, prior or []),
         errors=errors_of(error or []),
         exit=Exit.parse(exit) if exit else None,
-        starts=starts, bootstrap=bootstrap, seed=seed, gravity=gravity_of(gravity),
+        starts=starts, bootstrap=bootstrap, seed=seed, gravity=gravity_of(gravity), jobs=jobs,
     )  # fmt: skip
     page = _save(fit, folder)
     _print(fit, folder, page)
@@ -148,7 +155,7 @@ def _fit(rows, model, **options) -> Fit:  # type: ignore[no-untyped-def]
         task = bar.add_task("searching", total=None)
 
         def tell(done: int, total: int, what: str) -> None:
-            bar.update(task, description=what, completed=done, total=total)
+            bar.update(task, description=what, completed=done, total=total or None)
 
         return search(rows, model, progress=tell, **options)
 

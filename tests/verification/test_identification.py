@@ -434,6 +434,9 @@ class Plateau:
 
     data_residuals = residuals
 
+    def prepare(self, points):
+        pass
+
 
 @pytest.mark.parametrize(("step", "first"), [(True, 0.8), (False, 0.2)])
 def test_what_has_no_influence_goes_back_only_where_that_costs_nothing(step, first):
