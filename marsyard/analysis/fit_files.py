@@ -68,7 +68,9 @@ def write_soil(fit: Fit, path: Path) -> Path:
         "sources": [f"{fit.data.name}, {len(fit.data)} rows, marsyard identify"],
     }
     data = {key: value for key, value in data.items() if value or key == "numbers"}
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
+    text = yaml.safe_dump(
+        data, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
+    )
     _write(path, text)
     return path
 
@@ -255,7 +257,8 @@ def groups(fit: Fit) -> list[tuple[str, int, np.ndarray]]:
                 some = rows & (keys == key) & (heavy == load)
                 words = []
                 if len(wheels) > 1:
-                    words.append(f"r {size[0] * 1e3:g} mm, lugs {size[2] * 1e3:g} mm")
+                    wide = f", b {size[1] * 1e3:g} mm" if np.ptp(data.width) > 0 else ""
+                    words.append(f"r {size[0] * 1e3:g} mm{wide}, lugs {size[2] * 1e3:g} mm")
                 if across:
                     words.append(f"slip {key:.2g}")
                 elif degrees.any():

@@ -32,7 +32,7 @@ from marsyard.analysis.fit_problem import Problem, make_problem
 from marsyard.analysis.fit_rig import DIFFERENCE, RigProblem, search_by_runs, unsteady
 from marsyard.analysis.fit_rig import LOOKED_AT as RUN_FIRST
 from marsyard.analysis.parameters import SCM
-from marsyard.analysis.wheel_data import QUANTITIES, WheelData
+from marsyard.analysis.wheel_data import QUANTITIES, WheelData, join
 from marsyard.analysis.wheel_rig import Rig
 from marsyard.cores import cores
 from marsyard.errors import InputError
@@ -52,7 +52,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def identify(
-    data: WheelData,
+    data: WheelData | Sequence[WheelData],
     model: str,
     *,
     soil: Soil | str | Mapping[str, Any] | None = None,
@@ -70,6 +70,7 @@ def identify(
 ) -> Fit:
     """Fit a wheel model, or the soil contact model (`scm`), to measurements.
 
+    data: measured wheels; several are fitted together, with one soil.
     soil: start values; a soil, its name or file.
     free: names of the parameters to search for, see `parameters`; by default those of
         `DEFAULT_FREE` that suit the measured quantities.
@@ -88,6 +89,7 @@ def identify(
         raise InputError(f"jobs = {jobs}: must be at least 1")
     tell = progress or (lambda done, total, what: None)
     rng = np.random.default_rng(seed)
+    data = data if isinstance(data, WheelData) else join(data)
     kind = RigProblem if model == SCM else Problem
     problem = make_problem(
         data, model, soil, free, fix or {}, prior or {}, exit, errors or {}, gravity, kind

@@ -218,8 +218,9 @@ def _known(model: str) -> str:
 def _of_soil(model: str) -> list[Parameter]:
     """Numbers of the soil that a model works with."""
     if model == SCM:
-        own = {name: {"low": b[0], "high": b[1]} for name, b in _BOUNDS_OF_SCM.items()}
-        return [replace(p, **own.get(p.name, {})) for p in _SOIL if p.name in _OF_SCM]
+        bounds = {p.name: (p.low, p.high) for p in _SOIL} | _BOUNDS_OF_SCM
+        found = [p for p in _SOIL if p.name in _OF_SCM]
+        return [replace(p, low=bounds[p.name][0], high=bounds[p.name][1]) for p in found]
     return [p for p in _SOIL if _NEEDS.get(p.name) in needs(model)]
 
 

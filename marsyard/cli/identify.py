@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def identify(
-    data: str = typer.Argument(
+    data: list[str] = typer.Argument(
         help="A CSV file of wheel tests or a log over time, a recording (.mcap), or the folder of "
-        "a run on soil."
+        "a run on soil. Several are fitted together, with one soil."
     ),
     model: str = typer.Option(
         "wong_reece", "--model", "-m",
@@ -91,6 +91,8 @@ def identify(
 
       marsyard identify ding2011_single_wheel.csv --where grouser_height_m=0 --soil hit_lss1 --free phi,K,k,n1,exit
 
+      marsyard identify narrow.csv wide.csv -m scm --soil hit_lss1 --free phi,K,n,k_c,k_phi
+
       marsyard identify drive.mcap --robot exomars --where 'time>5'
 
       marsyard identify tests.csv -m ding --wheel radius=58mm,width=5cm --load 24N --free phi,K,k,n1 --prior phi=35±2deg --bootstrap 200
@@ -107,20 +109,19 @@ def identify(
     from marsyard.analysis.wheel_files import read_wheel_data
     from marsyard.exit_rule import Exit
 
-    folder = _folder(out, data, model)
-    rows = read_wheel_data(
-        data,
-        wheel=parse_sizes(wheel),
-        load=quantity_of(load, "force", "--load") if load else None,
-        where=where or [],
-        slip_from=slip,
-        window=_window(window),
-        columns=columns_of(column or []),
-        robot=robot,
-        topics=topic or [],
-    )
+    folder = _folder(out, data[0], model)
+    reading: dict[str, Any] = {
+        "wheel": parse_sizes(wheel),
+        "load": quantity_of(load, "force", "--load") if load else None,
+        "where": where or [],
+        "slip_from": slip,
+        "window": _window(window),
+        "columns": columns_of(column or []),
+        "robot": robot,
+        "topics": topic or [],
+    }
     fit = _fit(
-        rows, model,
+        [read_wheel_data(file, **reading) for file in data], model,
         free=[name.strip() for name in free.split(",") if name.strip()],
         soil=soil or None,
         fix=fixed_of(model, fix or []),
