@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from marsyard.analysis.fit import Fit
 from marsyard.analysis.parameters import Parameter
 from marsyard.ground.soil import NUMBERS
 
@@ -29,10 +28,12 @@ ANYWHERE = 1.0 / 12.0
 _DIGITS = 9
 
 
-def soil_covariance(fit: Fit) -> dict[str, Any]:
-    """The `covariance` of the soil's file (`ground.soil_covariance`); empty if there is none."""
-    parameters = [f.parameter for f in fit.found]
-    kept, matrix = conditional(fit.covariance, parameters)
+def soil_covariance(covariance: np.ndarray, parameters: list[Parameter]) -> dict[str, Any]:
+    """The `covariance` of the soil's file (`ground.soil_covariance`); empty if there is none.
+
+    covariance: of the parameters as parts of their ranges, float[p, p], NaN where there is none.
+    """
+    kept, matrix = conditional(covariance, parameters)
     if not kept:
         return {}
     sd = np.sqrt(np.diag(matrix))

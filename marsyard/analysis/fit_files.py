@@ -64,7 +64,7 @@ def write_soil(fit: Fit, path: Path) -> Path:
         "description": _description(fit),
         "numbers": _numbers(fit),
         "extra": _extra(fit),
-        "covariance": soil_covariance(fit),
+        "covariance": soil_covariance(fit.covariance, [f.parameter for f in fit.found]),
         "sources": [f"{fit.data.name}, {len(fit.data)} rows, marsyard identify"],
     }
     data = {key: value for key, value in data.items() if value or key == "numbers"}

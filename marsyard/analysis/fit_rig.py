@@ -115,6 +115,7 @@ class _Search:
     def __init__(self, problem: RigProblem, tell: Progress) -> None:
         self.problem, self.said = problem, "start"
         self.best, self.cost = problem.start(), np.inf
+        problem.rig.say = lambda text: tell(0, 0, text)
         problem.rig.tell = lambda runs: tell(runs, 0, self._words(runs))
 
     def _words(self, runs: int) -> str:

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from marsyard.analysis.fit import Fit, Found, certainty, rms, warn
+from marsyard.analysis.fit_covariance import soil_covariance
 from marsyard.analysis.fit_problem import Problem, make_problem
 from marsyard.analysis.fit_rig import DIFFERENCE, RigProblem, search_by_runs, unsteady
 from marsyard.analysis.fit_rig import LOOKED_AT as RUN_FIRST
@@ -36,7 +37,7 @@ from marsyard.analysis.wheel_data import QUANTITIES, WheelData, join
 from marsyard.analysis.wheel_rig import Rig
 from marsyard.cores import cores
 from marsyard.errors import InputError
-from marsyard.ground.soil import Soil
+from marsyard.ground.soil import Soil, with_covariance
 from marsyard.interaction.wheel_models import Exit
 
 #: points of the hypercube looked at for each start that is taken from it
@@ -247,6 +248,20 @@ def _lacking(problem: Problem, after: Mapping[str, float]) -> list[str]:
     ]
 
 
+def _traded(
+    problem: Problem, before: Mapping[str, float], after: Mapping[str, float], cost: float
+) -> list[str]:
+    """One sentence about quantities that fit worse than at the start, for the sake of others."""
+    worse = [QUANTITIES[q][3] for q in problem.stated if after[q] > 1.02 * before[q]]
+    if not worse:
+        return []
+    start = float(np.sum(problem.data_residuals(problem.start()) ** 2))
+    return [
+        f"{' and '.join(worse)}: worse than at the start, for the others fit better; the sum of "
+        f"squares fell from {start:.4g} to {cost:.4g} (--error weighs the quantities)"
+    ]
+
+
 def _result(
     problem: Problem,
     u: np.ndarray,
@@ -286,15 +301,17 @@ def _result(
             f"with the fitted parameters the wheel sinks to its axle in {int(np.sum(short > 0))} "
             "rows; the model cannot describe them",
         )
-    warnings += _lacking(problem, rms(data, computed))
     if len(costs) > 1 and costs[1] > 1.02 * costs[0]:
         warnings.append("only one of the starts reached the best fit; try more starts")
     wheels = len(problem.exits)
     start_computed, _ = problem.compute(problem.values)
+    covariance = soil_covariance(sure.covariance, [f.parameter for f in found])
+    before, after = rms(data, start_computed), rms(data, computed)
+    warnings += _lacking(problem, after)
     return Fit(
         data=data,
         model=problem.model,
-        soil=problem.soil_at(values),
+        soil=with_covariance(problem.soil_at(values), covariance),
         start_soil=problem.soil,
         models=tuple(problem.wheel_model(values, i) for i in range(wheels)),
         start_models=tuple(problem.wheel_model(problem.values, i) for i in range(wheels)),
@@ -303,8 +320,8 @@ def _result(
         fixed={k: v for k, v in values.items() if k not in {p.name for p in free}},
         correlation=sure.correlation,
         covariance=sure.covariance,
-        before=rms(data, start_computed),
-        after=rms(data, computed),
+        before=before,
+        after=after,
         computed=computed,
         computed_start=start_computed,
         stated=dict(problem.stated),
@@ -313,7 +330,7 @@ def _result(
         condition=sure.condition,
         collinearity=sure.collinearity,
         warnings=tuple(warnings),
-        notes=problem.notes,
+        notes=(*problem.notes, *_traded(problem, before, after, chi_square)),
         samples=samples,
         seed=seed,
         costs=costs,

@@ -93,12 +93,12 @@ class RigRun:
     point: Point
     soil: Mapping[str, Any]
 
-    def work(self, tell: Callable[[float], Any]) -> Steady:
-        """Run it; `tell` hears the simulated time [s]."""
+    def work(self, tell: Callable[[float], Any], say: Callable[[str], Any] | None = None) -> Steady:
+        """Run it; `tell` hears the simulated time [s], `say` when kernels must be compiled."""
         from marsyard.simulation import Diverged, Simulation
 
         scenario, first = rig_scenario(self.point, self.soil)
-        simulation = Simulation(scenario)
+        simulation = Simulation(scenario, say=say)
         total = round(scenario.run.duration / scenario.run.step)
         lift = int(simulation.model.joint("lift").qposadr[0])
         deepest = float(simulation.qpos[lift]) - DEEPEST * self.point.radius
@@ -221,11 +221,12 @@ class Rig:
     """Runs points on soils, in `jobs` processes, and remembers what it has run.
 
     Used as a context: the processes end with it. runs: how many runs there were. tell: hears the
-    runs done in all.
+    runs done in all; say: when kernels must be compiled.
     """
 
     jobs: int = 1
     tell: Callable[[int], Any] = lambda runs: None
+    say: Callable[[str], Any] = lambda text: None
     runs: int = 0
     _known: dict[Any, Steady] = field(default_factory=dict)
     _workers: Workers | None = None
@@ -255,7 +256,7 @@ class Rig:
     def _run(self, tasks: list[RigRun]) -> list[Steady]:
         if self._workers is None:
             # the first run is one of this process: it compiles, and says what is wrong in the input
-            first = tasks[0].work(lambda time: None)
+            first = tasks[0].work(lambda time: None, self.say)
             self._count()
             self._workers = Workers(self.jobs, _BATCH)
             return [first, *self._run(tasks[1:])] if len(tasks) > 1 else [first]

@@ -290,10 +290,21 @@ def _values(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
         values["triaxial"] = Triaxial(**read_triaxial(name, data["triaxial"]))
     values["extra"] = {k: _plain(name, k, _with_unit(name, k, e)) for k, e in extra.items()}
     if data.get("covariance") is not None:
-        dimensions = {number: kind.dimension for number, kind in NUMBERS.items()}
-        has = {k: v for k, v in {**values, **values["extra"]}.items() if isinstance(v, float)}
-        values["covariance"] = read_covariance(name, data["covariance"], dimensions, has)
+        values["covariance"] = _covariance(name, data["covariance"], values)
     return values
+
+
+def with_covariance(soil: Soil, data: Mapping[str, Any]) -> Soil:
+    """The soil with the `covariance` that a file would have; an empty one is none."""
+    values = {**{number: getattr(soil, number) for number in NUMBERS}, "extra": soil.extra}
+    return replace(soil, covariance=_covariance(soil.name, data, values) if data else None)
+
+
+def _covariance(name: str, data: Any, values: Mapping[str, Any]) -> SoilCovariance:
+    """The `covariance` of a soil with these numbers and these under `extra`."""
+    dimensions = {number: kind.dimension for number, kind in NUMBERS.items()}
+    has = {k: v for k, v in {**values, **values["extra"]}.items() if isinstance(v, float)}
+    return read_covariance(name, data, dimensions, has)
 
 
 def _entries(name: str, data: Mapping[str, Any], part: str) -> dict[str, Any]:
