@@ -42,6 +42,8 @@ FASTEST = 0.95
 LOADING = 1.0
 #: forces of the two halves of the averaged way that differ by more than this part of the load
 UNSTEADY = 0.03
+#: lugs around a wheel; the soil contact model takes their height alone
+LUGS = 24
 #: sinkage at which a run ends, in radii; asked after so many steps
 DEEPEST, CHUNK = 0.9, 100
 #: tasks handed to the processes at a time
@@ -155,7 +157,7 @@ def rig_scenario(point: Point, soil: Mapping[str, Any]) -> tuple[Any, float]:
         "robot.wheel.radius": point.radius,
         "robot.wheel.width": point.width,
         "robot.joints": {"steer": point.slip_angle, "lift": tip - 0.125},
-        "ground.0.soil": {"name": "fitted", "definition": dict(soil)},
+        "ground.0.soil": dict(soil),
         "ground.0.spacing": spacing,
         "run.duration": round(count * period, 9),
         "run.record_period": round(period, 9),
@@ -166,17 +168,11 @@ def rig_scenario(point: Point, soil: Mapping[str, Any]) -> tuple[Any, float]:
     return load_scenario(SCENARIO, settings), count * period - average / speed
 
 
-#: lugs around a wheel; the soil contact model takes their height alone
-LUGS = 24
-
-
-def definition_of(soil: Soil) -> dict[str, Any]:
-    """A soil's numbers as its file has them, SI."""
+def soil_mapping(soil: Soil) -> dict[str, Any]:
+    """A soil as a scenario takes it, with all its numbers, SI."""
     numbers = {name: getattr(soil, name) for name in NUMBERS}
-    found: dict[str, Any] = {"numbers": {k: v for k, v in numbers.items() if v is not None}}
-    if soil.extra:
-        found["extra"] = dict(soil.extra)
-    return found
+    definition = {"numbers": {k: v for k, v in numbers.items() if v is not None}}
+    return {"name": soil.name, "definition": definition, "extra": dict(soil.extra)}
 
 
 @dataclass(frozen=True)
@@ -243,7 +239,7 @@ class Rig:
         """What each point gives on its soil, in the order asked."""
         keys = [(point, _key(soil)) for point, soil in asked]
         new = {
-            key: RigRun(point, definition_of(soil))
+            key: RigRun(point, soil_mapping(soil))
             for key, (point, soil) in zip(keys, asked, strict=True)
             if key not in self._known
         }

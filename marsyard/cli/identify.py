@@ -22,8 +22,9 @@ def identify(
         "model (a minute or so: every row is a run of a wheel in a rig).",
     ),
     free: str = typer.Option(
-        "", help="Parameters to find: c, phi, K, Ky, n, n1, n2, k (or k_c, k_phi), density, exit, "
-        "shear_share, and the model's own, with commas [default: what suits the model].",
+        "", help="Parameters to find: c, phi, K, Ky, n, n1, n2, k (or k_c, k_phi), density, "
+        "shear_layer, exit, shear_share, and the model's own, with commas [default: what suits the "
+        "model].",
     ),
     soil: str = typer.Option(
         "", help="Soil of the library, or a file, to start from [default: lunar_nominal]."
