@@ -1,16 +1,16 @@
-"""What an identification says of the soil's numbers together, for the soil's file.
+"""The covariance of identified soil numbers, for the soil's file.
 
-The covariance C of a fit is that of the parameters as parts u of their ranges (linear, or of the
-logarithm). Of it goes into the file what belongs to the soil, numbers and the model's own
-coefficients, s, and it is meant for the tread the fit was made with, w (exit rule and lugs), whose
-values stand beside the soil in a scenario:
+A fit has the covariance C of its parameters as fractions u of their ranges (linear or logarithmic).
+The file contains the part that belongs to the soil, s: its numbers and the model's coefficients.
+The tread, w (exit rule and lugs), is set beside the soil in a scenario, so the covariance is
+conditional on its fitted values:
 
     C_s|w = C_ss − C_sw C_ww⁻¹ C_ws
 
-The zero of the sinkage is the data's and drops out with its row and column. What the data cannot
-tell has no smaller variance than the range that is allowed: standard deviations along the principal
-axes of C are at most 1/√12, that of a parameter that may lie anywhere in its range. Parameters at a
-bound and those without influence count as known.
+The zero of the sinkage belongs to the data and is marginalised: its row and column are dropped.
+Parameters that the data do not determine are limited by their bounds: standard deviations along the
+principal axes of C are at most 1/√12, that of a uniform distribution over the range. Parameters at
+a bound and those without influence count as known.
 """
 
 from __future__ import annotations

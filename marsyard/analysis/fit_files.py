@@ -208,7 +208,8 @@ def save_figures(fit: Fit, folder: Path) -> list[FigureFile]:
     parts = [
         (
             "fit", "Measured and computed", draw_fit(fit),
-            "Marks: measured. Solid: fitted. Dashed: with the start values.",
+            "Marks: measured. Solid: fitted. Dashed: with the start values."
+            + (" The lines join the runs of the rows." if fit.model == SCM else ""),
         ),
         (
             "residuals", "Computed less measured", draw_residuals(fit),
@@ -497,7 +498,7 @@ def _report(fit: Fit, folder: Path, figures: list[FigureFile]) -> Path:
         section("Errors", table(ERROR_HEADS, error_rows(fit))),
         section("Warnings", items(fit.warnings)),
         section("Figures", figures_section(figures)),
-        section("Notes", items(fit.notes)),
+        section("Notes", items((*fit.notes, f"use soil.yaml with {use(fit)}"))),
         section("Versions", table(["package", "version"], [list(v) for v in versions()])),
     ]
     return write_page(folder, title, sections)

@@ -160,7 +160,7 @@ class Problem:
         return soil.number("k_c") / width + soil.number("k_phi") > 0
 
     def prepare(self, points: Sequence[np.ndarray]) -> None:
-        """Hear which points of the search are asked for next."""
+        """Called with the points of the search that are evaluated next."""
 
     def wheel_model(self, values: Mapping[str, float], wheel: int) -> WheelModel:
         """The model of one of the data's wheels."""

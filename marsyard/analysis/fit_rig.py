@@ -1,25 +1,25 @@
 """Fitting the soil contact model: each operating point is a run of a wheel in its rig.
 
-The residuals are those of real runs throughout, of the search as of the result. A run takes a
-fraction of a second and its forces ripple by a percent or so as nodes come and go, so that the
-search is one for few and rough evaluations: Gauss and Newton's step d within a box |d_i| ≤ Δ and
-the bounds,
+All residuals, of the search and of the result, are those of runs of the engine. A run takes a
+fraction of a second, and its forces ripple slightly with the parameters as nodes enter and leave
+the contact. The search therefore needs few evaluations and no fine differences: it takes
+Gauss-Newton steps d within a box |d_i| ≤ Δ and the bounds,
 
     minimise |r + J d|²,   −Δ ≤ d_i ≤ Δ,   0 ≤ u_i + d_i ≤ 1
 
-(a bounded linear least-squares problem, so that a parameter may end on its bound exactly). J begins
-as differences over `DIFFERENCE` of each range, runs of all of them at once on all cores, and is
-corrected after each step by Broyden's rank-one formula (Mathematics of Computation 19, 1965);
+a bounded linear least-squares problem, so that a parameter can end exactly at a bound. J is first
+taken by differences over `DIFFERENCE` of each range, with all runs in parallel, and then updated
+after each step by Broyden's rank-one formula (Mathematics of Computation 19, 1965),
 
     J ← J + (r(u + d) − r(u) − J d) dᵀ/(dᵀd)
 
-where it is no longer good enough it is made anew. Δ doubles after good steps and halves after bad
-ones (Dennis and Schnabel, Numerical methods for unconstrained optimization, 1983, chapters 6, 8).
-The search ends where a new J promises less than `WORTH` of the cost. The best point that was ever
-run is the result, so that it is never worse than the start.
+It is recomputed when steps fail. Δ doubles after good steps and halves after bad ones (Dennis and
+Schnabel, Numerical Methods for Unconstrained Optimization, 1983, chapters 6 and 8). The search ends
+when a new J predicts a gain of less than `WORTH` of the cost. The result is the best point of all
+runs, so it is never worse than the start.
 
-It begins at the start values, and again at the best of a Latin hypercube around them, `AROUND` of
-the ranges wide: whole ranges of moduli reach from water to rock.
+The first search begins at the start values, others at the best points of a Latin hypercube around
+them that spans `AROUND` of each range: the full ranges of moduli reach from water to rock.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from marsyard.ground.soil import Soil
 DIFFERENCE = 0.01
 #: half the width of the box at first, and at most, as parts of the ranges
 FIRST, LARGEST = 0.06, 0.25
-#: a search ends where it may gain less than this part of the cost, or after so many steps
+#: least relative gain that is worth another step, and largest number of steps
 WORTH, STEPS = 2e-3, 25
-#: part of the ranges that the hypercube of starts covers, and its points for each start taken
+#: part of each range spanned by the hypercube of starts, and its number of points per search
 AROUND, LOOKED_AT = 0.3, 10
 
 Progress = Callable[[int, int, str], None]
@@ -48,12 +48,12 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class RigProblem(Problem):
-    """A problem whose forces are those of runs."""
+    """A problem whose forces come from runs of the engine."""
 
     rig: Rig = field(default_factory=Rig, compare=False)
 
     def prepare(self, points: Sequence[np.ndarray]) -> None:
-        """Run all points of the search at once."""
+        """Run several points of the search in parallel."""
         self.rig.many([each for u in points for each in self._asked(self.at(u))[0]])
 
     def compute(self, values: Mapping[str, float]) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -172,11 +172,11 @@ class _Search:
 
 
 def unsteady(problem: RigProblem, values: Mapping[str, float]) -> list[str]:
-    """One sentence about rows that are not steady yet when their forces are taken."""
+    """One sentence about rows that have not reached a steady state."""
     late = [f for f in problem.steady(values) if f is not None and f.drift > UNSTEADY]
     if not late:
         return []
     return [
-        f"in {len(late)} rows the pull still changes by up to "
-        f"{max(f.drift for f in late):.0%} of the load where it is taken; the wheel digs on"
+        f"in {len(late)} rows the wheel has not reached a steady state: its pull still changes by "
+        f"up to {max(f.drift for f in late):.0%} of the load"
     ]

@@ -1,20 +1,21 @@
 """Wheels at steady motion in the soil contact model: runs of the scenario `soil/wheel`.
 
-Each operating point (wheel, load, slip, slip angle) is a run of the engine, with the rig, the step
-and the options of that scenario. What is set for each wheel of radius r (to the tips of its lugs):
+Each operating point (wheel, load, slip, slip angle) is one run of the engine with the rig, the time
+step and the options of that scenario. For a wheel of radius r (to the tips of its lugs) these are
+set:
 
-| what | how |
+| what | value |
 | --- | --- |
-| spacing of the grid | r/20, from 2.5 to 10 mm: ten nodes or so along the contact |
-| speed of travel | 0.1 m/s · min(1, r/0.15 m): the way in a step is at most a 60th of a spacing |
-| way before the forces count | `SETTLE` r |
-| way over which they are averaged | `AVERAGE` r, in whole spacings: nodes come and go evenly |
+| grid spacing | r/20, between 2.5 and 10 mm: about ten nodes along the contact |
+| travel speed | 0.1 m/s · min(1, r/0.15 m): a step covers at most a 60th of the spacing |
+| distance before averaging | `SETTLE` r |
+| averaging distance | `AVERAGE` r, a whole number of spacings, over which node effects cancel |
 
-A point of slip above `FASTEST` is refused: the rim would run twenty times as fast as the wheel
-travels. A wheel that sinks deeper than `DEEPEST` radii (or a run that diverges) ends there; it
-carries no load, and its forces are zero.
+Slips above `FASTEST` are refused: the rim would move twenty times as fast as the wheel. A run in
+which the wheel sinks deeper than `DEEPEST` radii, or which diverges, ends there; the wheel counts
+as carrying no load, and its forces as zero.
 
-The same point gives the same bits, in whichever process it runs.
+The same point gives the same bits in any process.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from marsyard.ground.soil import NUMBERS, Soil
 from marsyard.study.workers import Workers
 
 SCENARIO = "soil/wheel"
-#: radii rolled before the forces count, and over which they are averaged
+#: distances in radii: before averaging, and of averaging
 SETTLE, AVERAGE = 3.0, 1.0
 SPACINGS = 20.0
 #: least and largest distance of the grid's nodes [m]
@@ -40,11 +41,11 @@ FINEST, COARSEST = 0.0025, 0.01
 FASTEST = 0.95
 #: seconds until the wheel rolls, in `soil/wheel`
 LOADING = 1.0
-#: forces of the two halves of the averaged way that differ by more than this part of the load
+#: largest difference between the pulls of the two halves of the averaging distance, by the load
 UNSTEADY = 0.03
 #: lugs around a wheel; the soil contact model takes their height alone
 LUGS = 24
-#: sinkage at which a run ends, in radii; asked after so many steps
+#: sinkage at which a run ends, in radii; checked every so many steps
 DEEPEST, CHUNK = 0.9, 100
 #: tasks handed to the processes at a time
 _BATCH = 4096
@@ -79,8 +80,13 @@ class RigWheel:
 
 @dataclass(frozen=True)
 class Steady:
-    """What a run gives: means of pull, side [N], torque [N·m], sinkage [m]; whether it failed; how
-    much the pull still changes, as a part of the load; the simulated time [s]."""
+    """Result of a run.
+
+    values: means of pull, side [N], torque [N·m] and sinkage [m].
+    failed: the wheel sank to its axle, or the run diverged.
+    drift: change of the pull between the halves of the averaging distance, by the load.
+    simulated: time [s].
+    """
 
     values: Mapping[str, float]
     failed: bool
@@ -132,12 +138,12 @@ def _means(data: Any, first: float, load: float) -> Steady:
 
 
 def rig_scenario(point: Point, soil: Mapping[str, Any]) -> tuple[Any, float]:
-    """The scenario of a point, and the time from which its forces count [s]."""
+    """The scenario of a point, and the time at which averaging begins [s]."""
     from marsyard.scenario import load_scenario
 
     if point.slip > FASTEST:
         raise InputError(
-            f"slip {point.slip:g}: the rig runs at slips up to {FASTEST:g}; leave such rows out "
+            f"slip {point.slip:g}: the rig runs at slips up to {FASTEST:g}; leave out other rows "
             f"with --where 'slip<={FASTEST:g}'"
         )
     tip = point.radius + point.lug_height
@@ -190,7 +196,7 @@ class RigForces:
 
 @dataclass(frozen=True)
 class RigModel:
-    """The soil contact model with its wheel and soil, ready to be asked: every point is a run."""
+    """The soil contact model for one wheel and soil; every operating point is a run."""
 
     wheel: RigWheel
     soil: Soil
@@ -214,10 +220,10 @@ class RigModel:
 
 @dataclass
 class Rig:
-    """Runs points on soils, in `jobs` processes, and remembers what it has run.
+    """Runs points on soils in `jobs` processes and caches the results.
 
-    Used as a context: the processes end with it. runs: how many runs there were. tell: hears the
-    runs done in all; say: when kernels must be compiled.
+    A context manager: the processes end with it. runs: number of runs so far. tell: called with
+    that number; say: called when kernels must be compiled.
     """
 
     jobs: int = 1
@@ -236,7 +242,7 @@ class Rig:
             self._workers = None
 
     def many(self, asked: Sequence[tuple[Point, Soil]]) -> list[Steady]:
-        """What each point gives on its soil, in the order asked."""
+        """The result of each point on its soil, in the same order."""
         keys = [(point, _key(soil)) for point, soil in asked]
         new = {
             key: RigRun(point, soil_mapping(soil))
@@ -251,7 +257,7 @@ class Rig:
 
     def _run(self, tasks: list[RigRun]) -> list[Steady]:
         if self._workers is None:
-            # the first run is one of this process: it compiles, and says what is wrong in the input
+            # the first run is done here: it compiles the kernels and reports mistakes in the input
             first = tasks[0].work(lambda time: None, self.say)
             self._count()
             self._workers = Workers(self.jobs, _BATCH)

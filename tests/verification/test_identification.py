@@ -455,6 +455,30 @@ def test_a_search_that_ends_worse_than_it_began_gives_the_start():
     assert (identification._settled(Plateau(True), start, np.array([0.2, 0.4])) == start).all()
 
 
+def test_several_wheels_and_loads_tell_the_moduli_and_the_exponent_apart():
+    """Two widths under two loads, in data of their own; k_c/b + k_φ is negative for the narrow
+    wheel in a part of the bounds, which carries nothing there."""
+    soil, slip = load_soil({**SOIL, "k_c": 3e4}), np.linspace(0.05, 0.7, 6)
+    rng = np.random.default_rng(4)
+    parts = []
+    for width, load in ((0.06, 40.0), (0.06, 100.0), (0.16, 40.0), (0.16, 100.0)):
+        wheel = Wheel(0.15, width, Exit("angle", 0))
+        f = WheelModel("ding", wheel, soil, OWN["ding"]).under_load(load, slip)
+        measured = {"pull": f.drawbar_pull, "torque": f.torque, "sinkage": f.sinkage}
+        measured = {q: v + rng.normal(0, 0.4 * NOISE[q], 6) for q, v in measured.items()}
+        parts.append(
+            WheelData(f"b{width}", 0.15, width, 0.0, np.full(6, load), slip, 0 * slip, measured)
+        )
+    options = {"soil": "hit_lss1", "errors": NOISE, "fix": {"c": 250.0, **OWN["ding"]}}
+    fit = identify(parts, "ding", free=["phi", "K", "n", "k_c", "k_phi", "n1"], **options)
+    for name, true in (("n", 1.1), ("k_c", 3e4), ("k_phi", 2.5e6), ("n1", 0.4)):
+        assert fit[name].low < true < fit[name].high, name
+    assert len(fit.models) == 2 and fit.data.name == "b0.06, b0.06, b0.16, b0.16"
+    # by default, too
+    names = {f.name for f in identify(parts, "ding", starts=1, **options).found}
+    assert {"n", "k_c", "k_phi"} <= names and "k" not in names
+
+
 def test_the_covariance_of_the_soil_is_that_of_the_fit(tmp_path):
     fit = search(synthetic("ding", seed=3), "ding", free=("phi", "K", "k", "n1", "c_P1"))
     save_fit(fit, tmp_path)
