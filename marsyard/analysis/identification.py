@@ -251,14 +251,14 @@ def _lacking(problem: Problem, after: Mapping[str, float]) -> list[str]:
 def _traded(
     problem: Problem, before: Mapping[str, float], after: Mapping[str, float], cost: float
 ) -> list[str]:
-    """One sentence about quantities that fit worse than at the start, for the sake of others."""
+    """One sentence about quantities that fit worse than at the start, in favour of others."""
     worse = [QUANTITIES[q][3] for q in problem.stated if after[q] > 1.02 * before[q]]
     if not worse:
         return []
     start = float(np.sum(problem.data_residuals(problem.start()) ** 2))
     return [
-        f"{' and '.join(worse)}: worse than at the start, for the others fit better; the sum of "
-        f"squares fell from {start:.4g} to {cost:.4g} (--error weighs the quantities)"
+        f"{' and '.join(worse)} fit worse than at the start, in favour of other quantities; the "
+        f"sum of squares fell from {start:.4g} to {cost:.4g} (--error sets the weights)"
     ]
 
 

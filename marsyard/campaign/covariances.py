@@ -1,7 +1,7 @@
-"""`ground.0.soil: covariance` in a study: the numbers of a soil, drawn together.
+"""`ground.0.soil: covariance` in a study: the numbers of a soil, drawn jointly.
 
-In place of the soil stand its numbers, as parameters with a distribution each
-(`operations.uncertain.numbers_of`), and which of them are correlated.
+The entry is replaced by one parameter with a distribution per number, and by their correlation
+(`operations.uncertain.numbers_of`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from marsyard.scenario.short_names import full_path
 def expand_covariances(
     study: StudyFile, name: str, data: Mapping[str, Any]
 ) -> tuple[StudyFile, tuple[Joint, ...]]:
-    """The study with the numbers of soils in place of `covariance`, and which belong together."""
+    """The study with soils' numbers in place of `covariance`, and their correlations."""
     soils = [key for key, varied in study.vary.items() if varied.distribution == COVARIANCE]
     if not soils:
         return study, ()

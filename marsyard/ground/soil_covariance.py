@@ -1,5 +1,4 @@
-"""How surely a soil's numbers are known, and together with which others: the `covariance` of its
-file, as `marsyard identify` writes it.
+"""The covariance of a soil's numbers, in its file as `marsyard identify` writes it.
 
     covariance:
       numbers:
@@ -9,14 +8,15 @@ file, as `marsyard identify` writes it.
         - [1, -0.62]
         - [-0.62, 1]
 
-`numbers` are numbers of the soil, or of its `extra`, whose values are the means (medians with
-`scale: log`). sd is the standard deviation, SI, or with `scale: log` that of the natural logarithm;
-low and high are what the number can be at all, and drawn values stay within. Texts with a unit are
-taken, too. `correlation`, in the order of `numbers`, is that of the numbers, or of their
-logarithms; without it they are independent.
+`numbers` names numbers of the soil or of its `extra`; their values in the file are the means, or
+with `scale: log` the medians. sd is the standard deviation, SI, or with `scale: log` that of the
+natural logarithm; low and high bound the samples. Texts with a unit are allowed. `correlation`, in
+the order of `numbers`, is that of the numbers or of their logarithms; by default they are
+independent.
 
-Draws are normal or lognormal, cut off at the bounds, and joined by a Gaussian copula: exactly the
-multivariate normal distribution where the bounds are some standard deviations away.
+Samples have normal or lognormal marginal distributions, truncated at the bounds, joined by a
+Gaussian copula. Where the bounds are some standard deviations away this is the multivariate normal
+distribution.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Spread:
-    """How one number scatters: sd, SI, or of the natural logarithm where `log`; its bounds, SI."""
+    """Spread of one number: sd, SI, or that of the natural logarithm if `log`; bounds, SI."""
 
     sd: float
     log: bool = False
@@ -134,7 +134,7 @@ def _correlation(what: str, data: Any, n: int) -> tuple[tuple[float, ...], ...]:
     elif np.abs(matrix - matrix.T).max() > _ROUNDING:
         wrong = "must be symmetric"
     elif np.linalg.eigvalsh(matrix).min() < -1e-3:
-        wrong = "no numbers can be correlated like this (it has a negative eigenvalue)"
+        wrong = "must be positive semidefinite (it has a negative eigenvalue)"
     if wrong:
         raise InputError(f"{what}: correlation: {wrong}")
     return tuple(tuple(float(x) for x in row) for row in matrix)
@@ -146,8 +146,8 @@ def correlated(shares: np.ndarray, correlation: Sequence[Sequence[float]]) -> np
     from scipy.special import ndtr, ndtri
 
     values, vectors = np.linalg.eigh(np.asarray(correlation, dtype=float))
-    # a triangular factor, so that the first number keeps its own shares: of a matrix that rounding
-    # or a pair that cannot be told apart has made singular, too
+    # a triangular factor, so that the first number keeps its own shares; unlike a Cholesky factor
+    # it exists for singular matrices, too
     square = (vectors * np.sqrt(np.maximum(values, 0.0))).T
     root = np.asarray(np.linalg.qr(square, mode="r")).T
     root = root * np.where(np.diag(root) < 0, -1.0, 1.0)

@@ -23,10 +23,9 @@ A file of what is uncertain says, for paths of a scenario as in `--set`, how the
 | `times …` | the scenario's own value times a number drawn from what follows |
 | `plus …` | the scenario's own value plus a number drawn from what follows |
 
-At the path of a soil, `ground.0.soil: covariance` lets all its numbers scatter together, as the
-`covariance` of its file says (`ground.soil_covariance`; `marsyard identify` writes it): each of
-them about the soil's own value, correlated by a Gaussian copula. `expand` puts their distributions
-in its place.
+`ground.0.soil: covariance`, at the path of a soil, draws its numbers jointly from the `covariance`
+of its file (`ground.soil_covariance`; `marsyard identify` writes it), each about the soil's own
+value. `expand` replaces it by the distributions of the numbers and their correlation.
 
 Numbers may have units; they are given on in SI. Samples are a Latin hypercube (M. D. McKay,
 R. J. Beckman, W. J. Conover, Technometrics 21, 1979): of n samples one lies in each of n equally
@@ -189,8 +188,10 @@ class Uncertain:
 
 
 def numbers_of(soil: Soil, path: str, field: str) -> tuple[dict[str, Distribution], Joint]:
-    """How the numbers of a soil at a path of a scenario scatter, by path, and that they do so
-    together; `field` begins sentences."""
+    """Distributions of a soil's numbers by path of the scenario, and their correlation.
+
+    path: of the soil. field: begins error sentences.
+    """
     found = soil.covariance
     if found is None:
         raise InputError(
