@@ -28,6 +28,7 @@ import numpy as np
 
 from marsyard.analysis.parameters import Parameter
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData
+from marsyard.analysis.wheel_rig import RigModel
 from marsyard.ground.soil import Soil
 from marsyard.interaction.wheel_models import WheelModel
 
@@ -72,7 +73,8 @@ class Fit:
         with the start values.
     offset: added to the computed sinkage [m].
     found: the free parameters; fixed: the others that were set by hand.
-    correlation: float[p, p] of `found`, NaN for those at a bound.
+    correlation: float[p, p] of `found`, NaN for those at a bound. covariance: the same, of the
+        parameters as parts of their ranges (`Parameter.to_unit`).
     before, after: root mean square of computed less measured, by quantity, SI.
     computed: what the fitted model gives at the data's rows; `computed_start` that at the start.
     stated: error each quantity's residuals were divided by, SI.
@@ -84,8 +86,8 @@ class Fit:
     model: str
     soil: Soil
     start_soil: Soil
-    models: tuple[WheelModel, ...]
-    start_models: tuple[WheelModel, ...]
+    models: tuple[WheelModel | RigModel, ...]
+    start_models: tuple[WheelModel | RigModel, ...]
     offset: float
     found: tuple[Found, ...]
     fixed: Mapping[str, float]
@@ -101,6 +103,7 @@ class Fit:
     collinearity: float
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    covariance: np.ndarray = field(repr=False)
     samples: np.ndarray | None = field(default=None, repr=False)
     seed: int = 0
     costs: tuple[float, ...] = ()
@@ -114,6 +117,12 @@ class Fit:
         return next((f.start for f in self.found if f.name == "sinkage_offset"), self.offset)
 
     @property
+    def exit_rule(self) -> str:
+        """The exit rule of the first wheel; nothing for models without one."""
+        first = self.models[0]
+        return first.wheel.exit.rule if isinstance(first, WheelModel) else ""
+
+    @property
     def has_priors(self) -> bool:
         return any(f.prior for f in self.found)
 
@@ -124,18 +133,7 @@ class Fit:
             "data": self.data.name,
             "rows": len(self.data),
             "soil_start": self.start_soil.name,
-            "wheels": [
-                {
-                    "radius": w.radius,
-                    "width": w.width,
-                    "lug_height": w.lug_height,
-                    "exit_rule": w.exit.rule,
-                    "exit_value": w.exit.value,
-                    "shear_share": w.shear_share,
-                    "lug_share": w.lug_share,
-                }
-                for w in (m.wheel for m in self.models)
-            ],
+            "wheels": [_wheel(m) for m in self.models],
             "coefficients": dict(self.models[0].coefficients),
             "sinkage_offset": self.offset,
             "parameters": {f.name: _entry(f) for f in self.found},
@@ -157,6 +155,18 @@ class Fit:
             "warnings": list(self.warnings),
             "notes": list(self.notes),
         }
+
+
+def _wheel(model: WheelModel | RigModel) -> dict[str, Any]:
+    """A wheel's sizes and, where the model takes them, how soil leaves its tread and its lugs."""
+    sizes = {key: getattr(model.wheel, key) for key in ("radius", "width", "lug_height")}
+    if isinstance(model, RigModel):
+        return sizes
+    wheel = model.wheel
+    return {
+        **sizes, "exit_rule": wheel.exit.rule, "exit_value": wheel.exit.value,
+        "shear_share": wheel.shear_share, "lug_share": wheel.lug_share,
+    }  # fmt: skip
 
 
 def _plain(x: float) -> float | None:

@@ -20,12 +20,13 @@ import numpy as np
 
 from marsyard import library
 from marsyard.analysis.fit import Fit, Found
-from marsyard.analysis.parameters import find
+from marsyard.analysis.fit_covariance import soil_covariance
+from marsyard.analysis.parameters import SCM, find, has_exit, needs
 from marsyard.analysis.wheel_data import QUANTITIES
 from marsyard.drawing.sheet import FONT, FigureFile, plain, save_png
 from marsyard.files.replacing import replacing
 from marsyard.ground.soil import NUMBERS
-from marsyard.interaction.wheel_models import MODELS, WheelModel
+from marsyard.interaction.wheel_models import WheelModel
 from marsyard.units import UNITS
 
 if TYPE_CHECKING:
@@ -63,11 +64,13 @@ def write_soil(fit: Fit, path: Path) -> Path:
         "description": _description(fit),
         "numbers": _numbers(fit),
         "extra": _extra(fit),
+        "covariance": soil_covariance(fit.covariance, [f.parameter for f in fit.found]),
         "sources": [f"{fit.data.name}, {len(fit.data)} rows, marsyard identify"],
     }
-    if not data["extra"]:
-        del data["extra"]
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
+    data = {key: value for key, value in data.items() if value or key == "numbers"}
+    text = yaml.safe_dump(
+        data, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
+    )
     _write(path, text)
     return path
 
@@ -84,13 +87,14 @@ def _description(fit: Fit) -> str:
 
 def use(fit: Fit) -> str:
     """What stands beside the soil in a scenario: the model and the tread it was found with."""
-    wheel = fit.models[0].wheel
+    if fit.model == SCM:
+        return "interaction.soil: {model: scm}"
+    wheels = [m.wheel for m in fit.models if isinstance(m, WheelModel)]
+    wheel = wheels[0]
     text = f"interaction.wheel: {{model: {fit.model}"
-    if "strength" in MODELS[fit.model][2]:
+    if has_exit(fit.model):
         text += f", exit: {{rule: {wheel.exit.rule}, value: {wheel.exit.value:.4g}}}"
-        others = {
-            m.wheel.lug_height: m.wheel.exit for m in fit.models if m.wheel.exit != wheel.exit
-        }
+        others = {w.lug_height: w.exit for w in wheels if w.exit != wheel.exit}
         for height, leave in others.items():
             text += f" (with lugs of {height * 1e3:g} mm {leave.rule}, {leave.value:.4g})"
     for name in ("shear_share", "lug_share"):
@@ -100,7 +104,7 @@ def use(fit: Fit) -> str:
 
 
 def _numbers(fit: Fit) -> dict[str, Any]:
-    if not MODELS[fit.model][2]:
+    if not needs(fit.model):
         return {}
     known = _library_entries(fit.start_soil.name)
     set_by = {_field(fit, f.name): f for f in fit.found}
@@ -170,7 +174,7 @@ def _extra(fit: Fit) -> dict[str, Any]:
         out[name] = entry
     for name in ("exit", "shear_share", "lug_share"):
         if name in found:
-            rule = f", exit rule {fit.models[0].wheel.exit.rule}" if name == "exit" else ""
+            rule = f", exit rule {fit.exit_rule}" if name == "exit" else ""
             key = "exit_value" if name == "exit" else name
             entry = {"value": float(found[name].value), "unit": "", **_derived(fit, found[name])}
             out[key] = {**entry, "source": entry["source"] + rule}
@@ -204,7 +208,8 @@ def save_figures(fit: Fit, folder: Path) -> list[FigureFile]:
     parts = [
         (
             "fit", "Measured and computed", draw_fit(fit),
-            "Marks: measured. Solid: fitted. Dashed: with the start values.",
+            "Marks: measured. Solid: fitted. Dashed: with the start values."
+            + (" The lines join the runs of the rows." if fit.model == SCM else ""),
         ),
         (
             "residuals", "Computed less measured", draw_residuals(fit),
@@ -253,7 +258,8 @@ def groups(fit: Fit) -> list[tuple[str, int, np.ndarray]]:
                 some = rows & (keys == key) & (heavy == load)
                 words = []
                 if len(wheels) > 1:
-                    words.append(f"r {size[0] * 1e3:g} mm, lugs {size[2] * 1e3:g} mm")
+                    wide = f", b {size[1] * 1e3:g} mm" if np.ptp(data.width) > 0 else ""
+                    words.append(f"r {size[0] * 1e3:g} mm{wide}, lugs {size[2] * 1e3:g} mm")
                 if across:
                     words.append(f"slip {key:.2g}")
                 elif degrees.any():
@@ -311,10 +317,15 @@ def draw_fit(fit: Fit) -> Canvas:
                 (fit.start_models, "--", fit.start_offset),
                 (fit.models, "-", fit.offset),
             ):
-                x, values = _curve(fit, models[wheel], rows, name)
-                shift = offset if name == "sinkage" else 0.0
-                ax.plot(x, factor * (values + shift), line, color=colour, lw=1.3,
-                        alpha=0.5 if line == "--" else 1.0)  # fmt: skip
+                model, look = models[wheel], {"color": colour, "lw": 1.3}
+                look["alpha"] = 0.5 if line == "--" else 1.0
+                if isinstance(model, WheelModel):
+                    x, values = _curve(fit, model, rows, name)
+                    values = values + (offset if name == "sinkage" else 0.0)
+                else:
+                    computed = fit.computed_start if line == "--" else fit.computed
+                    x, values = _through(at, computed[name][rows])
+                ax.plot(x, factor * values, line, **look)
         _limit(ax, factor * fit.data.measured[name], factor * fit.computed[name])
     _say_lines(panels[0][1], len(found) > CURVES)
     if len(found) > 1:
@@ -344,6 +355,12 @@ def _say_lines(ax: Axes, points_only: bool) -> None:
 def _abscissa(fit: Fit) -> np.ndarray:
     """What the figures go over: slip, or the size of the slip angle [deg]."""
     return np.degrees(np.abs(fit.data.slip_angle)) if over_angle(fit) else fit.data.slip
+
+
+def _through(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The computed points of a group in order: between them no run was made."""
+    order = np.argsort(at, kind="stable")
+    return at[order], values[order]
 
 
 def _curve(
@@ -481,7 +498,7 @@ def _report(fit: Fit, folder: Path, figures: list[FigureFile]) -> Path:
         section("Errors", table(ERROR_HEADS, error_rows(fit))),
         section("Warnings", items(fit.warnings)),
         section("Figures", figures_section(figures)),
-        section("Notes", items(fit.notes)),
+        section("Notes", items((*fit.notes, f"use soil.yaml with {use(fit)}"))),
         section("Versions", table(["package", "version"], [list(v) for v in versions()])),
     ]
     return write_page(folder, title, sections)

@@ -24,19 +24,35 @@ from typing import Any
 
 import numpy as np
 
-from marsyard.analysis.parameters import Parameter, default_free, find, searchable
+from marsyard.analysis.parameters import (
+    SCM,
+    Parameter,
+    coefficients,
+    default_free,
+    find,
+    has_exit,
+    needs,
+    searchable,
+)
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import NUMBERS, Soil, load_soil
-from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
 from marsyard.interaction.wheel_models.arc import DEEPEST
 
 START_SOIL = "lunar_nominal"
 EXIT_SMOOTH, EXIT_LUGS, EXIT_DING = Exit("height", 0.2), Exit("height", 1.1), Exit("angle", 0.0)
+#: where a search begins for a number that the soil does not have
+USUAL = {
+    "cohesion": 200.0, "friction_angle": 0.6, "shear_modulus": 0.015, "exponent": 1.0, "k_c": 0.0,
+    "k_phi": 1e6, "density": 1600.0, "unloading_stiffness": 2e7,
+}  # fmt: skip
 #: residuals per missing part of the load
 SHORT = 50.0
 #: loads that differ by this factor tell k and n apart
 SEVERAL = 2.0
+#: widths that differ by this factor tell k_c and k_phi apart
+WIDER = 1.25
 #: exit values of the literature, rule "height"
 EXIT_RANGE = (0.0, 1.2)
 
@@ -122,7 +138,10 @@ class Problem:
         data, n = self.data, len(self.data)
         out = {name: np.zeros(n) for name in QUANTITIES}
         short = np.zeros(n)
-        for i, (_, rows) in enumerate(data.wheels()):
+        for i, (size, rows) in enumerate(data.wheels()):
+            if not self.bears(values, size[1]):
+                short[rows] = 1.0
+                continue
             body = self.wheel_model(values, i)
             points = np.stack([data.load, data.slip, data.slip_angle], axis=1)[rows]
             few, back = np.unique(points, axis=0, return_inverse=True)
@@ -133,11 +152,21 @@ class Problem:
         out["sinkage"] = out["sinkage"] + values.get("sinkage_offset", 0.0)
         return out, short
 
+    def bears(self, values: Mapping[str, float], width: float) -> bool:
+        """Whether k_c/b + k_φ is positive for a wheel of this width [m], so that it bears."""
+        if "k_c" not in values and "k_phi" not in values:
+            return True
+        soil = self.soil_at(values)
+        return soil.number("k_c") / width + soil.number("k_phi") > 0
+
+    def prepare(self, points: Sequence[np.ndarray]) -> None:
+        """Called with the points of the search that are evaluated next."""
+
     def wheel_model(self, values: Mapping[str, float], wheel: int) -> WheelModel:
         """The model of one of the data's wheels."""
         (radius, width, lugs), _ = self.data.wheels()[wheel]
         body = Wheel(radius, width, self.exit_at(values, wheel), lugs, **shares(values))
-        own = {k: v for k, v in values.items() if k in MODELS[self.model][1]}
+        own = {k: v for k, v in values.items() if k in coefficients(self.model)}
         return WheelModel(self.model, body, self.soil_at(values), own, self.gravity)
 
     def exit_at(self, values: Mapping[str, float], wheel: int) -> Exit:
@@ -154,7 +183,8 @@ class Problem:
                 numbers[place.field] = value
         if "k" in numbers:
             numbers["k_phi"], numbers["k_c"] = numbers.pop("k"), 0.0
-        own = {**self.soil.extra, **{k: v for k, v in values.items() if k in MODELS[self.model][1]}}
+        known = coefficients(self.model)
+        own = {**self.soil.extra, **{k: v for k, v in values.items() if k in known}}
         return replace(self.soil, **numbers, extra=own)  # type: ignore[arg-type]
 
 
@@ -192,19 +222,20 @@ def make_problem(
     exit: Exit | None,
     errors: Mapping[str, float],
     gravity: float,
+    kind: type[Problem] = Problem,
 ) -> Problem:
     """The problem that arguments of `identify` describe, or one sentence what is wrong in them."""
-    if model not in MODELS:
-        raise InputError(f"model '{model}'; {suggest(model, MODELS)}")
     notes = list(data.notes)
+    if exit is not None and model == SCM:
+        raise InputError("exit: scm has no exit rule; where the soil leaves the wheel follows")
     if soil is None:
         soil = START_SOIL
-        if MODELS[model][2]:
+        if needs(model):
             notes.append(f"start values of the soil are those of {START_SOIL}")
     begin = soil if isinstance(soil, Soil) else load_soil(soil)
     chosen, fixed = _choose(data, model, free, fix, errors, notes)
     exits = tuple(exit or default_exit(model, size[2]) for size, _ in data.wheels())
-    assumed = exit is None and "strength" in MODELS[model][2] and "exit" not in fixed
+    assumed = exit is None and has_exit(model) and "exit" not in fixed
     if assumed and any(p.name == "exit" for p in chosen):
         notes.append(f"the exit value is searched for, from {_said(exits)} on")
         assumed = False
@@ -222,7 +253,7 @@ def make_problem(
         raise InputError(
             f"identify: {len(chosen)} free parameters, but only {count} measured values; free fewer"
         )
-    problem = Problem(
+    problem = kind(
         data, model, begin, exits, values, tuple(chosen), fixed, beliefs, stated,
         _row_errors(data, stated, errors), gravity, tuple(notes),
         tuple(q for q in stated if q not in errors and _scatter(data, q)),
@@ -271,8 +302,12 @@ def _default_free(model: str, data: WheelData, fix: Mapping[str, float]) -> list
     known = np.isfinite(data.measured.get("sinkage", np.full(len(data), np.nan)))
     aside = len(np.unique(np.round(np.degrees(np.abs(data.slip_angle[known]))))) > 1
     loads = data.load[known]
-    several = known.any() and not data.relative_sinkage and loads.max() > SEVERAL * loads.min()
-    names = default_free(model, _informative(data), data.relative_sinkage, aside, bool(several))
+    absolute = known.any() and not data.relative_sinkage
+    several = absolute and loads.max() > SEVERAL * loads.min()
+    widths = absolute and data.width[known].max() > WIDER * data.width[known].min()
+    widths = widths and "k" not in fix
+    measured = _informative(data)
+    names = default_free(model, measured, data.relative_sinkage, aside, bool(several), bool(widths))
     held = {find(model, name, "fix").name for name in fix}
     return [name for name in names if name not in held]
 
@@ -356,7 +391,7 @@ def _start_values(
     values = dict(fixed)
     for p in free:
         values[p.name] = _start(data, soil, p, exits)
-    for name, default in MODELS[model][1].items():
+    for name, default in coefficients(model).items():
         if name in values or name in soil.extra:
             continue
         if name in ("nominal_load", "mean_load"):
@@ -378,15 +413,13 @@ def _start(data: WheelData, soil: Soil, p: Parameter, exits: tuple[Exit, ...]) -
     if p.field == "k":
         return soil.pressure_modulus(float(data.width[0])) if soil.has("k_c", "k_phi") else 1e6
     if not soil.has(p.field):
-        # a soil without this number: the usual one, as the search needs a beginning
-        usual = {"cohesion": 200.0, "friction_angle": 0.6, "shear_modulus": 0.015, "exponent": 1.0}
-        return {**usual, "k_c": 0.0, "k_phi": 1e6, "density": 1600.0}.get(p.field, 0.02)
+        return USUAL.get(p.field, 0.02)
     return soil.number(p.field)
 
 
 def _complete(soil: Soil, model: str, values: Mapping[str, float]) -> Soil:
     """The soil with the numbers that are searched for or fixed, where it had none."""
-    extra = {k: v for k, v in soil.extra.items() if k in MODELS[model][1]}
+    extra = {k: v for k, v in soil.extra.items() if k in coefficients(model)}
     numbers = {}
     for name, value in values.items():
         place = find(model, name)

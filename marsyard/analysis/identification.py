@@ -22,15 +22,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from marsyard.analysis.fit import Fit, Found, certainty, rms, warn
+from marsyard.analysis.fit_covariance import soil_covariance
 from marsyard.analysis.fit_problem import Problem, make_problem
-from marsyard.analysis.wheel_data import QUANTITIES, WheelData
+from marsyard.analysis.fit_rig import DIFFERENCE, RigProblem, search_by_runs, unsteady
+from marsyard.analysis.fit_rig import LOOKED_AT as RUN_FIRST
+from marsyard.analysis.parameters import SCM
+from marsyard.analysis.wheel_data import QUANTITIES, WheelData, join
+from marsyard.analysis.wheel_rig import Rig
+from marsyard.cores import cores
 from marsyard.errors import InputError
-from marsyard.ground.soil import Soil
+from marsyard.ground.soil import Soil, with_covariance
 from marsyard.interaction.wheel_models import Exit
 
 #: points of the hypercube looked at for each start that is taken from it
@@ -46,7 +53,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def identify(
-    data: WheelData,
+    data: WheelData | Sequence[WheelData],
     model: str,
     *,
     soil: Soil | str | Mapping[str, Any] | None = None,
@@ -55,32 +62,69 @@ def identify(
     prior: Mapping[str, tuple[float, float]] | None = None,
     exit: Exit | None = None,
     errors: Mapping[str, float] | None = None,
-    starts: int = 6,
+    starts: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
     gravity: float = 9.81,
+    jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fit a wheel model to measurements.
+    """Fit a wheel model, or the soil contact model (`scm`), to measurements.
 
+    data: measured wheels; several are fitted together, with one soil.
     soil: start values; a soil, its name or file.
     free: names of the parameters to search for, see `parameters`; by default those of
         `DEFAULT_FREE` that suit the measured quantities.
     fix: values of others, SI. prior: mean and standard deviation of free ones, SI.
     exit: the exit rule and its (start) value.
     errors: stated error of a quantity, SI; 0 leaves it out of the fit.
-    starts: searches, the first from the start values. bootstrap: number of sets drawn.
+    starts: searches, the first from the start values; 6, for scm 2.
+    bootstrap: number of sets drawn.
+    jobs: processes for the runs that scm takes; one per core. More than one start a script anew, so
+        that it calls this under `if __name__ == "__main__"`.
+    progress: hears how much is done, of how much (0: unknown), and of what.
     """
-    problem = make_problem(
-        data, model, soil, free, fix or {}, prior or {}, exit, errors or {}, gravity
-    )
-    if starts < 1 or bootstrap < 0:
+    if starts is not None and starts < 1 or bootstrap < 0:
         raise InputError("identify: starts must be 1 or more, bootstrap 0 or more")
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs = {jobs}: must be at least 1")
     tell = progress or (lambda done, total, what: None)
     rng = np.random.default_rng(seed)
-    u, costs = _search(problem, starts, rng, tell)
+    data = data if isinstance(data, WheelData) else join(data)
+    kind = RigProblem if model == SCM else Problem
+    problem = make_problem(
+        data, model, soil, free, fix or {}, prior or {}, exit, errors or {}, gravity, kind
+    )
+    if isinstance(problem, RigProblem):
+        if bootstrap:
+            raise InputError(
+                "bootstrap: each of its sets would take as many runs as the fit itself; leave it "
+                "out, scm has the intervals of the Jacobian"
+            )
+        return _identify_by_runs(problem, starts or 2, seed, jobs or cores(), rng, tell)
+    u, costs = _search(problem, starts or 6, rng, tell)
     samples = _bootstrap(problem, u, bootstrap, rng, tell) if bootstrap else None
     return _result(problem, u, costs, samples, seed)
+
+
+def _identify_by_runs(
+    problem: RigProblem,
+    starts: int,
+    seed: int,
+    jobs: int,
+    rng: np.random.Generator,
+    tell: Progress,
+) -> Fit:
+    """The same for the soil contact model."""
+    with Rig(jobs) as rig:
+        problem = replace(problem, rig=rig)
+        cube = hypercube(RUN_FIRST * (starts - 1), len(problem.free), rng)
+        u, costs = search_by_runs(problem, starts, cube, tell)
+        u = _settled(problem, problem.start(), u)
+        fit = _result(problem, u, costs, None, seed)
+        warnings = (*fit.warnings, *unsteady(problem, problem.at(u)))
+        notes = (*fit.notes, f"{rig.runs} runs of the rig")
+        return replace(fit, warnings=warnings, notes=notes)
 
 
 # --- the search
@@ -146,14 +190,17 @@ def _minimise(
 
 def _jacobian(problem: Problem, u: np.ndarray) -> np.ndarray:
     """Of the data's residuals, by central differences inside the bounds."""
-    columns = []
+    half = DIFFERENCE if isinstance(problem, RigProblem) else 1e-5
+    pairs = []
     for i in range(len(u)):
-        ends = []
-        for step in (-1e-5, 1e-5):
-            moved = u.copy()
-            moved[i] = min(max(u[i] + step, 0.0), 1.0)
-            ends.append((moved[i], problem.data_residuals(moved)))
-        columns.append((ends[1][1] - ends[0][1]) / (ends[1][0] - ends[0][0]))
+        ends = [u.copy(), u.copy()]
+        ends[0][i], ends[1][i] = max(u[i] - half, 0.0), min(u[i] + half, 1.0)
+        pairs.append(ends)
+    problem.prepare([point for ends in pairs for point in ends])
+    columns = [
+        (problem.data_residuals(high) - problem.data_residuals(low)) / (high[i] - low[i])
+        for i, (low, high) in enumerate(pairs)
+    ]
     return np.stack(columns, axis=1)
 
 
@@ -201,6 +248,20 @@ def _lacking(problem: Problem, after: Mapping[str, float]) -> list[str]:
     ]
 
 
+def _traded(
+    problem: Problem, before: Mapping[str, float], after: Mapping[str, float], cost: float
+) -> list[str]:
+    """One sentence about quantities that fit worse than at the start, in favour of others."""
+    worse = [QUANTITIES[q][3] for q in problem.stated if after[q] > 1.02 * before[q]]
+    if not worse:
+        return []
+    start = float(np.sum(problem.data_residuals(problem.start()) ** 2))
+    return [
+        f"{' and '.join(worse)} fit worse than at the start, in favour of other quantities; the "
+        f"sum of squares fell from {start:.4g} to {cost:.4g} (--error sets the weights)"
+    ]
+
+
 def _result(
     problem: Problem,
     u: np.ndarray,
@@ -240,15 +301,17 @@ def _result(
             f"with the fitted parameters the wheel sinks to its axle in {int(np.sum(short > 0))} "
             "rows; the model cannot describe them",
         )
-    warnings += _lacking(problem, rms(data, computed))
     if len(costs) > 1 and costs[1] > 1.02 * costs[0]:
         warnings.append("only one of the starts reached the best fit; try more starts")
     wheels = len(problem.exits)
     start_computed, _ = problem.compute(problem.values)
+    covariance = soil_covariance(sure.covariance, [f.parameter for f in found])
+    before, after = rms(data, start_computed), rms(data, computed)
+    warnings += _lacking(problem, after)
     return Fit(
         data=data,
         model=problem.model,
-        soil=problem.soil_at(values),
+        soil=with_covariance(problem.soil_at(values), covariance),
         start_soil=problem.soil,
         models=tuple(problem.wheel_model(values, i) for i in range(wheels)),
         start_models=tuple(problem.wheel_model(problem.values, i) for i in range(wheels)),
@@ -256,8 +319,9 @@ def _result(
         found=tuple(found),
         fixed={k: v for k, v in values.items() if k not in {p.name for p in free}},
         correlation=sure.correlation,
-        before=rms(data, start_computed),
-        after=rms(data, computed),
+        covariance=sure.covariance,
+        before=before,
+        after=after,
         computed=computed,
         computed_start=start_computed,
         stated=dict(problem.stated),
@@ -266,7 +330,7 @@ def _result(
         condition=sure.condition,
         collinearity=sure.collinearity,
         warnings=tuple(warnings),
-        notes=problem.notes,
+        notes=(*problem.notes, *_traded(problem, before, after, chi_square)),
         samples=samples,
         seed=seed,
         costs=costs,

@@ -8,6 +8,9 @@ Soil numbers go by their usual letters or by their names in a soil file:
     k k_c/b + k_φ in one [N/m^(n+2)]: what wheels of one width can tell; k_c and k_phi apart need
       wheels of several widths                                 density [kg/m³]
 
+    shear_layer, repose_angle, unloading_stiffness: of the soil contact model alone, which has no n1
+      and n2: slip sinkage comes from the carried layer (docs/physics/soil-contact.md)
+
 The tread: exit (value of the exit rule), shear_share, lug_share (wheels with lugs only).
 A model's own coefficients go by their names in its module. `sinkage_offset` [mm] is added to the
 computed sinkage where the zero of the measured one is not known.
@@ -20,12 +23,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.interaction.wheel_models import MODELS
+
+#: the soil contact model, which is fitted by runs of a wheel in its rig (`wheel_rig`)
+SCM = "scm"
+#: all that can be fitted
+FITTED = (*MODELS, SCM)
 
 _DEG = math.pi / 180
 
@@ -65,10 +73,15 @@ class Parameter:
         value = math.exp(x) if self.log else x
         return min(max(value, self.low), self.high)
 
+    @property
+    def span(self) -> float:
+        """The range from bound to bound, or of its logarithm."""
+        low, high, _ = self._ends(self.low)
+        return high - low
+
     def slope(self, u: float) -> float:
         """d value / d u."""
-        low, high, _ = self._ends(self.low)
-        return (high - low) * (self.from_unit(u) if self.log else 1.0)
+        return self.span * (self.from_unit(u) if self.log else 1.0)
 
     def _ends(self, value: float) -> tuple[float, float, float]:
         if self.log:
@@ -102,12 +115,31 @@ _SOIL = (
         dimension="frictional_modulus",
     ),
     Parameter("density", "soil", "density", 500.0, 4000.0, unit="kg/m³", dimension="density"),
+    Parameter(
+        "shear_layer", "soil", "shear_layer", 0.0, 0.05, unit="mm", factor=1e3, dimension="length"
+    ),
+    Parameter(
+        "repose_angle", "soil", "repose_angle", 5 * _DEG, 60 * _DEG, unit="deg", factor=1 / _DEG,
+        dimension="angle",
+    ),
+    Parameter(
+        "unloading_stiffness", "soil", "unloading_stiffness", 1e6, 1e9, log=True, unit="Pa/m",
+        dimension="soil_stiffness",
+    ),
 )  # fmt: skip
 _NEEDS = {
     "c": "strength", "phi": "strength", "K": "shear", "Ky": "shear", "density": "shear",
     "n": "sinkage", "k": "sinkage", "k_c": "sinkage", "k_phi": "sinkage", "n1": "sinkage",
     "n2": "sinkage",
 }  # fmt: skip
+#: numbers of the soil that the soil contact model works with
+_OF_SCM = (
+    "c", "phi", "K", "Ky", "n", "k", "k_c", "k_phi", "shear_layer", "repose_angle",
+    "unloading_stiffness",
+)  # fmt: skip
+#: its own bounds: loose soil that stands at a few degrees flows without end (repose_angle is phi
+#: where the soil gives none), and runs take minutes
+_BOUNDS_OF_SCM = {"phi": (8 * _DEG, 60 * _DEG), "repose_angle": (8 * _DEG, 60 * _DEG)}
 _WHEEL = (
     Parameter("exit", "wheel", "exit", 0.0, 2.0),
     Parameter("shear_share", "wheel", "shear_share", 0.0, 1.0),
@@ -162,13 +194,41 @@ for _key, _row in _CURVE.items():
 _SCALES = ("nominal_load", "mean_load")
 
 
+def coefficients(model: str) -> Mapping[str, float | None]:
+    """A model's own coefficients with their values where not given; None: they must be."""
+    return {} if model == SCM else MODELS[_known(model)][1]
+
+
+def needs(model: str) -> tuple[str, ...]:
+    """What a model needs of a soil: strength, sinkage, shear."""
+    return ("strength", "sinkage", "shear") if model == SCM else MODELS[_known(model)][2]
+
+
+def has_exit(model: str) -> bool:
+    """Whether the forces of a model depend on an exit rule."""
+    return model != SCM and "strength" in needs(model)
+
+
+def _known(model: str) -> str:
+    if model not in FITTED:
+        raise InputError(f"model '{model}'; {suggest(model, FITTED)}")
+    return model
+
+
+def _of_soil(model: str) -> list[Parameter]:
+    """Numbers of the soil that a model works with."""
+    if model == SCM:
+        bounds = {p.name: (p.low, p.high) for p in _SOIL} | _BOUNDS_OF_SCM
+        found = [p for p in _SOIL if p.name in _OF_SCM]
+        return [replace(p, low=bounds[p.name][0], high=bounds[p.name][1]) for p in found]
+    return [p for p in _SOIL if _NEEDS.get(p.name) in needs(model)]
+
+
 def parameters(model: str) -> dict[str, Parameter]:
     """All parameters of a model by name."""
-    if model not in MODELS:
-        raise InputError(f"model '{model}'; {suggest(model, MODELS)}")
-    _, own, needs = MODELS[model]
-    found = {p.name: p for p in _SOIL if _NEEDS[p.name] in needs}
-    if "strength" in needs:
+    own = coefficients(model)
+    found = {p.name: p for p in _of_soil(model)}
+    if has_exit(model):
         found |= {p.name: p for p in _WHEEL}
     for name in own:
         low, high, log, start = _OWN[name]
@@ -192,7 +252,7 @@ def find(model: str, name: str, option: str = "free") -> Parameter:
     for parameter in known.values():
         if name == parameter.field:
             return parameter
-    elsewhere = next((m for m in MODELS if name in parameters(m)), None)
+    elsewhere = next((m for m in FITTED if name in parameters(m)), None)
     why = f"{model} does not use it" if elsewhere else suggest(name, known)
     raise InputError(
         f"{option}: no parameter '{name}' of {model}; "
@@ -215,6 +275,7 @@ DEFAULT_FREE: dict[str, tuple[str, ...]] = {
     "ding": ("phi", "K", "k", "n1", "c_P1", "c_P2"),
     "magic_formula": ("k", "n1", "peak_x", "stiff_x", "offset_x", "torque_0", "torque_1"),
     "rigid_slip": ("friction", "slip_stiffness", "rolling", "stiffness"),
+    SCM: ("phi", "K", "k", "shear_layer"),
 }
 #: added where side forces were measured
 SIDE_FREE: dict[str, tuple[str, ...]] = {
@@ -223,6 +284,7 @@ SIDE_FREE: dict[str, tuple[str, ...]] = {
     "ding": ("Ky",),
     "magic_formula": ("peak_y", "stiff_y", "combine_x", "combine_y"),
     "rigid_slip": (),
+    SCM: ("Ky",),
 }
 
 
@@ -232,18 +294,21 @@ def default_free(
     relative_sinkage: bool = False,
     sinkage_aside: bool = False,
     several_loads: bool = False,
+    several_widths: bool = False,
 ) -> tuple[str, ...]:
     """What is searched for where nothing is said, for these measured quantities.
 
-    sinkage_aside: sinkages were measured at several slip angles; several_loads: at several loads.
+    sinkage_aside: sinkages were measured at several slip angles; several_loads: at several loads,
+        several_widths: of wheels whose widths differ.
     """
-    if model not in MODELS:
-        raise InputError(f"model '{model}'; {suggest(model, MODELS)}")
-    names = DEFAULT_FREE[model] + (SIDE_FREE[model] if "side" in measured else ())
-    if sinkage_aside and "sinkage" in MODELS[model][2]:
+    names = DEFAULT_FREE[_known(model)] + (SIDE_FREE[model] if "side" in measured else ())
+    if sinkage_aside and "n2" in parameters(model):
         names += ("n2",)
-    if several_loads and "sinkage" in MODELS[model][2]:
+    if several_loads and "n" in parameters(model):
         names += ("n",)
+    if several_widths and "k_c" in parameters(model):
+        at = names.index("k")
+        names = (*names[:at], "k_c", "k_phi", *names[at + 1 :])
     gone = set()
     if "torque" not in measured:
         gone |= {"torque_0", "torque_1"}
@@ -252,7 +317,7 @@ def default_free(
         gone |= {"stiffness"}
     # forces alone do not tell how deep the wheel is, nor, without torque, where the pull comes from
     if "sinkage" not in measured:
-        gone |= {"k", "n1"}
+        gone |= {"k", "k_c", "k_phi", "n1", "shear_layer"}
         if "torque" not in measured:
             gone |= {"c_P1", "c_P2"}
     return tuple(n for n in names if n not in gone)

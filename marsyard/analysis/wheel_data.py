@@ -17,7 +17,7 @@ wrong unit are refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,7 +25,7 @@ import numpy as np
 from marsyard.analysis.wheel_columns import INPUTS, QUANTITIES
 from marsyard.errors import InputError, suggest
 
-__all__ = ["INPUTS", "QUANTITIES", "WheelData", "along_heading", "conventional", "sane"]
+__all__ = ["INPUTS", "QUANTITIES", "WheelData", "along_heading", "conventional", "join", "sane"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,42 @@ class WheelData:
         kinds, index = np.unique(size, axis=0, return_inverse=True)
         kind = index.reshape(-1)
         return [((float(k[0]), float(k[1]), float(k[2])), kind == i) for i, k in enumerate(kinds)]
+
+
+def join(parts: Sequence[WheelData]) -> WheelData:
+    """The rows of several data as one."""
+    if not parts:
+        raise InputError("data: there are none")
+    if len(parts) == 1:
+        return parts[0]
+    names = [part.name for part in parts]
+    relative = {part.relative_sinkage for part in parts if "sinkage" in part.quantities}
+    if len(relative) > 1:
+        raise InputError(
+            f"{', '.join(names)}: the zero of the sinkage is known in some and not in others; "
+            "identify them apart"
+        )
+    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
+    if relative == {True}:
+        notes.append("the sinkages of all data are taken as counted from one zero")
+
+    return WheelData(
+        ", ".join(names),
+        **{key: np.concatenate([getattr(part, key) for part in parts]) for key in INPUTS},
+        measured=_columns([(len(part), part.measured) for part in parts]),
+        spread=_columns([(len(part), part.spread) for part in parts]),
+        relative_sinkage=relative == {True},
+        notes=tuple(notes),
+    )
+
+
+def _columns(parts: list[tuple[int, Mapping[str, np.ndarray]]]) -> dict[str, np.ndarray]:
+    """Columns one below another, NaN where a part has none."""
+    names = dict.fromkeys(name for _, columns in parts for name in columns)
+    return {
+        name: np.concatenate([columns.get(name, np.full(rows, np.nan)) for rows, columns in parts])
+        for name in names
+    }
 
 
 def conventional(data: WheelData) -> WheelData:

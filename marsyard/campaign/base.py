@@ -18,11 +18,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError, suggest
+from marsyard.operations.uncertain import SOIL_PATH
 from marsyard.scenario import Scenario, apply_setting, resolve, soil_in_place, validate
 from marsyard.study.members import plain_copy
+
+if TYPE_CHECKING:
+    from marsyard.ground.soil import Soil
 
 _SOIL = re.compile(r"ground\.(\d+)\.(soil|soils\.[^.]+)\.([^.]+)")
 
@@ -80,6 +84,20 @@ class Base:
         if soil is not None and self._is_terrain(int(soil[1])):
             return self._soil_numbers(path)[soil[3]]
         return _at(self._full, path.split("."))
+
+    def soil(self, path: str, field: str) -> Soil:
+        """The soil at a path; `field` begins the sentence where there is none."""
+        from marsyard.ground.soil import load_soil
+
+        k = int(path.split(".")[1]) if SOIL_PATH.fullmatch(path) else -1
+        if k < 0 or not self._is_terrain(k):
+            raise InputError(f"{field}: '{path}' is no soil of a terrain, e.g. ground.0.soil")
+        self._open_terrain(k, "soil", path)
+        at = _at(self.data, path.split("."))
+        if not isinstance(at, Mapping):
+            own = self.data["ground"][k].get("soils") or {}
+            raise InputError(f"{field}: no soil '{path.split('.')[-1]}'; {suggest(path, own)}")
+        return load_soil(at)
 
     def seeds(self, varied: Sequence[str]) -> tuple[str, ...]:
         """Paths of the seeds of all that is random in the scenario and not varied; terrains of the

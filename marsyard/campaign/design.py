@@ -10,8 +10,9 @@
 | saltelli | n (d + 2) points, or n (2 d + 2) with pairs, for Sobol indices (Saltelli 2010; SALib) |
 
 Drawn points are shares between 0 and 1 of each parameter, independent of one another, made into
-values by the inverse of its distribution. The same seed gives the same points, bit for bit; of
-sobol and monte_carlo the first ones stay when n grows.
+values by the inverse of its distribution; those of numbers of a soil that scatter together are
+correlated first (`ground.soil_covariance.correlated`). The same seed gives the same points, bit for
+bit; of sobol and monte_carlo the first ones stay when n grows.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ import numpy as np
 from marsyard.campaign.parameters import Levels, Parameter, Picked
 from marsyard.campaign.study_file import Design
 from marsyard.errors import InputError
+from marsyard.ground.soil_covariance import correlated
+from marsyard.operations.uncertain import Joint
 
 #: most points; more would fill the memory before the first run
 MOST = 1_000_000
@@ -67,8 +70,10 @@ class Points:
         return ", ".join(said)
 
 
-def make_points(design: Design, parameters: Sequence[Parameter], seed: int) -> Points:
-    """The points of a design."""
+def make_points(
+    design: Design, parameters: Sequence[Parameter], seed: int, joints: Sequence[Joint] = ()
+) -> Points:
+    """The points of a design; parameters at the paths of `joints` are drawn together."""
     if design.kind in ("grid", "list"):
         levels = [p for p in parameters if isinstance(p, Levels)]
         return _grid(levels) if design.kind == "grid" else _listed(levels)
@@ -78,6 +83,10 @@ def make_points(design: Design, parameters: Sequence[Parameter], seed: int) -> P
     if count > MOST:
         raise InputError(f"design.n = {design.n}: makes {count} points; at most {MOST} are allowed")
     shares = np.clip(_shares(design, len(parameters), seed), 1e-12, 1 - 1e-12)
+    first = [p.paths[0] for p in parameters]
+    for joint in joints:
+        columns = [first.index(path) for path in joint.paths]
+        shares[:, columns] = correlated(shares[:, columns], joint.correlation)
     picked = tuple(
         tuple(p.pick(float(share)) for p, share in zip(parameters, row, strict=True))
         for row in shares

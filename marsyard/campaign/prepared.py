@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from marsyard.campaign.base import Base, refuse_set_and_varied, replica_seed
+from marsyard.campaign.covariances import expand_covariances
 from marsyard.campaign.design import Points, make_points
 from marsyard.campaign.files import data_of
 from marsyard.campaign.member import Plan
@@ -64,8 +65,9 @@ class Prepared:
 def prepare(study: StudyFile, name: str, folder: Path, say: Say) -> Prepared:
     """Check a study and make its members; `folder` is where its paths count from."""
     scenario, data = study.scenario, data_of(study.scenario, folder)
+    study, joints = expand_covariances(study, name, data)
     base, parameters = make_base(study, name, scenario, data)
-    points = make_points(study.design, parameters, study.seed)
+    points = make_points(study.design, parameters, study.seed, joints)
     _try_values(study, name, base, parameters, points, say)
     seeds: tuple[str, ...] = ()
     if study.replicas > 1:

@@ -91,7 +91,9 @@ class Varied(Part):
     )
     range: Range | None = Field(None, description="instead of values: start, stop and count")
     distribution: str | None = Field(
-        None, description="instead of values, for designs that draw: uniform(0.3, 0.8), …"
+        None,
+        description="instead of values, for designs that draw: uniform(0.3, 0.8), …; covariance, "
+        "at the path of a soil, draws its numbers together, as its file says",
     )
     together: dict[str, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(
         {}, description="instead of path and values: several paths, each with its own values"

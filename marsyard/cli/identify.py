@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,17 +12,19 @@ if TYPE_CHECKING:
 
 
 def identify(
-    data: str = typer.Argument(
+    data: list[str] = typer.Argument(
         help="A CSV file of wheel tests or a log over time, a recording (.mcap), or the folder of "
-        "a run on soil."
+        "a run on soil. Several are fitted together, with one soil."
     ),
     model: str = typer.Option(
         "wong_reece", "--model", "-m",
-        help="wong_reece, ishigami, ding, magic_formula or rigid_slip.",
+        help="wong_reece, ishigami, ding, magic_formula, rigid_slip, or scm, the soil contact "
+        "model (a minute or so: every row is a run of a wheel in a rig).",
     ),
     free: str = typer.Option(
-        "", help="Parameters to find: c, phi, K, Ky, n, n1, n2, k (or k_c, k_phi), density, exit, "
-        "shear_share, and the model's own, with commas [default: what suits the model].",
+        "", help="Parameters to find: c, phi, K, Ky, n, n1, n2, k (or k_c, k_phi), density, "
+        "shear_layer, exit, shear_share, and the model's own, with commas [default: what suits the "
+        "model].",
     ),
     soil: str = typer.Option(
         "", help="Soil of the library, or a file, to start from [default: lunar_nominal]."
@@ -59,11 +61,17 @@ def identify(
         "auto", help="Speed the file's slip is counted with: heading, travel, or auto."
     ),
     window: str = typer.Option("1s", help="Time over which a log is averaged."),
-    starts: int = typer.Option(6, min=1, help="Searches, from different start values."),
+    starts: int = typer.Option(
+        None, min=1, help="Searches, from different start values [default: 6; scm 2]."
+    ),
     bootstrap: int = typer.Option(0, min=0, help="Sets drawn anew for bootstrap intervals."),
     seed: int = typer.Option(0, min=0, help="Seed of start values and bootstrap."),
     gravity: str = typer.Option(
         "earth", help="For the weight of soil pushed aside: mars, moon, earth, or m/s²."
+    ),
+    jobs: int = typer.Option(
+        None, "--jobs", "-j", min=1, metavar="N",
+        help="Processes for the runs of scm [default: one per core].",
     ),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/identify-DATA-MODEL]."
@@ -84,6 +92,8 @@ def identify(
 
       marsyard identify ding2011_single_wheel.csv --where grouser_height_m=0 --soil hit_lss1 --free phi,K,k,n1,exit
 
+      marsyard identify narrow.csv wide.csv -m scm --soil hit_lss1 --free phi,K,n,k_c,k_phi
+
       marsyard identify drive.mcap --robot exomars --where 'time>5'
 
       marsyard identify tests.csv -m ding --wheel radius=58mm,width=5cm --load 24N --free phi,K,k,n1 --prior phi=35±2deg --bootstrap 200
@@ -100,27 +110,26 @@ def identify(
     from marsyard.analysis.wheel_files import read_wheel_data
     from marsyard.exit_rule import Exit
 
-    folder = _folder(out, data, model)
-    rows = read_wheel_data(
-        data,
-        wheel=parse_sizes(wheel),
-        load=quantity_of(load, "force", "--load") if load else None,
-        where=where or [],
-        slip_from=slip,
-        window=_window(window),
-        columns=columns_of(column or []),
-        robot=robot,
-        topics=topic or [],
-    )
+    folder = _folder(out, data[0], model)
+    reading: dict[str, Any] = {
+        "wheel": parse_sizes(wheel),
+        "load": quantity_of(load, "force", "--load") if load else None,
+        "where": where or [],
+        "slip_from": slip,
+        "window": _window(window),
+        "columns": columns_of(column or []),
+        "robot": robot,
+        "topics": topic or [],
+    }
     fit = _fit(
-        rows, model,
+        [read_wheel_data(file, **reading) for file in data], model,
         free=[name.strip() for name in free.split(",") if name.strip()],
         soil=soil or None,
         fix=fixed_of(model, fix or []),
         prior=priors_of(model, prior or []),
         errors=errors_of(error or []),
         exit=Exit.parse(exit) if exit else None,
-        starts=starts, bootstrap=bootstrap, seed=seed, gravity=gravity_of(gravity),
+        starts=starts, bootstrap=bootstrap, seed=seed, gravity=gravity_of(gravity), jobs=jobs,
     )  # fmt: skip
     page = _save(fit, folder)
     _print(fit, folder, page)
@@ -148,7 +157,7 @@ def _fit(rows, model, **options) -> Fit:  # type: ignore[no-untyped-def]
         task = bar.add_task("searching", total=None)
 
         def tell(done: int, total: int, what: str) -> None:
-            bar.update(task, description=what, completed=done, total=total)
+            bar.update(task, description=what, completed=done, total=total or None)
 
         return search(rows, model, progress=tell, **options)
 

@@ -36,6 +36,7 @@ import numpy as np
 
 from marsyard import library
 from marsyard.analysis.options import SIZES, quantity_of
+from marsyard.analysis.parameters import SCM
 from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.analysis.wheel_data import WheelData
 from marsyard.analysis.wheel_files import read_wheel_data
@@ -444,6 +445,11 @@ def _read_fit(folder: str) -> dict[str, Any]:
     if not file.is_file():
         raise InputError(f"fit: '{folder}' is not the folder of `marsyard identify`: no fit.json")
     found = read_json(file)
+    if found.get("model") == SCM:
+        raise InputError(
+            f"fit: '{folder}' is one of scm, whose forces take runs; its own points.csv has them, "
+            f"and here stand {', '.join(MODELS)}"
+        )
     try:
         model, own = str(found["model"]), found.get("coefficients") or {}
         coefficients = {k: float(v) for k, v in own.items() if k in MODELS[model][1]}

@@ -31,6 +31,7 @@ from marsyard import library
 from marsyard.cards import card, table
 from marsyard.errors import InputError, suggest
 from marsyard.files import exists
+from marsyard.ground.soil_covariance import SoilCovariance, read_covariance
 from marsyard.ground.triaxial import Triaxial, read_triaxial
 from marsyard.units import UNITS, to_si
 
@@ -115,6 +116,7 @@ class Soil:
     reece_kc, reece_kphi: Reece's k'_c and k'_φ.
     extra: numbers that belong to one law only, by name.
     triaxial: what a triaxial test says, for soil in columns.
+    covariance: how surely its numbers are known, see `soil_covariance`.
     """
 
     name: str
@@ -137,6 +139,7 @@ class Soil:
     reece_kphi: float | None = None
     extra: Mapping[str, float] = field(default_factory=dict, hash=False)
     triaxial: Triaxial | None = None
+    covariance: SoilCovariance | None = None
 
     def __post_init__(self) -> None:
         for name, kind in NUMBERS.items():
@@ -215,8 +218,9 @@ def load_soil(soil: str | Mapping[str, Any], folder: Path | None = None) -> Soil
 
     soil: a name, a path (from `folder` or from here), or a mapping with `name` and numbers that
         replace those of the named soil; a mapping without `name` is a soil of its own. Numbers are
-        SI or texts with a unit: {"name": "krenn2008", "shear_modulus": "2 cm"}. Of a mapping with a
-        `definition` (see `read_soil`) the name is only a label, and nothing is read.
+        SI or texts with a unit: {"name": "krenn2008", "shear_modulus": "2 cm"}, and those that
+        belong to one law under `extra`. Of a mapping with a `definition` (see `read_soil`) the name
+        is only a label, and nothing is read.
     """
     given: dict[str, Any] = {"name": soil} if isinstance(soil, str) else dict(soil)
     name, definition = given.pop("name", None), given.pop("definition", None)
@@ -228,9 +232,14 @@ def load_soil(soil: str | Mapping[str, Any], folder: Path | None = None) -> Soil
     if "triaxial" in given:
         old = start.get("triaxial") or Triaxial()
         start["triaxial"] = replace(old, **read_triaxial(start["name"], given.pop("triaxial")))
+    if "extra" in given:
+        extra = _entries(start["name"], given, "extra")
+        own = {k: _plain(start["name"], k, value) for k, value in extra.items()}
+        start["extra"] = {**start.get("extra", {}), **own}
+        del given["extra"]
     for key, value in given.items():
         if key not in NUMBERS:
-            known = ["name", "definition", *NUMBERS, "triaxial"]
+            known = ["name", "definition", *NUMBERS, "extra", "triaxial"]
             raise InputError(f"soil {start['name']}: unknown number '{key}'; {suggest(key, known)}")
         start[key] = _si(start["name"], key, value)
     return Soil(**start)
@@ -269,7 +278,7 @@ def _values(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of Soil from a soil's file."""
     if not isinstance(data, Mapping):
         raise InputError(f"soil {name}: definition: a mapping as in a soil's file is expected")
-    known = ("title", "description", "numbers", "extra", "triaxial", "sources")
+    known = ("title", "description", "numbers", "extra", "covariance", "triaxial", "sources")
     for key in data:
         if key not in known:
             raise InputError(f"soil {name}: unknown key '{key}'; {suggest(str(key), known)}")
@@ -284,7 +293,22 @@ def _values(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     if data.get("triaxial"):
         values["triaxial"] = Triaxial(**read_triaxial(name, data["triaxial"]))
     values["extra"] = {k: _plain(name, k, _with_unit(name, k, e)) for k, e in extra.items()}
+    if data.get("covariance") is not None:
+        values["covariance"] = _covariance(name, data["covariance"], values)
     return values
+
+
+def with_covariance(soil: Soil, data: Mapping[str, Any]) -> Soil:
+    """The soil with the `covariance` that a file would have; an empty one is none."""
+    values = {**{number: getattr(soil, number) for number in NUMBERS}, "extra": soil.extra}
+    return replace(soil, covariance=_covariance(soil.name, data, values) if data else None)
+
+
+def _covariance(name: str, data: Any, values: Mapping[str, Any]) -> SoilCovariance:
+    """The `covariance` of a soil with these numbers and these under `extra`."""
+    dimensions = {number: kind.dimension for number, kind in NUMBERS.items()}
+    has = {k: v for k, v in {**values, **values["extra"]}.items() if isinstance(v, float)}
+    return read_covariance(name, data, dimensions, has)
 
 
 def _entries(name: str, data: Mapping[str, Any], part: str) -> dict[str, Any]:

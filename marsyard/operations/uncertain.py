@@ -17,10 +17,15 @@ A file of what is uncertain says, for paths of a scenario as in `--set`, how the
 | `uniform(low, high)` | the same everywhere |
 | `triangular(low, most, high)` | |
 | `lognormal(median, factor)` | ln x Gaussian; 68 % lie within median/factor … median·factor |
+| `lognormal(median, factor, low, high)` | the same, cut off |
 | `integers(low, high)` | whole numbers, both ends among them |
 | `choice(a, b, …)` | one of these, words or numbers |
 | `times …` | the scenario's own value times a number drawn from what follows |
 | `plus …` | the scenario's own value plus a number drawn from what follows |
+
+`ground.0.soil: covariance`, at the path of a soil, draws its numbers jointly from the `covariance`
+of its file (`ground.soil_covariance`; `marsyard identify` writes it), each about the soil's own
+value. `expand` replaces it by the distributions of the numbers and their correlation.
 
 Numbers may have units; they are given on in SI. Samples are a Latin hypercube (M. D. McKay,
 R. J. Beckman, W. J. Conover, Technometrics 21, 1979): of n samples one lies in each of n equally
@@ -32,21 +37,29 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from marsyard.errors import InputError, suggest
+from marsyard.ground.soil import Soil
+from marsyard.ground.soil_covariance import correlated
 from marsyard.units import any_to_si, unit_of
 
 #: name: fewest and most arguments
 KINDS = {
-    "normal": (2, 4), "uniform": (2, 2), "triangular": (3, 3), "lognormal": (2, 2),
+    "normal": (2, 4), "uniform": (2, 2), "triangular": (3, 3), "lognormal": (2, 4),
     "integers": (2, 2), "choice": (1, 99),
 }  # fmt: skip
+#: kinds whose last two numbers are ends, which may be left out
+_CUT = ("normal", "lognormal")
+#: in place of a distribution, at the path of a soil
+COVARIANCE = "covariance"
+#: of a ground's own soil, or of one of its soils by place
+SOIL_PATH = re.compile(r"ground\.\d+\.(soil|soils\.[^.]+)")
 _CALL = re.compile(r"^\s*(times\s+|plus\s+)?([A-Za-z_]+)\s*\((.*)\)\s*$", re.DOTALL)
 
 
@@ -87,7 +100,15 @@ class Distribution:
                 return float(low + math.sqrt(share * (high - low) * (most - low)))
             return float(high - math.sqrt((1 - share) * (high - low) * (high - most)))
         if self.kind == "lognormal":
-            return float(a[0] * math.exp(math.log(a[1]) * ndtri(share)))
+            sd = math.log(a[1])
+            if len(a) == 2:
+                return float(a[0] * math.exp(sd * ndtri(share)))
+            from scipy.stats import truncnorm
+
+            # the exponential of an end may miss it by rounding
+            ends = [(math.log(end) if end > 0 else -math.inf) - math.log(a[0]) for end in a[2:]]
+            drawn = a[0] * math.exp(sd * truncnorm.ppf(share, *(end / sd for end in ends)))
+            return float(min(max(drawn, a[2]), a[3]))
         if self.kind == "integers":
             low, high = (int(v) for v in a)
             return min(low + int(share * (high - low + 1)), high)
@@ -95,11 +116,39 @@ class Distribution:
 
 
 @dataclass(frozen=True)
+class Joint:
+    """Paths whose values scatter together, and the correlation of their copula."""
+
+    paths: tuple[str, ...]
+    correlation: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
 class Uncertain:
-    """Distributions by path of a scenario, and the seed of their samples."""
+    """Distributions by path of a scenario, which of them are correlated, and the seed of their
+    samples."""
 
     values: Mapping[str, Distribution]
     seed: int = 0
+    joints: tuple[Joint, ...] = ()
+
+    def expand(self, soil_at: Callable[[str], Soil]) -> Uncertain:
+        """The same with the numbers of soils in place of `covariance`; `soil_at` gives the soil of
+        a path."""
+        values, joints = {}, list(self.joints)
+        for path, distribution in self.values.items():
+            if distribution.kind != COVARIANCE:
+                values[path] = distribution
+                continue
+            numbers, joint = numbers_of(soil_at(path), path, f"uncertain.{path}")
+            for number in numbers:
+                if number in self.values:
+                    raise InputError(
+                        f"uncertain.{number}: belongs to the covariance of {path}, too; drop one"
+                    )
+            values |= numbers
+            joints.append(joint)
+        return replace(self, values=values, joints=tuple(joints))
 
     def samples(self, count: int, nominal: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """`count` samples: values by path, SI.
@@ -116,6 +165,9 @@ class Uncertain:
         generator = np.random.default_rng(self.seed)
         shares = qmc.LatinHypercube(len(names), rng=generator).random(count)
         shares = np.clip(shares, 1e-12, 1 - 1e-12)
+        for joint in self.joints:
+            columns = [names.index(path) for path in joint.paths]
+            shares[:, columns] = correlated(shares[:, columns], joint.correlation)
         return [
             {name: self._value(name, float(row[k]), nominal or {}) for k, name in enumerate(names)}
             for row in shares
@@ -135,8 +187,34 @@ class Uncertain:
         return float(own) * value if distribution.times else float(own) + value
 
 
+def numbers_of(soil: Soil, path: str, field: str) -> tuple[dict[str, Distribution], Joint]:
+    """Distributions of a soil's numbers by path of the scenario, and their correlation.
+
+    path: of the soil. field: begins error sentences.
+    """
+    found = soil.covariance
+    if found is None:
+        raise InputError(
+            f"{field}: the soil {soil.name} has no covariance; take one that `marsyard identify` "
+            "has written, or give its file one"
+        )
+    values = {}
+    for name, spread in found.spreads:
+        kind, mean, sd = "normal", soil.extra.get(name), spread.sd
+        place = path if mean is None else f"{path}.extra"
+        mean = soil.number(name) if mean is None else mean
+        if spread.log:
+            kind, sd = "lognormal", math.exp(spread.sd)
+        bounded = math.isfinite(spread.low) or math.isfinite(spread.high)
+        ends = (spread.low, spread.high) if bounded else ()
+        values[f"{place}.{name}"] = Distribution(kind, (float(mean), sd, *ends))
+    return values, Joint(tuple(values), found.correlation)
+
+
 def parse(text: Any, field: str) -> Distribution:
     """A distribution from its text, e.g. "normal(0, 5 cm)"."""
+    if isinstance(text, str) and text.strip() == COVARIANCE:
+        return Distribution(COVARIANCE, ())
     match = _CALL.match(text) if isinstance(text, str) else None
     if match is None:
         raise InputError(f"{field}: '{text}' must be a distribution, e.g. normal(0, 5 cm)")
@@ -145,8 +223,9 @@ def parse(text: Any, field: str) -> Distribution:
         raise InputError(f"{field}: '{kind}' is no distribution; {suggest(kind, KINDS)}")
     parts = [p.strip() for p in inner.split(",")] if inner.strip() else []
     least, most = KINDS[kind]
-    if not least <= len(parts) <= most or (kind == "normal" and len(parts) == 3):
-        wanted = {"normal": "2 or 4", "choice": "1 or more"}.get(kind, str(least))
+    if not least <= len(parts) <= most or (kind in _CUT and len(parts) == 3):
+        several = dict.fromkeys(_CUT, "2 or 4") | {"choice": "1 or more"}
+        wanted = several.get(kind, str(least))
         raise InputError(f"{field}: {kind} takes {wanted} numbers, not {len(parts)}")
     arguments = tuple(_argument(p, kind, field) for p in parts)
     _check(kind, arguments, field)
@@ -196,7 +275,7 @@ def _check(kind: str, a: tuple[Any, ...], field: str) -> None:
 
 def _falls(kind: str, a: tuple[Any, ...]) -> bool:
     """Whether the ends of a range are in the wrong order."""
-    ends = a[2:4] if kind == "normal" else a if kind == "uniform" else ()
+    ends = a[2:4] if kind in _CUT else a if kind == "uniform" else ()
     return len(ends) == 2 and not ends[0] < ends[1]
 
 

@@ -116,6 +116,29 @@ def test_wheel_and_load_by_hand(tmp_path):
     assert fit["stated_errors"]["sinkage"] == 1e-3 and fit["rows"] == 6
 
 
+def test_the_soil_contact_model_and_two_files(tmp_path):
+    # two loads of one wheel, each in a file of its own; the first rows of each
+    for load in (60, 120):
+        path = wheel_file(tmp_path)
+        text = path.read_text(encoding="utf-8").replace(",80,", f",{load},")
+        (tmp_path / f"at{load}.csv").write_text("\n".join(text.splitlines()[:4]), encoding="utf-8")
+    options = ["-m", "scm", "--soil", "hit_lss1", "--free", "phi,k", "--starts", 1]
+    done = marsyard(["identify", "at60.csv", "at120.csv", *options], tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "runs" / "identify-at60-scm"
+    assert {p.name for p in folder.iterdir()} == FILES
+    for text in ("scm, 6 rows of at60.csv, at120.csv", "runs of the rig", "soil: {model: scm}"):
+        assert text in done.stdout
+    fit = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+    assert fit["rms_after"]["pull"] < fit["rms_before"]["pull"]
+    assert set(fit["wheels"][0]) == {"radius", "width", "lug_height"}
+    soil = load_soil(str(folder / "soil.yaml"))
+    assert soil.covariance.names == ("friction_angle", "k_phi")
+    # a fit of runs is none of the closed forms that are compared without a simulation
+    done = marsyard(["compare", "at60.csv", "-v", f"fitted: fit={folder}"], tmp_path)
+    assert done.returncode == 2 and "is one of scm, whose forces take runs" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -136,6 +159,9 @@ def test_wheel_and_load_by_hand(tmp_path):
         (["--slip", "sideways"], "auto, heading or travel"),
         (["--out", "tests.csv"], "is a file"),
         (["--out", "."], "holds other files"),
+        (["-m", "scm", "--free", "phi,exit"], "no parameter 'exit' of scm"),
+        (["-m", "scm", "--exit", "height:0.2"], "scm has no exit rule"),
+        (["-m", "scm", "--bootstrap", "9"], "as many runs as the fit itself"),
     ],
 )
 def test_wrong_input(tmp_path, options, said):

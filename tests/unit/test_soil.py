@@ -305,7 +305,7 @@ def test_soils_are_plain_values():
 
 def test_every_field_is_a_number_or_named_here():
     names = {f.name for f in dataclasses.fields(Soil)}
-    assert names == set(NUMBERS) | {"name", "title", "extra", "triaxial"}
+    assert names == set(NUMBERS) | {"name", "title", "extra", "triaxial", "covariance"}
 
 
 # the documentation

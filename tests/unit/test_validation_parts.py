@@ -327,6 +327,36 @@ def test_soils_by_place_scatter_too(patched):
         assert np.abs(np.corrcoef(ratio[:, [0, 1, 3]].T) - np.eye(3)).max() < 0.99
 
 
+def test_the_covariance_of_a_soil_goes_before_what_is_assumed(patched, tmp_path):
+    file = tmp_path / "known.yaml"
+    file.write_text(
+        "numbers: {exponent: 1, k_c: 100, k_phi: 1.0e+6, cohesion: 200, friction_angle: 30 deg,\n"
+        "  shear_modulus: 1 cm, density: 1500}\n"
+        "extra: {c_P1: 0.2}\n"
+        "covariance:\n"
+        "  numbers: {friction_angle: {sd: 1 deg}, k_phi: {sd: 0.2, scale: log}, c_P1: {sd: 0.1}}\n"
+        "  correlation: [[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]]\n"
+    )
+    ground = patched.ground[0].model_dump(mode="json", exclude_defaults=True)
+    ground["terrain"]["places"][2]["soil"] = ground["soil"] = str(file)
+    data = {**patched.model_dump(mode="json"), "ground": [{**ground, "kind": "terrain"}]}
+    scatter = Scatter(validate(data, "known"), None, 5)
+    made = [_laid(scatter.scenario(s)) for s in scatter.samples(200)]
+    phi = np.array([[s.friction_angle for s in row] for row in made])
+    k = np.log([[s.k_phi for s in row] for row in made])
+    extra = np.array([row[3].extra["c_P1"] for row in made])
+    assert np.std(phi[:, 3]) == pytest.approx(math.radians(1), rel=0.1)
+    assert np.std(k[:, 3]) == pytest.approx(0.2, rel=0.1)
+    assert np.corrcoef(phi[:, 3], k[:, 3])[0, 1] == pytest.approx(0.9, abs=0.05)
+    assert np.std(extra) == pytest.approx(0.1, rel=0.1)
+    # the same soil in another place is as it is around; the others have draws of their own
+    assert phi[:, 2] == pytest.approx(phi[:, 3]) and k[:, 2] == pytest.approx(k[:, 3])
+    assert abs(np.corrcoef(phi[:, 0], phi[:, 3])[0, 1]) < 0.3
+    # what the file says nothing of scatters as usual
+    cohesion = np.log([row[3].cohesion for row in made])
+    assert np.std(cohesion) == pytest.approx(math.log(1.5), rel=0.1)
+
+
 def test_own_uncertainty_reaches_soils_by_place_and_numbers_with_units(patched):
     paths = {"ground.0.soils.soft.k_phi": 9e4, "ground.0.soils.soft.friction_angle": None}
     u = uncertain_of({"uncertain": {p: "times uniform(0.5, 0.6)" for p in paths}})
@@ -357,9 +387,12 @@ def test_paths_that_do_not_exist_are_one_sentence(soft, path, said):
         ("robot.position.0", "plus normal(0, 4 kg)", "position.0: 'kg' in .* is a unit of mass"),
         ("robot.attitude.2", "normal(0, 2 cm)", "attitude.2: 'cm' in .* is a unit of length"),
         ("ground.0.soil.friction_angle", "normal(30 cm, 1 cm)", "friction_angle: .*'cm'.*length"),
+        ("ground.0.soil", "covariance", "ground.0.soil: the soil dry_sand has no covariance"),
+        ("ground.0.spacing", "covariance", "covariance is for the soil of a terrain"),
+        ("ground.2.soil", "covariance", "covariance is for the soil of a terrain"),
     ],
 )
-def test_units_that_do_not_fit_are_one_sentence(soft, path, text, said):
+def test_what_cannot_be_drawn_there_is_one_sentence(soft, path, text, said):
     with pytest.raises(InputError, match=said) as error:
         Scatter(soft, uncertain_of({"uncertain": {path: text}}), None)
     assert "\n" not in str(error.value)

@@ -2,7 +2,7 @@
 
 Ding 2011, smooth wheel: 4 N in pull, 2 mm in sinkage, 0.6 N·m in torque after fitting. All models
 but the rigid wheel reach it; that one, whose sinkage does not depend on slip, reaches it in forces
-and misses it in sinkage, which is tested, too.
+and misses it in sinkage, which is tested, too. The soil contact model reaches it as well.
 """
 
 from __future__ import annotations
@@ -35,6 +35,18 @@ def test_ding_within_its_bars(model, lugs, sinkage):
     assert fit.before["sinkage"] > 3 * fit.after["sinkage"]
     # slip sinkage is what the published numbers lack
     assert fit["n1"].low > 0.3
+
+
+@pytest.mark.parametrize("lugs", [0.0, 0.01])
+def test_ding_soil_contact_model(lugs):
+    """The same bars, by runs of the rig."""
+    fit = identify(ding(lugs), "scm", soil="hit_lss1", starts=1)
+    assert fit.after["pull"] < 4.0
+    assert fit.after["sinkage"] < 2e-3
+    assert fit.after["torque"] < 0.6
+    assert fit.before["sinkage"] > 3 * fit.after["sinkage"]
+    # a layer that is carried along is what the published numbers lack
+    assert 2e-3 < fit["shear_layer"].value < 1e-2
 
 
 def test_ding_magic_formula():

@@ -6,13 +6,16 @@ search must find the parameters within the intervals it states itself, as often 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from marsyard.analysis import WheelData, identification, identify
 from marsyard.analysis.fit import certainty
+from marsyard.analysis.fit_covariance import conditional
 from marsyard.analysis.fit_files import save_fit
 from marsyard.analysis.parameters import default_free, find, parameters, searchable
 from marsyard.errors import InputError
@@ -434,6 +437,9 @@ class Plateau:
 
     data_residuals = residuals
 
+    def prepare(self, points):
+        pass
+
 
 @pytest.mark.parametrize(("step", "first"), [(True, 0.8), (False, 0.2)])
 def test_what_has_no_influence_goes_back_only_where_that_costs_nothing(step, first):
@@ -447,3 +453,66 @@ def test_what_has_no_influence_goes_back_only_where_that_costs_nothing(step, fir
 def test_a_search_that_ends_worse_than_it_began_gives_the_start():
     start = np.array([0.8, 0.7])
     assert (identification._settled(Plateau(True), start, np.array([0.2, 0.4])) == start).all()
+
+
+def test_several_wheels_and_loads_tell_the_moduli_and_the_exponent_apart():
+    """Two widths under two loads, in data of their own; k_c/b + k_φ is negative for the narrow
+    wheel in a part of the bounds, which carries nothing there."""
+    soil, slip = load_soil({**SOIL, "k_c": 3e4}), np.linspace(0.05, 0.7, 6)
+    rng = np.random.default_rng(4)
+    parts = []
+    for width, load in ((0.06, 40.0), (0.06, 100.0), (0.16, 40.0), (0.16, 100.0)):
+        wheel = Wheel(0.15, width, Exit("angle", 0))
+        f = WheelModel("ding", wheel, soil, OWN["ding"]).under_load(load, slip)
+        measured = {"pull": f.drawbar_pull, "torque": f.torque, "sinkage": f.sinkage}
+        measured = {q: v + rng.normal(0, 0.4 * NOISE[q], 6) for q, v in measured.items()}
+        parts.append(
+            WheelData(f"b{width}", 0.15, width, 0.0, np.full(6, load), slip, 0 * slip, measured)
+        )
+    options = {"soil": "hit_lss1", "errors": NOISE, "fix": {"c": 250.0, **OWN["ding"]}}
+    fit = identify(parts, "ding", free=["phi", "K", "n", "k_c", "k_phi", "n1"], **options)
+    for name, true in (("n", 1.1), ("k_c", 3e4), ("k_phi", 2.5e6), ("n1", 0.4)):
+        assert fit[name].low < true < fit[name].high, name
+    assert len(fit.models) == 2 and fit.data.name == "b0.06, b0.06, b0.16, b0.16"
+    # by default, too
+    names = {f.name for f in identify(parts, "ding", starts=1, **options).found}
+    assert {"n", "k_c", "k_phi"} <= names and "k" not in names
+
+
+def test_the_covariance_of_the_soil_is_that_of_the_fit(tmp_path):
+    fit = search(synthetic("ding", seed=3), "ding", free=("phi", "K", "k", "n1", "c_P1"))
+    save_fit(fit, tmp_path)
+    soil = load_soil(str(tmp_path / "soil.yaml"))
+    assert soil.covariance.names == (
+        "friction_angle", "shear_modulus", "k_phi", "exponent_slip", "c_P1",
+    )  # fmt: skip
+    assert soil.covariance.correlation == pytest.approx(fit.correlation, abs=1e-8)
+    quantile = stats.t.ppf(0.975, fit.freedom)
+    for f, (_, spread) in zip(fit.found, soil.covariance.spreads, strict=True):
+        half = math.log(f.high / f.value) if spread.log else f.high - f.value
+        assert quantile * spread.sd == pytest.approx(half, rel=1e-6), f.name
+    assert [s.sd for _, s in fit.soil.covariance.spreads] == pytest.approx(
+        [s.sd for _, s in soil.covariance.spreads]
+    )
+
+
+def test_the_covariance_is_that_of_the_tread_found():
+    """Given the exit, the numbers' variances fall by Schur's complement; the zero of the sinkage
+    drops out, and a number at its bound is known."""
+    names = ("phi", "exit", "K", "sinkage_offset", "n1")
+    found = [find("ding", name) for name in names]
+    root = np.random.default_rng(2).normal(size=(5, 5)) * 0.02
+    matrix = root @ root.T
+    matrix[4] = matrix[:, 4] = np.nan
+    kept, given = conditional(matrix, found)
+    assert [p.name for p in kept] == ["phi", "K"]
+    # the inverse of the precision of those that belong together
+    whole = np.linalg.inv(matrix[:3, :3])
+    assert given == pytest.approx(np.linalg.inv(whole[np.ix_([0, 2], [0, 2])]), rel=1e-6)
+
+
+def test_what_is_not_determined_scatters_no_wider_than_its_range():
+    # two parameters of which only the sum is known: the difference may be anything
+    matrix = np.array([[1.0, -0.99999], [-0.99999, 1.0]]) * 1e6
+    _, given = conditional(matrix, [find("ding", "k"), find("ding", "n")])
+    assert np.linalg.eigvalsh(given).max() == pytest.approx(1 / 12)

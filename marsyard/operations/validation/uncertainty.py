@@ -9,6 +9,7 @@ Without a file of one's own (`operations.uncertain`) this is taken as uncertain:
 | soft ground: friction angle | times lognormal(1, 1.1) |
 | … cohesion | times lognormal(1, 1.5) |
 | … moduli of the pressure-sinkage law, shear modulus | times lognormal(1, 1.3) |
+| … a soil whose file has a `covariance`: the numbers in it | as that says |
 | … roughness laid over it, RMS over 1 m, waves up to 5 m | uniform(0, 2 cm), seed at random |
 | hard ground: friction | times lognormal(1, 1.15) |
 | … slope of a plane, towards a heading at random | plus normal(0, 1 deg), without sign |
@@ -29,11 +30,12 @@ import copy
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from marsyard.errors import InputError, suggest
-from marsyard.ground.soil import changed_numbers
-from marsyard.operations.uncertain import Uncertain, parse
+from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil
+from marsyard.operations.uncertain import COVARIANCE, SOIL_PATH, Uncertain, parse
 from marsyard.scenario import validate
 from marsyard.scenario.resolving import resolve_terrain
 from marsyard.scenario.scenario import apply_setting
@@ -71,8 +73,9 @@ class Scatter:
         self._joined: dict[str, str] = {}
         if uncertain is None:
             uncertain = self._default(scenario)
+        uncertain = uncertain.expand(self._soil_at)
         self._explicit_soil(uncertain)
-        self.uncertain = uncertain if seed is None else Uncertain(uncertain.values, seed)
+        self.uncertain = uncertain if seed is None else replace(uncertain, seed=seed)
         self._nominal = {path: self._own(path) for path in self.uncertain.values}
         self._check_units()
 
@@ -160,30 +163,35 @@ class Scatter:
         texts[f"{at}.seed"] = "integers(0, 999999)"
         return texts
 
-    def _default_numbers(self, at: str, soil: Mapping[str, Any]) -> dict[str, str]:
+    def _default_numbers(self, at: str, soil: Soil) -> dict[str, str]:
         """How the numbers of the soil at a path scatter."""
+        known = soil.covariance.names if soil.covariance else ()
         texts = {
             f"{at}.{name}": text
             for name, text in _SOIL.items()
-            if soil.get(name) not in (None, 0.0)
+            if getattr(soil, name) not in (None, 0.0) and name not in known
         }
         for name, leader in _WITH.items():
-            if soil.get(name) and f"{at}.{leader}" in texts:
+            if not getattr(soil, name) or name in known:
+                continue
+            if f"{at}.{leader}" in texts:
                 self._joined[f"{at}.{name}"] = f"{at}.{leader}"
-            elif soil.get(name):
+            else:
                 texts[f"{at}.{name}"] = _SOIL[leader]
-        return texts
+        return texts | ({at: COVARIANCE} if known else {})
 
     def _together(
-        self, at: str, soil: Mapping[str, Any], other: str, texts: Mapping[str, str]
+        self, at: str, soil: Soil, other: str, texts: Mapping[str, str]
     ) -> dict[str, str]:
         """The numbers of a soil that scatter with those of the soil at `other`, by path."""
+        known = soil.covariance.names if soil.covariance else ()
         leaders = {
             f"{at}.{name}": self._joined.get(f"{other}.{name}", f"{other}.{name}")
-            for name in (*_SOIL, *_WITH)
-            if soil.get(name)
+            for name in dict.fromkeys((*_SOIL, *_WITH, *known))
+            if getattr(soil, name, None)
         }
-        return {path: leader for path, leader in leaders.items() if leader in texts}
+        drawn = {f"{other}.{name}" for name in known}
+        return {p: leader for p, leader in leaders.items() if leader in texts or leader in drawn}
 
     def _soils_by_place(self, k: int) -> dict[str, str]:
         """Soils of places and maps as the scenario names them, by the names that they have from
@@ -208,11 +216,23 @@ class Scatter:
         legend.update({value: own(said) for value, said in legend.items()})
         return found
 
-    def _soil(self, k: int, name: str | None = None) -> dict[str, Any]:
-        """The numbers of a ground's soil, or of its own one of that name; it is written as a
-        mapping from now on."""
-        from marsyard.ground.soil import NUMBERS, load_soil
+    def _soil_at(self, path: str) -> Soil:
+        """The soil at a path, which is written as a mapping from now on."""
+        parts = path.split(".")
+        k = int(parts[1]) if SOIL_PATH.fullmatch(path) else -1
+        soft = [j for j, g in enumerate(self._data["ground"]) if g.get("terrain")]
+        if k not in soft:
+            raise InputError(
+                f"uncertain.{path}: covariance is for the soil of a terrain, e.g. ground.0.soil"
+            )
+        name = parts[3] if len(parts) == 4 else None
+        own = self._data["ground"][k].get("soils") or {}
+        if name is not None and name not in own:
+            raise InputError(f"uncertain.{path}: there is no soil '{name}'; {suggest(name, own)}")
+        return self._soil(k, name)
 
+    def _soil(self, k: int, name: str | None = None) -> Soil:
+        """A ground's soil, or its own one of that name; it is written as a mapping from now on."""
         ground = self._data["ground"][k]
         soils = ground.get("soils") or {}
         chosen = name or ground.get("soil") or ground["terrain"].get("soil")
@@ -226,7 +246,9 @@ class Scatter:
             ground["soil"] = mapping
         else:
             soils[name] = mapping
-        return {number: getattr(soil, number) for number in NUMBERS}
+        if soil.extra:
+            mapping["extra"] = dict(soil.extra)
+        return soil
 
     def _explicit_soil(self, uncertain: Uncertain) -> None:
         """Write out the numbers of soils that scatter, in SI."""
@@ -238,13 +260,14 @@ class Scatter:
             if k >= len(grounds) or not grounds[k].get("terrain"):
                 continue
             if len(parts) == 4 and parts[2] == "soil":
-                numbers = self._soil(k)
+                soil = self._soil(k)
                 mapping = grounds[k]["soil"]
             elif len(parts) == 5 and parts[2] == "soils" and parts[3] in grounds[k]["soils"]:
-                numbers = self._soil(k, parts[3])
+                soil = self._soil(k, parts[3])
                 mapping = grounds[k]["soils"][parts[3]]
             else:
                 continue
+            numbers = {name: getattr(soil, name) for name in NUMBERS}
             if number not in numbers:
                 raise InputError(f"uncertain.{path}: no such number; {suggest(number, numbers)}")
             if numbers[number] is not None:
