@@ -290,8 +290,8 @@ def _wheel_of(what: str, base: dict[str, Any]) -> tuple[str, list[str]]:
             base.setdefault("exit", own.exit)
         base["tread"] = {"surface": own.surface}
         if own.grousers is not None:
-            lugs = {"lug_count": own.grousers.count, "lug_thickness": own.grousers.thickness}
-            base["tread"].update(lugs)
+            base["tread"]["lug_count"] = own.grousers.count
+            base["tread"]["lug_thickness"] = own.grousers.thickness
         if len({(w.radius, w.width) for w in robot.wheels.values()}) > 1:
             notes.append(f"the wheels differ; {name} is taken")
         if "load" not in base:

@@ -24,7 +24,7 @@ Slip sinkage. Lugs dig: a layer as thick as they are high, δ = h (and, under an
 
     z_s = δ s/(1 − s)                                       A. R. Reece 1965
 
-and by δ |s| where it brakes.
+and by δ |s| where it brakes (not in the wheel models).
 
 Beside that, slip softens soil that is pressed (M. G. Lyasko, J. Terramechanics 47 (2010) 21–31,
 after Vasil'ev): the sinkage grows to z = z₀ K_ss^(n/(n+1)), K_ss = (1 + s)/(1 − s/2). In terms of

@@ -40,7 +40,7 @@ def tread_strength(wheel, soil):
 
 def dug(wheel, soil, slip):
     """How deep the lugs of a driven wheel dig."""
-    per_layer = slip / (1 - slip) if slip > 0 else -slip
+    per_layer = max(slip, 0) / (1 - slip)
     deepest = 0.5 * wheel.width * math.tan(soil.repose_angle or soil.friction_angle)
     return min((wheel.lug_height + soil.shear_layer) * per_layer, deepest)
 

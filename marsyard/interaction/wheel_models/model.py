@@ -159,10 +159,9 @@ def depth_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
 
 @inlined
 def steadily_dug(soil, v_x, w):
-    """z_s = δ s/(1 − s) of a driven wheel in steady motion, δ |s| of one that brakes [m]."""
+    """z_s = δ s/(1 − s) of a driven wheel in steady motion [m]."""
     s = slip_ratio(v_x, w) if v_x > 0.0 or (v_x == 0.0 and w > 0.0) else slip_ratio(-v_x, -w)
-    per_layer = s / max(1.0 - s, 1e-9) if s > 0.0 else -s
-    return min(soil[LAYER] * per_layer, soil[MOST_DUG])
+    return min(soil[LAYER] * max(s, 0.0) / max(1.0 - s, 1e-9), soil[MOST_DUG])
 
 
 @kernel

@@ -31,10 +31,10 @@ forces of the soil contact model do (see `soil_contact.contact`): stable for ste
 Slip digs: a layer of thickness δ is carried away at the speed of slip, from a contact of length L,
 while the wheel leaves what it has dug behind,
 
-    L ż_s = δ |w − v_x| − |v_x| z_s,       z_s at most ½ b tan φ_r, and Z
+    L ż_s = δ (w − v_x) − |v_x| z_s,       z_s at most ½ b tan φ_r, and Z
 
-which is z_s = δ s/(1 − s) in steady motion, and δ |s| for a wheel that brakes. The soil is pressed
-to the depth z = Z − z_s.
+for a driven wheel, which is z_s = δ s/(1 − s) in steady motion. The soil is pressed to the depth
+z = Z − z_s.
 
 Ruts and multiple passes. Nodes that the rim's lowest point has passed are pressed down to what the
 wheel leaves, averaged over the way L: its sinkage less the elastic rebound σ/k_u, and less z_s, for
@@ -263,8 +263,8 @@ def wheel_contact(A, L, b, h, ahead_h):
     for i in range(ground.shape[0]):
         ground[i] = L.soil[b, place, i]
     if ground[LAYER] > 0.0:
-        dug = per * ground[LAYER] * abs(w - v_x)
-        trench = (state[TRENCH] + dug) / (1.0 + per * abs(v_x))
+        driven = max(math.copysign(1.0, w) * (w - v_x), 0.0)
+        trench = (state[TRENCH] + per * ground[LAYER] * driven) / (1.0 + per * abs(v_x))
         state[TRENCH] = min(trench, ground[MOST_DUG], z)
     ground[DUG] = state[TRENCH]
     z -= state[TRENCH]
