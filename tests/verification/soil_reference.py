@@ -144,7 +144,8 @@ class Soil:
 class Touch:
     """What belongs to the contact of the body with one node."""
 
-    m: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    m: np.ndarray  # mobilised strength of each strip of the node's cell
+    relief: np.ndarray  # how much deeper than the node each strip was pressed [m]
     sinkage: float = 0.0  # volumes that wait to be laid down [m³]
     pushed: float = 0.0
     direction: np.ndarray = field(default_factory=lambda: np.zeros(2))  # volume × direction
@@ -190,37 +191,70 @@ class Model:
     def __init__(self, ground, wheel, exponent=2.0):
         self.ground, self.wheel, self.exponent = ground, wheel, exponent
         self.touch: dict[tuple[int, int], Touch] = {}
+        self.cut, self.strips = 0, 1
 
     # --- footprint
 
     def footprint(self):
-        """Nodes in the wheel, in order: node, sinkage z, weight, normal, place from the centre."""
+        """Strips of nodes in the wheel, in order: node and strip, sinkage z, plastic sinkage,
+        weight, normal, place from the centre."""
         g, w = self.ground, self.wheel
-        self._look()
-        out = []
-        for node in sorted(self.above, key=key):
-            g.know(node)
-            px, py = node[0] * g.ds - w.centre[0], node[1] * g.ds - w.centre[1]
-            entry = self.above[node]
-            if entry is None:
-                continue
-            t, normal, y = entry
-            z = g.base[node] + g.ref[node] - w.centre[2] - t
-            if z > g.depth[node] and normal[2] >= 0.05:
-                on_side = abs(normal @ w.axis) > 1 - 1e-12
-                weight = w.weight(y, g.ds, on_side)
-                out.append((node, z, weight, normal, np.array([px, py, t])))
-        return out
-
-    def _look(self):
-        """The wheel's lower side above all nodes within its reach."""
-        g, w = self.ground, self.wheel
-        reach = math.hypot(w.radius, w.half) + g.ds
+        along = self._cut()
+        reach = math.hypot(w.radius, w.half) + 2 * g.ds
         i0, i1 = (int(math.floor((w.centre[0] + s * reach) / g.ds)) for s in (-1, 1))
         j0, j1 = (int(math.floor((w.centre[1] + s * reach) / g.ds)) for s in (-1, 1))
-        nodes = [(i, j) for i in range(i0, i1 + 1) for j in range(j0, j1 + 1)]
-        entries = w.undersides(g.ds * np.array(nodes, dtype=float) - w.centre[:2])
-        self.above = dict(zip(nodes, entries, strict=True))
+        nodes = sorted(((i, j) for i in range(i0, i1 + 1) for j in range(j0, j1 + 1)), key=key)
+        middles = g.ds * np.array(nodes, dtype=float) - w.centre[:2]
+        above = dict(zip(nodes, w.undersides(middles), strict=True))
+        self.above = above
+        offs = (np.arange(self.strips) + 0.5) / self.strips - 0.5
+        shifts = offs[:, None] * g.ds * np.array(along)
+        places = (middles[:, None] + shifts).reshape(-1, 2)
+        entries = w.undersides(places)
+        out = []
+        for number, node in enumerate(nodes):
+            level, depth = self._strips(node, along, offs)
+            for k in range(self.strips):
+                entry = entries[number * self.strips + k]
+                if entry is None:
+                    continue
+                t, normal, y = entry
+                z = level[k] - w.centre[2] - t
+                if z > depth[k] and normal[2] >= 0.05:
+                    on_side = abs(normal @ w.axis) > 1 - 1e-12
+                    weight = w.weight(y, g.ds, on_side) / self.strips
+                    x = places[number * self.strips + k]
+                    out.append((node, k, z, depth[k], weight, normal, np.array([*x, t])))
+        return out
+
+    def _cut(self):
+        """Direction from strip to strip; their number."""
+        g, (ax, ay, _) = self.ground, np.abs(self.wheel.axis)
+        self.strips = max(1, min(8, math.ceil(40 * g.ds / self.wheel.radius)))
+        cut = self.cut
+        if self.strips > 1 and ((ax > 1.2 * ay and cut == 0) or (ay > 1.2 * ax and cut == 1)):
+            self.cut = 1 - cut
+            for touch in self.touch.values():
+                touch.m[:] = touch.m.mean(axis=0)
+                touch.relief = None
+        return (0, 1) if self.cut else (1, 0)
+
+    def _strips(self, node, along, offs):
+        """Level of the soil before it was pressed, and plastic sinkage, of the strips of a node."""
+        g = self.ground
+        before = (node[0] - along[0], node[1] - along[1])
+        after = (node[0] + along[0], node[1] + along[1])
+        for each in (before, node, after):
+            g.know(each)
+        if self.strips == 1:
+            return [g.base[node] + g.ref[node]], [g.depth[node]]
+        base = np.interp(offs, [-1, 0, 1], [g.base[n] for n in (before, node, after)])
+        level = base + g.ref[node] + offs * smaller(g.ref, before, node, after)
+        touch = self.touch.get(node)
+        relief = offs * smaller(g.depth, before, node, after)
+        if touch is not None and touch.relief is not None:
+            relief = touch.relief
+        return level, np.maximum(g.depth[node] + relief, 0.0)
 
     # --- stresses, eqs. (3) to (5)
 
@@ -228,19 +262,20 @@ class Model:
         """Force and moment on the wheel at its centre; the soil and the contact go on by h."""
         g, w = self.ground, self.wheel
         found = self.footprint()
-        self._match([f[0] for f in found])
+        self._match(found)
         force, moment = np.zeros(3), np.zeros(3)
         self.stresses = []
-        length = sum(f[2] for f in found) * g.ds**2 / (2 * w.half)
-        for node, z, weight, n, place in found:
+        length = sum(f[4] for f in found) * g.ds**2 / (2 * w.half)
+        gone = {}
+        for node, strip, z, before, weight, n, place in found:
             q, touch = g.soil(node), self.touch[node]
             # normal stress: Bekker on first loading, a stiff spring below
-            loaded, elastic = q.k * z**q.n, q.k_u * (z - g.depth[node])
+            loaded, elastic = q.k * z**q.n, q.k_u * (z - before)
             if loaded < elastic:
                 p, slope, plastic = loaded, q.n * q.k * z ** (q.n - 1), z - loaded / q.k_u
             else:
-                p, slope, plastic = elastic, q.k_u, g.depth[node]
-            dz = plastic - g.depth[node]
+                p, slope, plastic = elastic, q.k_u, before
+            dz = plastic - before
             v = velocity + np.cross(spin, place)
             vn = float(v @ n)
             if dz > 0 and vn > 0:
@@ -257,25 +292,37 @@ class Model:
             speed = float(np.linalg.norm(vt))
             if speed > 0:
                 x = math.hypot(vt[0] / q.K_along, vt[1] / q.K_across) * h
-                touch.m = vt / speed + (touch.m - vt / speed) * math.exp(-x)
+                touch.m[strip] = vt / speed + (touch.m[strip] - vt / speed) * math.exp(-x)
+            m = touch.m[strip]
             strength = q.c + p_end * q.tan_phi if p_end > 0 else 0.0
             area = weight * g.ds**2 / max(n[2], 0.1)
-            F = area * (p_end * n - strength * (touch.m[0] * along + touch.m[1] * across))
+            F = area * (p_end * n - strength * (m[0] * along + m[1] * across))
             force += F
             moment += np.cross(place, F)
-            self.stresses.append((p_end, strength * touch.m))
+            self.stresses.append((p_end, strength * m))
 
             # plastic sinkage, soil carried along by slip, and where the soil goes
             carried = 0.0
             if p_end > 0:
-                carried = q.layer * max(0.0, float(touch.m @ vt)) * h / length
-            g.depth[node] += max(dz, 0.0)
-            g.ref[node] -= carried
+                carried = q.layer * max(0.0, float(m @ vt)) * h / length
+            deeper, away, strips = gone.setdefault(node, [0.0, 0.0, {}])
+            gone[node] = [deeper + max(dz, 0.0), away + carried, strips]
+            strips[strip] = before + max(dz, 0.0)
             self._displace(touch, dz, carried, v, n, vt[0] * along + vt[1] * across)
+        for node, (deeper, away, strips) in gone.items():
+            touch = self.touch[node]
+            absolute = np.maximum(g.depth[node] + touch.relief, 0.0)
+            for strip, sunk in strips.items():
+                absolute[strip] = sunk
+            g.depth[node] += deeper / self.strips
+            g.ref[node] -= away / self.strips
+            touch.relief = absolute - g.depth[node]
         return force, moment
 
-    def _match(self, nodes):
-        g = self.ground
+    def _match(self, found):
+        g, along = self.ground, self._cut()
+        offs = (np.arange(self.strips) + 0.5) / self.strips - 0.5
+        nodes = list(dict.fromkeys(f[0] for f in found))
         present = set(nodes)
         for node in sorted(self.touch, key=key):
             if node in present:
@@ -291,13 +338,15 @@ class Model:
                 touch.touching = False
         # a node that comes back before the next flow is still the same contact
         for node in nodes:
-            touch = self.touch.setdefault(node, Touch())
+            touch = self.touch.setdefault(node, Touch(np.zeros((self.strips, 2)), None))
+            if touch.relief is None:
+                touch.relief = self._strips(node, along, offs)[1] - g.depth[node]
             touch.touching = True
             g.under.add(node)
 
     def _displace(self, touch, dz, carried, v, n, tangential):
         """Eqs. (6) to (8): by the squares of the velocity's parts."""
-        cell = self.ground.ds**2
+        cell = self.ground.ds**2 / self.strips
         if dz > 0:
             vN = (v @ n) * n
             vT = v - vN
@@ -456,6 +505,12 @@ class Model:
                     g.wake(other)
         for node in held:
             g.wake(node)
+
+
+def smaller(values, before, node, after):
+    """Slope per spacing over three nodes in a row: the smaller of two, none at a peak."""
+    left, right = values[node] - values[before], values[after] - values[node]
+    return 0.0 if left * right <= 0 else min(left, right, key=abs)
 
 
 def too_steep(drop, limit, natural, rest=0.96, film=1e-4):

@@ -69,7 +69,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER
+from marsyard.ground.soil_nodes import DEPTH, REF, TIME
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     BELT,
@@ -97,6 +97,7 @@ from marsyard.interaction.soil_contact.arrays import (
     M_ALONG,
     MOBILE_ACROSS,
     MOBILE_ALONG,
+    MOST_STRIPS,
     NX,
     NY,
     NZ,
@@ -113,6 +114,7 @@ from marsyard.interaction.soil_contact.arrays import (
     RATE_C,
     RATE_N,
     RATE_T,
+    RELIEF,
     SHEAR_WORK,
     SINKAGE,
     STRENGTH,
@@ -154,7 +156,7 @@ _LARGEST_SLANT = 10.0
 @kernel
 def body_contact(grid, soils, bodies, patch, options, belts, b):
     """Forces on body b; soil state and contact state are brought up to date. Returns a status."""
-    status = find_nodes(grid, bodies, patch, b)
+    status = find_nodes(grid, bodies, patch, b, MOST_STRIPS)
     if status != OK:
         return status
     stresses(grid, soils, bodies, patch, options, belts, b)
@@ -165,7 +167,7 @@ def body_contact(grid, soils, bodies, patch, options, belts, b):
 @kernel
 def stresses(grid, soils, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
-    cell = grid.spacing[0] * grid.spacing[0]
+    cell = strip_area(grid, patch, b)
     twist, axis, strip = bodies.twist[b], bodies.axis[b], has_axle(bodies, b)
     per_length = begin_sums(grid, bodies, patch, options, b)
     for k in range(patch.blocks[0]):
@@ -185,7 +187,7 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
 @kernel
 def begin_sums(grid, bodies, patch, options, b):
     """Empty the sums of body b. Returns the step by the length of its contact [s/m]."""
-    cell = grid.spacing[0] * grid.spacing[0]
+    cell = strip_area(grid, patch, b)
     force, stiff, total = patch.force[b], patch.stiff[b], patch.total[b]
     for i in range(force.shape[0]):
         force[i] = 0.0
@@ -210,6 +212,12 @@ def begin_sums(grid, bodies, patch, options, b):
 
 
 @inlined
+def strip_area(grid, patch, b):
+    """Area of the soil under a strip [m²]."""
+    return grid.spacing[0] * grid.spacing[0] / patch.strips[b]
+
+
+@inlined
 def has_axle(bodies, b):
     """A wheel or a track, whose axis tells along from across."""
     return bodies.kind[b] == WHEEL or bodies.kind[b] == BELT
@@ -229,7 +237,9 @@ def sum_block(grid, bodies, patch, options, belts, b, k, padded, n):
     if options.survey:
         survey(grid, patch, b, k, n, axis)
     state = patch.state[patch.side[b], b]
-    write_back(grid, patch.block_node[k], patch.block_at[k], w, count, state, options)
+    write_back(
+        grid, patch.block_node[k], patch.block_at[k], w, count, patch.strips[b], state, options
+    )
 
 
 @inlined
@@ -271,7 +281,9 @@ def press(w, count, q, twist, axis, has_axis, h, ahead, cell, layer):
     for k in range(count):
         nx, ny, nz = w[NX + k], w[NY + k], w[NZ + k]
         px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
-        flat = w[WEIGHT + k] * cell
+        weight = w[WEIGHT + k]
+        touches = weight > 0.0
+        flat = weight * cell
         area = flat * min(1.0 / nz, _LARGEST_SLANT)
 
         # velocity of the body's surface here, along the normal and in the tangent plane
@@ -300,7 +312,7 @@ def press(w, count, q, twist, axis, has_axis, h, ahead, cell, layer):
         per_speed = 1.0 / speed if moves else 0.0
         along *= per_speed
         across *= per_speed
-        gone = decay(x)
+        gone = decay(x) if touches else 0.0
         m_along = w[MOBILE_ALONG + k]
         m_across = w[MOBILE_ACROSS + k]
         m_along += gone * (along - m_along)
@@ -311,14 +323,14 @@ def press(w, count, q, twist, axis, has_axis, h, ahead, cell, layer):
         # normal stress now, and at the end of the step; soil that is being left does not yield
         z, z_p, loaded = w[Z + k], w[SUNK + k], w[LOADED + k]
         elastic = k_u * (z - z_p)
-        yields = elastic > loaded
+        yields = touches and elastic > loaded
         p = loaded if yields else elastic
         slope = w[TANGENT + k] if yields and vn <= 0.0 else k_u
         z_new = max(z - loaded * per_k_u, z_p) if yields else z_p
         dz = z_new - z_p
         rate = damping + ahead * slope
         p -= rate * vn
-        pressed = p > 0.0
+        pressed = touches and p > 0.0
         p = p if pressed else 0.0
         rate = rate if pressed else 0.0
         strength = cohesion + p * tan_phi if pressed else 0.0
@@ -467,24 +479,33 @@ def add_rotation(w, count, is_belt, stiff):
 
 
 @inlined
-def write_back(grid, nodes, places, w, count, state, options):
+def write_back(grid, nodes, places, w, count, strips, state, options):
     """Give the nodes their new sinkage, and the contact its state and the displaced soil."""
-    for k in range(count):
-        node = nodes[k]
-        touch = state[places[k]]
-        touch[M_ALONG] = w[MOBILE_ALONG + k]
-        touch[M_ACROSS] = w[MOBILE_ACROSS + k]
-        grid.flag[node] |= UNDER
-        row = grid.node[node]
-        if w[SINKAGE + k] > row[DEPTH] or w[CARRIED + k] > 0.0:
-            row[DEPTH] = w[SINKAGE + k]
-            row[REF] -= w[CARRIED + k]
+    per_strips = 1.0 / strips
+    for at in range(count // strips):
+        touch = state[places[at]]
+        first = at * strips
+        pressed, carried = 0.0, 0.0
+        for k in range(strips):
+            lane = first + k
+            touch[M_ALONG + k] = w[MOBILE_ALONG + lane]
+            touch[M_ACROSS + k] = w[MOBILE_ACROSS + lane]
+            pressed += w[SINKAGE + lane] - w[SUNK + lane]
+            carried += w[CARRIED + lane]
+        if pressed > 0.0 or carried > 0.0:
+            row = grid.node[nodes[at]]
+            row[DEPTH] += pressed * per_strips
+            row[REF] -= carried * per_strips
             row[TIME] = options.time
+            if strips > 1:
+                for k in range(strips):
+                    touch[RELIEF + k] = w[SINKAGE + first + k] - row[DEPTH]
             if options.flow:
-                touch[V_SINKAGE] += w[SUNK_VOLUME + k]
-                touch[V_PUSHED] += w[PUSHED_VOLUME + k]
-                touch[PUSH_X] += w[PUSHED_X + k]
-                touch[PUSH_Y] += w[PUSHED_Y + k]
+                for lane in range(first, first + strips):
+                    touch[V_SINKAGE] += w[SUNK_VOLUME + lane]
+                    touch[V_PUSHED] += w[PUSHED_VOLUME + lane]
+                    touch[PUSH_X] += w[PUSHED_X + lane]
+                    touch[PUSH_Y] += w[PUSHED_Y + lane]
 
 
 @kernel
@@ -497,11 +518,14 @@ def survey(grid, patch, b, block, n, axis):
         ex, ey = ex / size, ey / size
     w = patch.block[block]
     total = patch.total[b]
-    first = patch.field_count[b]
+    strips = patch.strips[b]
+    at = patch.field_count[b]
     for k in range(patch.block_count[block]):
+        if w[WEIGHT + k] == 0.0:
+            continue
         # how deep below the undisturbed level
         z = w[Z + k]
-        below = z - grid.node[patch.block_node[block, k], REF]
+        below = z - grid.node[patch.block_node[block, k // strips], REF]
         part = 1.0
         if below < z:
             part = (below / z) ** n if below > 0.0 else 0.0
@@ -512,10 +536,11 @@ def survey(grid, patch, b, block, n, axis):
         across = -w[STRENGTH + k] * w[MOBILE_ACROSS + k]
         total[T_PRESSURE] = max(total[T_PRESSURE], w[PRESSURE + k])
         total[T_SHEAR] = max(total[T_SHEAR], math.sqrt(along * along + across * across))
-        cell = patch.field[b, first + k]
+        cell = patch.field[b, at]
+        at += 1
         cell[F_X], cell[F_Y], cell[F_Z] = w[PX + k], w[PY + k], w[PZ + k]
         cell[F_PRESSURE] = w[PRESSURE + k]
         cell[F_ALONG] = along
         cell[F_ACROSS] = across
         cell[F_AREA] = w[AREA + k]
-    patch.field_count[b] = first + patch.block_count[block]
+    patch.field_count[b] = at

@@ -1,33 +1,49 @@
 """Which nodes a body touches, and what its contact with them remembers.
 
 The footprint gives the nodes of the present step in blocks (see `arrays`); each of them takes up
-the state of the contact that the body had with it before.
+the state of the contact that the body had with it before. A node of which the body touches no
+strip any more is left.
 """
 
 from __future__ import annotations
 
-from marsyard.ground.soil_nodes import UNDER, wake_around
+from marsyard.ground.soil_nodes import DEPTH, UNDER, wake_around
 from marsyard.interaction.soil_contact.arrays import (
     M_ACROSS,
     M_ALONG,
     MOBILE_ACROSS,
     MOBILE_ALONG,
+    RELIEF,
+    SUNK,
+    WEIGHT,
     WHEEL,
 )
-from marsyard.interaction.soil_contact.footprint import mesh_footprint, wheel_footprint
+from marsyard.interaction.soil_contact.footprint import strips_of, wheel_footprint, wheel_surface
+from marsyard.interaction.soil_contact.mesh_footprint import mesh_footprint
 from marsyard.interaction.soil_kernels import OK, TOO_MANY_NODES
 from marsyard.jit import inlined, kernel
 
 _LAST = 2**62
+#: cells are cut the other way when the axle has turned so far beyond the diagonal, as a ratio
+_TURNED = 1.2
+#: in place of the relief of a node that the body has not touched yet
+_FRESH = 1e9
 
 
 @kernel
-def find_nodes(grid, bodies, patch, b):
-    """Find the nodes under body b, in blocks, with the state of its contact. Returns a status."""
-    c = bodies.centre[b]
-    if bodies.kind[b] == WHEEL:
-        s = bodies.shape[b]
-        found = wheel_footprint(grid, patch, s[0], s[1], s[2], s[3], s[4], c, bodies.axis[b])
+def find_nodes(grid, bodies, patch, b, most):
+    """Find the nodes under body b, in blocks, with the state of its contact; their cells are cut
+    into at most so many strips. Returns a status."""
+    c, a, s = bodies.centre[b], bodies.axis[b], bodies.shape[b]
+    is_wheel = bodies.kind[b] == WHEEL
+    if is_wheel:
+        strips = strips_of(s[0], grid.spacing[0], most)
+        patch.strips[b] = strips
+        if strips > 1:
+            cut_across(patch, b, a)
+        found = wheel_footprint(
+            grid, patch, s[0], s[1], s[2], s[3], s[4], c, a, strips, patch.cut[b]
+        )  # fmt: skip
     else:
         found = mesh_footprint(
             grid, patch, b, bodies.triangle, bodies.triangles[b, 0], bodies.triangles[b, 1],
@@ -37,27 +53,57 @@ def find_nodes(grid, bodies, patch, b):
         return -found
     if not same_nodes(patch, b, found) and not match(grid, patch, b):
         return TOO_MANY_NODES
-    patch.touched[b] = found
+    patch.found[b] = found
+    if is_wheel:
+        for k in range(patch.blocks[0]):
+            take_relief(grid, patch, b, k)
+        wheel_surface(grid, patch, s[0], s[1], s[2], s[3], s[4], a)
+    patch.touched[b] = 0
+    for k in range(patch.blocks[0]):
+        note_touched(grid, patch, b, k)
     return OK
+
+
+@inlined
+def cut_across(patch, b, a):
+    """Cut the cells across the wheel's heading, along x or along y, whichever is nearer."""
+    ax, ay = abs(a[0]), abs(a[1])
+    cut = patch.cut[b]
+    if (ax > _TURNED * ay and cut == 0) or (ay > _TURNED * ax and cut == 1):
+        patch.cut[b] = 1 - cut
+        # the strips lie another way now: they begin with the means of their cells
+        now = patch.side[b]
+        strips = patch.strips[b]
+        for i in range(patch.listed[now, b]):
+            state = patch.state[now, b, i]
+            along, across = 0.0, 0.0
+            for k in range(strips):
+                along += state[M_ALONG + k] / strips
+                across += state[M_ACROSS + k] / strips
+            for k in range(strips):
+                state[M_ALONG + k] = along
+                state[M_ACROSS + k] = across
+            state[RELIEF] = _FRESH
 
 
 @kernel
 def same_nodes(patch, b, found):
-    """The body touches the very nodes it touched before, and no others are listed."""
+    """The blocks hold the very nodes they held before, and no others are listed."""
     now = patch.side[b]
-    if patch.listed[now, b] != found or patch.touched[b] != found:
+    if patch.listed[now, b] != found or patch.found[b] != found:
         return False
     key = patch.key[now, b]
+    strips = patch.strips[b]
     first = 0
     for k in range(patch.blocks[0]):
-        count = patch.block_count[k]
+        count = patch.block_count[k] // strips
         other = 0
-        for lane in range(count):
-            other |= key[first + lane] ^ patch.block_key[k, lane]
+        for n in range(count):
+            other |= key[first + n] ^ patch.block_key[k, n]
         if other != 0:
             return False
-        for lane in range(count):
-            patch.block_at[k, lane] = first + lane
+        for n in range(count):
+            patch.block_at[k, n] = first + n
         first += count
     return True
 
@@ -66,27 +112,26 @@ def same_nodes(patch, b, found):
 def match(grid, patch, b):
     """Carry the contact state over to the nodes now found; both lists are in order of their keys.
 
-    Nodes that were left are woken. They stay listed until the next flow: a node that trembles in
-    and out of a wheel's edge is still the same contact.
+    Nodes that were left stay listed until the next flow: a node that trembles in and out of a
+    wheel's edge is still the same contact.
     """
     old = patch.side[b]
     new = 1 - old
     room = patch.key.shape[2]
     count = patch.listed[old, b]
+    strips = patch.strips[b]
     i = 0
     n = 0
     for k in range(patch.blocks[0] + 1):
         last = k == patch.blocks[0]
-        for lane in range(1 if last else patch.block_count[k]):
-            key = _LAST if last else patch.block_key[k, lane]
+        for at in range(1 if last else patch.block_count[k] // strips):
+            key = _LAST if last else patch.block_key[k, at]
             while i < count and patch.key[old, b, i] < key:
-                node = patch.node[old, b, i]
-                if patch.touching[old, b, i]:
-                    grid.flag[node] &= ~UNDER & 0xFF
-                    wake_around(grid, node)
                 if n >= room:
                     return False
                 _carry(patch, old, new, b, i, n)
+                if patch.touching[old, b, i]:
+                    leave(grid, patch.node[old, b, i])
                 patch.touching[new, b, n] = 0
                 n += 1
                 i += 1
@@ -96,14 +141,11 @@ def match(grid, patch, b):
                 return False
             if i < count and patch.key[old, b, i] == key:
                 _carry(patch, old, new, b, i, n)
+                patch.touching[new, b, n] = patch.touching[old, b, i]
                 i += 1
             else:
-                patch.key[new, b, n] = key
-                patch.node[new, b, n] = patch.block_node[k, lane]
-                for col in range(patch.state.shape[3]):
-                    patch.state[new, b, n, col] = 0.0
-            patch.touching[new, b, n] = 1
-            patch.block_at[k, lane] = n
+                begin(patch, new, b, n, k, at)
+            patch.block_at[k, at] = n
             n += 1
     patch.listed[new, b] = n
     patch.side[b] = new
@@ -119,16 +161,80 @@ def _carry(patch, old, new, b, i, n):
 
 
 @inlined
+def begin(patch, side, b, n, k, at):
+    """A new contact with node number `at` of block k, as number n of the list."""
+    patch.key[side, b, n] = patch.block_key[k, at]
+    patch.node[side, b, n] = patch.block_node[k, at]
+    patch.touching[side, b, n] = 0
+    state = patch.state[side, b, n]
+    for col in range(state.shape[0]):
+        state[col] = 0.0
+    state[RELIEF] = _FRESH
+
+
+@inlined
+def leave(grid, node):
+    """A body has left a node: soil may move there again."""
+    grid.flag[node] &= ~UNDER & 0xFF
+    wake_around(grid, node)
+
+
+@inlined
+def take_relief(grid, patch, b, k):
+    """Write the plastic sinkage of the strips of block k into it, where the contact knows better
+    than the nodes."""
+    w = patch.block[k]
+    strips = patch.strips[b]
+    if strips == 1:
+        return
+    for at in range(patch.block_count[k] // strips):
+        state = patch.state[patch.side[b], b, patch.block_at[k, at]]
+        if state[RELIEF] == _FRESH:
+            continue
+        depth = grid.node[patch.block_node[k, at], DEPTH]
+        first = SUNK + at * strips
+        for strip in range(strips):
+            w[first + strip] = max(depth + state[RELIEF + strip], 0.0)
+
+
+@inlined
+def note_touched(grid, patch, b, k):
+    """Flag the nodes of block k of which a strip is touched, and leave the others."""
+    w = patch.block[k]
+    strips = patch.strips[b]
+    touching = patch.touching[patch.side[b], b]
+    for at in range(patch.block_count[k] // strips):
+        first = WEIGHT + at * strips
+        most = 0.0
+        for strip in range(strips):
+            most = max(most, w[first + strip])
+        place, node = patch.block_at[k, at], patch.block_node[k, at]
+        if most > 0.0:
+            touching[place] = 1
+            grid.flag[node] |= UNDER
+            patch.touched[b] += 1
+            relief = patch.state[patch.side[b], b, place, RELIEF:]
+            if relief[0] == _FRESH:
+                for strip in range(strips):
+                    relief[strip] = w[SUNK + at * strips + strip] - grid.node[node, DEPTH]
+        elif touching[place]:
+            touching[place] = 0
+            leave(grid, node)
+
+
+@inlined
 def take_mobilised(patch, b, k):
-    """Write the mobilised strength at the nodes of block k into it. Returns its length, filled up
+    """Write the mobilised strength of the strips of block k into it. Returns its length, filled up
     to a multiple of eight."""
     state, w = patch.state[patch.side[b], b], patch.block[k]
-    count = patch.block_count[k]
+    strips, count = patch.strips[b], patch.block_count[k]
     padded = (count + 7) & ~7
-    for lane in range(count):
-        at = patch.block_at[k, lane]
-        w[MOBILE_ALONG + lane] = state[at, M_ALONG]
-        w[MOBILE_ACROSS + lane] = state[at, M_ACROSS]
+    for at in range(count // strips):
+        touch = state[patch.block_at[k, at]]
+        first = at * strips
+        for strip in range(strips):
+            w[MOBILE_ALONG + first + strip] = touch[M_ALONG + strip]
+            w[MOBILE_ACROSS + first + strip] = touch[M_ACROSS + strip]
     for lane in range(count, padded):
         w[MOBILE_ALONG + lane] = 0.0
         w[MOBILE_ACROSS + lane] = 0.0
