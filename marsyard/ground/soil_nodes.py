@@ -23,6 +23,8 @@ HALF = 2**25
 QUEUED, UNDER, MARKED = 1, 2, 4
 # of soil in columns: a slope of this node exceeds that of rest; it must be looked at again
 STEEP, AWAKE = 8, 16
+# of the soil contact model: under a wheel, or just left by it, the strips of this node differ
+PRINTED = 32
 # columns of `node`
 BASE, REF, DEPTH, TIME = range(4)
 # columns of GridArrays.column, by node. State: speed of the flow over the faces towards x and y

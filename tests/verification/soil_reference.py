@@ -310,6 +310,8 @@ class Model:
             strips[strip] = before + max(dz, 0.0)
             self._displace(touch, dz, carried, v, n, vt[0] * along + vt[1] * across)
         for node, (deeper, away, strips) in gone.items():
+            if deeper <= 0 and away <= 0:
+                continue
             touch = self.touch[node]
             absolute = np.maximum(g.depth[node] + touch.relief, 0.0)
             for strip, sunk in strips.items():

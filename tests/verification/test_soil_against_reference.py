@@ -90,7 +90,8 @@ def drive(rig, model, rng, heading, tilt, steps, h=2e-3, flow_every=0, speed=0.1
         F = rig.forces(h=h)[0]
         force, moment = model.step(v, spin, h, h)
         size = np.linalg.norm(force) + 1e-3
-        assert rig.patch.total[0, T_NODES] == len(model.stresses)
+        assert rig.patch.field_count[0] == len(model.stresses)
+        assert rig.patch.total[0, T_NODES] == sum(t.touching for t in model.touch.values())
         worst = max(worst, np.abs(F[:3] - force).max() / size)
         worst = max(worst, np.abs(F[3:] - moment).max() / (size * r))
         if flow_every and k % flow_every == 0:

@@ -24,6 +24,8 @@ MOST_STRIPS = 8
 V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y = range(4)
 M_ALONG, M_ACROSS, RELIEF = range(4, 4 + 3 * MOST_STRIPS, MOST_STRIPS)
 STATE_COLUMNS = 4 + 3 * MOST_STRIPS
+#: in place of the relief of the first strip: the body has not touched the node yet
+FRESH = 1e9
 # What lies under a body in the present step stands in blocks of up to so many lanes, one soil to a
 # block; the strips of a node stand side by side. All columns of a block lie in one row, so that
 # loops over its lanes run on vector units.

@@ -38,6 +38,7 @@ from marsyard.ground.soil_nodes import (
     BASE,
     MARKED,
     NODES,
+    PRINTED,
     QUEUED,
     SHIFT,
     SIDE,
@@ -52,8 +53,10 @@ from marsyard.ground.soil_nodes import (
     wake,
 )
 from marsyard.interaction.soil_contact.arrays import (
+    FRESH,
     PUSH_X,
     PUSH_Y,
+    RELIEF,
     TAN_REPOSE,
     V_PUSHED,
     V_SINKAGE,
@@ -134,6 +137,8 @@ def end_flow(grid, patch, time, b, n, rest):
                 for col in range(patch.state.shape[3]):
                     patch.state[now, b, kept, col] = state[col]
             kept += 1
+        else:
+            grid.flag[patch.node[now, b, i]] &= ~PRINTED & 0xFF
     patch.listed[now, b] = kept
 
 
@@ -152,7 +157,8 @@ def find_border(grid, bodies, patch, b):
         # the body has left: its last soil goes back to the nodes it left
         for i in range(patch.listed[now, b]):
             node = patch.node[now, b, i]
-            if not grid.flag[node] & (UNDER | MARKED):
+            touched = patch.state[now, b, i, RELIEF] != FRESH
+            if touched and not grid.flag[node] & (UNDER | MARKED):
                 n = add_to_border(grid, bodies, patch, node, n)
     return n
 

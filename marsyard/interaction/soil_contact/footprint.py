@@ -34,9 +34,9 @@ import math
 from marsyard.ground.soil_nodes import (
     BASE,
     DEPTH,
+    PRINTED,
     REF,
     SIDE,
-    UNDER,
     ask_for_tile,
     beside,
     find_tile,
@@ -312,10 +312,9 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a, str
                         back = place[BASE] - before[BASE] + steps
                         ahead = after[BASE] - place[BASE] + steps
                         sinks = even_slope(before[DEPTH], sunk, after[DEPTH])
-                    # may soil of one of its strips lie inside the wheel's tread and width? Under a
-                    # body the strips differ
+                    # may soil of one of its strips lie inside the wheel's tread and width?
                     s = level + 0.5 * max(abs(back - sinks), abs(ahead - sinks))
-                    if not grid.flag[node] & UNDER:
+                    if not grid.flag[node] & PRINTED:
                         s -= sunk
                     if s < 0.0:
                         u = ax * px + ay * py + az * s

@@ -7,8 +7,9 @@ strip any more is left.
 
 from __future__ import annotations
 
-from marsyard.ground.soil_nodes import DEPTH, UNDER, wake_around
+from marsyard.ground.soil_nodes import DEPTH, PRINTED, UNDER, wake_around
 from marsyard.interaction.soil_contact.arrays import (
+    FRESH,
     M_ACROSS,
     M_ALONG,
     MOBILE_ACROSS,
@@ -26,8 +27,8 @@ from marsyard.jit import inlined, kernel
 _LAST = 2**62
 #: cells are cut the other way when the axle has turned so far beyond the diagonal, as a ratio
 _TURNED = 1.2
-#: in place of the relief of a node that the body has not touched yet
-_FRESH = 1e9
+#: of `Patch.touching` for a moment: the body has just left
+_LEFT = 2
 
 
 @kernel
@@ -51,7 +52,8 @@ def find_nodes(grid, bodies, patch, b, most):
         )  # fmt: skip
     if found < 0:
         return -found
-    if not same_nodes(patch, b, found) and not match(grid, patch, b):
+    same = same_nodes(patch, b, found)
+    if not same and not match(patch, b):
         return TOO_MANY_NODES
     patch.found[b] = found
     if is_wheel:
@@ -59,8 +61,11 @@ def find_nodes(grid, bodies, patch, b, most):
             take_relief(grid, patch, b, k)
         wheel_surface(grid, patch, s[0], s[1], s[2], s[3], s[4], a)
     patch.touched[b] = 0
+    left = not same
     for k in range(patch.blocks[0]):
-        note_touched(grid, patch, b, k)
+        left |= note_touched(grid, patch, b, k)
+    if left:
+        leave_nodes(grid, patch, b)
     return OK
 
 
@@ -83,7 +88,7 @@ def cut_across(patch, b, a):
             for k in range(strips):
                 state[M_ALONG + k] = along
                 state[M_ACROSS + k] = across
-            state[RELIEF] = _FRESH
+            state[RELIEF] = FRESH
 
 
 @kernel
@@ -109,7 +114,7 @@ def same_nodes(patch, b, found):
 
 
 @kernel
-def match(grid, patch, b):
+def match(patch, b):
     """Carry the contact state over to the nodes now found; both lists are in order of their keys.
 
     Nodes that were left stay listed until the next flow: a node that trembles in and out of a
@@ -130,9 +135,7 @@ def match(grid, patch, b):
                 if n >= room:
                     return False
                 _carry(patch, old, new, b, i, n)
-                if patch.touching[old, b, i]:
-                    leave(grid, patch.node[old, b, i])
-                patch.touching[new, b, n] = 0
+                patch.touching[new, b, n] = _LEFT if patch.touching[old, b, i] else 0
                 n += 1
                 i += 1
             if last:
@@ -169,14 +172,19 @@ def begin(patch, side, b, n, k, at):
     state = patch.state[side, b, n]
     for col in range(state.shape[0]):
         state[col] = 0.0
-    state[RELIEF] = _FRESH
+    state[RELIEF] = FRESH
 
 
 @inlined
-def leave(grid, node):
-    """A body has left a node: soil may move there again."""
-    grid.flag[node] &= ~UNDER & 0xFF
-    wake_around(grid, node)
+def leave_nodes(grid, patch, b):
+    """Where body b has just left, soil may move again."""
+    now = patch.side[b]
+    for i in range(patch.listed[now, b]):
+        if patch.touching[now, b, i] == _LEFT:
+            patch.touching[now, b, i] = 0
+            node = patch.node[now, b, i]
+            grid.flag[node] &= ~UNDER & 0xFF
+            wake_around(grid, node)
 
 
 @inlined
@@ -189,7 +197,7 @@ def take_relief(grid, patch, b, k):
         return
     for at in range(patch.block_count[k] // strips):
         state = patch.state[patch.side[b], b, patch.block_at[k, at]]
-        if state[RELIEF] == _FRESH:
+        if state[RELIEF] == FRESH:
             continue
         depth = grid.node[patch.block_node[k, at], DEPTH]
         first = SUNK + at * strips
@@ -199,7 +207,8 @@ def take_relief(grid, patch, b, k):
 
 @inlined
 def note_touched(grid, patch, b, k):
-    """Flag the nodes of block k of which a strip is touched, and leave the others."""
+    """Flag the nodes of block k of which a strip is touched. Returns whether others were left."""
+    left = False
     w = patch.block[k]
     strips = patch.strips[b]
     touching = patch.touching[patch.side[b], b]
@@ -214,12 +223,14 @@ def note_touched(grid, patch, b, k):
             grid.flag[node] |= UNDER
             patch.touched[b] += 1
             relief = patch.state[patch.side[b], b, place, RELIEF:]
-            if relief[0] == _FRESH:
+            if relief[0] == FRESH:
+                grid.flag[node] |= PRINTED
                 for strip in range(strips):
                     relief[strip] = w[SUNK + at * strips + strip] - grid.node[node, DEPTH]
         elif touching[place]:
-            touching[place] = 0
-            leave(grid, node)
+            touching[place] = _LEFT
+            left = True
+    return left
 
 
 @inlined
