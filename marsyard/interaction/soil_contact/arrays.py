@@ -19,11 +19,11 @@ EXPONENT, COHESION, TAN_PHI, K_ALONG, K_ACROSS, UNLOADING, DAMPING, TAN_REPOSE =
 SOIL_COLUMNS = 8
 #: the cell of a node under a wheel is cut into no more strips than this
 MOST_STRIPS = 8
-# columns of Patch.state; the last three begin as many each, one for a strip of the node's cell:
-# mobilised strength, and how much deeper than the node the strip was pressed [m]
-V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y = range(4)
-M_ALONG, M_ACROSS, RELIEF = range(4, 4 + 3 * MOST_STRIPS, MOST_STRIPS)
-STATE_COLUMNS = 4 + 3 * MOST_STRIPS
+# columns of Patch.state: displaced volumes of the node, the way they were pushed; then for each
+# strip of its cell mobilised strength, and how much deeper than the node it was pressed [m]
+V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y, M_ALONG, M_ACROSS, RELIEF = range(7)
+STRIP_COLUMNS = 3
+STATE_COLUMNS = M_ALONG + MOST_STRIPS * STRIP_COLUMNS
 #: in place of the relief of the first strip: the body has not touched the node yet
 FRESH = 1e9
 # What lies under a body in the present step stands in blocks of up to so many lanes, one soil to a
@@ -97,7 +97,9 @@ class Patch(NamedTuple):
     state: F4  # float64[2, b, n, STATE_COLUMNS]
     listed: I2  # int64[2, b], how many nodes are listed
     side: I1  # int64[b], which of the two is the present one
-    found: I1  # int64[b], how many nodes stood in the blocks in the last step
+    found: I1  # int64[b], how many nodes stood in the blocks in the last step, −1: not known
+    found_key: I2  # int64[b, n], which
+    found_at: I2  # int64[b, n], their places in the list
     touched: I1  # int64[b], how many of them the body touched
     strips: I1  # int64[b], into how many strips the cells of its nodes are cut
     cut: I1  # int64[b], 0: one behind the other along x, 1: along y
@@ -146,7 +148,8 @@ def make_patch(bodies: int, room: int) -> Patch:
     return Patch(
         key=f((2, b, n), i), node=f((2, b, n), i), touching=f((2, b, n), np.uint8),
         state=f((2, b, n, STATE_COLUMNS)), listed=f((2, b), i), side=f(b, i),
-        found=f(b, i), touched=f(b, i), strips=np.ones(b, i), cut=f(b, i), blocks=f(1, i),
+        found=f(b, i), found_key=f((b, n), i), found_at=f((b, n), i), touched=f(b, i),
+        strips=np.ones(b, i), cut=f(b, i), blocks=f(1, i),
         block=f((k, BLOCK_COLUMNS * LANES)), block_count=f(k, i),
         block_soil=f(k, i), block_key=f((k, LANES), i), block_node=f((k, LANES), i),
         block_at=f((k, LANES), i),

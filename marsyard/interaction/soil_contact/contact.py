@@ -118,6 +118,7 @@ from marsyard.interaction.soil_contact.arrays import (
     SHEAR_WORK,
     SINKAGE,
     STRENGTH,
+    STRIP_COLUMNS,
     SUNK,
     SUNK_VOLUME,
     TAN_PHI,
@@ -488,8 +489,8 @@ def write_back(grid, nodes, places, w, count, strips, state, options):
         pressed, carried = 0.0, 0.0
         for k in range(strips):
             lane = first + k
-            touch[M_ALONG + k] = w[MOBILE_ALONG + lane]
-            touch[M_ACROSS + k] = w[MOBILE_ACROSS + lane]
+            touch[M_ALONG + STRIP_COLUMNS * k] = w[MOBILE_ALONG + lane]
+            touch[M_ACROSS + STRIP_COLUMNS * k] = w[MOBILE_ACROSS + lane]
             pressed += w[SINKAGE + lane] - w[SUNK + lane]
             carried += w[CARRIED + lane]
         if pressed > 0.0 or carried > 0.0:
@@ -499,7 +500,7 @@ def write_back(grid, nodes, places, w, count, strips, state, options):
             row[TIME] = options.time
             if strips > 1:
                 for k in range(strips):
-                    touch[RELIEF + k] = w[SINKAGE + first + k] - row[DEPTH]
+                    touch[RELIEF + STRIP_COLUMNS * k] = w[SINKAGE + first + k] - row[DEPTH]
             if options.flow:
                 for lane in range(first, first + strips):
                     touch[V_SINKAGE] += w[SUNK_VOLUME + lane]

@@ -139,6 +139,8 @@ def end_flow(grid, patch, time, b, n, rest):
             kept += 1
         else:
             grid.flag[patch.node[now, b, i]] &= ~PRINTED & 0xFF
+    if kept < patch.listed[now, b]:
+        patch.found[b] = -1  # their places in the list are others now
     patch.listed[now, b] = kept
 
 

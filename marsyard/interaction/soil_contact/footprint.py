@@ -75,7 +75,7 @@ STEEPEST = 0.05
 #: sinkage where there is none [m]: powers are taken of it
 TINY = 1e-12
 #: strips are no longer than this part of the wheel's radius
-FINEST = 1.0 / 40.0
+FINEST = 1.0 / 20.0
 
 
 @inlined
@@ -216,9 +216,9 @@ def even_slope(before, here, after):
     """Slope per spacing of what has these values at three nodes in a row: the smaller one of the
     two, none at a peak."""
     left, right = here - before, after - here
-    if left * right <= 0.0:
-        return 0.0
-    return left if abs(left) < abs(right) else right
+    least = min(abs(left), abs(right))
+    least = least if left > 0.0 else -least
+    return least if left * right > 0.0 else 0.0
 
 
 @kernel
@@ -267,15 +267,14 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a, str
     j0 = int(math.ceil((cy - hy) / ds))
     j1 = int(math.floor((cy + hy) / ds))
     square = radius * radius
-    a_cut = ay if cut else ax
-    bend = 1.0 - a_cut * a_cut
-    beside = half + ROUNDING + farthest * abs(a_cut)
     # rows of nodes are taken along y: where the axle is not along x they are cut to the width
-    slack = beside + radius * abs(az)
+    slack = half + ROUNDING + radius * abs(az) + farthest * abs(ay if cut else ax)
     per_ds = 1.0 / ds
     per_ay = 1.0 / ay if abs(ay) > 0.1 else 0.0
     reach = slack * abs(per_ay)
     per_strips = 1.0 / strips
+    step_x = ds * along
+    step_y = ds * cut
     n = -1
     lanes = LANES
     soil = -1
@@ -312,21 +311,25 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a, str
                         back = place[BASE] - before[BASE] + steps
                         ahead = after[BASE] - place[BASE] + steps
                         sinks = even_slope(before[DEPTH], sunk, after[DEPTH])
-                    # may soil of one of its strips lie inside the wheel's tread and width?
-                    s = level + 0.5 * max(abs(back - sinks), abs(ahead - sinks))
-                    if not grid.flag[node] & PRINTED:
-                        s -= sunk
-                    if s < 0.0:
-                        u = ax * px + ay * py + az * s
-                        if abs(u) > beside:
-                            continue
-                        p_cut = py if cut else px
-                        lean = p_cut - u * a_cut
-                        shift = lean / bend
-                        shift = -min(max(shift, -farthest), farthest)
-                        rest = px * px + py * py + s * s - u * u
-                        if rest + shift * (2.0 * lean + shift * bend) > square:
-                            continue
+                    # does the soil of a strip lie inside the wheel's tread and width? The contact
+                    # knows those of a printed node better
+                    printed = grid.flag[node] & PRINTED
+                    inside = False
+                    for k in range(strips):
+                        off = (k + 0.5) * per_strips - 0.5
+                        s = level + off * (back if off < 0.0 else ahead)
+                        if not printed:
+                            s -= max(sunk + off * sinks, 0.0)
+                        x = px + off * step_x
+                        y = py + off * step_y
+                        u = ax * x + ay * y + az * s
+                        inside = s >= 0.0 or (
+                            abs(u) <= half + ROUNDING and x * x + y * y + s * s - u * u <= square
+                        )
+                        if inside:
+                            break
+                    if not inside:
+                        continue
                     if lanes + strips > LANES or grid.soil[node] != soil:
                         soil = grid.soil[node]
                         if not new_block(patch, n, lanes, soil):
@@ -341,8 +344,8 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a, str
                     keys[at] = rank + node
                     for k in range(strips):
                         off = (k + 0.5) * per_strips - 0.5
-                        w[PX + lanes] = px + off * ds * along
-                        w[PY + lanes] = py + off * ds * cut
+                        w[PX + lanes] = px + off * step_x
+                        w[PY + lanes] = py + off * step_y
                         w[LEVEL + lanes] = level + off * (back if off < 0.0 else ahead)
                         w[SUNK + lanes] = max(sunk + off * sinks, 0.0)
                         lanes += 1

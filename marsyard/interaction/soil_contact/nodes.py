@@ -15,6 +15,7 @@ from marsyard.interaction.soil_contact.arrays import (
     MOBILE_ACROSS,
     MOBILE_ALONG,
     RELIEF,
+    STRIP_COLUMNS,
     SUNK,
     WEIGHT,
     WHEEL,
@@ -55,7 +56,6 @@ def find_nodes(grid, bodies, patch, b, most):
     same = same_nodes(patch, b, found)
     if not same and not match(patch, b):
         return TOO_MANY_NODES
-    patch.found[b] = found
     if is_wheel:
         for k in range(patch.blocks[0]):
             take_relief(grid, patch, b, k)
@@ -83,21 +83,20 @@ def cut_across(patch, b, a):
             state = patch.state[now, b, i]
             along, across = 0.0, 0.0
             for k in range(strips):
-                along += state[M_ALONG + k] / strips
-                across += state[M_ACROSS + k] / strips
+                along += state[M_ALONG + STRIP_COLUMNS * k] / strips
+                across += state[M_ACROSS + STRIP_COLUMNS * k] / strips
             for k in range(strips):
-                state[M_ALONG + k] = along
-                state[M_ACROSS + k] = across
+                state[M_ALONG + STRIP_COLUMNS * k] = along
+                state[M_ACROSS + STRIP_COLUMNS * k] = across
             state[RELIEF] = FRESH
 
 
 @kernel
 def same_nodes(patch, b, found):
-    """The blocks hold the very nodes they held before, and no others are listed."""
-    now = patch.side[b]
-    if patch.listed[now, b] != found or patch.found[b] != found:
+    """The blocks hold the very nodes they held in the last step, and these are listed as then."""
+    if patch.found[b] != found:
         return False
-    key = patch.key[now, b]
+    key = patch.found_key[b]
     strips = patch.strips[b]
     first = 0
     for k in range(patch.blocks[0]):
@@ -108,7 +107,7 @@ def same_nodes(patch, b, found):
         if other != 0:
             return False
         for n in range(count):
-            patch.block_at[k, n] = first + n
+            patch.block_at[k, n] = patch.found_at[b, first + n]
         first += count
     return True
 
@@ -125,8 +124,10 @@ def match(patch, b):
     room = patch.key.shape[2]
     count = patch.listed[old, b]
     strips = patch.strips[b]
+    columns = M_ALONG + STRIP_COLUMNS * strips
     i = 0
     n = 0
+    found = 0
     for k in range(patch.blocks[0] + 1):
         last = k == patch.blocks[0]
         for at in range(1 if last else patch.block_count[k] // strips):
@@ -134,7 +135,7 @@ def match(patch, b):
             while i < count and patch.key[old, b, i] < key:
                 if n >= room:
                     return False
-                _carry(patch, old, new, b, i, n)
+                _carry(patch, old, new, b, i, n, columns)
                 patch.touching[new, b, n] = _LEFT if patch.touching[old, b, i] else 0
                 n += 1
                 i += 1
@@ -143,36 +144,33 @@ def match(patch, b):
             if n >= room:
                 return False
             if i < count and patch.key[old, b, i] == key:
-                _carry(patch, old, new, b, i, n)
+                _carry(patch, old, new, b, i, n, columns)
                 patch.touching[new, b, n] = patch.touching[old, b, i]
                 i += 1
             else:
-                begin(patch, new, b, n, k, at)
+                patch.key[new, b, n] = key
+                patch.node[new, b, n] = patch.block_node[k, at]
+                patch.touching[new, b, n] = 0
+                for col in range(columns):
+                    patch.state[new, b, n, col] = 0.0
+                patch.state[new, b, n, RELIEF] = FRESH
             patch.block_at[k, at] = n
+            patch.found_key[b, found] = key
+            patch.found_at[b, found] = n
+            found += 1
             n += 1
     patch.listed[new, b] = n
     patch.side[b] = new
+    patch.found[b] = found
     return True
 
 
 @inlined
-def _carry(patch, old, new, b, i, n):
+def _carry(patch, old, new, b, i, n, columns):
     patch.key[new, b, n] = patch.key[old, b, i]
     patch.node[new, b, n] = patch.node[old, b, i]
-    for col in range(patch.state.shape[3]):
+    for col in range(columns):
         patch.state[new, b, n, col] = patch.state[old, b, i, col]
-
-
-@inlined
-def begin(patch, side, b, n, k, at):
-    """A new contact with node number `at` of block k, as number n of the list."""
-    patch.key[side, b, n] = patch.block_key[k, at]
-    patch.node[side, b, n] = patch.block_node[k, at]
-    patch.touching[side, b, n] = 0
-    state = patch.state[side, b, n]
-    for col in range(state.shape[0]):
-        state[col] = 0.0
-    state[RELIEF] = FRESH
 
 
 @inlined
@@ -202,7 +200,7 @@ def take_relief(grid, patch, b, k):
         depth = grid.node[patch.block_node[k, at], DEPTH]
         first = SUNK + at * strips
         for strip in range(strips):
-            w[first + strip] = max(depth + state[RELIEF + strip], 0.0)
+            w[first + strip] = max(depth + state[RELIEF + STRIP_COLUMNS * strip], 0.0)
 
 
 @inlined
@@ -222,11 +220,12 @@ def note_touched(grid, patch, b, k):
             touching[place] = 1
             grid.flag[node] |= UNDER
             patch.touched[b] += 1
-            relief = patch.state[patch.side[b], b, place, RELIEF:]
-            if relief[0] == FRESH:
+            state = patch.state[patch.side[b], b, place]
+            if state[RELIEF] == FRESH:
                 grid.flag[node] |= PRINTED
                 for strip in range(strips):
-                    relief[strip] = w[SUNK + at * strips + strip] - grid.node[node, DEPTH]
+                    sunk = w[SUNK + at * strips + strip]
+                    state[RELIEF + STRIP_COLUMNS * strip] = sunk - grid.node[node, DEPTH]
         elif touching[place]:
             touching[place] = _LEFT
             left = True
@@ -244,8 +243,8 @@ def take_mobilised(patch, b, k):
         touch = state[patch.block_at[k, at]]
         first = at * strips
         for strip in range(strips):
-            w[MOBILE_ALONG + first + strip] = touch[M_ALONG + strip]
-            w[MOBILE_ACROSS + first + strip] = touch[M_ACROSS + strip]
+            w[MOBILE_ALONG + first + strip] = touch[M_ALONG + STRIP_COLUMNS * strip]
+            w[MOBILE_ACROSS + first + strip] = touch[M_ACROSS + STRIP_COLUMNS * strip]
     for lane in range(count, padded):
         w[MOBILE_ALONG + lane] = 0.0
         w[MOBILE_ACROSS + lane] = 0.0
