@@ -498,9 +498,8 @@ def write_back(grid, nodes, places, w, count, strips, state, options):
             row[DEPTH] += pressed * per_strips
             row[REF] -= carried * per_strips
             row[TIME] = options.time
-            if strips > 1:
-                for k in range(strips):
-                    touch[RELIEF + STRIP_COLUMNS * k] = w[SINKAGE + first + k] - row[DEPTH]
+            for k in range(strips):
+                touch[RELIEF + STRIP_COLUMNS * k] = w[SINKAGE + first + k] - row[DEPTH]
             if options.flow:
                 for lane in range(first, first + strips):
                     touch[V_SINKAGE] += w[SUNK_VOLUME + lane]

@@ -20,7 +20,12 @@ from marsyard.interaction.soil_contact.arrays import (
     WEIGHT,
     WHEEL,
 )
-from marsyard.interaction.soil_contact.footprint import strips_of, wheel_footprint, wheel_surface
+from marsyard.interaction.soil_contact.footprint import (
+    EVEN,
+    strips_of,
+    wheel_footprint,
+    wheel_surface,
+)
 from marsyard.interaction.soil_contact.mesh_footprint import mesh_footprint
 from marsyard.interaction.soil_kernels import OK, TOO_MANY_NODES
 from marsyard.jit import inlined, kernel
@@ -41,11 +46,10 @@ def find_nodes(grid, bodies, patch, b, most):
     if is_wheel:
         strips = strips_of(s[0], grid.spacing[0], most)
         patch.strips[b] = strips
-        if strips > 1:
+        shifted = most > 1 and grid.spacing[0] > EVEN * s[0]
+        if shifted:
             cut_across(patch, b, a)
-        found = wheel_footprint(
-            grid, patch, s[0], s[1], s[2], s[3], s[4], c, a, strips, patch.cut[b]
-        )  # fmt: skip
+        found = wheel_footprint(grid, patch, s[0], s[1], c, a, strips, patch.cut[b], shifted)
     else:
         found = mesh_footprint(
             grid, patch, b, bodies.triangle, bodies.triangles[b, 0], bodies.triangles[b, 1],
@@ -191,8 +195,6 @@ def take_relief(grid, patch, b, k):
     than the nodes."""
     w = patch.block[k]
     strips = patch.strips[b]
-    if strips == 1:
-        return
     for at in range(patch.block_count[k] // strips):
         state = patch.state[patch.side[b], b, patch.block_at[k, at]]
         if state[RELIEF] == FRESH:
