@@ -207,13 +207,13 @@ class Model:
         middles = g.ds * np.array(nodes, dtype=float) - w.centre[:2]
         above = dict(zip(nodes, w.undersides(middles), strict=True))
         self.above = above
-        offs = [self._offs(node) for node in nodes]
-        shifts = np.array(offs)[:, :, None] * g.ds * np.array(along)
+        offs = self._offs()
+        shifts = offs[:, None] * g.ds * np.array(along)
         places = (middles[:, None] + shifts).reshape(-1, 2)
         entries = w.undersides(places)
         out = []
         for number, node in enumerate(nodes):
-            level, depth = self._strips(node, along, offs[number])
+            level, depth = self._strips(node, along, offs)
             for k in range(self.strips):
                 entry = entries[number * self.strips + k]
                 if entry is None:
@@ -230,24 +230,18 @@ class Model:
     def _cut(self):
         """Direction from strip to strip; their number."""
         g, (ax, ay, _) = self.ground, np.abs(self.wheel.axis)
-        self.strips = max(1, min(8, math.ceil(14 * g.ds / self.wheel.radius)))
+        self.strips = max(1, min(8, math.ceil(20 * g.ds / self.wheel.radius)))
         cut = self.cut
-        if self._shifted and ((ax > 1.2 * ay and cut == 0) or (ay > 1.2 * ax and cut == 1)):
+        if self.strips > 1 and ((ax > 1.2 * ay and cut == 0) or (ay > 1.2 * ax and cut == 1)):
             self.cut = 1 - cut
             for touch in self.touch.values():
                 touch.m[:] = touch.m.mean(axis=0)
                 touch.relief = None
         return (0, 1) if self.cut else (1, 0)
 
-    @property
-    def _shifted(self):
-        return 40 * self.ground.ds > self.wheel.radius
-
-    def _offs(self, node):
-        """Places of the strips of a node, in spacings; rows side by side have different ones."""
-        row = node[0] if self.cut else node[1]
-        phase = (0.125, 0.625, 0.375, 0.875)[row % 4] if self._shifted else 0.5
-        return (np.arange(self.strips) + phase) / self.strips - 0.5
+    def _offs(self):
+        """Places of the strips of a node, in spacings."""
+        return (np.arange(self.strips) + 0.5) / self.strips - 0.5
 
     def _strips(self, node, along, offs):
         """Level of the soil before it was pressed, and plastic sinkage, of the strips of a node."""
@@ -256,8 +250,6 @@ class Model:
         after = (node[0] + along[0], node[1] + along[1])
         for each in (before, node, after):
             g.know(each)
-        if not self._shifted:
-            offs = 0.0 * offs
         base = np.interp(offs, [-1, 0, 1], [g.base[n] for n in (before, node, after)])
         level = base + g.ref[node] + offs * smaller(g.ref, before, node, after)
         touch = self.touch.get(node)
@@ -351,7 +343,7 @@ class Model:
         for node in nodes:
             touch = self.touch.setdefault(node, Touch(np.zeros((self.strips, 2)), None))
             if touch.relief is None:
-                touch.relief = self._strips(node, along, self._offs(node))[1] - g.depth[node]
+                touch.relief = self._strips(node, along, self._offs())[1] - g.depth[node]
             touch.touching = True
             g.under.add(node)
 

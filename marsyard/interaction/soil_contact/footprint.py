@@ -75,9 +75,7 @@ STEEPEST = 0.05
 #: sinkage where there is none [m]: powers are taken of it
 TINY = 1e-12
 #: strips are no longer than this part of the wheel's radius
-FINEST = 1.0 / 14.0
-#: on grids finer than this part of the radius they lie in the middle of their parts of the cell
-EVEN = 1.0 / 40.0
+FINEST = 1.0 / 20.0
 
 
 @inlined
@@ -214,13 +212,6 @@ def strips_of(radius, ds, most):
 
 
 @inlined
-def phase_of(row):
-    """Where in its part of the cell a strip is looked at, by the row of the node: four places, so
-    that rows side by side look at different ones."""
-    return 0.125 + 0.5 * (row & 1) + 0.25 * (row >> 1)
-
-
-@inlined
 def even_slope(before, here, after):
     """Slope per spacing of what has these values at three nodes in a row: the smaller one of the
     two, none at a peak."""
@@ -231,9 +222,8 @@ def even_slope(before, here, after):
 
 
 @kernel
-def wheel_footprint(grid, patch, radius, half, c, a, strips, cut, shifted):
-    """Nodes where soil may lie in the wheel, with their strips, which lie evenly or `shifted` from
-    row to row. Returns their number or −status."""
+def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
+    """Nodes where soil may lie in the wheel, with their strips. Returns their number or −status."""
     ds = grid.spacing[0]
     cx, cy, cz = c[0], c[1], c[2]
     ax, ay, az = a[0], a[1], a[2]
@@ -263,7 +253,7 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut, shifted):
     if below >= radius:
         return 0
     # strips of nodes next to the wheel may lie in it
-    farthest = 0.5 * ds
+    farthest = 0.5 * ds * (1.0 - 1.0 / strips)
     along = 1 - cut
     if below > 0.0:
         chord = math.sqrt(radius * radius - below * below)
@@ -314,7 +304,7 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut, shifted):
                     level = place[BASE] + place[REF] - cz
                     sunk = place[DEPTH]
                     back, ahead, steps, sinks = 0.0, 0.0, 0.0, 0.0
-                    if shifted:
+                    if strips > 1:
                         before = grid.node[beside_or_same(grid, node, -along, -cut)]
                         after = grid.node[beside_or_same(grid, node, along, cut)]
                         steps = even_slope(before[REF], place[REF], after[REF])
@@ -324,10 +314,9 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut, shifted):
                     # does the soil of a strip lie inside the wheel's tread and width? The contact
                     # knows those of a printed node better
                     printed = grid.flag[node] & PRINTED
-                    phase = phase_of((i if cut else j) & 3) if shifted else 0.5
                     inside = False
                     for k in range(strips):
-                        off = (k + phase) * per_strips - 0.5
+                        off = (k + 0.5) * per_strips - 0.5
                         s = level + off * (back if off < 0.0 else ahead)
                         if not printed:
                             s -= max(sunk + off * sinks, 0.0)
@@ -354,7 +343,7 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut, shifted):
                     nodes[at] = node
                     keys[at] = rank + node
                     for k in range(strips):
-                        off = (k + phase) * per_strips - 0.5
+                        off = (k + 0.5) * per_strips - 0.5
                         w[PX + lanes] = px + off * step_x
                         w[PY + lanes] = py + off * step_y
                         w[LEVEL + lanes] = level + off * (back if off < 0.0 else ahead)

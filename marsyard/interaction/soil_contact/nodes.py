@@ -21,7 +21,6 @@ from marsyard.interaction.soil_contact.arrays import (
     WHEEL,
 )
 from marsyard.interaction.soil_contact.footprint import (
-    EVEN,
     strips_of,
     wheel_footprint,
     wheel_surface,
@@ -46,10 +45,9 @@ def find_nodes(grid, bodies, patch, b, most):
     if is_wheel:
         strips = strips_of(s[0], grid.spacing[0], most)
         patch.strips[b] = strips
-        shifted = most > 1 and grid.spacing[0] > EVEN * s[0]
-        if shifted:
+        if strips > 1:
             cut_across(patch, b, a)
-        found = wheel_footprint(grid, patch, s[0], s[1], c, a, strips, patch.cut[b], shifted)
+        found = wheel_footprint(grid, patch, s[0], s[1], c, a, strips, patch.cut[b])
     else:
         found = mesh_footprint(
             grid, patch, b, bodies.triangle, bodies.triangles[b, 0], bodies.triangles[b, 1],
@@ -195,6 +193,8 @@ def take_relief(grid, patch, b, k):
     than the nodes."""
     w = patch.block[k]
     strips = patch.strips[b]
+    if strips == 1:
+        return
     for at in range(patch.block_count[k] // strips):
         state = patch.state[patch.side[b], b, patch.block_at[k, at]]
         if state[RELIEF] == FRESH:
