@@ -166,6 +166,10 @@ class Ground:
             self.base[node] = self.base_of(node[0] * self.ds, node[1] * self.ds)
             self.ref[node] = self.depth[node] = 0.0
 
+    def base_at(self, node):
+        self.know(node)
+        return self.base[node]
+
     def height(self, node):
         self.know(node)
         return self.base[node] + self.ref[node] - self.depth[node]
@@ -208,7 +212,9 @@ class Model:
         above = dict(zip(nodes, w.undersides(middles), strict=True))
         self.above = above
         offs = self._offs()
-        shifts = offs[:, None] * g.ds * np.array(along)
+        lean = self._lean()
+        ahead = np.array([lean, 1.0] if self.cut else [1.0, lean])
+        shifts = offs[:, None] * g.ds * ahead
         places = (middles[:, None] + shifts).reshape(-1, 2)
         entries = w.undersides(places)
         out = []
@@ -243,17 +249,28 @@ class Model:
         """Places of the strips of a node, in spacings."""
         return (np.arange(self.strips) + 0.5) / self.strips - 0.5
 
+    def _lean(self):
+        """How far strips lie across for a spacing along x or y: they follow the heading."""
+        ax, ay, _ = self.wheel.axis
+        if self.strips == 1 or math.hypot(ax, ay) <= 1e-5:
+            return 0.0
+        return -ay / ax if self.cut else -ax / ay
+
     def _strips(self, node, along, offs):
         """Level of the soil before it was pressed, and plastic sinkage, of the strips of a node."""
         g = self.ground
-        before = (node[0] - along[0], node[1] - along[1])
-        after = (node[0] + along[0], node[1] + along[1])
-        for each in (before, node, after):
-            g.know(each)
-        base = np.interp(offs, [-1, 0, 1], [g.base[n] for n in (before, node, after)])
-        level = base + g.ref[node] + offs * smaller(g.ref, before, node, after)
+        lean = self._lean()
+        level, relief = g.base_at(node) + g.ref[node] + 0.0 * offs, 0.0 * offs
+        for di, dj, at in ((*along, offs), (*along[::-1], lean * offs)):
+            if self.strips == 1 or (at is not offs and abs(lean) <= 1e-3):
+                continue
+            row = [(node[0] - di, node[1] - dj), node, (node[0] + di, node[1] + dj)]
+            base = [g.base_at(n) for n in row]
+            far = np.array([-2.0, 0.0, 2.0])
+            bent = [base[1] + 2 * (base[0] - base[1]), base[1], base[1] + 2 * (base[2] - base[1])]
+            level += np.interp(at, far, bent) - base[1] + at * smaller(g.ref, *row)
+            relief += at * smaller(g.depth, *row)
         touch = self.touch.get(node)
-        relief = offs * smaller(g.depth, before, node, after)
         if touch is not None and touch.relief is not None:
             relief = touch.relief
         return level, np.maximum(g.depth[node] + relief, 0.0)

@@ -74,6 +74,8 @@ ROUNDING = 1e-9
 STEEPEST = 0.05
 #: sinkage where there is none [m]: powers are taken of it
 TINY = 1e-12
+#: below this lean strips are taken to lie along x or y when the soil's slope is looked at
+STRAIGHT = 1e-3
 #: strips are no longer than this part of the wheel's radius
 FINEST = 1.0 / 20.0
 
@@ -252,29 +254,34 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
     below = (cz - top - half * abs(az)) / flat
     if below >= radius:
         return 0
-    # strips of nodes next to the wheel may lie in it
-    farthest = 0.5 * ds * (1.0 - 1.0 / strips)
+    # strips lie one behind the other along the heading: a spacing along x or y, `lean` across
+    lean = 0.0
+    if strips > 1 and flat > 1e-5:
+        lean = -ay / ax if cut else -ax / ay
+    step_x = lean * ds if cut else ds
+    step_y = ds if cut else lean * ds
+    leans = abs(lean) > STRAIGHT
     along = 1 - cut
+    # those of nodes next to the wheel may lie in it
+    farthest = 0.5 - 0.5 / strips
     if below > 0.0:
         chord = math.sqrt(radius * radius - below * below)
         slack = radius * abs(az)
         hx = min(hx, chord * abs(ay) / flat + half * abs(ax) + slack) + ROUNDING
         hy = min(hy, chord * abs(ax) / flat + half * abs(ay) + slack) + ROUNDING
-    hx += farthest * along
-    hy += farthest * cut
+    hx += farthest * abs(step_x)
+    hy += farthest * abs(step_y)
     i0 = int(math.ceil((cx - hx) / ds))
     i1 = int(math.floor((cx + hx) / ds))
     j0 = int(math.ceil((cy - hy) / ds))
     j1 = int(math.floor((cy + hy) / ds))
     square = radius * radius
     # rows of nodes are taken along y: where the axle is not along x they are cut to the width
-    slack = half + ROUNDING + radius * abs(az) + farthest * abs(ay if cut else ax)
+    slack = half + ROUNDING + radius * abs(az)
     per_ds = 1.0 / ds
     per_ay = 1.0 / ay if abs(ay) > 0.1 else 0.0
     reach = slack * abs(per_ay)
     per_strips = 1.0 / strips
-    step_x = ds * along
-    step_y = ds * cut
     n = -1
     lanes = LANES
     soil = -1
@@ -311,6 +318,15 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
                         back = place[BASE] - before[BASE] + steps
                         ahead = after[BASE] - place[BASE] + steps
                         sinks = even_slope(before[DEPTH], sunk, after[DEPTH])
+                    if leans:
+                        before = grid.node[beside_or_same(grid, node, -cut, -along)]
+                        after = grid.node[beside_or_same(grid, node, cut, along)]
+                        steps = even_slope(before[REF], place[REF], after[REF])
+                        left = lean * (place[BASE] - before[BASE] + steps)
+                        right = lean * (after[BASE] - place[BASE] + steps)
+                        back += left if lean > 0.0 else right
+                        ahead += right if lean > 0.0 else left
+                        sinks += lean * even_slope(before[DEPTH], sunk, after[DEPTH])
                     # does the soil of a strip lie inside the wheel's tread and width? The contact
                     # knows those of a printed node better
                     printed = grid.flag[node] & PRINTED
