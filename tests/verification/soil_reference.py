@@ -145,7 +145,6 @@ class Touch:
     """What belongs to the contact of the body with one node."""
 
     m: np.ndarray  # mobilised strength of each strip of the node's cell
-    relief: np.ndarray  # how much deeper than the node each strip was pressed [m]
     sinkage: float = 0.0  # volumes that wait to be laid down [m³]
     pushed: float = 0.0
     direction: np.ndarray = field(default_factory=lambda: np.zeros(2))  # volume × direction
@@ -159,6 +158,8 @@ class Ground:
         self.ds, self.base_of, self.soils = ds, base, soil
         self.soil_of = soil_of or (lambda x, y: 0)
         self.base, self.ref, self.depth = {}, {}, {}
+        # how the cell was cut into strips, and how much deeper than the node each was pressed [m]
+        self.relief = {}
         self.queue, self.queued, self.under = deque(), set(), set()
 
     def know(self, node):
@@ -185,6 +186,9 @@ class Ground:
     def put(self, node, dz):
         """Soil comes to rest: first it fills what was pressed down, then it raises the level."""
         fill = min(dz, self.depth[node])
+        if fill > 0 and node in self.relief:
+            cut, relief = self.relief[node]
+            self.relief[node] = cut, relief * (1 - fill / self.depth[node])
         self.depth[node] -= fill
         self.ref[node] += dz - fill
 
@@ -242,7 +246,6 @@ class Model:
             self.cut = 1 - cut
             for touch in self.touch.values():
                 touch.m[:] = touch.m.mean(axis=0)
-                touch.relief = None
         return (0, 1) if self.cut else (1, 0)
 
     def _offs(self):
@@ -270,9 +273,9 @@ class Model:
             bent = [base[1] + 2 * (base[0] - base[1]), base[1], base[1] + 2 * (base[2] - base[1])]
             level += np.interp(at, far, bent) - base[1] + at * smaller(g.ref, *row)
             relief += at * smaller(g.depth, *row)
-        touch = self.touch.get(node)
-        if touch is not None and touch.relief is not None:
-            relief = touch.relief
+        cut, known = g.relief.get(node, (None, None))
+        if cut == (self.strips, self.cut) and self.strips > 1:
+            relief = known
         return level, np.maximum(g.depth[node] + relief, 0.0)
 
     # --- stresses, eqs. (3) to (5)
@@ -331,13 +334,12 @@ class Model:
         for node, (deeper, away, strips) in gone.items():
             if deeper <= 0 and away <= 0:
                 continue
-            touch = self.touch[node]
-            absolute = np.maximum(g.depth[node] + touch.relief, 0.0)
+            absolute = np.maximum(g.depth[node] + g.relief[node][1], 0.0)
             for strip, sunk in strips.items():
                 absolute[strip] = sunk
             g.depth[node] += deeper / self.strips
             g.ref[node] -= away / self.strips
-            touch.relief = absolute - g.depth[node]
+            g.relief[node] = (self.strips, self.cut), absolute - g.depth[node]
         return force, moment
 
     def _match(self, found):
@@ -358,9 +360,10 @@ class Model:
                 touch.touching = False
         # a node that comes back before the next flow is still the same contact
         for node in nodes:
-            touch = self.touch.setdefault(node, Touch(np.zeros((self.strips, 2)), None))
-            if touch.relief is None:
-                touch.relief = self._strips(node, along, self._offs())[1] - g.depth[node]
+            touch = self.touch.setdefault(node, Touch(np.zeros((self.strips, 2))))
+            if g.relief.get(node, (None,))[0] != (self.strips, self.cut):
+                sunk = self._strips(node, along, self._offs())[1]
+                g.relief[node] = (self.strips, self.cut), sunk - g.depth[node]
             touch.touching = True
             g.under.add(node)
 

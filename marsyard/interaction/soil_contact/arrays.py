@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.ground.soil_nodes import MOST_STRIPS
 from marsyard.interaction.soil_kernels import TOTAL_COLUMNS
 from marsyard.jit import F1, F2, F3, F4, I1, I2, I3, U3, by_reference
 
@@ -17,15 +18,11 @@ WHEEL, MESH, BELT = 0, 1, 2
 # columns of Soils.table
 EXPONENT, COHESION, TAN_PHI, K_ALONG, K_ACROSS, UNLOADING, DAMPING, TAN_REPOSE = range(8)
 SOIL_COLUMNS = 8
-#: the cell of a node under a wheel is cut into no more strips than this
-MOST_STRIPS = 8
-# columns of Patch.state: displaced volumes of the node, the way they were pushed; then for each
-# strip of its cell mobilised strength, and how much deeper than the node it was pressed [m]
-V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y, M_ALONG, M_ACROSS, RELIEF = range(7)
-STRIP_COLUMNS = 3
+# columns of Patch.state: displaced volumes of the node, the way they were pushed, 1 once it was
+# touched; then the mobilised strength at each strip of its cell
+V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y, TOUCHED, M_ALONG, M_ACROSS = range(7)
+STRIP_COLUMNS = 2
 STATE_COLUMNS = M_ALONG + MOST_STRIPS * STRIP_COLUMNS
-#: in place of the relief of the first strip: the body has not touched the node yet
-FRESH = 1e9
 # What lies under a body in the present step stands in blocks of up to so many lanes, one soil to a
 # block; the strips of a node stand side by side. All columns of a block lie in one row, so that
 # loops over its lanes run on vector units.

@@ -69,7 +69,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_nodes import DEPTH, REF, TIME
+from marsyard.ground.soil_nodes import DEPTH, MOST_STRIPS, REF, STRIPS, TIME
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     BELT,
@@ -97,7 +97,6 @@ from marsyard.interaction.soil_contact.arrays import (
     M_ALONG,
     MOBILE_ACROSS,
     MOBILE_ALONG,
-    MOST_STRIPS,
     NX,
     NY,
     NZ,
@@ -114,7 +113,6 @@ from marsyard.interaction.soil_contact.arrays import (
     RATE_C,
     RATE_N,
     RATE_T,
-    RELIEF,
     SHEAR_WORK,
     SINKAGE,
     STRENGTH,
@@ -498,8 +496,10 @@ def write_back(grid, nodes, places, w, count, strips, state, options):
             row[DEPTH] += pressed * per_strips
             row[REF] -= carried * per_strips
             row[TIME] = options.time
-            for k in range(strips):
-                touch[RELIEF + STRIP_COLUMNS * k] = w[SINKAGE + first + k] - row[DEPTH]
+            if strips > 1:
+                relief = grid.relief[nodes[at]]
+                for k in range(strips):
+                    relief[STRIPS + k] = w[SINKAGE + first + k] - row[DEPTH]
             if options.flow:
                 for lane in range(first, first + strips):
                     touch[V_SINKAGE] += w[SUNK_VOLUME + lane]

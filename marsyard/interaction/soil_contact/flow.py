@@ -38,7 +38,6 @@ from marsyard.ground.soil_nodes import (
     BASE,
     MARKED,
     NODES,
-    PRINTED,
     QUEUED,
     SHIFT,
     SIDE,
@@ -53,11 +52,10 @@ from marsyard.ground.soil_nodes import (
     wake,
 )
 from marsyard.interaction.soil_contact.arrays import (
-    FRESH,
     PUSH_X,
     PUSH_Y,
-    RELIEF,
     TAN_REPOSE,
+    TOUCHED,
     V_PUSHED,
     V_SINKAGE,
 )
@@ -137,8 +135,6 @@ def end_flow(grid, patch, time, b, n, rest):
                 for col in range(patch.state.shape[3]):
                     patch.state[now, b, kept, col] = state[col]
             kept += 1
-        else:
-            grid.flag[patch.node[now, b, i]] &= ~PRINTED & 0xFF
     if kept < patch.listed[now, b]:
         patch.found[b] = -1  # their places in the list are others now
     patch.listed[now, b] = kept
@@ -159,8 +155,8 @@ def find_border(grid, bodies, patch, b):
         # the body has left: its last soil goes back to the nodes it left
         for i in range(patch.listed[now, b]):
             node = patch.node[now, b, i]
-            touched = patch.state[now, b, i, RELIEF] != FRESH
-            if touched and not grid.flag[node] & (UNDER | MARKED):
+            touched = patch.state[now, b, i, TOUCHED]
+            if touched > 0.0 and not grid.flag[node] & (UNDER | MARKED):
                 n = add_to_border(grid, bodies, patch, node, n)
     return n
 

@@ -33,10 +33,11 @@ import math
 
 from marsyard.ground.soil_nodes import (
     BASE,
+    CUT,
     DEPTH,
-    PRINTED,
     REF,
     SIDE,
+    STRIPS,
     ask_for_tile,
     beside,
     find_tile,
@@ -214,6 +215,14 @@ def strips_of(radius, ds, most):
 
 
 @inlined
+def cut_code(strips, cut):
+    """How cells are cut as one number, see `soil_nodes`; no number that occurs for a single one."""
+    if strips == 1:
+        return math.inf
+    return -1.0 * strips if cut else 1.0 * strips
+
+
+@inlined
 def even_slope(before, here, after):
     """Slope per spacing of what has these values at three nodes in a row: the smaller one of the
     two, none at a peak."""
@@ -282,6 +291,7 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
     per_ay = 1.0 / ay if abs(ay) > 0.1 else 0.0
     reach = slack * abs(per_ay)
     per_strips = 1.0 / strips
+    code = cut_code(strips, cut)
     n = -1
     lanes = LANES
     soil = -1
@@ -327,15 +337,14 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
                         back += left if lean > 0.0 else right
                         ahead += right if lean > 0.0 else left
                         sinks += lean * even_slope(before[DEPTH], sunk, after[DEPTH])
-                    # does the soil of a strip lie inside the wheel's tread and width? The contact
-                    # knows those of a printed node better
-                    printed = grid.flag[node] & PRINTED
+                    # does the soil of a strip lie inside the wheel's tread and width?
+                    relief = grid.relief[node]
+                    known = relief[CUT] == code
                     inside = False
                     for k in range(strips):
                         off = (k + 0.5) * per_strips - 0.5
                         s = level + off * (back if off < 0.0 else ahead)
-                        if not printed:
-                            s -= max(sunk + off * sinks, 0.0)
+                        s -= max(sunk + (relief[STRIPS + k] if known else off * sinks), 0.0)
                         x = px + off * step_x
                         y = py + off * step_y
                         u = ax * x + ay * y + az * s
@@ -363,7 +372,8 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
                         w[PX + lanes] = px + off * step_x
                         w[PY + lanes] = py + off * step_y
                         w[LEVEL + lanes] = level + off * (back if off < 0.0 else ahead)
-                        w[SUNK + lanes] = max(sunk + off * sinks, 0.0)
+                        deeper = relief[STRIPS + k] if known else off * sinks
+                        w[SUNK + lanes] = max(sunk + deeper, 0.0)
                         lanes += 1
                     found += 1
     if n >= 0:

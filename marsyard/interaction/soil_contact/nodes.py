@@ -7,20 +7,20 @@ strip any more is left.
 
 from __future__ import annotations
 
-from marsyard.ground.soil_nodes import DEPTH, PRINTED, UNDER, wake_around
+from marsyard.ground.soil_nodes import CUT, DEPTH, STRIPS, UNDER, wake_around
 from marsyard.interaction.soil_contact.arrays import (
-    FRESH,
     M_ACROSS,
     M_ALONG,
     MOBILE_ACROSS,
     MOBILE_ALONG,
-    RELIEF,
     STRIP_COLUMNS,
     SUNK,
+    TOUCHED,
     WEIGHT,
     WHEEL,
 )
 from marsyard.interaction.soil_contact.footprint import (
+    cut_code,
     strips_of,
     wheel_footprint,
     wheel_surface,
@@ -59,8 +59,6 @@ def find_nodes(grid, bodies, patch, b, most):
     if not same and not match(patch, b):
         return TOO_MANY_NODES
     if is_wheel:
-        for k in range(patch.blocks[0]):
-            take_relief(grid, patch, b, k)
         wheel_surface(grid, patch, s[0], s[1], s[2], s[3], s[4], a)
     patch.touched[b] = 0
     left = not same
@@ -90,7 +88,6 @@ def cut_across(patch, b, a):
             for k in range(strips):
                 state[M_ALONG + STRIP_COLUMNS * k] = along
                 state[M_ACROSS + STRIP_COLUMNS * k] = across
-            state[RELIEF] = FRESH
 
 
 @kernel
@@ -155,7 +152,6 @@ def match(patch, b):
                 patch.touching[new, b, n] = 0
                 for col in range(columns):
                     patch.state[new, b, n, col] = 0.0
-                patch.state[new, b, n, RELIEF] = FRESH
             patch.block_at[k, at] = n
             patch.found_key[b, found] = key
             patch.found_at[b, found] = n
@@ -188,24 +184,6 @@ def leave_nodes(grid, patch, b):
 
 
 @inlined
-def take_relief(grid, patch, b, k):
-    """Write the plastic sinkage of the strips of block k into it, where the contact knows better
-    than the nodes."""
-    w = patch.block[k]
-    strips = patch.strips[b]
-    if strips == 1:
-        return
-    for at in range(patch.block_count[k] // strips):
-        state = patch.state[patch.side[b], b, patch.block_at[k, at]]
-        if state[RELIEF] == FRESH:
-            continue
-        depth = grid.node[patch.block_node[k, at], DEPTH]
-        first = SUNK + at * strips
-        for strip in range(strips):
-            w[first + strip] = max(depth + state[RELIEF + STRIP_COLUMNS * strip], 0.0)
-
-
-@inlined
 def note_touched(grid, patch, b, k):
     """Flag the nodes of block k of which a strip is touched. Returns whether others were left."""
     left = False
@@ -222,12 +200,14 @@ def note_touched(grid, patch, b, k):
             touching[place] = 1
             grid.flag[node] |= UNDER
             patch.touched[b] += 1
-            state = patch.state[patch.side[b], b, place]
-            if state[RELIEF] == FRESH:
-                grid.flag[node] |= PRINTED
+            patch.state[patch.side[b], b, place, TOUCHED] = 1.0
+            code = cut_code(strips, patch.cut[b])
+            relief = grid.relief[node]
+            if strips > 1 and relief[CUT] != code:
+                relief[CUT] = code
                 for strip in range(strips):
                     sunk = w[SUNK + at * strips + strip]
-                    state[RELIEF + STRIP_COLUMNS * strip] = sunk - grid.node[node, DEPTH]
+                    relief[STRIPS + strip] = sunk - grid.node[node, DEPTH]
         elif touching[place]:
             touching[place] = _LEFT
             left = True
