@@ -213,14 +213,14 @@ class Model:
         j0, j1 = (int(math.floor((w.centre[1] + s * reach) / g.ds)) for s in (-1, 1))
         nodes = sorted(((i, j) for i in range(i0, i1 + 1) for j in range(j0, j1 + 1)), key=key)
         middles = g.ds * np.array(nodes, dtype=float) - w.centre[:2]
-        above = dict(zip(nodes, w.undersides(middles), strict=True))
-        self.above = above
         offs = self._offs()
         lean = self._lean()
         ahead = np.array([lean, 1.0] if self.cut else [1.0, lean])
         shifts = offs[:, None] * g.ds * ahead
         places = (middles[:, None] + shifts).reshape(-1, 2)
         entries = w.undersides(places)
+        count = self.strips
+        self.above = {node: entries[n * count : (n + 1) * count] for n, node in enumerate(nodes)}
         out = []
         for number, node in enumerate(nodes):
             level, depth = self._strips(node, along, offs)
@@ -269,9 +269,8 @@ class Model:
                 continue
             row = [(node[0] - di, node[1] - dj), node, (node[0] + di, node[1] + dj)]
             base = [g.base_at(n) for n in row]
-            far = np.array([-2.0, 0.0, 2.0])
-            bent = [base[1] + 2 * (base[0] - base[1]), base[1], base[1] + 2 * (base[2] - base[1])]
-            level += np.interp(at, far, bent) - base[1] + at * smaller(g.ref, *row)
+            rise = np.where(at < 0, base[1] - base[0], base[2] - base[1])
+            level += at * rise
             relief += at * smaller(g.depth, *row)
         cut, known = g.relief.get(node, (None, None))
         if cut == (self.strips, self.cut) and self.strips > 1:
@@ -394,11 +393,16 @@ class Model:
 
     def free(self, node):
         """Free height between the soil and the wheel above it, less a gap of ds/20 [m]."""
-        entry = self.above.get(node)
-        if entry is None:
+        entries = self.above.get(node)
+        if entries is None or all(entry is None for entry in entries):
             return math.inf
-        gap = 0.05 * self.ground.ds
-        return max(0.0, self.wheel.centre[2] + entry[0] - self.ground.height(node) - gap)
+        level, depth = self._strips(node, (0, 1) if self.cut else (1, 0), self._offs())
+        free = (
+            self.wheel.centre[2] + entry[0] - level[k] + depth[k]
+            for k, entry in enumerate(entries)
+            if entry is not None
+        )
+        return max(0.0, min(free) - 0.05 * self.ground.ds)
 
     def border(self):
         """Nodes next to the footprint and under no body."""

@@ -164,50 +164,6 @@ def wheel_underside(radius, half, rounding, crown, taper, ax, ay, az, px, py):
     return True, t, y, R, slope, 0.0
 
 
-@kernel
-def clearance(grid, bodies, patch, node):
-    """Free height between the soil at a node and the bodies above it [m], infinite if none.
-
-    A gap of GAP spacings is left: soil that slides against a body at rest must not push it.
-    """
-    ds = grid.spacing[0]
-    x = node_x(grid, node)
-    y = node_y(grid, node)
-    surface = grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
-    free = math.inf
-    for b in range(bodies.kind.shape[0]):
-        if bodies.kind[b] != WHEEL:
-            box = patch.window_box[b]
-            i = int(round(x / ds)) - box[0]
-            j = int(round(y / ds)) - box[1]
-            if 0 <= i < box[2] and 0 <= j < box[3]:
-                free = min(free, bodies.centre[b, 2] + patch.window[b, i * box[3] + j] - surface)
-            continue
-        px = x - bodies.centre[b, 0]
-        py = y - bodies.centre[b, 1]
-        if px * px + py * py > bodies.reach[b] * bodies.reach[b]:
-            continue
-        s = bodies.shape[b]
-        a = bodies.axis[b]
-        hit, t, _, _, _, _ = wheel_underside(
-            s[0], s[1], s[2], s[3], s[4], a[0], a[1], a[2], px, py
-        )  # fmt: skip
-        if hit:
-            free = min(free, bodies.centre[b, 2] + t - surface)
-    return max(free - GAP * ds, 0.0)
-
-
-@inlined
-def new_block(patch, n, lanes, soil):
-    """Close block n, which holds so many nodes, and begin the next. False if there is no room."""
-    if n >= 0:
-        patch.block_count[n] = lanes
-    if n + 1 >= patch.block_soil.shape[0]:
-        return False
-    patch.block_soil[n + 1] = soil
-    return True
-
-
 @inlined
 def strips_of(radius, ds, most):
     """Into how many strips the cells of the nodes under a wheel are cut, at most `most`."""
@@ -230,6 +186,102 @@ def even_slope(before, here, after):
     least = min(abs(left), abs(right))
     least = least if left > 0.0 else -least
     return least if left * right > 0.0 else 0.0
+
+
+@inlined
+def lean_of(strips, cut, ax, ay):
+    """How far strips lie across for a spacing along x or y: they follow the heading."""
+    if strips == 1 or ax * ax + ay * ay < 1e-10:
+        return 0.0
+    return -ay / ax if cut else -ax / ay
+
+
+@inlined
+def slopes_at(grid, node, cut, lean):
+    """Slopes per spacing from strip to strip of a node: of the undisturbed ground behind and ahead
+    of the node, and of the plastic sinkage."""
+    along = 1 - cut
+    place = grid.node[node]
+    before = grid.node[beside_or_same(grid, node, -along, -cut)]
+    after = grid.node[beside_or_same(grid, node, along, cut)]
+    back = place[BASE] - before[BASE]
+    ahead = after[BASE] - place[BASE]
+    sinks = even_slope(before[DEPTH], place[DEPTH], after[DEPTH])
+    if abs(lean) > STRAIGHT:
+        before = grid.node[beside_or_same(grid, node, -cut, -along)]
+        after = grid.node[beside_or_same(grid, node, cut, along)]
+        left = lean * (place[BASE] - before[BASE])
+        right = lean * (after[BASE] - place[BASE])
+        back += left if lean > 0.0 else right
+        ahead += right if lean > 0.0 else left
+        sinks += lean * even_slope(before[DEPTH], place[DEPTH], after[DEPTH])
+    return back, ahead, sinks
+
+
+@inlined
+def beside_or_same(grid, node, di, dj):
+    """The node next to one, or itself where there is no tile."""
+    other = beside(grid, node, di, dj)
+    return node if other < 0 else other
+
+
+@kernel
+def clearance(grid, bodies, patch, node):
+    """Free height between the soil at a node and the bodies above it [m], infinite if none.
+
+    The soil of all strips of the node counts. A gap of GAP spacings is left: soil that slides
+    against a body at rest must not push it.
+    """
+    ds = grid.spacing[0]
+    level = grid.node[node, BASE] + grid.node[node, REF]
+    depth = grid.node[node, DEPTH]
+    free = math.inf
+    for b in range(bodies.kind.shape[0]):
+        if bodies.kind[b] != WHEEL:
+            box = patch.window_box[b]
+            i = int(round(node_x(grid, node) / ds)) - box[0]
+            j = int(round(node_y(grid, node) / ds)) - box[1]
+            if 0 <= i < box[2] and 0 <= j < box[3]:
+                free = min(
+                    free, bodies.centre[b, 2] + patch.window[b, i * box[3] + j] - level + depth
+                )
+            continue
+        px = node_x(grid, node) - bodies.centre[b, 0]
+        py = node_y(grid, node) - bodies.centre[b, 1]
+        if px * px + py * py > (bodies.reach[b] + ds) * (bodies.reach[b] + ds):
+            continue
+        s = bodies.shape[b]
+        a = bodies.axis[b]
+        strips, cut = patch.strips[b], patch.cut[b]
+        lean = lean_of(strips, cut, a[0], a[1])
+        back, ahead, sinks = 0.0, 0.0, 0.0
+        if strips > 1:
+            back, ahead, sinks = slopes_at(grid, node, cut, lean)
+        relief = grid.relief[node]
+        known = relief[CUT] == cut_code(strips, cut)
+        for k in range(strips):
+            off = (k + 0.5) / strips - 0.5
+            x = px + off * ds * (lean if cut else 1.0)
+            y = py + off * ds * (1.0 if cut else lean)
+            hit, t, _, _, _, _ = wheel_underside(
+                s[0], s[1], s[2], s[3], s[4], a[0], a[1], a[2], x, y
+            )  # fmt: skip
+            if hit:
+                sunk = max(depth + (relief[STRIPS + k] if known else off * sinks), 0.0)
+                height = level + off * (back if off < 0.0 else ahead) - sunk
+                free = min(free, bodies.centre[b, 2] + t - height)
+    return max(free - GAP * ds, 0.0)
+
+
+@inlined
+def new_block(patch, n, lanes, soil):
+    """Close block n, which holds so many nodes, and begin the next. False if there is no room."""
+    if n >= 0:
+        patch.block_count[n] = lanes
+    if n + 1 >= patch.block_soil.shape[0]:
+        return False
+    patch.block_soil[n + 1] = soil
+    return True
 
 
 @kernel
@@ -264,13 +316,9 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
     if below >= radius:
         return 0
     # strips lie one behind the other along the heading: a spacing along x or y, `lean` across
-    lean = 0.0
-    if strips > 1 and flat > 1e-5:
-        lean = -ay / ax if cut else -ax / ay
+    lean = lean_of(strips, cut, ax, ay)
     step_x = lean * ds if cut else ds
     step_y = ds if cut else lean * ds
-    leans = abs(lean) > STRAIGHT
-    along = 1 - cut
     # those of nodes next to the wheel may lie in it
     farthest = 0.5 - 0.5 / strips
     if below > 0.0:
@@ -320,23 +368,9 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
                     place = grid.node[node]
                     level = place[BASE] + place[REF] - cz
                     sunk = place[DEPTH]
-                    back, ahead, steps, sinks = 0.0, 0.0, 0.0, 0.0
+                    back, ahead, sinks = 0.0, 0.0, 0.0
                     if strips > 1:
-                        before = grid.node[beside_or_same(grid, node, -along, -cut)]
-                        after = grid.node[beside_or_same(grid, node, along, cut)]
-                        steps = even_slope(before[REF], place[REF], after[REF])
-                        back = place[BASE] - before[BASE] + steps
-                        ahead = after[BASE] - place[BASE] + steps
-                        sinks = even_slope(before[DEPTH], sunk, after[DEPTH])
-                    if leans:
-                        before = grid.node[beside_or_same(grid, node, -cut, -along)]
-                        after = grid.node[beside_or_same(grid, node, cut, along)]
-                        steps = even_slope(before[REF], place[REF], after[REF])
-                        left = lean * (place[BASE] - before[BASE] + steps)
-                        right = lean * (after[BASE] - place[BASE] + steps)
-                        back += left if lean > 0.0 else right
-                        ahead += right if lean > 0.0 else left
-                        sinks += lean * even_slope(before[DEPTH], sunk, after[DEPTH])
+                        back, ahead, sinks = slopes_at(grid, node, cut, lean)
                     # does the soil of a strip lie inside the wheel's tread and width?
                     relief = grid.relief[node]
                     known = relief[CUT] == code
@@ -380,13 +414,6 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
         patch.block_count[n] = lanes
     patch.blocks[0] = n + 1
     return found
-
-
-@inlined
-def beside_or_same(grid, node, di, dj):
-    """The node next to one, or itself where there is no tile."""
-    other = beside(grid, node, di, dj)
-    return node if other < 0 else other
 
 
 @kernel
