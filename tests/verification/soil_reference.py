@@ -240,7 +240,7 @@ class Model:
     def _cut(self):
         """Direction from strip to strip; their number."""
         g, (ax, ay, _) = self.ground, np.abs(self.wheel.axis)
-        self.strips = max(1, min(8, math.ceil(20 * g.ds / self.wheel.radius)))
+        self.strips = max(1, min(8, math.ceil(22 * g.ds / self.wheel.radius)))
         cut = self.cut
         if self.strips > 1 and ((ax > 1.2 * ay and cut == 0) or (ay > 1.2 * ax and cut == 1)):
             self.cut = 1 - cut

@@ -78,7 +78,7 @@ TINY = 1e-12
 #: below this lean strips are taken to lie along x or y when the soil's slope is looked at
 STRAIGHT = 1e-3
 #: strips are no longer than this part of the wheel's radius
-FINEST = 1.0 / 20.0
+FINEST = 1.0 / 22.0
 
 
 @inlined
