@@ -134,7 +134,7 @@ def test_a_coarse_grid_will_do(radius, width, load, slip):
         swings = {name: np.ptp(out[name][late]) / 2 for name in got}
         assert got["sinkage"] == pytest.approx(arc.sinkage, rel=0.03)
         assert got["torque"] == pytest.approx(arc.torque, rel=0.03, abs=1e-3 * load * radius)
-        assert got["pull"] == pytest.approx(arc.pull, abs=0.01 * load)
+        assert got["pull"] == pytest.approx(arc.pull, abs=0.0125 * load)
         assert swings["pull"] < swing * load
         assert swings["torque"] < swing * load * radius
         assert swings["sinkage"] < swing * arc.sinkage
