@@ -7,6 +7,7 @@ Nodes lie at x = i·ds, y = j·ds for all whole i, j. Each node carries
     depth   plastic sinkage z_p ≥ 0 below the reference level [m]
     soil    index of its soil
     time    when it was last changed [s], NaN if never
+    relief  how the strips differ into which a wheel's contact has cut its cell [m]
 
 so that the surface is at `base + ref − depth`. Sinkage of a body whose lower surface is at w is
 z = base + ref − w. Pressing soil down raises `depth`; soil that flows away lowers `ref` (what is
@@ -32,6 +33,7 @@ from marsyard.ground.soil_nodes import (
     HALF,
     KEPT_COLUMNS,
     LAYER,
+    MOST_STRIPS,
     NODE_COLUMNS,
     NODES,
     SIDE,
@@ -125,6 +127,7 @@ class SoilGrid:
         a.ref[nodes] = 0.0
         a.depth[nodes] = 0.0
         a.flag[nodes] = 0
+        a.relief[nodes] = 0.0
         a.time[nodes] = np.nan
         if self.columns:
             a.column[nodes] = 0.0
@@ -274,7 +277,7 @@ class SoilGrid:
         a.queue_ends[:] = 0, len(state["queue"])
 
 
-_CHANGING = ("ref", "depth", "flag", "time")
+_CHANGING = ("ref", "depth", "flag", "time", "relief")
 
 
 def _room_for(tiles: int, spacing: float, columns: bool) -> GridArrays:
@@ -288,6 +291,7 @@ def _room_for(tiles: int, spacing: float, columns: bool) -> GridArrays:
         top=np.zeros(tiles),
         used=np.zeros(1, dtype=np.int64),
         node=np.zeros((n, 4)),
+        relief=np.zeros((n, 1 + MOST_STRIPS)),
         soil=np.zeros(n, dtype=np.uint8),
         flag=np.zeros(n, dtype=np.uint8),
         queue=np.zeros(n, dtype=np.int64),
@@ -300,7 +304,7 @@ def _room_for(tiles: int, spacing: float, columns: bool) -> GridArrays:
 
 def _copy_tiles(old: GridArrays, new: GridArrays, tiles: int, columns: bool) -> None:
     n = tiles * NODES
-    for name in ("node", "soil", "flag", *(("column",) if columns else ())):
+    for name in ("node", "relief", "soil", "flag", *(("column",) if columns else ())):
         getattr(new, name)[:n] = getattr(old, name)[:n]
     new.tile[:tiles] = old.tile[:tiles]
     new.top[:tiles] = old.top[:tiles]

@@ -23,6 +23,11 @@ HALF = 2**25
 QUEUED, UNDER, MARKED = 1, 2, 4
 # of soil in columns: a slope of this node exceeds that of rest; it must be looked at again
 STEEP, AWAKE = 8, 16
+#: the cell of a node under a wheel is cut into no more strips than this
+MOST_STRIPS = 8
+# columns of `relief`: how the cell was cut (0: not at all, else the number of strips, negative if
+# they lie one behind the other along y), then how much deeper than the node each was pressed [m]
+CUT, STRIPS = 0, 1
 # columns of `node`
 BASE, REF, DEPTH, TIME = range(4)
 # columns of GridArrays.column, by node. State: speed of the flow over the faces towards x and y
@@ -52,6 +57,7 @@ class GridArrays(NamedTuple):
     top: F1  # float64[t], no node of the tile is higher than this [m]
     used: I1  # int64[1], tiles in use
     node: F2  # float64[t · 1024, 4], BASE, REF, DEPTH, TIME of each node
+    relief: F2  # float64[t · 1024, 1 + MOST_STRIPS], strips of the nodes' cells
     soil: U1  # uint8[t · 1024]
     flag: U1  # uint8[t · 1024]
     queue: I1  # int64[t · 1024], ring of nodes to be settled
@@ -177,10 +183,20 @@ def node_y(grid, node):
 
 @inlined
 def deposit(grid, node, dz):
-    """Soil of height dz ≥ 0 comes to rest on a node."""
-    fill = min(dz, grid.node[node, DEPTH])
+    """Soil of height dz ≥ 0 comes to rest on a node. As a hollow fills it becomes more even."""
+    depth = grid.node[node, DEPTH]
+    fill = min(dz, depth)
+    if fill > 0.0 and grid.relief[node, CUT] != 0.0:
+        for k in range(STRIPS, STRIPS + MOST_STRIPS):
+            grid.relief[node, k] *= 1.0 - fill / depth
     grid.node[node, DEPTH] -= fill
     grid.node[node, REF] += dz - fill
+    keep_top(grid, node)
+
+
+@inlined
+def keep_top(grid, node):
+    """The highest soil of a node's tile, where the node has risen."""
     slot = node >> (2 * SHIFT)
     grid.top[slot] = max(
         grid.top[slot], grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]

@@ -20,7 +20,7 @@ from marsyard.interaction.soft_ground import SoftGround
 from marsyard.interaction.soil_law import SoilLaw
 
 #: a value for each node of the grid's tiles
-_BY_NODE = ("ref", "depth", "flag", "time")
+_BY_NODE = ("ref", "depth", "flag", "time", "relief")
 _BY_TILE = ("tile", "top", "request", "queue")
 
 

@@ -144,8 +144,8 @@ class Soil:
 class Touch:
     """What belongs to the contact of the body with one node."""
 
-    m: np.ndarray = field(default_factory=lambda: np.zeros(2))
-    dug: float = 0.0  # height that slip has taken away here [m]
+    m: np.ndarray  # mobilised strength of each strip of the node's cell
+    dug: np.ndarray  # height that slip has taken away from each [m]
     sinkage: float = 0.0  # volumes that wait to be laid down [m³]
     pushed: float = 0.0
     direction: np.ndarray = field(default_factory=lambda: np.zeros(2))  # volume × direction
@@ -159,12 +159,18 @@ class Ground:
         self.ds, self.base_of, self.soils = ds, base, soil
         self.soil_of = soil_of or (lambda x, y: 0)
         self.base, self.ref, self.depth = {}, {}, {}
+        # how the cell was cut into strips, and how much deeper than the node each was pressed [m]
+        self.relief = {}
         self.queue, self.queued, self.under = deque(), set(), set()
 
     def know(self, node):
         if node not in self.base:
             self.base[node] = self.base_of(node[0] * self.ds, node[1] * self.ds)
             self.ref[node] = self.depth[node] = 0.0
+
+    def base_at(self, node):
+        self.know(node)
+        return self.base[node]
 
     def height(self, node):
         self.know(node)
@@ -181,6 +187,9 @@ class Ground:
     def put(self, node, dz):
         """Soil comes to rest: first it fills what was pressed down, then it raises the level."""
         fill = min(dz, self.depth[node])
+        if fill > 0 and node in self.relief:
+            cut, relief = self.relief[node]
+            self.relief[node] = cut, relief * (1 - fill / self.depth[node])
         self.depth[node] -= fill
         self.ref[node] += dz - fill
 
@@ -192,37 +201,83 @@ class Model:
         self.ground, self.wheel, self.exponent = ground, wheel, exponent
         self.touch: dict[tuple[int, int], Touch] = {}
         self.slip = 0.0  # of the wheel, if it is driven
+        self.cut, self.strips = 0, 1
 
     # --- footprint
 
     def footprint(self):
-        """Nodes in the wheel, in order: node, sinkage z, weight, normal, place from the centre."""
+        """Strips of nodes in the wheel, in order: node and strip, sinkage z, plastic sinkage,
+        weight, normal, place from the centre."""
         g, w = self.ground, self.wheel
-        self._look()
-        out = []
-        for node in sorted(self.above, key=key):
-            g.know(node)
-            px, py = node[0] * g.ds - w.centre[0], node[1] * g.ds - w.centre[1]
-            entry = self.above[node]
-            if entry is None:
-                continue
-            t, normal, y = entry
-            z = g.base[node] + g.ref[node] - w.centre[2] - t
-            if z > g.depth[node] and normal[2] >= 0.05:
-                on_side = abs(normal @ w.axis) > 1 - 1e-12
-                weight = w.weight(y, g.ds, on_side)
-                out.append((node, z, weight, normal, np.array([px, py, t])))
-        return out
-
-    def _look(self):
-        """The wheel's lower side above all nodes within its reach."""
-        g, w = self.ground, self.wheel
-        reach = math.hypot(w.radius, w.half) + g.ds
+        along = self._cut()
+        reach = math.hypot(w.radius, w.half) + 2 * g.ds
         i0, i1 = (int(math.floor((w.centre[0] + s * reach) / g.ds)) for s in (-1, 1))
         j0, j1 = (int(math.floor((w.centre[1] + s * reach) / g.ds)) for s in (-1, 1))
-        nodes = [(i, j) for i in range(i0, i1 + 1) for j in range(j0, j1 + 1)]
-        entries = w.undersides(g.ds * np.array(nodes, dtype=float) - w.centre[:2])
-        self.above = dict(zip(nodes, entries, strict=True))
+        nodes = sorted(((i, j) for i in range(i0, i1 + 1) for j in range(j0, j1 + 1)), key=key)
+        middles = g.ds * np.array(nodes, dtype=float) - w.centre[:2]
+        offs = self._offs()
+        lean = self._lean()
+        ahead = np.array([lean, 1.0] if self.cut else [1.0, lean])
+        shifts = offs[:, None] * g.ds * ahead
+        places = (middles[:, None] + shifts).reshape(-1, 2)
+        entries = w.undersides(places)
+        count = self.strips
+        self.above = {node: entries[n * count : (n + 1) * count] for n, node in enumerate(nodes)}
+        out = []
+        for number, node in enumerate(nodes):
+            level, depth = self._strips(node, along, offs)
+            for k in range(self.strips):
+                entry = entries[number * self.strips + k]
+                if entry is None:
+                    continue
+                t, normal, y = entry
+                z = level[k] - w.centre[2] - t
+                if z > depth[k] and normal[2] >= 0.05:
+                    on_side = abs(normal @ w.axis) > 1 - 1e-12
+                    weight = w.weight(y, g.ds, on_side) / self.strips
+                    x = places[number * self.strips + k]
+                    out.append((node, k, z, depth[k], weight, normal, np.array([*x, t])))
+        return out
+
+    def _cut(self):
+        """Direction from strip to strip; their number."""
+        g, (ax, ay, _) = self.ground, np.abs(self.wheel.axis)
+        self.strips = max(1, min(8, math.ceil(22 * g.ds / self.wheel.radius)))
+        cut = self.cut
+        if self.strips > 1 and ((ax > 1.2 * ay and cut == 0) or (ay > 1.2 * ax and cut == 1)):
+            self.cut = 1 - cut
+            for touch in self.touch.values():
+                touch.m[:] = touch.m.mean(axis=0)
+        return (0, 1) if self.cut else (1, 0)
+
+    def _offs(self):
+        """Places of the strips of a node, in spacings."""
+        return (np.arange(self.strips) + 0.5) / self.strips - 0.5
+
+    def _lean(self):
+        """How far strips lie across for a spacing along x or y: they follow the heading."""
+        ax, ay, _ = self.wheel.axis
+        if self.strips == 1 or math.hypot(ax, ay) <= 1e-5:
+            return 0.0
+        return -ay / ax if self.cut else -ax / ay
+
+    def _strips(self, node, along, offs):
+        """Level of the soil before it was pressed, and plastic sinkage, of the strips of a node."""
+        g = self.ground
+        lean = self._lean()
+        level, relief = g.base_at(node) + g.ref[node] + 0.0 * offs, 0.0 * offs
+        for di, dj, at in ((*along, offs), (*along[::-1], lean * offs)):
+            if self.strips == 1 or (at is not offs and abs(lean) <= 1e-3):
+                continue
+            row = [(node[0] - di, node[1] - dj), node, (node[0] + di, node[1] + dj)]
+            base = [g.base_at(n) for n in row]
+            rise = np.where(at < 0, base[1] - base[0], base[2] - base[1])
+            level += at * rise
+            relief += at * smaller(g.depth, *row)
+        cut, known = g.relief.get(node, (None, None))
+        if cut == (self.strips, self.cut) and self.strips > 1:
+            relief = known
+        return level, np.maximum(g.depth[node] + relief, 0.0)
 
     # --- stresses, eqs. (3) to (5)
 
@@ -230,19 +285,19 @@ class Model:
         """Force and moment on the wheel at its centre; the soil and the contact go on by h."""
         g, w = self.ground, self.wheel
         found = self.footprint()
-        self._match([f[0] for f in found])
+        self._match(found)
         force, moment = np.zeros(3), np.zeros(3)
         self.stresses = []
-        moved = []
-        for node, z, weight, n, place in found:
+        moved, gone = [], {}
+        for node, strip, z, before, weight, n, place in found:
             q, touch = g.soil(node), self.touch[node]
             # normal stress: Bekker on first loading, a stiff spring below
-            loaded, elastic = q.k * z**q.n, q.k_u * (z - g.depth[node])
+            loaded, elastic = q.k * z**q.n, q.k_u * (z - before)
             if loaded < elastic:
                 p, slope, plastic = loaded, q.n * q.k * z ** (q.n - 1), z - loaded / q.k_u
             else:
-                p, slope, plastic = elastic, q.k_u, g.depth[node]
-            dz = plastic - g.depth[node]
+                p, slope, plastic = elastic, q.k_u, before
+            dz = plastic - before
             v = velocity + np.cross(spin, place)
             vn = float(v @ n)
             if dz > 0 and vn > 0:
@@ -259,66 +314,84 @@ class Model:
             speed = float(np.linalg.norm(vt))
             if speed > 0:
                 x = math.hypot(vt[0] / q.K_along, vt[1] / q.K_across) * h
-                touch.m = vt / speed + (touch.m - vt / speed) * math.exp(-x)
+                touch.m[strip] = vt / speed + (touch.m[strip] - vt / speed) * math.exp(-x)
+            m = touch.m[strip]
             strength = q.c + p_end * q.tan_phi if p_end > 0 else 0.0
             area = weight * g.ds**2 / max(n[2], 0.1)
-            F = area * (p_end * n - strength * (touch.m[0] * along + touch.m[1] * across))
+            F = area * (p_end * n - strength * (m[0] * along + m[1] * across))
             force += F
             moment += np.cross(place, F)
-            self.stresses.append((p_end, strength * touch.m))
+            self.stresses.append((p_end, strength * m))
 
             # plastic sinkage, and where the soil goes
-            g.depth[node] += max(dz, 0.0)
+            deeper, strips = gone.setdefault(node, [0.0, {}])
+            gone[node] = [deeper + max(dz, 0.0), strips]
+            strips[strip] = before + max(dz, 0.0)
             self._displace(touch, dz, v, n)
-            flux = float(touch.m @ vt)
             if p_end > 0:
                 slides = vt[0] * along + vt[1] * across
-                rises = max(vn, 0.0) * h / n[2]
-                moved.append((node, weight, max(flux, 0.0), max(-vn, 0.0) * h / n[2], rises,
-                              q.k * z**q.n / q.k_u, slides))  # fmt: skip
-        self._carry(moved, h)
+                moved.append((
+                    (node, strip), weight, max(float(m @ vt), 0.0), max(-vn, 0.0) * h / n[2],
+                    max(vn, 0.0) * h / n[2], q.k * z**q.n / q.k_u, slides,
+                ))  # fmt: skip
+        taken, filled = self._carry(moved, h)
+        for node, (deeper, strips) in gone.items():
+            fill = {k: filled.get((node, k), 0.0) for k in strips}
+            away = sum(taken.get((node, k), 0.0) for k in strips)
+            if deeper <= 0 and away <= 0 and not any(fill.values()):
+                continue
+            absolute = np.maximum(g.depth[node] + g.relief[node][1], 0.0)
+            for strip, sunk in strips.items():
+                absolute[strip] = max(sunk - fill[strip], 0.0)
+                deeper -= min(fill[strip], sunk)
+                away -= fill[strip] - min(fill[strip], sunk)
+            g.depth[node] += deeper / self.strips
+            g.ref[node] -= away / self.strips
+            g.relief[node] = (self.strips, self.cut), absolute - g.depth[node]
         return force, moment
 
     def _carry(self, moved, h):
-        """The layer that slip takes along: cut where the wheel cuts into the soil, to the depth of
-        a steadily rolling wheel; a third is released where it rises again."""
+        """The layer that slip takes along, by strips: cut where the wheel cuts into the soil, to
+        the depth of a steadily rolling wheel; a third is released where it rises again."""
         g, w = self.ground, self.wheel
         driven = self.slip > 0
         per_slip = min(self.slip, 0.999) / (1 - min(self.slip, 0.999)) if driven else -self.slip
         area = room = 0.0
         cut, left, fill = {}, {}, {}
-        for node, weight, flux, sinks, rises, elastic, _ in moved:
-            layer, touch = g.soil(node).layer, self.touch[node]
-            trench = min(layer * per_slip, w.half * g.soil(node).tan_repose)
+        for at, weight, flux, sinks, rises, elastic, _ in moved:
+            node, strip = at
+            q = g.soil(node)
+            trench = min(q.layer * per_slip, w.half * q.tan_repose)
             if flux > 0:
                 area += weight
-                room += weight * flux * layer
-                left[node] = max(trench - touch.dug, 0.0)
-                cut[node] = min(sinks, left[node])
+                room += weight * flux * q.layer
+                left[at] = max(trench - self.touch[node].dug[strip], 0.0)
+                cut[at] = min(sinks, left[at])
             if rises > 0:
                 part = trench / 3 if driven else 0.0
-                fill[node] = rises * part / (part + elastic + 1e-12)
+                fill[at] = rises * part / (part + elastic + 1e-12)
         room = h * 2 * w.half * room / area if area > 0 else 0.0
-        cell = g.ds**2
+        cell = g.ds**2 / self.strips
         total = cell * sum(cut.values())
         of_cut = min(1.0, room / total) if total > 0 else 0.0
-        open_ = [node for node in left if left[node] > 0]
+        open_ = {at for at in left if left[at] > 0}
         everywhere = (room - of_cut * total) / (cell * len(open_)) if open_ else 0.0
-        taken = of_cut * total + everywhere * cell * len(open_)
+        volume = of_cut * total + everywhere * cell * len(open_)
         wanted = cell * sum(fill.values())
-        share = min(1.0, taken / 3 / wanted) if wanted > 0 else 0.0
-        rest = 1.0 - share * wanted / taken if taken > 0 else 0.0
-        for node, *_, slides in moved:
-            touch = self.touch[node]
-            carried = of_cut * cut.get(node, 0.0) + (everywhere if node in open_ else 0.0)
-            touch.dug += carried
-            g.ref[node] -= carried
-            g.put(node, share * fill.get(node, 0.0))
-            if carried > 0:
-                self._push(touch, rest * cell * carried, slides)
+        share = min(1.0, volume / 3 / wanted) if wanted > 0 else 0.0
+        rest = 1.0 - share * wanted / volume if volume > 0 else 0.0
+        taken = {}
+        for (node, strip), *_, slides in moved:
+            at, touch = (node, strip), self.touch[node]
+            taken[at] = of_cut * cut.get(at, 0.0) + (everywhere if at in open_ else 0.0)
+            touch.dug[strip] += taken[at]
+            if taken[at] > 0:
+                self._push(touch, rest * cell * taken[at], slides)
+        return taken, {at: share * dz for at, dz in fill.items()}
 
-    def _match(self, nodes):
-        g = self.ground
+    def _match(self, found):
+        g, along = self.ground, self._cut()
+        nodes = list(dict.fromkeys(f[0] for f in found))
         present = set(nodes)
         for node in sorted(self.touch, key=key):
             if node in present:
@@ -334,13 +407,18 @@ class Model:
                 touch.touching = False
         # a node that comes back before the next flow is still the same contact
         for node in nodes:
-            touch = self.touch.setdefault(node, Touch())
+            touch = self.touch.setdefault(
+                node, Touch(np.zeros((self.strips, 2)), np.zeros(self.strips))
+            )
+            if g.relief.get(node, (None,))[0] != (self.strips, self.cut):
+                sunk = self._strips(node, along, self._offs())[1]
+                g.relief[node] = (self.strips, self.cut), sunk - g.depth[node]
             touch.touching = True
             g.under.add(node)
 
     def _displace(self, touch, dz, v, n):
         """Eqs. (6) to (8): by the squares of the velocity's parts."""
-        cell = self.ground.ds**2
+        cell = self.ground.ds**2 / self.strips
         if dz > 0:
             vN = (v @ n) * n
             vT = v - vN
@@ -363,11 +441,16 @@ class Model:
 
     def free(self, node):
         """Free height between the soil and the wheel above it, less a gap of ds/20 [m]."""
-        entry = self.above.get(node)
-        if entry is None:
+        entries = self.above.get(node)
+        if entries is None or all(entry is None for entry in entries):
             return math.inf
-        gap = 0.05 * self.ground.ds
-        return max(0.0, self.wheel.centre[2] + entry[0] - self.ground.height(node) - gap)
+        level, depth = self._strips(node, (0, 1) if self.cut else (1, 0), self._offs())
+        free = (
+            self.wheel.centre[2] + entry[0] - level[k] + depth[k]
+            for k, entry in enumerate(entries)
+            if entry is not None
+        )
+        return max(0.0, min(free) - 0.05 * self.ground.ds)
 
     def border(self):
         """Nodes next to the footprint and under no body."""
@@ -497,6 +580,12 @@ class Model:
                     g.wake(other)
         for node in held:
             g.wake(node)
+
+
+def smaller(values, before, node, after):
+    """Slope per spacing over three nodes in a row: the smaller of two, none at a peak."""
+    left, right = values[node] - values[before], values[after] - values[node]
+    return 0.0 if left * right <= 0 else min(left, right, key=abs)
 
 
 def too_steep(drop, limit, natural, rest=0.96, film=1e-4):

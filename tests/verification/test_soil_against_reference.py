@@ -17,7 +17,7 @@ HILLY = (0.02, 3.1, 2.3)
 EDGE = pytest.mark.xfail(
     strict=True,
     reason="where a ball's lateral half width ends its radius is zero and its slope infinite: at "
-    "60 degrees of tilt Newton's method begins there and misses nodes near that pole",
+    "65 degrees of tilt Newton's method begins there and misses nodes near that pole",
 )
 
 
@@ -94,7 +94,8 @@ def drive(rig, model, rng, heading, tilt, steps, h=2e-3, flow_every=0, speed=0.1
         F = rig.forces(h=h)[0]
         force, moment = model.step(v, spin, h, h)
         size = np.linalg.norm(force) + 1e-3
-        assert rig.patch.total[0, T_NODES] == len(model.stresses)
+        assert rig.patch.field_count[0] == len(model.stresses)
+        assert rig.patch.total[0, T_NODES] == sum(t.touching for t in model.touch.values())
         worst = max(worst, np.abs(F[:3] - force).max() / size)
         worst = max(worst, np.abs(F[3:] - moment).max() / (size * r))
         if flow_every and k % flow_every == 0:
@@ -134,7 +135,7 @@ def test_tilted_curved_treads(shape):
     assert drive(rig, model, rng, 0.3, math.radians(5), 3) < 2e-2
 
 
-@pytest.mark.parametrize("degrees", [5, 10, 20, 35, pytest.param(60, marks=EDGE)])
+@pytest.mark.parametrize("degrees", [5, 10, 20, 35, pytest.param(65, marks=EDGE)])
 def test_a_ball_has_no_axle(degrees):
     # a wheel of shape sphere is the same body whatever the direction of its axle
     forces = []

@@ -18,6 +18,7 @@ from marsyard.interaction.soil_contact.arrays import (
     PX,
     V_PUSHED,
     V_SINKAGE,
+    WEIGHT,
     Z,
 )
 from marsyard.interaction.soil_kernels import T_VOLUME
@@ -229,26 +230,32 @@ def test_split_of_the_displaced_soil(seed):
     rig.place(0, (0.3, 0.3, 0.1), v, spin)
     rig.forces()
     p = rig.patch
-    n = int(p.field_count[0])
-    assert 0 < n <= LANES and p.blocks[0] == 1
-    state, columns = p.state[p.side[0], 0, :n], p.block[0].reshape(-1, LANES)[:, :n]
-    normals, places = (columns[at // LANES : at // LANES + 3].T for at in (NX, PX))
-    z = columns[Z // LANES]
-    depth = z - Sand().k * z ** Sand().n / Sand().k_u
-    assert state[:, V_SINKAGE] + state[:, V_PUSHED] == pytest.approx(DS**2 * depth, rel=1e-12)
-    for row, normal, place, dz in zip(state, normals, places, depth, strict=True):
-        u = v + np.cross(spin, place)
-        uN = (u @ normal) * normal
-        uT = u - uN
-        shares = np.array([uN[2] ** 2, uN[0] ** 2 + uN[1] ** 2, uT @ uT]) / (u @ u)
-        assert shares.sum() == pytest.approx(1, rel=1e-12)
-        assert row[V_SINKAGE] == pytest.approx(DS**2 * dz * shares[0], rel=1e-9)
-        assert row[V_PUSHED] == pytest.approx(DS**2 * dz * shares[1:].sum(), rel=1e-9)
-        # pushed soil goes where the surface goes, counted by how level that is
-        level = np.hypot(u[0], u[1]) / np.linalg.norm(u)
-        size = np.hypot(row[PUSH_X], row[PUSH_Y])
-        assert size == pytest.approx(row[V_PUSHED] * level, rel=1e-9)
-        assert row[PUSH_X] * u[1] == pytest.approx(row[PUSH_Y] * u[0], abs=1e-15)
+    strips, blocks = int(p.strips[0]), int(p.blocks[0])
+    assert strips == 4 and blocks > 1
+    columns = np.concatenate(
+        [p.block[k].reshape(-1, LANES)[:, : p.block_count[k]] for k in range(blocks)], axis=1
+    )
+    columns = columns.reshape(len(columns), -1, strips)
+    places = np.concatenate([p.block_at[k, : p.block_count[k] // strips] for k in range(blocks)])
+    cell = DS**2 / strips
+    for row, lanes in zip(p.state[p.side[0], 0, places], columns.transpose(1, 2, 0), strict=True):
+        sinkage, pushed, push = 0.0, 0.0, np.zeros(2)
+        for lane in lanes[lanes[:, WEIGHT // LANES] > 0]:
+            normal, place = (lane[at // LANES : at // LANES + 3] for at in (NX, PX))
+            z = lane[Z // LANES]
+            volume = cell * (z - Sand().k * z ** Sand().n / Sand().k_u)
+            u = v + np.cross(spin, place)
+            uN = (u @ normal) * normal
+            uT = u - uN
+            shares = np.array([uN[2] ** 2, uN[0] ** 2 + uN[1] ** 2, uT @ uT]) / (u @ u)
+            assert shares.sum() == pytest.approx(1, rel=1e-12)
+            sinkage += volume * shares[0]
+            pushed += volume * shares[1:].sum()
+            # pushed soil goes where the surface goes, counted by how level that is
+            push += volume * shares[1:].sum() * u[:2] / np.linalg.norm(u)
+        assert row[V_SINKAGE] == pytest.approx(sinkage, rel=1e-9)
+        assert row[V_PUSHED] == pytest.approx(pushed, rel=1e-9)
+        assert row[[PUSH_X, PUSH_Y]] == pytest.approx(push, rel=1e-9, abs=1e-18)
 
 
 # --- eqs. (9), (10): a foot on one node

@@ -3,13 +3,10 @@
 The integrals (`rigid_wheel`) know neither grid nor time step. What the wheel of the bench (radius
 0.125 m, width 0.1 m, 100 N, soil of Krenn and Hirzinger with K = 1 cm) shows:
 
-    grid 4, 2, 1, 0.5 cm   drawbar pull at 20 % slip off by −60, −12, −0.5, −0.4 %
+    grid 4, 2, 1, 0.5 cm   drawbar pull at 20 % slip off by −0.5 % on all of them, step 0.25 ms
     step 4, 2, 1, 0.5 ms   −6.4, −3.3, −1.7, −0.9 % at 0.3 m/s: first order in the way per step h v
-    headings               within 0.3 % on 1 cm, 14 % on 2 cm (straight along the grid is worst)
-    towed, k_u = 1e9       1 cm: up to 3 % deep and 5 % too much resistance, 0.5 cm: 2 and 3 %: the
-                           wheel goes in small steps from row to row of nodes
-
-so ten nodes along the contact (1 cm here) are enough, five are not.
+    headings               within 0.15 % on 1 and 2 cm
+    towed, k_u = 1e9       1 and 0.5 cm: sinkage up to 1.4 %, resistance up to 2 % too small
 """
 
 from __future__ import annotations
@@ -109,18 +106,46 @@ def test_how_far_from_wong_and_reece(slip):
 # --- convergence
 
 
-def test_grid_convergence():
-    # at a step so short that it does not show
+@pytest.mark.parametrize(
+    ("radius", "width", "load"),
+    [(0.08, 0.07, 8.0), (0.08, 0.07, 20.0), (0.15, 0.11, 40.0), (0.15, 0.11, 100.0),
+     (0.3, 0.2, 250.0), (0.3, 0.2, 600.0)],
+)  # fmt: skip
+@pytest.mark.parametrize("slip", [0.2, 0.8])
+def test_a_coarse_grid_will_do(radius, width, load, slip):
+    # 2 cm against the integrals, which know no grid, for wheels with two nodes along the contact
+    # and with twelve; and what it swings by as it rolls from node to node, which is 3 % for the
+    # one with two, on the lattice's direction (2, 1), and below 2 % for all others
+    shape = Shape(radius, width)
+    arc = under_load(load, Sand(), shape, slip)
+    for heading in (0, 26.565, 45, 70):
+        swing = 0.015 if heading == 0 else 0.035 if load < 10 else 0.023
+        wheel = Wheel(
+            shape,
+            load=load,
+            speed=radius / 2,
+            slip=slip,
+            heading=math.radians(heading),
+            spacing=0.02,
+        )
+        out = wheel.run(9.0)
+        late = out["t"] > 5.0
+        got = {name: out[name][late].mean() for name in ("pull", "torque", "sinkage")}
+        swings = {name: np.ptp(out[name][late]) / 2 for name in got}
+        assert got["sinkage"] == pytest.approx(arc.sinkage, rel=0.03)
+        assert got["torque"] == pytest.approx(arc.torque, rel=0.03, abs=1e-3 * load * radius)
+        assert got["pull"] == pytest.approx(arc.pull, abs=0.0125 * load)
+        assert swings["pull"] < swing * load
+        assert swings["torque"] < swing * load * radius
+        assert swings["sinkage"] < swing * arc.sinkage
+
+
+def test_the_grid_does_not_matter():
+    # at a step so short that it does not show; on 0.5 cm the wheel's cells are not cut any more
     arc = under_load(LOAD, Sand(), Shape(), 0.2)
-    off = {}
     for spacing in (0.04, 0.02, 0.01, 0.005):
         got = steady(spacing=spacing, h=2.5e-4, duration=3.0)
-        off[spacing] = abs(got["pull"] / arc.pull - 1)
-    assert off[0.04] > off[0.02] > off[0.01]
-    assert 0.05 < off[0.02] < 0.2  # five nodes along the contact are too few …
-    assert off[0.01] < 0.05 and off[0.005] < 0.02  # … ten are enough
-    # better than second order while the grid is what counts
-    assert order([off[0.04], off[0.02], off[0.01]]) > 2
+        assert got["pull"] == pytest.approx(arc.pull, rel=0.01)
 
 
 def test_step_convergence():
@@ -131,8 +156,9 @@ def test_step_convergence():
     assert 0.8 < order(off) < 1.3
 
 
-@pytest.mark.parametrize(("spacing", "spread"), [(0.01, 0.005), (0.02, 0.15)])
-def test_direction_of_travel(spacing, spread):
+@pytest.mark.parametrize("spacing", [0.01, 0.02])
+def test_direction_of_travel(spacing):
+    spread = 0.005
     runs = [steady(heading=math.radians(a), spacing=spacing) for a in (0, 10, 22.5, 45, 90, -135)]
     for name, part in (("pull", spread), ("sinkage", 0.25 * spread), ("torque", 0.1 * spread)):
         values = np.array([r[name] for r in runs])
@@ -197,7 +223,11 @@ def test_turning_back_in_the_rut():
         b.centre[0] = centre - [0.0005 * k, 0, 0]
         b.twist[0] = -twist
         rig.forces(h=0.0005 / 0.2)
-    assert rig.patch.force[0, 0] < -4
+        if k == 350:
+            # what grids of 0.25 and 0.125 cm tend to
+            assert rig.patch.force[0, 0] == pytest.approx(-3.78, abs=0.1)
+    # and out of the rut again, up its front
+    assert -4 < rig.patch.force[0, 0] < -2
 
 
 # --- slip sinkage

@@ -39,7 +39,7 @@ def forces_on_bodies(grid, soils, numbers, bodies, patch, options, belts, bounds
     for b in range(bodies.kind.shape[0]):
         if not on_map(bounds, bodies.centre[b]):
             return LEFT_THE_MAP
-        status = find_nodes(grid, bodies, patch, b)
+        status = find_nodes(grid, bodies, patch, b, 1)
         if status != OK:
             return status
         stresses(grid, soils, numbers, bodies, patch, options, belts, b)

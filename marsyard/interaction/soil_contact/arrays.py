@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marsyard.ground.soil_nodes import MOST_STRIPS
 from marsyard.interaction.soil_kernels import TOTAL_COLUMNS
 from marsyard.jit import F1, F2, F3, F4, I1, I2, I3, U3, by_reference
 
@@ -21,15 +22,18 @@ SOIL_COLUMNS = 5
 COHESION, TAN_PHI, K_ALONG, K_ACROSS = range(4)
 # columns of Bodies.slip
 KAPPA, LAMBDA = range(2)
-# columns of Patch.state
-M_ALONG, M_ACROSS, V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y, DUG = range(7)
-STATE_COLUMNS = 7
-# The nodes under a body in the present step stand in blocks of up to so many, one soil to a block.
-# All columns of a block lie in one row, so that loops over its nodes run on vector units.
+# columns of Patch.state: displaced volumes of the node, the way they were pushed, 1 once it was
+# touched; then, for each strip of its cell, the mobilised strength and the height dug away
+V_SINKAGE, V_PUSHED, PUSH_X, PUSH_Y, TOUCHED, M_ALONG, M_ACROSS, DUG = range(8)
+STRIP_COLUMNS = 3
+STATE_COLUMNS = M_ALONG + MOST_STRIPS * STRIP_COLUMNS
+# What lies under a body in the present step stands in blocks of up to so many lanes, one soil to a
+# block; the strips of a node stand side by side. All columns of a block lie in one row, so that
+# loops over its lanes run on vector units.
 LANES = 64
-# Columns of Patch.block: number k of a block has its entry at [column + k].
+# Columns of Patch.block: lane k of a block has its entry at [column + k].
 # Found by the footprint: place from the body's centre, level of soil and plastic sinkage before the
-# step, sinkage, weight, normal into the body
+# step, sinkage, weight (0 where the body does not touch), normal into the body
 (
     PX, PY, PZ, LEVEL, SUNK, Z, WEIGHT, NX, NY, NZ,
     # of a wheel's surface: lateral place, tread's radius and slope, ±1 on a flat side, 1 if kept
@@ -100,12 +104,17 @@ class Patch(NamedTuple):
     state: F4  # float64[2, b, n, STATE_COLUMNS]
     listed: I2  # int64[2, b], how many nodes are listed
     side: I1  # int64[b], which of the two is the present one
-    touched: I1  # int64[b], how many nodes were touched in the last step
+    found: I1  # int64[b], how many nodes stood in the blocks in the last step, −1: not known
+    found_key: I2  # int64[b, n], which
+    found_at: I2  # int64[b, n], their places in the list
+    touched: I1  # int64[b], how many of them the body touched
+    strips: I1  # int64[b], into how many strips the cells of its nodes are cut
+    cut: I1  # int64[b], 0: one behind the other along x, 1: along y
     blocks: I1  # int64[1], blocks in use for the body at hand
     block: F2  # float64[k, BLOCK_COLUMNS · LANES]
-    block_count: I1  # int64[k], nodes in a block
+    block_count: I1  # int64[k], lanes of a block in use: nodes × strips
     block_soil: I1  # int64[k], their soil
-    block_key: I2  # int64[k, LANES]
+    block_key: I2  # int64[k, LANES], of its nodes
     block_node: I2  # int64[k, LANES]
     block_at: I2  # int64[k, LANES], their place in the list of the contact
     field: F3  # float64[b, n, FIELD_COLUMNS]
@@ -146,7 +155,9 @@ def make_patch(bodies: int, room: int) -> Patch:
     return Patch(
         key=f((2, b, n), i), node=f((2, b, n), i), touching=f((2, b, n), np.uint8),
         state=f((2, b, n, STATE_COLUMNS)), listed=f((2, b), i), side=f(b, i),
-        touched=f(b, i), blocks=f(1, i), block=f((k, BLOCK_COLUMNS * LANES)), block_count=f(k, i),
+        found=f(b, i), found_key=f((b, n), i), found_at=f((b, n), i), touched=f(b, i),
+        strips=np.ones(b, i), cut=f(b, i), blocks=f(1, i),
+        block=f((k, BLOCK_COLUMNS * LANES)), block_count=f(k, i),
         block_soil=f(k, i), block_key=f((k, LANES), i), block_node=f((k, LANES), i),
         block_at=f((k, LANES), i),
         field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i),

@@ -76,7 +76,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_nodes import DEPTH, REF, TIME, UNDER, deposit
+from marsyard.ground.soil_nodes import DEPTH, MOST_STRIPS, REF, STRIPS, TIME, keep_top
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     BELT,
@@ -132,6 +132,7 @@ from marsyard.interaction.soil_contact.arrays import (
     SLIP_Y,
     SOFTENING,
     STRENGTH,
+    STRIP_COLUMNS,
     SUNK,
     SUNK_VOLUME,
     TAN_PHI,
@@ -176,7 +177,7 @@ _NO_END = 1e9
 @kernel
 def body_contact(grid, soils, bodies, patch, options, belts, b):
     """Forces on body b; soil state and contact state are brought up to date. Returns a status."""
-    status = find_nodes(grid, bodies, patch, b)
+    status = find_nodes(grid, bodies, patch, b, MOST_STRIPS)
     if status != OK:
         return status
     stresses(grid, soils, bodies, patch, options, belts, b)
@@ -187,7 +188,7 @@ def body_contact(grid, soils, bodies, patch, options, belts, b):
 @kernel
 def stresses(grid, soils, bodies, patch, options, belts, b):
     """Stresses on all nodes found, summed to the force, its derivative and the totals."""
-    cell = grid.spacing[0] * grid.spacing[0]
+    cell = strip_area(grid, patch, b)
     twist, axis, strip = bodies.twist[b], bodies.axis[b], has_axle(bodies, b)
     rolls, kappa = bodies.kind[b] == WHEEL, bodies.slip[b, KAPPA]
     begin_sums(patch, options, b)
@@ -258,6 +259,12 @@ def begin_sums(patch, options, b):
 
 
 @inlined
+def strip_area(grid, patch, b):
+    """Area of the soil under a strip [m²]."""
+    return grid.spacing[0] * grid.spacing[0] / patch.strips[b]
+
+
+@inlined
 def has_axle(bodies, b):
     """A wheel or a track, whose axis tells along from across."""
     return bodies.kind[b] == WHEEL or bodies.kind[b] == BELT
@@ -279,7 +286,7 @@ def sum_block(bodies, patch, options, belts, b, k, padded):
 def move_soil(grid, soils, bodies, patch, options, b):
     """Take away what slip carries along, release its part behind the wheel, and give nodes and
     contact their new state."""
-    cell = grid.spacing[0] * grid.spacing[0]
+    cell = strip_area(grid, patch, b)
     total = patch.total[b]
     plan = flux = cut = open_ = wanted = 0.0
     for k in range(patch.blocks[0]):
@@ -304,7 +311,9 @@ def move_soil(grid, soils, bodies, patch, options, b):
     for k in range(patch.blocks[0]):
         w, count = patch.block[k], patch.block_count[k]
         total[T_VOLUME] += carry(w, count, of_cut, everywhere, share, left, cell)
-        write_back(grid, patch.block_node[k], patch.block_at[k], w, count, state, options)
+        write_back(
+            grid, patch.block_node[k], patch.block_at[k], w, count, patch.strips[b], state, options
+        )
 
 
 @kernel(fastmath=VECTOR)
@@ -364,7 +373,9 @@ def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug,
     for k in range(count):
         nx, ny, nz = w[NX + k], w[NY + k], w[NZ + k]
         px, py, pz = w[PX + k], w[PY + k], w[PZ + k]
-        flat = w[WEIGHT + k] * cell
+        weight = w[WEIGHT + k]
+        touches = weight > 0.0
+        flat = weight * cell
         area = flat * min(1.0 / nz, _LARGEST_SLANT)
 
         # velocity of the body's surface here, along the normal and in the tangent plane
@@ -393,7 +404,7 @@ def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug,
         per_speed = 1.0 / speed if moves else 0.0
         along *= per_speed
         across *= per_speed
-        gone = decay(x)
+        gone = decay(x) if touches else 0.0
         m_along = w[MOBILE_ALONG + k]
         m_across = w[MOBILE_ACROSS + k]
         m_along += gone * (along - m_along)
@@ -404,14 +415,14 @@ def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug,
         # normal stress now, and at the end of the step; soil that is being left does not yield
         z, z_p, loaded = w[Z + k], w[SUNK + k], w[LOADED + k]
         elastic = k_u * (z - z_p)
-        yields = elastic > loaded
+        yields = touches and elastic > loaded
         p = loaded if yields else elastic
         slope = w[TANGENT + k] if yields and vn <= 0.0 else k_u
         z_new = max(z - loaded * per_k_u, z_p) if yields else z_p
         dz = z_new - z_p
         rate = damping + ahead * slope
         p -= rate * vn
-        pressed = p > 0.0
+        pressed = touches and p > 0.0
         p = p if pressed else 0.0
         rate = rate if pressed else 0.0
         strength = cohesion + p * tan_phi if pressed else 0.0
@@ -564,27 +575,42 @@ def add_rotation(w, count, is_belt, stiff):
 
 
 @inlined
-def write_back(grid, nodes, places, w, count, state, options):
+def write_back(grid, nodes, places, w, count, strips, state, options):
     """Give the nodes their new sinkage, and the contact its state and the displaced soil."""
-    for k in range(count):
-        node = nodes[k]
-        touch = state[places[k]]
-        touch[M_ALONG] = w[MOBILE_ALONG + k]
-        touch[M_ACROSS] = w[MOBILE_ACROSS + k]
-        touch[DUG] = w[DUG_HERE + k]
-        grid.flag[node] |= UNDER
-        row = grid.node[node]
-        if w[SINKAGE + k] > row[DEPTH] or w[CARRIED + k] > 0.0 or w[FILLED + k] > 0.0:
-            row[DEPTH] = w[SINKAGE + k]
-            row[REF] -= w[CARRIED + k]
-            if w[FILLED + k] > 0.0:
-                deposit(grid, node, w[FILLED + k])
+    per_strips = 1.0 / strips
+    for at in range(count // strips):
+        node = nodes[at]
+        touch = state[places[at]]
+        first = at * strips
+        pressed = raised = filled = 0.0
+        for k in range(strips):
+            lane = first + k
+            touch[M_ALONG + STRIP_COLUMNS * k] = w[MOBILE_ALONG + lane]
+            touch[M_ACROSS + STRIP_COLUMNS * k] = w[MOBILE_ACROSS + lane]
+            touch[DUG + STRIP_COLUMNS * k] = w[DUG_HERE + lane]
+            # soil that is laid down fills the plastic hollow first
+            fill = min(w[FILLED + lane], w[SINKAGE + lane])
+            w[SINKAGE + lane] -= fill
+            pressed += w[SINKAGE + lane] - w[SUNK + lane]
+            raised += w[FILLED + lane] - fill - w[CARRIED + lane]
+            filled += w[FILLED + lane]
+        if pressed != 0.0 or raised != 0.0:
+            row = grid.node[node]
+            row[DEPTH] = max(row[DEPTH] + pressed * per_strips, 0.0)
+            row[REF] += raised * per_strips
+            if filled > 0.0:
+                keep_top(grid, node)
             row[TIME] = options.time
+            if strips > 1:
+                relief = grid.relief[node]
+                for k in range(strips):
+                    relief[STRIPS + k] = w[SINKAGE + first + k] - row[DEPTH]
             if options.flow:
-                touch[V_SINKAGE] += w[SUNK_VOLUME + k]
-                touch[V_PUSHED] += w[PUSHED_VOLUME + k]
-                touch[PUSH_X] += w[PUSHED_X + k]
-                touch[PUSH_Y] += w[PUSHED_Y + k]
+                for lane in range(first, first + strips):
+                    touch[V_SINKAGE] += w[SUNK_VOLUME + lane]
+                    touch[V_PUSHED] += w[PUSHED_VOLUME + lane]
+                    touch[PUSH_X] += w[PUSHED_X + lane]
+                    touch[PUSH_Y] += w[PUSHED_Y + lane]
 
 
 @kernel
@@ -597,11 +623,14 @@ def survey(grid, patch, b, block, n, axis):
         ex, ey = ex / size, ey / size
     w = patch.block[block]
     total = patch.total[b]
-    first = patch.field_count[b]
+    strips = patch.strips[b]
+    at = patch.field_count[b]
     for k in range(patch.block_count[block]):
+        if w[WEIGHT + k] == 0.0:
+            continue
         # how deep below the undisturbed level
         z = w[Z + k]
-        below = z - grid.node[patch.block_node[block, k], REF]
+        below = z - grid.node[patch.block_node[block, k // strips], REF]
         part = 1.0
         if below < z:
             part = (below / z) ** n if below > 0.0 else 0.0
@@ -612,10 +641,11 @@ def survey(grid, patch, b, block, n, axis):
         across = -w[STRENGTH + k] * w[MOBILE_ACROSS + k]
         total[T_PRESSURE] = max(total[T_PRESSURE], w[PRESSURE + k])
         total[T_SHEAR] = max(total[T_SHEAR], math.sqrt(along * along + across * across))
-        cell = patch.field[b, first + k]
+        cell = patch.field[b, at]
+        at += 1
         cell[F_X], cell[F_Y], cell[F_Z] = w[PX + k], w[PY + k], w[PZ + k]
         cell[F_PRESSURE] = w[PRESSURE + k]
         cell[F_ALONG] = along
         cell[F_ACROSS] = across
         cell[F_AREA] = w[AREA + k]
-    patch.field_count[b] = first + patch.block_count[block]
+    patch.field_count[b] = at

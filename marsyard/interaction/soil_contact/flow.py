@@ -55,6 +55,7 @@ from marsyard.interaction.soil_contact.arrays import (
     PUSH_X,
     PUSH_Y,
     TAN_REPOSE,
+    TOUCHED,
     V_PUSHED,
     V_SINKAGE,
 )
@@ -134,6 +135,8 @@ def end_flow(grid, patch, time, b, n, rest):
                 for col in range(patch.state.shape[3]):
                     patch.state[now, b, kept, col] = state[col]
             kept += 1
+    if kept < patch.listed[now, b]:
+        patch.found[b] = -1  # their places in the list are others now
     patch.listed[now, b] = kept
 
 
@@ -152,7 +155,8 @@ def find_border(grid, bodies, patch, b):
         # the body has left: its last soil goes back to the nodes it left
         for i in range(patch.listed[now, b]):
             node = patch.node[now, b, i]
-            if not grid.flag[node] & (UNDER | MARKED):
+            touched = patch.state[now, b, i, TOUCHED]
+            if touched > 0.0 and not grid.flag[node] & (UNDER | MARKED):
                 n = add_to_border(grid, bodies, patch, node, n)
     return n
 

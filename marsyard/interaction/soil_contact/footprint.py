@@ -33,10 +33,13 @@ import math
 
 from marsyard.ground.soil_nodes import (
     BASE,
+    CUT,
     DEPTH,
     REF,
     SIDE,
+    STRIPS,
     ask_for_tile,
+    beside,
     find_tile,
     node_x,
     node_y,
@@ -70,6 +73,12 @@ GAP = 0.05
 ROUNDING = 1e-9
 #: surfaces steeper than this are not pressed on from above
 STEEPEST = 0.05
+#: sinkage where there is none [m]: powers are taken of it
+TINY = 1e-12
+#: below this lean strips are taken to lie along x or y when the soil's slope is looked at
+STRAIGHT = 1e-3
+#: strips are no longer than this part of the wheel's radius
+FINEST = 1.0 / 22.0
 
 
 @inlined
@@ -155,36 +164,112 @@ def wheel_underside(radius, half, rounding, crown, taper, ax, ay, az, px, py):
     return True, t, y, R, slope, 0.0
 
 
+@inlined
+def strips_of(radius, ds, most):
+    """Into how many strips the cells of the nodes under a wheel are cut, at most `most`."""
+    return max(1, min(most, int(math.ceil(ds / (FINEST * radius)))))
+
+
+@inlined
+def cut_code(strips, cut):
+    """How cells are cut as one number, see `soil_nodes`; no number that occurs for a single one."""
+    if strips == 1:
+        return math.inf
+    return -1.0 * strips if cut else 1.0 * strips
+
+
+@inlined
+def even_slope(before, here, after):
+    """Slope per spacing of what has these values at three nodes in a row: the smaller one of the
+    two, none at a peak."""
+    left, right = here - before, after - here
+    least = min(abs(left), abs(right))
+    least = least if left > 0.0 else -least
+    return least if left * right > 0.0 else 0.0
+
+
+@inlined
+def lean_of(strips, cut, ax, ay):
+    """How far strips lie across for a spacing along x or y: they follow the heading."""
+    if strips == 1 or ax * ax + ay * ay < 1e-10:
+        return 0.0
+    return -ay / ax if cut else -ax / ay
+
+
+@inlined
+def slopes_at(grid, node, cut, lean):
+    """Slopes per spacing from strip to strip of a node: of the undisturbed ground behind and ahead
+    of the node, and of the plastic sinkage."""
+    along = 1 - cut
+    place = grid.node[node]
+    before = grid.node[beside_or_same(grid, node, -along, -cut)]
+    after = grid.node[beside_or_same(grid, node, along, cut)]
+    back = place[BASE] - before[BASE]
+    ahead = after[BASE] - place[BASE]
+    sinks = even_slope(before[DEPTH], place[DEPTH], after[DEPTH])
+    if abs(lean) > STRAIGHT:
+        before = grid.node[beside_or_same(grid, node, -cut, -along)]
+        after = grid.node[beside_or_same(grid, node, cut, along)]
+        left = lean * (place[BASE] - before[BASE])
+        right = lean * (after[BASE] - place[BASE])
+        back += left if lean > 0.0 else right
+        ahead += right if lean > 0.0 else left
+        sinks += lean * even_slope(before[DEPTH], place[DEPTH], after[DEPTH])
+    return back, ahead, sinks
+
+
+@inlined
+def beside_or_same(grid, node, di, dj):
+    """The node next to one, or itself where there is no tile."""
+    other = beside(grid, node, di, dj)
+    return node if other < 0 else other
+
+
 @kernel
 def clearance(grid, bodies, patch, node):
     """Free height between the soil at a node and the bodies above it [m], infinite if none.
 
-    A gap of GAP spacings is left: soil that slides against a body at rest must not push it.
+    The soil of all strips of the node counts. A gap of GAP spacings is left: soil that slides
+    against a body at rest must not push it.
     """
     ds = grid.spacing[0]
-    x = node_x(grid, node)
-    y = node_y(grid, node)
-    surface = grid.node[node, BASE] + grid.node[node, REF] - grid.node[node, DEPTH]
+    level = grid.node[node, BASE] + grid.node[node, REF]
+    depth = grid.node[node, DEPTH]
     free = math.inf
     for b in range(bodies.kind.shape[0]):
         if bodies.kind[b] != WHEEL:
             box = patch.window_box[b]
-            i = int(round(x / ds)) - box[0]
-            j = int(round(y / ds)) - box[1]
+            i = int(round(node_x(grid, node) / ds)) - box[0]
+            j = int(round(node_y(grid, node) / ds)) - box[1]
             if 0 <= i < box[2] and 0 <= j < box[3]:
-                free = min(free, bodies.centre[b, 2] + patch.window[b, i * box[3] + j] - surface)
+                free = min(
+                    free, bodies.centre[b, 2] + patch.window[b, i * box[3] + j] - level + depth
+                )
             continue
-        px = x - bodies.centre[b, 0]
-        py = y - bodies.centre[b, 1]
-        if px * px + py * py > bodies.reach[b] * bodies.reach[b]:
+        px = node_x(grid, node) - bodies.centre[b, 0]
+        py = node_y(grid, node) - bodies.centre[b, 1]
+        if px * px + py * py > (bodies.reach[b] + ds) * (bodies.reach[b] + ds):
             continue
         s = bodies.shape[b]
         a = bodies.axis[b]
-        hit, t, _, _, _, _ = wheel_underside(
-            s[0], s[1], s[2], s[3], s[4], a[0], a[1], a[2], px, py
-        )  # fmt: skip
-        if hit:
-            free = min(free, bodies.centre[b, 2] + t - surface)
+        strips, cut = patch.strips[b], patch.cut[b]
+        lean = lean_of(strips, cut, a[0], a[1])
+        back, ahead, sinks = 0.0, 0.0, 0.0
+        if strips > 1:
+            back, ahead, sinks = slopes_at(grid, node, cut, lean)
+        relief = grid.relief[node]
+        known = relief[CUT] == cut_code(strips, cut)
+        for k in range(strips):
+            off = (k + 0.5) / strips - 0.5
+            x = px + off * ds * (lean if cut else 1.0)
+            y = py + off * ds * (1.0 if cut else lean)
+            hit, t, _, _, _, _ = wheel_underside(
+                s[0], s[1], s[2], s[3], s[4], a[0], a[1], a[2], x, y
+            )  # fmt: skip
+            if hit:
+                sunk = max(depth + (relief[STRIPS + k] if known else off * sinks), 0.0)
+                height = level + off * (back if off < 0.0 else ahead) - sunk
+                free = min(free, bodies.centre[b, 2] + t - height)
     return max(free - GAP * ds, 0.0)
 
 
@@ -200,8 +285,8 @@ def new_block(patch, n, lanes, soil):
 
 
 @kernel
-def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a):
-    """Nodes whose surface lies above the wheel's lower side. Returns their number or −status."""
+def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
+    """Nodes where soil may lie in the wheel, with their strips. Returns their number or −status."""
     ds = grid.spacing[0]
     cx, cy, cz = c[0], c[1], c[2]
     ax, ay, az = a[0], a[1], a[2]
@@ -230,24 +315,35 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a):
     below = (cz - top - half * abs(az)) / flat
     if below >= radius:
         return 0
+    # strips lie one behind the other along the heading: a spacing along x or y, `lean` across
+    lean = lean_of(strips, cut, ax, ay)
+    step_x = lean * ds if cut else ds
+    step_y = ds if cut else lean * ds
+    # those of nodes next to the wheel may lie in it
+    farthest = 0.5 - 0.5 / strips
     if below > 0.0:
         chord = math.sqrt(radius * radius - below * below)
         slack = radius * abs(az)
         hx = min(hx, chord * abs(ay) / flat + half * abs(ax) + slack) + ROUNDING
         hy = min(hy, chord * abs(ax) / flat + half * abs(ay) + slack) + ROUNDING
-        i0 = int(math.ceil((cx - hx) / ds))
-        i1 = int(math.floor((cx + hx) / ds))
-        j0 = int(math.ceil((cy - hy) / ds))
-        j1 = int(math.floor((cy + hy) / ds))
+    hx += farthest * abs(step_x)
+    hy += farthest * abs(step_y)
+    i0 = int(math.ceil((cx - hx) / ds))
+    i1 = int(math.floor((cx + hx) / ds))
+    j0 = int(math.ceil((cy - hy) / ds))
+    j1 = int(math.floor((cy + hy) / ds))
     square = radius * radius
     # rows of nodes are taken along y: where the axle is not along x they are cut to the width
     slack = half + ROUNDING + radius * abs(az)
     per_ds = 1.0 / ds
     per_ay = 1.0 / ay if abs(ay) > 0.1 else 0.0
     reach = slack * abs(per_ay)
+    per_strips = 1.0 / strips
+    code = cut_code(strips, cut)
     n = -1
     lanes = LANES
     soil = -1
+    found = 0
     w = patch.block[0]
     keys = patch.block_key[0]
     nodes = patch.block_node[0]
@@ -268,16 +364,32 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a):
                     continue
                 for j in range(first, last + 1):
                     py = j * ds - cy
-                    # is the soil's surface inside the wheel's tread and width?
                     node = row + j
                     place = grid.node[node]
                     level = place[BASE] + place[REF] - cz
-                    s = level - place[DEPTH]
-                    if s < 0.0:
-                        u = ax * px + ay * py + az * s
-                        if abs(u) > half + ROUNDING or px * px + py * py + s * s - u * u > square:
-                            continue
-                    if lanes == LANES or grid.soil[node] != soil:
+                    sunk = place[DEPTH]
+                    back, ahead, sinks = 0.0, 0.0, 0.0
+                    if strips > 1:
+                        back, ahead, sinks = slopes_at(grid, node, cut, lean)
+                    # does the soil of a strip lie inside the wheel's tread and width?
+                    relief = grid.relief[node]
+                    known = relief[CUT] == code
+                    inside = False
+                    for k in range(strips):
+                        off = (k + 0.5) * per_strips - 0.5
+                        s = level + off * (back if off < 0.0 else ahead)
+                        s -= max(sunk + (relief[STRIPS + k] if known else off * sinks), 0.0)
+                        x = px + off * step_x
+                        y = py + off * step_y
+                        u = ax * x + ay * y + az * s
+                        inside = s >= 0.0 or (
+                            abs(u) <= half + ROUNDING and x * x + y * y + s * s - u * u <= square
+                        )
+                        if inside:
+                            break
+                    if not inside:
+                        continue
+                    if lanes + strips > LANES or grid.soil[node] != soil:
                         soil = grid.soil[node]
                         if not new_block(patch, n, lanes, soil):
                             return -TOO_MANY_NODES
@@ -286,32 +398,40 @@ def wheel_footprint(grid, patch, radius, half, rounding, crown, taper, c, a):
                         w = patch.block[n]
                         keys = patch.block_key[n]
                         nodes = patch.block_node[n]
-                    nodes[lanes] = node
-                    keys[lanes] = rank + node
-                    w[PX + lanes] = px
-                    w[PY + lanes] = py
-                    w[LEVEL + lanes] = level
-                    w[SUNK + lanes] = place[DEPTH]
-                    lanes += 1
+                    at = lanes // strips
+                    nodes[at] = node
+                    keys[at] = rank + node
+                    for k in range(strips):
+                        off = (k + 0.5) * per_strips - 0.5
+                        w[PX + lanes] = px + off * step_x
+                        w[PY + lanes] = py + off * step_y
+                        w[LEVEL + lanes] = level + off * (back if off < 0.0 else ahead)
+                        deeper = relief[STRIPS + k] if known else off * sinks
+                        w[SUNK + lanes] = max(sunk + deeper, 0.0)
+                        lanes += 1
+                    found += 1
     if n >= 0:
         patch.block_count[n] = lanes
-    # the wheel's surface above them
+    patch.blocks[0] = n + 1
+    return found
+
+
+@kernel
+def wheel_surface(grid, patch, radius, half, rounding, crown, taper, a):
+    """The wheel's surface above the strips found, and which of them it touches."""
+    ds = grid.spacing[0]
+    ax, ay, az = a[0], a[1], a[2]
+    flat = math.sqrt(max(ax * ax + ay * ay, 1e-12))
     D = ds * max(abs(ax), abs(ay)) / flat if flat > 1e-5 else ds
-    found = 0
-    for k in range(n + 1):
+    for k in range(patch.blocks[0]):
         w = patch.block[k]
         count = patch.block_count[k]
         if rounding > 0.0 or crown > 0.0 or taper != 0.0 or flat * flat < 1e-9:
             undersides(w, count, radius, half, rounding, crown, taper, ax, ay, az)
         else:
             cylinder_undersides(w, count, radius, half, ax, ay, az)
-        if normals(w, count, half, D, ax, ay, az) < count:
-            count = drop_lanes(w, patch.block_key[k], patch.block_node[k], count)
-        patch.block_count[k] = count
+        normals(w, count, half, D, ax, ay, az)
         fill_lanes(w, count)
-        found += count
-    patch.blocks[0] = n + 1
-    return found
 
 
 @kernel
@@ -359,8 +479,7 @@ def cylinder_undersides(w, count, radius, half, ax, ay, az):
 
 @kernel(fastmath=VECTOR)
 def normals(w, count, half, D, ax, ay, az):
-    """Normal, sinkage and weight of each node. Returns how many are in contact."""
-    kept = 0.0
+    """Normal, sinkage and weight of each strip, 0 where the wheel does not touch it."""
     half_D = 0.5 * D
     near = D - ROUNDING
     per_D = 1.0 / D
@@ -377,212 +496,21 @@ def normals(w, count, half, D, ax, ay, az):
         left = half_D if half - y >= near else half - y
         right = half_D if half + y >= near else half + y
         z = w[LEVEL + k] - t
-        keep = w[KEPT + k] if z > w[SUNK + k] else 0.0
-        keep = keep if nz >= STEEPEST else 0.0
-        w[NX + k] = nx
-        w[NY + k] = ny
-        w[NZ + k] = nz
-        w[Z + k] = z
-        w[WEIGHT + k] = (left + right) * per_D if on_tread else 1.0
-        w[KEPT + k] = keep
-        kept += keep
-    return int(kept)
-
-
-@kernel
-def drop_lanes(w, key, node, count):
-    """Close the ranks of a block: nodes that are not in contact go. Returns how many are left."""
-    n = 0
-    for k in range(count):
-        if w[KEPT + k] == 0.0:
-            continue
-        key[n] = key[k]
-        node[n] = node[k]
-        for column in range(PX, LATERAL, LANES):
-            w[column + n] = w[column + k]
-        n += 1
-    return n
+        keep = w[KEPT + k] > 0.0 and z > w[SUNK + k] and nz >= STEEPEST
+        weight = (left + right) * per_D if on_tread else 1.0
+        w[NX + k] = nx if keep else 0.0
+        w[NY + k] = ny if keep else 0.0
+        w[NZ + k] = nz if keep else 1.0
+        w[Z + k] = max(z, TINY) if keep else TINY
+        w[WEIGHT + k] = weight if keep else 0.0
 
 
 @inlined
 def fill_lanes(w, count):
-    """Fill a block up to a multiple of eight with nodes that carry nothing."""
+    """Fill a block up to a multiple of eight with lanes that carry nothing."""
     for k in range(count, (count + 7) & ~7):
         for column in range(PX, LATERAL, LANES):
             w[column + k] = 0.0
         w[Z + k] = 1.0
         w[SUNK + k] = 1.0
         w[NZ + k] = 1.0
-
-
-@inlined
-def _outside(xa, ya, xb, yb, px, py):
-    """The point lies left of the edge from a to b, or on an edge that belongs to its neighbour."""
-    # from the same end for both triangles at the edge, so that both round alike
-    if xa < xb or (xa == xb and ya < yb):
-        e = (xb - xa) * (py - ya) - (yb - ya) * (px - xa)
-    else:
-        e = -((xa - xb) * (py - yb) - (ya - yb) * (px - xb))
-    return e > 0.0 or (e == 0.0 and (yb < ya or (yb == ya and xb < xa)))
-
-
-@kernel
-def mesh_footprint(grid, patch, b, triangle, first, last, reach, c, R):
-    """Nodes whose surface lies above the lower side of a mesh. Returns their number or −status.
-
-    The lower side is drawn into a window of nodes around the body, which `clearance` reads too.
-    """
-    ds = grid.spacing[0]
-    i0 = int(math.ceil((c[0] - reach) / ds)) - 1
-    i1 = int(math.floor((c[0] + reach) / ds)) + 1
-    j0 = int(math.ceil((c[1] - reach) / ds)) - 1
-    j1 = int(math.floor((c[1] + reach) / ds)) + 1
-    patch.blocks[0] = 0
-    box = patch.window_box[b]
-    box[0], box[1], box[2], box[3] = i0, j0, 0, 0
-    missing = False
-    top = -math.inf
-    for ti in range(i0 // SIDE, i1 // SIDE + 1):
-        for tj in range(j0 // SIDE, j1 // SIDE + 1):
-            slot = find_tile(grid, ti, tj)
-            if slot < 0:
-                ask_for_tile(grid, ti, tj)
-                missing = True
-            else:
-                top = max(top, grid.top[slot])
-    if missing:
-        return -NEEDS_TILES
-    # a body that is higher than all soil around it
-    lowest = math.inf
-    for k in range(first, last):
-        q = triangle[k]
-        for m in range(3):
-            z = R[6] * q[3 * m] + R[7] * q[3 * m + 1] + R[8] * q[3 * m + 2]
-            lowest = min(lowest, z)
-    if c[2] + lowest > top:
-        return 0
-    ni = i1 - i0 + 1
-    nj = j1 - j0 + 1
-    window = patch.window[b]
-    face = patch.window_face[b]
-    if ni * nj > window.shape[0]:
-        return -TOO_MANY_NODES
-    box[2], box[3] = ni, nj
-    for k in range(ni * nj):
-        window[k] = math.inf
-    covered, area = draw_lower_side(
-        window, face, triangle, first, last, c, R, ds, i0, j0, nj
-    )  # fmt: skip
-    # the nodes in order, and with them the true area of the lower side
-    weight = area / (covered * ds * ds) if covered > 0 else 0.0
-    n = -1
-    lanes = LANES
-    soil = -1
-    found = 0
-    for ti in range(i0 // SIDE, i1 // SIDE + 1):
-        for tj in range(j0 // SIDE, j1 // SIDE + 1):
-            slot = find_tile(grid, ti, tj)
-            rank = tile_key(ti, tj) * (SIDE * SIDE) - slot * (SIDE * SIDE)
-            for i in range(max(i0, ti * SIDE), min(i1, ti * SIDE + SIDE - 1) + 1):
-                for j in range(max(j0, tj * SIDE), min(j1, tj * SIDE + SIDE - 1) + 1):
-                    t = window[(i - i0) * nj + j - j0]
-                    if t == math.inf:
-                        continue
-                    node = (slot * SIDE + i - ti * SIDE) * SIDE + j - tj * SIDE
-                    z = grid.node[node, BASE] + grid.node[node, REF] - c[2] - t
-                    if z <= grid.node[node, DEPTH]:
-                        continue
-                    if lanes == LANES or grid.soil[node] != soil:
-                        soil = grid.soil[node]
-                        if not new_block(patch, n, lanes, soil):
-                            return -TOO_MANY_NODES
-                        n += 1
-                        lanes = 0
-                    nx, ny, nz = face_normal(triangle[face[(i - i0) * nj + j - j0]], R)
-                    w = patch.block[n]
-                    patch.block_key[n, lanes] = rank + node
-                    patch.block_node[n, lanes] = node
-                    w[Z + lanes] = z
-                    w[SUNK + lanes] = grid.node[node, DEPTH]
-                    w[WEIGHT + lanes] = weight
-                    w[NX + lanes] = -nx
-                    w[NY + lanes] = -ny
-                    w[NZ + lanes] = -nz
-                    w[PX + lanes] = i * ds - c[0]
-                    w[PY + lanes] = j * ds - c[1]
-                    w[PZ + lanes] = t
-                    lanes += 1
-                    found += 1
-    if n >= 0:
-        patch.block_count[n] = lanes
-    for k in range(n + 1):
-        fill_lanes(patch.block[k], patch.block_count[k])
-    patch.blocks[0] = n + 1
-    return found
-
-
-@inlined
-def turned(R, x, y, z):
-    """A vector of the body's frame in the world."""
-    return (
-        R[0] * x + R[1] * y + R[2] * z,
-        R[3] * x + R[4] * y + R[5] * z,
-        R[6] * x + R[7] * y + R[8] * z,
-    )
-
-
-@kernel
-def face_normal(q, R):
-    """Unit outward normal of a triangle, in the world."""
-    ax, ay, az = q[3] - q[0], q[4] - q[1], q[5] - q[2]
-    bx, by, bz = q[6] - q[0], q[7] - q[1], q[8] - q[2]
-    nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    size = math.sqrt(nx * nx + ny * ny + nz * nz)
-    size = 1.0 / size if size > 0.0 else 0.0
-    return turned(R, size * nx, size * ny, size * nz)
-
-
-@kernel
-def draw_lower_side(window, face, triangle, first, last, c, R, ds, i0, j0, nj):
-    """Height of the lower side over the centre at each node of the window, and its triangle.
-
-    Returns how many nodes it covers and the area of its shadow.
-    """
-    covered = 0
-    area = 0.0
-    for k in range(first, last):
-        q = triangle[k]
-        nx, ny, nz = face_normal(q, R)
-        # faces that look down
-        if -nz < STEEPEST:
-            continue
-        x0, y0, z0 = turned(R, q[0], q[1], q[2])
-        x1, y1, z1 = turned(R, q[3], q[4], q[5])
-        x2, y2, z2 = turned(R, q[6], q[7], q[8])
-        area -= 0.5 * ((x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0))
-        slope_x = -nx / nz
-        slope_y = -ny / nz
-        for i in range(
-            int(math.ceil((c[0] + min(x0, x1, x2)) / ds)),
-            int(math.floor((c[0] + max(x0, x1, x2)) / ds)) + 1,
-        ):
-            px = i * ds - c[0]
-            for j in range(
-                int(math.ceil((c[1] + min(y0, y1, y2)) / ds)),
-                int(math.floor((c[1] + max(y0, y1, y2)) / ds)) + 1,
-            ):
-                py = j * ds - c[1]
-                # seen from above the triangle runs clockwise; a node on a shared edge counts once
-                if (
-                    _outside(x0, y0, x1, y1, px, py)
-                    or _outside(x1, y1, x2, y2, px, py)
-                    or _outside(x2, y2, x0, y0, px, py)
-                ):
-                    continue
-                covered += 1
-                at = (i - i0) * nj + j - j0
-                t = z0 + slope_x * (px - x0) + slope_y * (py - y0)
-                if t < window[at]:
-                    window[at] = t
-                    face[at] = k
-    return covered, area

@@ -252,7 +252,7 @@ class NodeLaw(SoilLaw):
         return {
             "soil_sums": a.sums, "soil_total": a.patch.total, "soil_bins": a.bins,
             "soil_bin_count": a.bin_count, "soil_evaluations": a.evaluations,
-            "soil_belt_rise": a.belts.rise, "soil_slip": a.bodies.slip,
+            "soil_belt_rise": a.belts.rise, "soil_cut": a.patch.cut, "soil_slip": a.bodies.slip,
         }  # fmt: skip
 
     def check(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -263,7 +263,7 @@ class NodeLaw(SoilLaw):
         """Go on from what `state` gave."""
         p = self.patch
         p.side[:] = 0
-        p.touched[:] = -1  # not known: the lists are compared
+        p.found[:] = -1  # not known: the lists are compared
         for b in range(len(p.side)):
             n = len(state[f"soil_contact_{b}_node"])
             p.listed[0, b] = n

@@ -22,6 +22,7 @@ def check_contacts(law: NodeLaw, arrays: Mapping[str, np.ndarray]) -> None:
     """Refuse a saved state that is none of this law; the soil bed checks that of the grid."""
     must_fit(arrays, law.kept())
     check_range("soil_bin_count", arrays["soil_bin_count"], 0, _MOST_STEPS)
+    check_range("soil_cut", arrays["soil_cut"], 0, 1)
     check_range("soil_evaluations", arrays["soil_evaluations"], 0, _MOST_STEPS)
     nodes = len(arrays.get("soil_tile", ())) * NODES
     for b in range(len(law.attachments)):

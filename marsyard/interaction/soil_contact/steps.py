@@ -28,7 +28,7 @@ from marsyard.interaction.soil_kernels import (
 from marsyard.jit import inlined, inner
 
 #: stresses are worked out in every so many steps
-SURVEY = 8
+SURVEY = 16
 
 
 @inlined
