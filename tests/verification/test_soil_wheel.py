@@ -241,7 +241,7 @@ def test_slip_sinkage_of_the_carried_layer(slip):
     wheel.run(4.0)
     q = wheel.rig.nodes()
     behind = (q["j"] == 0) & (q["i"] * 0.01 > 0.2) & (q["i"] * 0.01 < 0.26)
-    assert -q["ref"][behind] == pytest.approx(0.005 * slip / (1 - slip), rel=0.08)
+    assert -q["ref"][behind] == pytest.approx(0.005 * slip / (1 - slip), rel=0.1)
 
 
 def test_no_layer_no_slip_sinkage():
