@@ -398,7 +398,11 @@ def test_unfit_robots_and_soils_are_refused(exomars):
         evaluate(load_robot("single_wheel_rig"), [LUNAR], Settings())
     with pytest.raises(InputError, match="wheel RL has no exit rule; give one"):
         evaluate(load_robot("exomars_rt0448"), [LUNAR], Settings())
-    with pytest.raises(InputError, match="mars_sojourner has no exponent"):
-        evaluate(exomars, [load_soil("mars_sojourner")], Settings())
+    with pytest.raises(InputError, match="own soil has no exponent"):
+        evaluate(
+            exomars,
+            [load_soil({"cohesion": 280, "friction_angle": 0.67, "k_c": 0, "k_phi": 1e6})],
+            Settings(),
+        )
     with pytest.raises(InputError, match="at least one soil"):
         evaluate(exomars, [], Settings())

@@ -132,12 +132,12 @@ def test_7_original_does_not_gain_energy_from_its_false_normals():
 
 
 def test_toe_of_the_rear_wheels_brakes():
-    # two wheels toed by ±ε slide sideways with all of μ N but what drives them: F = 2 ε √((μN)² − T²)
+    # wheels toed by ±ε slide sideways with all of μ N but what drives them, F = 2 ε √((μN)² − T²)
     toe, mu, torque, radius, weight = 0.0038, 0.8, 0.87072, 0.129, 64.6 * 3.69
     along, normal = weight * np.sin(np.radians(10)), weight * np.cos(np.radians(10))
     thrust = torque / radius
-    # load of the rear wheels: the thrust of two wheels tilts each front bogie about its pivot, which
-    # moves the centre of its loads forward
+    # load of the rear wheels: the thrust of two wheels tilts each front bogie about its pivot,
+    # which moves the centre of its loads forward
     rear, front, com, height, pivot = -0.6375, 0.4025, 0.005, 0.5288, 0.345
     load = 68.7
     for _ in range(20):

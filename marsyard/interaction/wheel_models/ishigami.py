@@ -7,8 +7,9 @@ published; both together may exceed it by up to √2. K grows with the slip angl
 
     K_x = K_x(0) + k_x′ |β|,   K_y = K_y(0) + k_y′ |β|       (0.043 and 0.020 m/rad for FJS-1)
 
-Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁ (0.40 and 0.15 for FJS-1);
-slope_x, slope_y: k_x′, k_y′ [m/rad].
+Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁; where nobody gives them, those
+for FJS-1, 0.40 and 0.15, stand in, with a warning. slope_x, slope_y: k_x′, k_y′ [m/rad], 0 unless
+given.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from marsyard.interaction.wheel_models.numbers import K_X, K_Y
 from marsyard.jit import kernel
 
 PEAK_0, PEAK_1, SLOPE_X, SLOPE_Y = range(4)
-COEFFICIENTS = {"peak_0": None, "peak_1": None, "slope_x": 0.0, "slope_y": 0.0}
+COEFFICIENTS = {"peak_0": 0.40, "peak_1": 0.15, "slope_x": 0.0, "slope_y": 0.0}
+#: those of them that stand in for what nobody measured, with their source
+_SOURCE = "Ishigami et al. 2007, FJS-1; a₀ ≈ 0.4, 0 ≤ a₁ ≤ 0.3 in Wong and Reece 1967"
+TYPICAL = {"peak_0": _SOURCE, "peak_1": _SOURCE}
 
 
 @kernel

@@ -26,6 +26,7 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import Soil
+from marsyard.ground.typical import warn_stand_in
 from marsyard.interaction.wheel_models import (
     ding,
     ishigami,
@@ -59,9 +60,13 @@ MODELS: dict[str, tuple[int, Mapping[str, float | None], tuple[str, ...]]] = {
 }
 _ASKS = {
     "strength": ("cohesion", "friction_angle"),
-    "sinkage": ("exponent", "k_c", "k_phi"),
-    "shear": ("shear_modulus",),
+    "sinkage": ("exponent",),
+    "shear": ("shear_modulus", "density"),
 }
+#: typical coefficients, which stand in with a warning, and their sources
+_STAND_IN: dict[str, Mapping[str, str]] = {
+    "wong_reece": wong_reece.TYPICAL, "ishigami": ishigami.TYPICAL,
+}  # fmt: skip
 
 #: sinkages below this many radii count as none
 TOUCH = 1e-9
@@ -201,6 +206,8 @@ class WheelModel:
         if needs and self.soil is None:
             raise InputError(f"{self.name} needs a soil")
         if self.soil is not None:
+            if "sinkage" in needs and not self.soil.has_modulus:
+                self.soil.require("k_c", "k_phi")
             self.soil.require(*(n for need in needs for n in _ASKS[need]))
         self.own_numbers()
 
@@ -212,6 +219,8 @@ class WheelModel:
             value = given.get(key, default)
             if value is None:
                 raise InputError(f"{self.name}: coefficient '{key}' is missing")
+            if key not in given and key in _STAND_IN.get(self.name, {}):
+                warn_stand_in(self.name, key, f"{value:g}", _STAND_IN[self.name][key])
             if not math.isfinite(value):
                 raise InputError(f"{self.name}: {key} = {value}: a finite number")
             values.append(float(value))
@@ -234,7 +243,7 @@ class WheelModel:
             out[3:5] = soil.number("cohesion"), math.tan(soil.number("friction_angle"))
         if "shear" in needs:
             out[5:7] = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
-            out[7] = (soil.density or 0.0) * self.gravity
+            out[7] = soil.number("density") * self.gravity
         return out
 
     def at_sinkage(

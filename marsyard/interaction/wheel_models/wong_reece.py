@@ -5,7 +5,8 @@ stresses, parts I and II, J. Terramechanics 4 (1967). Stresses, shear displaceme
 in `arc`. Longitudinal and lateral slip mobilise one and the same strength ("together").
 
 Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁. Wong and Reece found 0.43 and
-0.32 for compact sand and 0.18 and 0.32 for loose sand.
+0.32 for compact sand and 0.18 and 0.32 for loose sand. Where nobody gives them, 0.40 and 0.15 stand
+in, with a warning: the middle of the usual a₀ ≈ 0.4, 0 ≤ a₁ ≤ 0.3, and Ishigami's for FJS-1.
 
 Assumptions: rigid wheel, steady motion, plane ground; for braked wheels the shear follows the net
 displacement since entry (their part II counts it anew where the direction turns).
@@ -17,7 +18,10 @@ from marsyard.interaction.wheel_models.arc import arc_forces
 from marsyard.jit import kernel
 
 PEAK_0, PEAK_1 = range(2)
-COEFFICIENTS = {"peak_0": None, "peak_1": None}
+COEFFICIENTS = {"peak_0": 0.40, "peak_1": 0.15}
+#: those of them that stand in for what nobody measured, with their source
+_SOURCE = "Ishigami et al. 2007, FJS-1; a₀ ≈ 0.4, 0 ≤ a₁ ≤ 0.3 in Wong and Reece 1967"
+TYPICAL = {"peak_0": _SOURCE, "peak_1": _SOURCE}
 
 
 @kernel
