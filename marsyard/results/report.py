@@ -61,7 +61,8 @@ def write_report(
 
     `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
     `wall_time` [s] of the loop, `compile_time` [s], `started` (a text) and `versions` (a mapping);
-    what is missing is looked up in the attributes of `ds`. `ground` is the soil as the run left it,
+    what is missing is looked up in the attributes of `ds`. `convergence` is how converged the run
+    is, `convergence_html` its section. `ground` is the soil as the run left it,
     `results` the section of post-processing functions, `answers` those of the questions.
     """
     info = {**ds.attrs, **(run_info or {})}
@@ -70,6 +71,7 @@ def write_report(
         _head(title, ds, scenario, checks, info),
         section("Questions", questions_section(answers)),
         section("Checks", checks_section(checks)),
+        section("Convergence", str(info.get("convergence_html") or "")),
         section("Commands", timeline_section(ds)),
         section("Results of own functions", results),
         section("Power and energy", energy_section(ds)),
@@ -526,7 +528,8 @@ def _health(ds: xr.Dataset, info: Mapping[str, Any]) -> str:
             f'<div class="alarm">{bad} unconverged steps{of}, the first before '
             f"t = {quantity(first, 's')}.</div>"
         )
-    return alarm + pairs(rows + _energy_rows(ds))
+    said = str(info.get("convergence") or "not checked (marsyard run … --check-convergence)")
+    return alarm + pairs([*rows, ("in grid and step", said), *_energy_rows(ds)])
 
 
 def _energy_rows(ds: xr.Dataset) -> list[tuple[str, str]]:
