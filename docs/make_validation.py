@@ -35,7 +35,7 @@ import wheel_tests as wt  # noqa: E402
 GROUPS = (
     "rt0448", "roburoc", "vehicle2001", "leg2001", "compliant", "docking", "tracked", "walker",
     "marsokhod", "hylos", "curiosity", "sojourner", "yutu2", "rashid", "control", "exomars",
-    "soil",
+    "eldorado2", "soil",
 )  # fmt: skip
 #: groups whose checks are aims of a drive, not published or exact
 AIMS = ("learning", "teleop")
