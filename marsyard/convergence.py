@@ -237,7 +237,8 @@ def convergence_table(found: Convergence) -> Table:
 
     table = Table(title="Convergence", title_justify="left", expand=False)
     for name in _heads(found):
-        table.add_column(name, justify="left" if name == "number" else "right")
+        left = name == "number"
+        table.add_column(name, justify="left" if left else "right", no_wrap=not left)
     for moved in found.numbers:
         style = "green" if moved.converged else "bold red" if moved.checked else "yellow"
         *cells, verdict = _cells(moved)

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ TYPICAL: dict[str, dict[str, Typical]] = {
     },
 }  # fmt: skip
 KINDS = tuple(kind for kind in TYPICAL if kind)
+#: Python's note of what was said
+_SAID: dict[Any, Any] = {}
 
 
 class SoilRemark(UserWarning):
@@ -96,8 +99,10 @@ class StandsIn(SoilRemark):
 
 
 def warn_stand_in(owner: str, name: str, shown: str, source: str) -> None:
-    """Say that a number of `owner`, a soil or a law, is assumed."""
-    warnings.warn(StandsIn(f"{owner}: {name} = {shown} ({source})"), stacklevel=3)
+    """Say that a number of `owner`, a soil or a law, is assumed; wherever it is asked for from, so
+    that Python's own filter says it once."""
+    said = StandsIn(f"{owner}: {name} = {shown} ({source})")
+    warnings.warn_explicit(said, StandsIn, __file__, 1, __name__, _SAID)
 
 
 @contextmanager

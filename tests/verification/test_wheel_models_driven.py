@@ -220,8 +220,8 @@ def test_an_exit_rule_must_come_from_the_scenario_or_the_rover():
 
 
 def test_missing_coefficients_are_named():
-    bad = {"wheel": {"model": "wong_reece", "exit": {"rule": "height", "value": 0.3}}}
-    with pytest.raises(InputError, match="peak_0"):
+    bad = {"wheel": {"model": "magic_formula", "exit": {"rule": "height", "value": 0.3}}}
+    with pytest.raises(InputError, match="nominal_load"):
         Simulation(rover(soil=SAND, interaction=bad))
 
 
