@@ -28,7 +28,7 @@ from marsyard.analysis.parameters import Parameter, default_free, find, searchab
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import NUMBERS, Soil, load_soil
-from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import MODELS, STANDS_IN, Exit, Wheel, WheelModel
 from marsyard.interaction.wheel_models.arc import DEEPEST
 
 START_SOIL = "lunar_nominal"
@@ -361,7 +361,7 @@ def _start_values(
             continue
         if name in ("nominal_load", "mean_load"):
             values[name] = float(np.mean(data.load))
-        elif default is None:
+        elif default is None or name in STANDS_IN.get(model, {}):
             values[name] = float(find(model, name).start or 0.0)
             notes.append(f"{name} = {values[name]:g} (not given)")
     return values

@@ -51,7 +51,7 @@ TYPICAL: dict[str, dict[str, Typical]] = {
     "regolith": {
         "shear_modulus": Typical(
             0.018, 0.010, 0.036, "lunar_nominal and fjs_1_catalogue; range of the library's FJS-1, "
-            "HIT-LSS1 and SCM fits",
+            "HIT-LSS1 and GRC",
         ),
         "density": _DENSITY,
     },

@@ -64,7 +64,7 @@ _ASKS = {
     "shear": ("shear_modulus", "density"),
 }
 #: typical coefficients, which stand in with a warning, and their sources
-_STAND_IN: dict[str, Mapping[str, str]] = {
+STANDS_IN: dict[str, Mapping[str, str]] = {
     "wong_reece": wong_reece.TYPICAL, "ishigami": ishigami.TYPICAL,
 }  # fmt: skip
 
@@ -219,8 +219,8 @@ class WheelModel:
             value = given.get(key, default)
             if value is None:
                 raise InputError(f"{self.name}: coefficient '{key}' is missing")
-            if key not in given and key in _STAND_IN.get(self.name, {}):
-                warn_stand_in(self.name, key, f"{value:g}", _STAND_IN[self.name][key])
+            if key not in given and key in STANDS_IN.get(self.name, {}):
+                warn_stand_in(self.name, key, f"{value:g}", STANDS_IN[self.name][key])
             if not math.isfinite(value):
                 raise InputError(f"{self.name}: {key} = {value}: a finite number")
             values.append(float(value))
