@@ -370,10 +370,11 @@ def _property(name: str, key: str, entry: Any) -> str | float | None:
     """What a soil says of itself beside its numbers."""
     if key == "kind":
         return str(entry)
-    if entry == "any":
+    value = _with_unit(name, key, entry)
+    if value == "any":
         return None
     try:
-        return to_si(_with_unit(name, key, entry), "acceleration")
+        return to_si(value, "acceleration")
     except ValueError as error:
         raise InputError(f"soil {name}: {key}: {error}") from None
 
