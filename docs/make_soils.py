@@ -12,7 +12,8 @@ from pathlib import Path
 
 from marsyard import library
 from marsyard.errors import InputError
-from marsyard.ground.soil import Soil, load_soil, soil_table
+from marsyard.ground.soil import Soil, load_soil, number_text, soil_table
+from marsyard.ground.typical import TYPICAL
 
 PAGE = Path(__file__).parent / "physics" / "soils.md"
 PICTURE = Path(__file__).parent / "images" / "soils.png"
@@ -27,7 +28,20 @@ DRAWN = (
 def page(text: str) -> str:
     """The page with its tables renewed."""
     text = _renew(text, "soils", soil_table())
+    text = _renew(text, "typical", typical_table())
     return _renew(text, "wheel", wheel_table())
+
+
+def typical_table() -> str:
+    """What stands in for missing numbers, by kind of soil."""
+    lines = ["| kind | number | value | range | source |", "| --- | --- | --- | --- | --- |"]
+    for kind, numbers in TYPICAL.items():
+        for name, t in numbers.items():
+            lines.append(
+                f"| {kind or 'none'} | `{name}` | {number_text(name, t.value)} | "
+                f"{t.low:g} to {t.high:g} | {t.source} |"
+            )
+    return "\n".join(lines) + "\n"
 
 
 def wheel_table() -> str:

@@ -40,6 +40,7 @@ def run(
     live: LiveRun | None = None,
     yes: bool = False,
     checked: Checked | None = None,
+    check_convergence: bool = False,
     **short: Any,
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
@@ -63,6 +64,8 @@ def run(
     A `sequence`, or its file, takes the place of the scenario's drive (`marsyard.operations`).
     With `live` the run can be watched and steered in the browser (`marsyard.operations.live`).
     A run that would take longer than a day or most of the memory is refused, unless `yes`.
+    With `check_convergence` it is repeated with half the grid and half the step, and
+    `Run.convergence` and the report say how far its numbers move (`marsyard.convergence`).
     """
     from marsyard.scenario import Scenario, resolve, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
@@ -103,6 +106,12 @@ def run(
     from marsyard.simulation.cost import check_cost
 
     check_cost(resolved, yes, say)
+    if check_convergence:
+        from marsyard.convergence import check_refinable
+
+        own = boxes.control is not None or boxes.interaction is not None
+        alone = resolved if study else resolved.model_copy(update={"study": None})
+        check_refinable(alone, own, live is not None)
     target = None if out is None else Path(out)
     if resolved.study is not None and study:
         from marsyard.study import run_study
@@ -116,7 +125,7 @@ def run(
     with written_whole(target) as staging:
         result = simulate(
             name, alone, overrides, staging, say, progress, boxes, shortened, live, target, yes,
-            checked,
+            checked, refine=check_convergence,
         )  # fmt: skip
     return replace(result, folder=target)
 

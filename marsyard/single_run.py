@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from marsyard.convergence import Convergence
     from marsyard.operations.live import LiveRun
     from marsyard.ports import Control, Interaction, PostProcessing
     from marsyard.results import Answer, CheckResult, Ground, Page3D
@@ -98,6 +99,11 @@ class Run:
         return card(self.scenario.title or self.name, "", *tables)
 
     @property
+    def convergence(self) -> Convergence | None:
+        """How converged the run is in grid and step; None where that was not checked."""
+        return self.info.get("convergence")
+
+    @property
     def study(self) -> xr.Dataset | None:
         """The outputs of a study; None for a single run."""
         return None
@@ -162,11 +168,13 @@ def simulate(
     yes: bool = False,
     checked: Checked | None = None,
     inputs: Path | None = None,
+    refine: bool = False,
 ) -> Run:
     """One run from start to end, its files written into `folder`, which will take the place of
     `out`; `shortened` says that it ends earlier than the scenario's checks expect, `yes` that it
     may take long (`marsyard.simulation.cost`). `inputs` is the folder for copies of the files that
-    the scenario names [in `folder`]; runs may share one."""
+    the scenario names [in `folder`]; runs may share one. With `refine` the run is repeated with
+    half the grid and half the step, to say how converged it is (`marsyard.convergence`)."""
     from marsyard.scenario import resolve
     from marsyard.scenario.packing import write_scenario
     from marsyard.simulation import Diverged, Simulation
@@ -254,6 +262,11 @@ def simulate(
     )  # fmt: skip
     if checked is not None:
         checked(replace(result, folder=out))
+    if refine and stopped is None:
+        from marsyard.convergence import check_convergence
+
+        wall = simulation.wall_time
+        info["convergence"] = check_convergence(scenario, data, wall, say, progress, yes)
     if folder is not None:
         say("drawing figures and writing the report …")
         with warnings.catch_warnings(record=True) as caught:
@@ -321,4 +334,9 @@ def write_run(
 
         results, drawn = write_post(folder, post)
         figures += drawn
+    converged = info.get("convergence")
+    if converged is not None:
+        from marsyard.convergence import convergence_section
+
+        info = {**info, "convergence_html": convergence_section(converged)}
     write_report(folder, data, scenario, checks, figures, info, ground, results, answers)

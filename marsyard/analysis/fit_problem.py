@@ -37,7 +37,7 @@ from marsyard.analysis.parameters import (
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import NUMBERS, Soil, load_soil
-from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import STANDS_IN, Exit, Wheel, WheelModel
 from marsyard.interaction.wheel_models.arc import DEEPEST
 
 START_SOIL = "lunar_nominal"
@@ -396,7 +396,7 @@ def _start_values(
             continue
         if name in ("nominal_load", "mean_load"):
             values[name] = float(np.mean(data.load))
-        elif default is None:
+        elif default is None or name in STANDS_IN.get(model, {}):
             values[name] = float(find(model, name).start or 0.0)
             notes.append(f"{name} = {values[name]:g} (not given)")
     return values

@@ -42,7 +42,8 @@ beside it for comparison. Bulldozing, of the soil ahead of the wheel over the si
                table). Meant for wide wheels that sink deep; large for small ones
     "none":    R_b = 0
 
-z in R_b is the model's sinkage. Soils without density get γ = 0 there, and the result says so.
+z in R_b is the model's sinkage. Soils without density get the typical one of their kind, with a
+warning.
 
 At work: the smallest slip s* with P(s*) = W sin θ; torque M_i(s*) of the model, wheel rate
 ω = v/(r_s (1 − s*)), or v (1 + s*)/r_s for s* < 0, power Σ M_i ω: mechanical, without losses of
@@ -69,6 +70,7 @@ import numpy as np
 from marsyard.analysis.statics import Chassis, Step, chassis_of, largest_step
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import Soil
+from marsyard.ground.typical import one_warning
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelForces, WheelModel
 from marsyard.robot import Robot
 
@@ -221,7 +223,8 @@ def evaluate(robot: Robot, soils: Sequence[Soil], settings: Settings) -> RoverMo
     except InputError as error:
         said = str(error)
         raise InputError(said if robot.name in said else f"{robot.name}: {said}") from None
-    found = tuple(_on_soil(chassis, wheels, soil, settings, level, loads) for soil in soils)
+    with one_warning():  # of all numbers that stand in for missing ones
+        found = tuple(_on_soil(chassis, wheels, soil, settings, level, loads) for soil in soils)
     x, y, z = (float(c) for c in chassis.com)
     return RoverMobility(
         rover=robot.name,
@@ -270,7 +273,7 @@ def bulldozing_resistance(
     if formula == "none":
         return np.zeros_like(z)
     phi, c = soil.number("friction_angle"), soil.number("cohesion")
-    unit_weight = (soil.density or 0.0) * gravity
+    unit_weight = soil.number("density") * gravity
     if formula == "passive":
         passive = math.tan(math.pi / 4 + phi / 2) ** 2
         return width * (0.5 * unit_weight * z**2 * passive + 2 * c * z * math.sqrt(passive))
@@ -367,11 +370,8 @@ def _on_soil(
         WheelModel(settings.model, w, soil, coefficients, settings.gravity) for w in wheels
     )
     ground = _Ground(chassis, models, soil, settings)
-    if settings.bulldozing != "none":
-        if not soil.has("cohesion", "friction_angle"):
-            notes.append("no bulldozing: the soil has no strength")
-        elif soil.density is None:
-            notes.append("bulldozing without the soil's weight: it has no density")
+    if settings.bulldozing != "none" and not soil.has("cohesion", "friction_angle"):
+        notes.append("no bulldozing: the soil has no strength")
     weight = chassis.mass * settings.gravity
     curve = ground.pull(level, SLIPS)
     slip_max, pull_max = _best(SLIPS, curve)

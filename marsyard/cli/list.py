@@ -12,7 +12,8 @@ def list_(
         "all of them.",
     ),
 ) -> None:
-    """What is there, one line each; what plug-ins bring with their package in brackets.
+    """What is there, one line each; what plug-ins bring with their package in brackets. Of soils
+    also the laws whose numbers are all published; the others run with assumed ones.
 
     Examples:  marsyard list   |   marsyard list rovers
     """
@@ -56,5 +57,12 @@ def _entries(kind: str) -> list[tuple[str, str, str]]:
                 raise
             plugins.leave_out(f"{kind[:-1]} '{name}' of {origin} cannot be read: {error}")
             continue
-        rows.append((name, title, origin))
+        rows.append((name, f"{title}{_published(name) if kind == 'soils' else ''}", origin))
     return rows
+
+
+def _published(soil: str) -> str:
+    """The laws that can run on a soil with published numbers alone."""
+    from marsyard.cli._soils import published_laws
+
+    return f"  (published for: {', '.join(published_laws(soil)) or 'no law'})"

@@ -54,6 +54,12 @@ def run(
         "1", metavar="X", help="Of the live view at first, in times real time, or max."
     ),
     wait: bool = typer.Option(False, "--wait", help="Begin when somebody watches."),
+    check_convergence: bool = typer.Option(
+        False,
+        "--check-convergence",
+        help="Run again with half the spacing of the grid and with half the step, and say how far "
+        "checks and headline numbers move.",
+    ),
     yes: bool = typer.Option(
         False, "--yes", "-y", help="Run also what would take longer than a day or most of memory."
     ),
@@ -68,6 +74,7 @@ def run(
 
     Examples:  marsyard run rt0448/test-1   |   marsyard run rt0448/test-4 -s run.step='1 ms'
                marsyard run exomars/drawbar-pull --live --speed max
+               marsyard run soil/plate --check-convergence
     """
     from rich.console import Console
 
@@ -82,8 +89,10 @@ def run(
             result = runner.run(
                 scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
                 progress=bar.update, study=not no_study, jobs=jobs, live=watched,
-                sequence=sequence, yes=yes, checked=bar.show,
+                sequence=sequence, yes=yes, checked=bar.show, check_convergence=check_convergence,
             )  # fmt: skip
+        if check_convergence:
+            _print_convergence(result)
         _print_places(result)
         if watched is not None:
             _keep(watched)
@@ -143,6 +152,19 @@ def _print(result: Any) -> None:
         console.print(f"{failed} steps whose contact problem did not converge", style="bold red")
     if result.stopped:
         console.print(result.stopped, style="bold red", highlight=False)
+
+
+def _print_convergence(result: Any) -> None:
+    from rich.console import Console
+
+    from marsyard.convergence import convergence_table
+
+    found = result.convergence
+    if found is not None:  # None: the run diverged
+        console = Console()
+        console.print(convergence_table(found))
+        style = "green" if found.converged else "bold red"
+        console.print(str(found), style=style, highlight=False)
 
 
 def _print_places(result: Any) -> None:
@@ -241,7 +263,9 @@ class _Bar:
         self._show(time, total, what, "s")
 
     def _show(self, done: float, total: float, what: str, unit: str) -> None:
-        # the bar appears when there is something to show
+        # the bar appears when there is something to show, again where runs are refined
+        if not self._progress.disable and not self._progress.live.is_started:
+            self._progress.start()
         if self._task is None:
             self._task = self._progress.add_task(what, total=total, unit=unit)
         self._progress.update(self._task, completed=done, total=total, description=what, unit=unit)

@@ -91,9 +91,44 @@ def _show_entry(kind: str, name: str, data: dict[str, Any]) -> None:
         for role, joints in data.get("roles", {}).items():
             typer.echo(f"role {role:<9} {', '.join(joints) or 'none'}")
         typer.echo("")
+    if kind == "soils":
+        _soil(name, data)
     for part in ("numbers", "extra", "triaxial"):
         _numbers(part, data.get(part) or {})
+    if kind == "soils":
+        _stand_ins(name)
     _sources(data.get("sources", ()))
+
+
+def _soil(name: str, data: dict[str, Any]) -> None:
+    """Its kind, at which gravity it was measured, and the laws its own numbers suffice for."""
+    from marsyard.cli._soils import laws_text
+    from marsyard.ground import load_soil
+
+    soil, at = load_soil(name), data.get("measured_at")
+    gravity = "any gravity" if soil.measured_at is None else f"{soil.measured_at:g} m/s²"
+    source = f" ({at['source']})" if isinstance(at, dict) and at.get("source") else ""
+    typer.echo(f"kind         {soil.kind or 'none'}")
+    typer.echo(f"measured at  {gravity}{source}")
+    typer.echo(f"laws         {laws_text(name)}\n")
+
+
+def _stand_ins(name: str) -> None:
+    """What laws get that ask for a number the soil does not give."""
+    from marsyard.ground import load_soil
+    from marsyard.ground.soil import NUMBERS, number_text
+
+    soil = load_soil(name)
+    found = {n: t for n in NUMBERS if (t := soil.typical(n)) is not None}
+    if found:
+        typer.echo(f"not given; typical of {soil.kind or 'soil'}, used with a warning")
+        width = max(len(n) for n in found)
+        for n, t in found.items():
+            typer.echo(
+                f"  {n:<{width}}  {number_text(n, t.value)}  range {t.low:g} to {t.high:g}  "
+                f"[assumed] {t.source}"
+            )
+        typer.echo("")
 
 
 def _robot_file(name: str) -> Path | None:

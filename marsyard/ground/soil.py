@@ -7,10 +7,13 @@ displacement j under the pressure p (Mohr-Coulomb, Janosi and Hanamoto 1961):
     τ = (c + p tan φ) (1 − e^(−j/K))  cohesion c [Pa], friction_angle φ [rad], shear_modulus K [m]
 
 The modulus k_c may be negative, as fits to plates of several sizes give it; only k_c/b + k_φ must
-be positive for the width at hand. Reece's form p = (c k'_c + ρ g b k'_φ)(z/b)ⁿ has its own numbers.
+be positive for the width at hand. Reece's form p = (c k'_c + ρ g b k'_φ)(z/b)ⁿ has its own numbers;
+a soil that has these and no Bekker moduli has the modulus (c k'_c + ρ g b k'_φ)/bⁿ for the width b
+at hand, with the gravity g at which its numbers hold.
 
 A soil need not have all numbers: sources often give only strength or only sinkage. A law asks for
-those it needs with `require` or `number`. Where a default exists it is listed at the field.
+those it needs with `require` or `number`. Where another number of the soil stands in, the field
+says so; else the typical number of the soil's `kind` does, with a warning (`ground.typical`).
 
     load_soil("lunar_nominal")
     load_soil({"name": "krenn2008", "shear_modulus": "2 cm", "friction_angle": "30 deg"})
@@ -33,6 +36,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.files import exists
 from marsyard.ground.soil_covariance import SoilCovariance, read_covariance
 from marsyard.ground.triaxial import Triaxial, read_triaxial
+from marsyard.ground.typical import KINDS, TYPICAL, Typical, warn_stand_in
 from marsyard.units import UNITS, to_si
 
 #: slope k_u of the pressure when the load is taken off, of soils that give none [Pa/m]; assumed, of
@@ -40,6 +44,8 @@ from marsyard.units import UNITS, to_si
 UNLOADING_STIFFNESS = 2e7
 
 PROVENANCE = ("published", "derived", "assumed")
+#: standard gravity, at which soils are measured unless they say otherwise [m/s²]
+EARTH = 9.81
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,8 @@ _UNITS = {
 class Soil:
     """Numbers of one soil, SI. None: the source does not give it.
 
+    kind: one of `typical.KINDS`, whose typical numbers stand in for missing ones; "": none.
+    measured_at: gravity at which the numbers were measured and hold [m/s²]; None: at any.
     exponent: n of the pressure-sinkage law.
     k_c, k_phi: cohesive and frictional modulus [N/m^(n+1)], [N/m^(n+2)].
     cohesion [Pa], friction_angle [rad]: Mohr-Coulomb strength.
@@ -121,6 +129,8 @@ class Soil:
 
     name: str
     title: str = ""
+    kind: str = ""
+    measured_at: float | None = EARTH
     exponent: float | None = None
     k_c: float | None = None
     k_phi: float | None = None
@@ -142,6 +152,11 @@ class Soil:
     covariance: SoilCovariance | None = None
 
     def __post_init__(self) -> None:
+        if self.kind and self.kind not in KINDS:
+            raise InputError(f"soil {self.name}: kind '{self.kind}'; {suggest(self.kind, KINDS)}")
+        at = self.measured_at
+        if at is not None and not (math.isfinite(at) and at > 0):
+            raise InputError(f"soil {self.name}: measured_at = {at:g} m/s²: above 0, or any")
         for name, kind in NUMBERS.items():
             value = getattr(self, name)
             if value is not None:
@@ -158,9 +173,21 @@ class Soil:
     def number(self, name: str) -> float:
         """One number, or what stands in for it; an InputError where the soil has neither."""
         value = self._find(name)
-        if value is None:
+        if value is not None:
+            return value
+        instead = NUMBERS[name].stands_in
+        if instead is not None:
+            return self.number(instead)
+        usual = self.typical(name)
+        if usual is None:
             raise InputError(_missing(self.name, name))
-        return value
+        warn_stand_in(f"soil {self.name}", name, number_text(name, usual.value), usual.source)
+        return usual.value
+
+    def typical(self, name: str) -> Typical | None:
+        """What is typical of the soil's kind where the soil itself gives no such number, which a
+        law that asks for it gets with a warning; None where there is nothing or it is given."""
+        return None if self.has(name) else TYPICAL[self.kind].get(name)
 
     def require(self, *names: str) -> None:
         """Raise an InputError that names the first of `names` the soil lacks and how to give it."""
@@ -168,13 +195,30 @@ class Soil:
             self.number(name)
 
     def has(self, *names: str) -> bool:
-        """Whether the soil has all of `names`, or what stands in for them."""
+        """Whether the soil itself has all of `names`, or other numbers that stand in for them."""
         return all(self._find(name) is not None for name in names)
+
+    def supplies(self, *names: str) -> bool:
+        """Whether `number` answers for all of `names`, be it with what is typical."""
+        return all(
+            self.has(name) or (NUMBERS[name].stands_in or name) in TYPICAL[self.kind]
+            for name in names
+        )
+
+    @property
+    def has_modulus(self) -> bool:
+        """Whether `pressure_modulus` is known: from Bekker's numbers or from Reece's."""
+        return self.has("k_c", "k_phi") or self._has_reece()
+
+    def _has_reece(self) -> bool:
+        return self.has("exponent", "cohesion", "reece_kc", "reece_kphi")
 
     def pressure_modulus(self, width: float) -> float:
         """k_c/b + k_φ for a plate or wheel of `width` b [m], in N/m^(n+2); always positive."""
         if not width > 0:
             raise InputError(f"soil {self.name}: width = {width:g} m: above 0")
+        if not self.has("k_c", "k_phi") and self._has_reece():
+            return self._reece_modulus(width)
         k_c, k_phi = self.number("k_c"), self.number("k_phi")
         modulus = k_c / width + k_phi
         if modulus <= 0:
@@ -184,6 +228,18 @@ class Soil:
                 f"the width b = {width:g} m; these numbers hold for widths {from_on}"
             )
         return modulus
+
+    def _reece_modulus(self, width: float) -> float:
+        """(c k'_c + ρ g b k'_φ)/bⁿ [N/m^(n+2)]."""
+        pressure = self.number("cohesion") * self.number("reece_kc")
+        weight = self.number("density") * (self.measured_at or EARTH)
+        pressure += weight * width * self.number("reece_kphi")
+        if pressure <= 0:
+            raise InputError(
+                f"soil {self.name}: c k'_c + ρ g b k'_φ = {pressure:.4g} Pa is not positive for "
+                f"the width b = {width:g} m"
+            )
+        return float(pressure / width ** self.number("exponent"))
 
     def pressure(self, sinkage: Any, width: float) -> Any:
         """Pressure [Pa] at the depth `sinkage` [m] under a plate of `width` [m]; 0 above ground."""
@@ -237,9 +293,12 @@ def load_soil(soil: str | Mapping[str, Any], folder: Path | None = None) -> Soil
         own = {k: _plain(start["name"], k, value) for k, value in extra.items()}
         start["extra"] = {**start.get("extra", {}), **own}
         del given["extra"]
+    for key in ("kind", "measured_at"):
+        if key in given:
+            start[key] = _property(start["name"], key, given.pop(key))
     for key, value in given.items():
         if key not in NUMBERS:
-            known = ["name", "definition", *NUMBERS, "extra", "triaxial"]
+            known = ["name", "definition", "kind", "measured_at", *NUMBERS, "extra", "triaxial"]
             raise InputError(f"soil {start['name']}: unknown number '{key}'; {suggest(key, known)}")
         start[key] = _si(start["name"], key, value)
     return Soil(**start)
@@ -278,11 +337,17 @@ def _values(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of Soil from a soil's file."""
     if not isinstance(data, Mapping):
         raise InputError(f"soil {name}: definition: a mapping as in a soil's file is expected")
-    known = ("title", "description", "numbers", "extra", "covariance", "triaxial", "sources")
+    known = (
+        "title", "description", "kind", "measured_at", "numbers", "extra", "covariance", "triaxial",
+        "sources",
+    )  # fmt: skip
     for key in data:
         if key not in known:
             raise InputError(f"soil {name}: unknown key '{key}'; {suggest(str(key), known)}")
     values: dict[str, Any] = {"name": name, "title": str(data.get("title", ""))}
+    for key in ("kind", "measured_at"):
+        if key in data:
+            values[key] = _property(name, key, data[key])
     for key, entry in _entries(name, data, "numbers").items():
         if key not in NUMBERS:
             raise InputError(
@@ -330,6 +395,19 @@ def _with_unit(name: str, key: str, entry: Any) -> Any:
     return value
 
 
+def _property(name: str, key: str, entry: Any) -> str | float | None:
+    """What a soil says of itself beside its numbers."""
+    if key == "kind":
+        return str(entry)
+    value = _with_unit(name, key, entry)
+    if value == "any":
+        return None
+    try:
+        return to_si(value, "acceleration")
+    except ValueError as error:
+        raise InputError(f"soil {name}: {key}: {error}") from None
+
+
 def _si(name: str, key: str, value: Any) -> float:
     try:
         return to_si(value, NUMBERS[key].dimension)
@@ -352,12 +430,19 @@ def _check(soil: str, name: str, value: float, kind: _Kind) -> None:
         raise InputError(f"soil {soil}: {name} = {shown}: {kind.allowed or 'a finite number'}")
 
 
+def number_text(name: str, value: float) -> str:
+    """A number of a soil with its unit."""
+    return f"{value:g} {_UNITS.get(name, '')}".strip()
+
+
 def _missing(soil: str, name: str) -> str:
     unit = next(iter(UNITS[NUMBERS[name].dimension]))
     unit = f" [{unit}]" if unit else ""
+    typical = [kind for kind in KINDS if name in TYPICAL[kind]]
+    kind = f", or its kind ({', '.join(typical)})" if typical else ""
     return (
         f"soil {soil} has no {name}{unit}, which this law needs; give it with "
-        f"{{name: {soil}, {name}: …}}"
+        f"{{name: {soil}, {name}: …}}{kind}"
     )
 
 

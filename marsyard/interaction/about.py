@@ -79,6 +79,8 @@ class About:
     columns: bool = False
     #: elements that a ball of the robot is divided into, by radius [m] and `interaction`
     elements: Any = None
+    #: numbers of a soil that it asks for; "modulus" is Bekker's k_c and k_phi or Reece's
+    soil_numbers: tuple[str, ...] = ()
     #: memory of such an element, or of a node of its soil, while they are made [B]
     node_bytes: int = 0
     #: what it adds to a record, by body that may touch the ground and by wheel [B]

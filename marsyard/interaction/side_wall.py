@@ -20,8 +20,8 @@ from marsyard.ground.soil import Soil
 
 
 def blade_resistance(soil: Soil, gravity: float) -> tuple[float, float]:
-    """a₁ [N/m²] and a₂ [N/m³]; without weight where the soil has no density."""
-    phi, weight = soil.number("friction_angle"), (soil.density or 0.0) * gravity
+    """a₁ [N/m²] and a₂ [N/m³]."""
+    phi, weight = soil.number("friction_angle"), soil.number("density") * gravity
     cot = 1.0 / math.tan(0.25 * math.pi - 0.5 * phi)
     cohesive = 2.0 * cot * soil.number("cohesion")
     return cohesive, cot * weight * (cot + cot * cot * math.tan(phi))

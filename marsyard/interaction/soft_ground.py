@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.ground.gravity_scaling import at_gravity, warn_of_gravity
 from marsyard.ground.soil import Soil, load_soil
 from marsyard.ground.soil_grid import SoilGrid
 from marsyard.ground.terrain import Terrain, build_terrain, closed_forms
@@ -83,6 +84,9 @@ def soft_ground(scenario: Scenario) -> SoftGround | None:
     try:
         terrain = terrain_of(ground)
         soils = soils_of(ground, terrain)
+        if ground.gravity_scaling == "none":
+            warn_of_gravity(soils, scenario.gravity, f"ground.{ground.name}.gravity_scaling")
+        soils = tuple(at_gravity(s, scenario.gravity, ground.gravity_scaling) for s in soils)
         law = about.laws(about.SOIL)[scenario.interaction.soil.model]
         grid = SoilGrid(terrain, ground.spacing, ground.outside, law.columns)
         for heap in ground.heaps:

@@ -5,12 +5,14 @@ a variable, then labels that pick components, in any order: `position_base.z`,
 `impulse_normal.RL.plane`, `contact_velocity.normal`. Dimensions that are not picked stay, except
 `surface`: impulses are summed over the surfaces, of the gaps the smallest is taken. The labels
 `mean`, `sum`, `min` and `max` reduce what is left to one curve: `wheel_rate.mean` is the mean of
-the wheels at each instant, `impulse_tangent.forward.sum` the sum of theirs.
+the wheels at each instant, `impulse_tangent.forward.sum` the sum of theirs. Two names with `+`,
+`-` or `/` between spaces are combined: `sinkage.FL / sinkage.CL`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -227,6 +229,31 @@ class Line:
 
 def series(ds: xr.Dataset, name: str) -> xr.DataArray:
     """The series called `name`, time first; see the head of this module for the names."""
+    two = _TWO.fullmatch(name)
+    return _named(ds, name) if two is None else _combined(ds, name, *two.groups())
+
+
+#: two series with an operator between them
+_TWO = re.compile(r"(\S+) ([+/-]) (\S+)")
+
+
+def _combined(ds: xr.Dataset, name: str, first: str, sign: str, second: str) -> xr.DataArray:
+    """Sum, difference or quotient of two series."""
+    a, b = _named(ds, first), _named(ds, second)
+    units = [str(array.attrs.get("units", "")) for array in (a, b)]
+    if sign != "/" and units[0] != units[1]:
+        raise InputError(f"'{name}': '{units[0]}' and '{units[1]}' cannot be added")
+    drop = [c for c in (*a.coords, *b.coords) if c not in ("time", *a.dims, *b.dims)]
+    a, b = a.drop_vars(drop, errors="ignore"), b.drop_vars(drop, errors="ignore")
+    if sign == "/":
+        unit = "1" if units[0] == units[1] else f"{units[0] or '1'}/({units[1] or '1'})"
+        made = a / b.where(b != 0)
+    else:
+        unit, made = units[0], a + b if sign == "+" else a - b
+    return made.assign_attrs(units=unit, long_name=name).transpose("time", ...).rename(name)
+
+
+def _named(ds: xr.Dataset, name: str) -> xr.DataArray:
     variable, *labels = name.split(".")
     array = _variable(ds, variable)
     reduction, labels = _reduction(array, labels)

@@ -40,10 +40,9 @@ FILE_NAME = "report.html"
 _CLASS = {"pass": "pass", "fail": "fail"}
 _MARK = {"pass": "✓ pass", "fail": "✗ fail"}
 _SCHEMES = {
-    "moreau_jean": "Moreau-Jean",
-    "semi_implicit": "semi-implicit Euler",
+    "moreau_jean": "Moreau-Jean", "semi_implicit": "semi-implicit Euler",
     "implicit_damping": "implicit in damping",
-}
+}  # fmt: skip
 
 
 def write_report(
@@ -60,9 +59,9 @@ def write_report(
     """Write `report.html` into `folder`, whole or not at all.
 
     `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
-    `wall_time` [s] of the loop, `compile_time` [s], `started` (a text) and `versions` (a mapping);
-    what is missing is looked up in the attributes of `ds`. `ground` is the soil as the run left it,
-    `results` the section of post-processing functions, `answers` those of the questions.
+    `wall_time` [s] of the loop, `compile_time` [s], `started`, `versions` (a mapping) and
+    `convergence` with its section `convergence_html`; what is missing is looked up in `ds.attrs`.
+    `ground` is the soil as the run left it, `results` the section of post-processing functions.
     """
     info = {**ds.attrs, **(run_info or {})}
     title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
@@ -70,6 +69,7 @@ def write_report(
         _head(title, ds, scenario, checks, info),
         section("Questions", questions_section(answers)),
         section("Checks", checks_section(checks)),
+        section("Convergence", str(info.get("convergence_html") or "")),
         section("Commands", timeline_section(ds)),
         section("Results of own functions", results),
         section("Power and energy", energy_section(ds)),
@@ -508,8 +508,8 @@ def _mean(ds: xr.Dataset, name: str) -> float | None:
 
 def _health(ds: xr.Dataset, info: Mapping[str, Any]) -> str:
     bad, steps = unconverged(ds), _steps(ds, info)
-    rows = [("steps", "–" if steps is None else f"{steps:,}".replace(",", " "))]
-    rows += [
+    rows = [
+        ("steps", "–" if steps is None else f"{steps:,}".replace(",", " ")),
         ("contacts, most / mean", f"{number(_largest(ds, 'contacts'))} / "
          f"{number(_mean(ds, 'contacts'), 3)}"),
         ("iterations, most / mean", f"{number(_largest(ds, 'solver_iterations'))} / "
@@ -517,6 +517,7 @@ def _health(ds: xr.Dataset, info: Mapping[str, Any]) -> str:
         ("largest residual", number(_largest(ds, "solver_residual"), 3)),
         ("steps not converged", f"{bad}" + ("" if "unconverged" in ds else " (not recorded)")),
         ("largest penetration", quantity(_largest(ds, "penetration"), "m", 3)),
+        ("in grid and step", str(info.get("convergence") or "not checked (--check-convergence)")),
     ]  # fmt: skip
     alarm = ""
     if bad:
@@ -594,6 +595,5 @@ def versions(info: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
             rows[package] = "not installed"
     rows["python"] = platform.python_version()
     rows["platform"] = platform.platform()
-    rows.update({k: str(info[f"{k}_version"]) for k in rows if f"{k}_version" in info})
-    rows.update({str(k): str(v) for k, v in said.items()})
-    return list(rows.items())
+    rows |= {k: str(info[f"{k}_version"]) for k in rows if f"{k}_version" in info}
+    return list({**rows, **{str(k): str(v) for k, v in said.items()}}.items())

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from marsyard.drawing.page import escape, number, pairs, quantity
 from marsyard.errors import InputError
+from marsyard.ground.gravity_scaling import at_gravity
 from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil, read_soil
 from marsyard.interaction import about
 from marsyard.interaction.soil_columns.options import Columns
@@ -149,7 +150,7 @@ def soil_section(ds: xr.Dataset, scenario: Scenario, ground: Ground | None) -> s
     blocks.append("<h3>Law of soil</h3>" + pairs(law_rows(scenario.interaction)))
     if scenario.interaction.wheel is not None:
         blocks.append("<h3>Wheel model</h3>" + pairs(wheel_rows(scenario.interaction.wheel)))
-    for index, given in enumerate(_given_soils(part, ground)):
+    for index, given in enumerate(_given_soils(part, ground, scenario.gravity)):
         blocks.append(_soil_html(given, index))
     return "".join(blocks)
 
@@ -328,14 +329,16 @@ def _column_rows(interaction: Interaction) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class _Given:
-    """A soil as it was used, its entries in the soil's file and what the scenario changed."""
+    """A soil as it was given and as it was used at the run's gravity, its entries in the soil's
+    file and what the scenario changed."""
 
     soil: Soil
+    used: Soil
     entries: Mapping[str, Any]
     changed: frozenset[str]
 
 
-def _given_soils(part: TerrainGround, ground: Ground | None) -> list[_Given]:
+def _given_soils(part: TerrainGround, ground: Ground | None, gravity: float) -> list[_Given]:
     """The soils of the ground, the scenario's own first."""
     names: list[Any] = list(ground.soils) if ground is not None else []
     if part.soil is not None:
@@ -346,12 +349,13 @@ def _given_soils(part: TerrainGround, ground: Ground | None) -> list[_Given]:
         try:
             given = read_soil(name if own is None else own)
             soil = load_soil(given)
+            used = at_gravity(soil, gravity, part.gravity_scaling)
         except InputError:
             continue
         if own is not None:
             soil = replace(soil, name=name)
         entries = given.get("definition", {}).get("numbers") or {}
-        out.append(_Given(soil, entries, frozenset(changed_numbers(given))))
+        out.append(_Given(soil, used, entries, frozenset(changed_numbers(given))))
     return out
 
 
@@ -368,14 +372,22 @@ def _soil_html(given: _Given, index: int) -> str:
         whence, source = str(entry.get("provenance", "")), str(entry.get("source", ""))
         if name in given.changed:
             whence, source = "scenario", "set in the scenario"
+        used = getattr(given.used, name)
+        if used != value:
+            source = f"{_value(value, kind.dimension)} at {soil.measured_at:g} m/s²; {source}"
+            value, whence = used, f"{whence}, scaled by gravity".removeprefix(", ")
         rows.append(
             f"<tr><td>{escape(_NAMES[name])}</td>"
             f'<td class="num">{escape(_value(value, kind.dimension))}</td>'
             f'<td>{escape(whence or "–")}</td><td class="soft">{escape(source)}</td></tr>'
         )
     title = f": {soil.title}" if soil.title else ""
+    at = "holds at any gravity" if soil.measured_at is None else (
+        f"measured at {quantity(soil.measured_at, 'm/s²')}"
+    )  # fmt: skip
     return (
         f"<h3>Soil {escape(soil.name)}{escape(title)}</h3>"
+        f'<p class="soft">Numbers {escape(at)}.</p>'
         f'<div class="scroll"><table id="soil-{index}"><thead><tr><th>number</th>'
         '<th class="num">value</th><th>provenance</th><th>source</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"

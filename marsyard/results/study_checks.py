@@ -81,6 +81,9 @@ def check_values(
         if check.also is None and len(curves) > 1:
             raise InputError(f"{field}: there are several curves; say which with 'also'")
         curve_index(check.also, curves, curve_unit, field)
+        if check.divided_by is not None and len(curves) < 2:
+            raise InputError(f"{field}: divided_by needs several curves; the study has no 'also'")
+        curve_index(check.divided_by, curves, curve_unit, field)
 
 
 def _fits(value: Any, unit: str, field: str) -> None:
@@ -105,7 +108,7 @@ def _evaluate(ds: xr.Dataset, check: StudyCheck) -> CheckResult:
     if not of_axis:
         assert check.output is not None
         unit = str(ds[variable_name(check.output)].attrs["units"])
-        unit = "" if unit == "1" else unit
+        unit = "" if unit == "1" or check.divided_by is not None else unit
     expected, tolerance = (
         in_unit(v, unit) if of_axis or isinstance(v, str) else float(v)
         for v in (check.expected, check.tolerance)
@@ -128,6 +131,7 @@ def _taken(ds: xr.Dataset, check: StudyCheck, varied: str) -> float:
         field = f"study.checks '{check.name}'"
         shown = ds[other].values.tolist()
         curve = curve_index(check.also, shown, axis_unit(ds, other), field)
+        below = ds.isel({other: curve_index(check.divided_by, shown, axis_unit(ds, other), field)})
         ds = ds.isel({other: curve})
     if check.take == "boundary":
         ends = float(ds["boundary_success"]), float(ds["boundary_failure"])
@@ -136,6 +140,9 @@ def _taken(ds: xr.Dataset, check: StudyCheck, varied: str) -> float:
         return (ends[0] + ends[1]) / 2
     assert check.output is not None
     array = ds[variable_name(check.output)]
+    if check.divided_by is not None:
+        divisor = below[variable_name(check.output)].values
+        array = array.copy(data=np.divide(array.values, divisor))
     if check.take == "at" and array[varied].dtype.kind not in "fiu":
         return float(array.sel({varied: check.at}))
     if check.take in ("min", "max"):
@@ -143,6 +150,10 @@ def _taken(ds: xr.Dataset, check: StudyCheck, varied: str) -> float:
     array = array.sortby(varied)
     x, y = array[varied].values, array.values
     known = np.isfinite(y)
+    if check.take == "least_rise":
+        if known.sum() < 2 or not known.all():
+            raise InputError("the output is not known at every varied value")
+        return float(np.diff(y).min())
     if check.take == "crossing":
         return _crossing(x[known], y[known] - check.level, check)
     at = in_unit(check.at, axis_unit(ds, varied))

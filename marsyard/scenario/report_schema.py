@@ -53,7 +53,8 @@ class Measure(Part):
 
     name: str = Field(description="what tables call it")
     of: str = Field(
-        description="variable and component, e.g. 'position_base.z', 'wheel_rate.mean', or 'impact'"
+        description="variable and component, e.g. 'position_base.z', 'wheel_rate.mean', or "
+        "'impact'; two with + - or / between spaces, e.g. 'sinkage.FL / sinkage.CL'"
     )
     take: Take = Field("final", description="what is taken of the series between start and end")
     at: Time | None = Field(None, description="for take: at")

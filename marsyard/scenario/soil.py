@@ -38,6 +38,12 @@ class TerrainGround(Part):
         description="soils of this ground's own, for places, maps and layers of the terrain to "
         "name: {soft: {name: krenn2008, k_phi: 200 kN/m^(n+2)}}; mappings as for soil",
     )
+    gravity_scaling: Literal["none", "reece", "granular"] = Field(
+        "none",
+        description="of the soils' numbers from the gravity they were measured at to the "
+        "scenario's. none: as measured; reece: k_phi with the gravity; granular: k_c, too (see "
+        "docs/physics/soils.md)",
+    )
     spacing: Above = Field(0.02, description="distance of the grid's nodes [m]")
     heaps: tuple[BumpLayer, ...] = Field(
         (),

@@ -166,14 +166,18 @@ class StudyCheck(Part):
 
     name: str = Field(description="what the table calls it")
     output: str | None = Field(None, description="name of an output; not for take: boundary")
-    take: Literal["at", "min", "max", "crossing", "boundary"] = Field(
+    take: Literal["at", "min", "max", "least_rise", "crossing", "boundary"] = Field(
         "at",
-        description="the output at a varied value (interpolated); its extremes; the varied value "
-        "where it crosses level; or the boundary found by bisect (its middle)",
+        description="the output at a varied value (interpolated); its extremes; its smallest "
+        "change from one varied value to the next larger, above 0 where it always rises; the "
+        "varied value where it crosses level; or the boundary found by bisect (its middle)",
     )
     at: Quantity | None = Field(None, description="for take: at, the varied value")
     level: float = Field(0.0, description="for take: crossing")
     also: Value | None = Field(None, description="which curve, when there are several")
+    divided_by: Value | None = Field(
+        None, description="another curve, by whose output this one's is divided"
+    )
     expected: Quantity = Field(description="in the output's unit; a varied value with its unit")
     tolerance: Quantity = Field(description="by how much it may differ, in the same unit")
     source: str = Field("", description="where the expected value comes from")
@@ -184,6 +188,8 @@ class StudyCheck(Part):
             raise ValueError(f"take: {self.take} needs an 'output'")
         if self.take == "at" and self.at is None:
             raise ValueError("take: at needs 'at', a varied value")
+        if self.divided_by is not None and self.take in ("crossing", "boundary"):
+            raise ValueError(f"take: {self.take} goes without 'divided_by'")
         if any_to_si(self.tolerance) <= 0:
             raise ValueError(f"tolerance = {self.tolerance}: must be above 0")
         return self

@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, suggest
+from marsyard.ground.typical import one_warning
 from marsyard.interaction.about import law_of_hard_ground
 from marsyard.interaction.contact_geometry.callbacks import geometry_aside
 from marsyard.interaction.law import NEEDS_ROOM
@@ -111,7 +112,8 @@ class Simulation(SimulationView):
         self.scenario = scenario = _replaced(scenario, control, interaction)
         if world is None:
             check_nodes(scenario)
-        self.world = world or build_world(scenario, own_law=law)
+        with one_warning():  # of all numbers that stand in for missing ones
+            self.world = world or build_world(scenario, own_law=law)
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
         self.compile_time = 0.0

@@ -134,8 +134,8 @@ def test_laws_of_soil_are_the_runs_they_stand_for():
         (["fall.yaml", "--laws", "as_is", "-o", "."], "holds other files"),
         (["wheel/pull", "--laws", "as_is,nonsmooth"], "nonsmooth: the study's output 'drawbar"),
         (["eldorado2/slope", "--laws", "nonsmooth"], "which this law does not have"),
-        (["eldorado2/tow", "--laws", "ding,wong_reece", "--no-study"],
-         "coefficient 'peak_0' is missing; give it with --set interaction.wheel.coefficients."),
+        (["eldorado2/tow", "--laws", "ding,magic_formula", "--no-study"],
+         "coefficient 'nominal_load' is missing; give it with --set interaction.wheel.coeff"),
     ],
 )  # fmt: skip
 def test_wrong_input_is_one_sentence_and_leaves_nothing(folder, command, says):

@@ -14,7 +14,6 @@ MISTAKES = [
     (["--ground", "holes.npy"], "spacing: holes.npy does not say how far its points are apart"),
     (["--ground", "holes.npz"], "1 of 30 points have no height"),
     (["--rover", "exomras"], "did you mean 'exomars'"),
-    (["--soil", "lunar_loose"], "soil lunar_loose: has no shear_modulus"),
     (["--out", "there.yaml"], "'there.yaml' is there already"),
     (["--out", "mine.txt"], "must end with .yaml"),
     (["--port", "99999"], "port 99999 is not between 0 and 65535"),

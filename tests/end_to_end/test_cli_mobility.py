@@ -7,6 +7,8 @@ import json
 import pytest
 from command import run_here
 
+from marsyard.ground.typical import StandsIn
+
 FIGURES = {"pull.png", "resistances.png", "limits.png", "report.json"}
 
 
@@ -71,12 +73,24 @@ def test_several_rovers_are_compared(tmp_path):
 
 
 def test_a_number_that_a_soil_lacks_is_asked_for_as_this_command_takes_it(tmp_path):
-    done = marsyard("yutu2", "--soil", "moon_longji", "--gravity", "moon", cwd=tmp_path)
+    (tmp_path / "own.yaml").write_text(
+        "numbers: {exponent: 1, k_c: 0, k_phi: 1e6, cohesion: 100, friction_angle: 0.6}"
+    )
+    done = marsyard("yutu2", "--soil", "own.yaml", "--gravity", "moon", cwd=tmp_path)
     assert done.returncode == 2
-    assert "give it with --soil moon_longji:shear_modulus=…" in done.stderr
-    given = "moon_longji:shear_modulus=1.8cm"
+    assert "give it with --soil own:shear_modulus=…" in done.stderr
+    given = "own.yaml:shear_modulus=1.8cm"
     done = marsyard("yutu2", "--soil", given, "--gravity", "moon", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_stands_in_is_said_once(tmp_path):
+    with pytest.warns(StandsIn) as caught:
+        done = marsyard("yutu2", "--soil", "snow_us", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (said,) = [str(w.message) for w in caught if w.category is StandsIn]
+    assert said.count("shear_modulus = 0.0375 m") == 1
+    assert said.count("density = 300 kg/m³") == 1
 
 
 def test_a_number_of_a_soil_can_be_given(tmp_path):
@@ -86,8 +100,6 @@ def test_a_number_of_a_soil_can_be_given(tmp_path):
     plain, own = json.loads(done.stdout)["rovers"][0]["soils"]
     assert own["soil"].endswith("shear_modulus=3cm")
     assert own["pull_20"] < plain["pull_20"]
-    assert any("no density" in note for note in plain["notes"])
-    assert not any("no density" in note for note in own["notes"])
 
 
 @pytest.mark.parametrize(

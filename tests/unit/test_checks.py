@@ -48,6 +48,11 @@ def sine() -> xr.Dataset:
         ("pair.R", "final", {}, -6.0),
         ("pair", "min", {}, -6.0),
         ("pair", "max_abs", {}, 6.0),
+        # two series
+        ("pair.L + pair.R", "final", {}, -4.0),
+        ("ramp - pair.L", "at", {"at": 1.0}, 0.0),
+        ("pair.R / pair.L", "mean", {}, -3.0),
+        ("pair / ramp", "min", {"end": 1.0}, -3.0),
     ],
 )
 def test_what_is_taken_of_a_series(sine, of, take, options, value):

@@ -346,7 +346,6 @@ MISTAKES = [
     (lambda e: e.place_crater(0, 3, 1.0, depth=0.9), "depth_ratio = 0.9: must be at most 0.5"),
     (lambda e: e.soft_patch(0, 3, 1.0, stiffness=0), "stiffness = 0: must be above 0"),
     (lambda e: e.paint_soil(0, 3, 1.0, "dry_snad"), "did you mean 'dry_sand'"),
-    (lambda e: e.paint_soil(0, 3, 1.0, "lunar_loose"), "has no shear_modulus"),
     (lambda e: e.choose_soil({"name": "dry_sand", "k_phy": 3}), "unknown number 'k_phy'"),
     (lambda e: e.choose_robot("exomras"), "did you mean 'exomars'"),
     (lambda e: e.generate("rough", roughness=-1.0), "from 0 to 1 m is allowed"),

@@ -30,7 +30,7 @@ def _drive(env, policy, world=0, most=150):
 
 
 @pytest.mark.parametrize("name", marsyard.gym.IDS)
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore::marsyard.ground.typical.SoilRemark")
 def test_gymnasium_finds_nothing_to_object_to(name):
     check_env(gymnasium.make(name, worlds=1).unwrapped, skip_render_check=True)
 

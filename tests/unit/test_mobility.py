@@ -27,6 +27,7 @@ from marsyard.analysis.mobility import (
 )
 from marsyard.analysis.statics import chassis_of, largest_step
 from marsyard.ground.soil import load_soil
+from marsyard.ground.typical import StandsIn
 from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
 from marsyard.robot import load_robot
 
@@ -346,8 +347,8 @@ def test_an_evaluation_takes_well_under_a_second(exomars):
 
 
 def test_what_was_taken_is_said(exomars):
-    found = evaluate(exomars, [load_soil("dry_sand")], Settings()).soils[0]
-    assert any("no density" in n for n in found.notes)
+    with pytest.warns(StandsIn, match="soil dry_sand: density = 1600 kg/m³"):
+        evaluate(exomars, [load_soil("dry_sand")], Settings())
     given = Settings(coefficients={"peak_0": 0.3, "peak_1": 0.2}, bulldozing="none")
     assert evaluate(exomars, [load_soil("dry_sand")], given).soils[0].notes == ()
 
@@ -400,7 +401,11 @@ def test_unfit_robots_and_soils_are_refused(exomars):
     assert evaluate(load_robot("exomars_rt0448"), [LUNAR], Settings()).exits == (
         "rebound:0.333333",
     )
-    with pytest.raises(InputError, match="mars_sojourner has no exponent"):
-        evaluate(exomars, [load_soil("mars_sojourner")], Settings())
+    with pytest.raises(InputError, match="own soil has no exponent"):
+        evaluate(
+            exomars,
+            [load_soil({"cohesion": 280, "friction_angle": 0.67, "k_c": 0, "k_phi": 1e6})],
+            Settings(),
+        )
     with pytest.raises(InputError, match="at least one soil"):
         evaluate(exomars, [], Settings())

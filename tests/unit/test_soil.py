@@ -232,13 +232,13 @@ def test_limits_themselves_are_allowed():
 
 
 def test_a_missing_number_is_named_with_the_way_out():
-    soil = load_soil("mars_sojourner")
+    soil = load_soil({"cohesion": 280, "friction_angle": 0.67})
     soil.require("cohesion", "friction_angle")
     with pytest.raises(InputError) as error:
         soil.require("cohesion", "k_phi")
     assert str(error.value) == (
-        "soil mars_sojourner has no k_phi [N/m^(n+2)], which this law needs; give it with "
-        "{name: mars_sojourner, k_phi: …}"
+        "soil own soil has no k_phi [N/m^(n+2)], which this law needs; give it with "
+        "{name: own soil, k_phi: …}"
     )
     # and the way out works
     load_soil({"name": "mars_sojourner", "k_phi": 8e5}).require("k_phi")
@@ -305,7 +305,9 @@ def test_soils_are_plain_values():
 
 def test_every_field_is_a_number_or_named_here():
     names = {f.name for f in dataclasses.fields(Soil)}
-    assert names == set(NUMBERS) | {"name", "title", "extra", "triaxial", "covariance"}
+    assert names == set(NUMBERS) | {
+        "name", "title", "kind", "measured_at", "extra", "triaxial", "covariance",
+    }  # fmt: skip
 
 
 # the documentation
@@ -347,3 +349,4 @@ def test_the_table_marks_what_is_assumed():
     assert "2.37 |" in rows["krenn2008"]
     assert "1796 ᵈ" in rows["toyoura_ding2011"]
     assert "| – |" in rows["mars_sojourner"]
+    assert "820 ᵃ" in rows["mars_sojourner"]

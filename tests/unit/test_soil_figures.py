@@ -28,7 +28,7 @@ def test_curves_are_those_of_the_soil():
 
 
 def test_a_soil_without_numbers_is_left_out_of_a_panel():
-    sink, shear = _curves(soil_canvas(["jsc_1a", "mars_sand_reece", "mars_sojourner"]))
+    sink, shear = _curves(soil_canvas(["jsc_1a", "mars_sand_reece", {"cohesion": 280}]))
     assert list(sink) == ["jsc_1a"]
     assert list(shear) == ["mars_sand_reece"]
 

@@ -87,6 +87,16 @@ def test_numbers_come_with_their_provenance(ds, ground):
     assert "24.8°" in page
 
 
+def test_numbers_at_another_gravity_are_those_that_were_used(ds, ground):
+    ground_of_terrain = {"kind": "terrain", "soil": "dry_sand", "gravity_scaling": "reece"}
+    page = soil_section(ds, _scenario(ground=[ground_of_terrain], gravity=4.905), ground)
+    assert "Numbers measured at 9.81 m/s²." in page
+    row = next(r for r in page.split("<tr>") if "scaled by gravity" in r)
+    assert "k_φ" in row and "at 9.81 m/s²" in row
+    assert "7.6422" in row and "1.5284" in row  # half of it
+    assert "any gravity" in soil_section(ds, _scenario("rock"), ground)
+
+
 def test_ruts_and_volumes_are_told(ds, ground, tmp_path):
     path = write_report(tmp_path, ds, _scenario(), [], [], {}, ground)
     text = path.read_text(encoding="utf-8")

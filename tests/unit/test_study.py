@@ -352,6 +352,12 @@ def test_checks_read_numbers_off_the_study():
          "tolerance": 1},
         {"name": "stopped", "output": "sinkage", "at": 0.4, "also": 500, "expected": 5,
          "tolerance": 1},
+        {"name": "rises", "output": "sinkage", "take": "least_rise", "also": 0, "expected": 2,
+         "tolerance": 1e-9},
+        {"name": "stopped rise", "output": "sinkage", "take": "least_rise", "also": 500,
+         "expected": 2, "tolerance": 1},
+        {"name": "ratio", "output": "drawbar pull", "at": 0.2, "also": 500, "divided_by": 0,
+         "expected": 1 + 10 / 4.19773, "tolerance": 1e-4},
     ]  # fmt: skip
     s, _, _, ds = finished(checks=checks)
     got = {c.name: c for c in evaluate_study(ds, s.study)}
@@ -359,6 +365,8 @@ def test_checks_read_numbers_off_the_study():
     assert got["wrong"].verdict == "fail" and got["wrong"].computed == pytest.approx(13.0)
     assert got["stopped"].verdict == "not computed" and got["stopped"].reason
     assert got["at"].unit == "N" and got["zero"].unit == ""
+    assert got["rises"].ok and got["ratio"].ok and got["ratio"].unit == ""
+    assert "not known at every varied value" in got["stopped rise"].reason
 
 
 def test_a_check_of_the_boundary():
@@ -378,6 +386,7 @@ def test_a_check_of_the_boundary():
         ({"also": 7}, "no curve '7'"),
         ({"also": None}, "several curves"),
         ({"take": "crossing", "expected": "3 m"}, "'m' in '3 m'"),
+        ({"divided_by": 7}, "no curve '7'"),
     ],
 )
 def test_checks_that_do_not_fit_are_refused_before_anything_runs(changes, says):

@@ -95,7 +95,7 @@ def test_loose_soil_does_not_dilate_and_a_thin_layer_is_short():
 
 
 def test_a_soil_without_modulus_and_sinkage_law_is_refused_with_what_it_lacks():
-    own = {"name": "mars_sojourner", "density": 1600}
+    own = {"cohesion": 280, "friction_angle": 0.67, "density": 1600}
     with pytest.raises(InputError, match=r"triaxial\.modulus or triaxial\.curve"):
         law_row(load_soil(own), 0.1, None, EARTH)
 

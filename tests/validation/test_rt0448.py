@@ -129,3 +129,25 @@ def test_7_original_does_not_gain_energy_from_its_false_normals():
         after = total[ds.time.values > 9.9]
         assert np.diff(after).max() < 2e-3
     assert ends[0] == pytest.approx(ends[1], abs=0.01)
+
+
+def test_toe_of_the_rear_wheels_brakes():
+    # wheels toed by ±ε slide sideways with all of μ N but what drives them, F = 2 ε √((μN)² − T²)
+    toe, mu, torque, radius, weight = 0.0038, 0.8, 0.87072, 0.129, 64.6 * 3.69
+    along, normal = weight * np.sin(np.radians(10)), weight * np.cos(np.radians(10))
+    thrust = torque / radius
+    # load of the rear wheels: the thrust of two wheels tilts each front bogie about its pivot,
+    # which moves the centre of its loads forward
+    rear, front, com, height, pivot = -0.6375, 0.4025, 0.005, 0.5288, 0.345
+    load = 68.7
+    for _ in range(20):
+        ahead = front + 4 * thrust * pivot / (normal - load)
+        load = (normal * (ahead - com) - along * height) / (ahead - rear)
+    brake = 2 * toe * np.sqrt((mu * load / 2) ** 2 - thrust**2)
+    expected = (along - 6 * thrust - brake) / 64.9 * np.cos(np.radians(10)) * 30
+    found = {}
+    for scenario in ("rt0448/test-4-printed", "rt0448/test-4-original-toe"):
+        data = run(scenario, settings={"run.duration": 30}).data
+        found[scenario] = float(data.velocity_base.sel(axis="x")[-1])
+    assert found["rt0448/test-4-original-toe"] == pytest.approx(expected, rel=0.01)
+    assert found["rt0448/test-4-printed"] - expected > 0.1

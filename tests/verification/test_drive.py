@@ -431,7 +431,9 @@ def test_a_run_too_short_for_its_drive_says_so():
     said = []
     settings = {"run.duration": 0.4, "run.step": "4 ms"}
     result = marsyard.run("control/goal", settings=settings, say=said.append)
-    (text,) = result.warnings
+    gravity, assumed, text = result.warnings
+    assert "these soils were measured at another: mars_sand_zhou2023" in gravity
+    assert "assumed, not given: soil mars_sand_zhou2023: density = 1600 kg/m³" in assumed
     assert "the run ended after 0.4 s with command 1 of 3 under way" in text
     assert f"warning: {text}" in said
 

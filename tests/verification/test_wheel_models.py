@@ -194,7 +194,7 @@ def test_pure_cohesion_at_full_slip():
 
 def test_shear_together_stays_within_the_strength():
     # along and across at once: the resultant thrust is no larger than straight slip gives
-    soft = {"shear_modulus": 1e-6, "shear_modulus_lateral": 1e-6, "cohesion": 0.0, "density": None}
+    soft = {"shear_modulus": 1e-6, "shear_modulus_lateral": 1e-6, "cohesion": 0.0, "density": 1e-9}
     soil = replace(load_soil("fjs_1"), **soft)
     slip, beta = 0.5, math.radians(40)
     straight = model("wong_reece", soil=soil).at_sinkage(0.02, slip)
@@ -437,6 +437,7 @@ def test_smooth_in_slip_and_slip_angle(name):
     ("make", "words"),
     [
         (lambda: WheelModel("wong_rece", TOHOKU, load_soil("fjs_1"), PEAK), "did you mean"),
+        (lambda: WheelModel("magic_formula", TOHOKU, load_soil("fjs_1"), {}), "nominal_load"),
         (lambda: WheelModel("wong_reece", TOHOKU, None, PEAK), "needs a soil"),
         (lambda: model("ishigami", peak_2=1.0), "unknown coefficient"),
         (lambda: Exit("hight", 0.9), "did you mean"),
@@ -444,7 +445,7 @@ def test_smooth_in_slip_and_slip_angle(name):
         (lambda: Wheel(-0.1, 0.1, Exit("height", 0.9)), "radius"),
         (lambda: Wheel(0.1, 0.1, Exit("height", 0.9), lug_height=0.2), "lug_height"),
         (lambda: model("ishigami").under_load(60.0, 1.2), "slip"),
-        (lambda: model("ishigami", soil="mars_sojourner"), "mars_sojourner"),
+        (lambda: model("ishigami", soil=load_soil({"cohesion": 280})), "own soil has no k_c"),
     ],
 )
 def test_wrong_input(make, words):

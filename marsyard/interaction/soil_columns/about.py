@@ -8,6 +8,9 @@ LAWS = (
         "granular soil in columns, on triaxial curves, with avalanches in time", "soil-columns",
         # sums and totals by body, stresses around the wheels
         node_bytes=150, record_bytes=(8 * 21, 4 * 108), step_time=2.3e-4, columns=True,
+        soil_numbers=(
+            "modulus", "exponent", "cohesion", "friction_angle", "shear_modulus", "density"
+        ),
         guide=Guide(
             ground="soil grid", gives="avalanches, compaction, gravity",
             lacks="soil's push on the sides of a body", needs="a soil with strength",

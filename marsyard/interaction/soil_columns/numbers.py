@@ -10,7 +10,7 @@ What a soil lacks:
     R_f           0.8 (Duncan and Chang 1970: 0.7 to 0.95 for sands)
     ψ             φ − 30°, not below 0 (Vermeer and de Borst 1984, for quartz sands)
     ε_s           0.1, assumed
-    density       1600 kg/m³, assumed, with a warning
+    density       typical of the soil's kind, with a warning (`ground.typical`)
     β₀            the angle of repose, without cohesion; if that is not given, φ with cohesion c
 """
 
@@ -46,8 +46,6 @@ from marsyard.interaction.soil_columns.arrays import (
     VOLUME_STRAIN,
 )
 
-#: assumed where a soil gives none [kg/m³]
-DENSITY = 1600.0
 FAILURE_RATIO = 0.8
 SOFTENING_STRAIN = 0.1
 #: friction angle of quartz sand at constant volume [rad]
@@ -88,20 +86,9 @@ def passive(phi: float) -> float:
     return math.tan(math.pi / 4 + phi / 2) ** 2
 
 
-def density_of(soil: Soil) -> float:
-    """Bulk density, or an assumed one with a warning [kg/m³]."""
-    if soil.density is not None:
-        return soil.density
-    warnings.warn(
-        f"soil {soil.name} has no density, which columns need: {DENSITY:g} kg/m³ is assumed",
-        stacklevel=2,
-    )
-    return DENSITY
-
-
 def strength(soil: Soil, width: float, gravity: float) -> tuple[float, float]:
     """q_f at the surface [Pa] and its growth with sinkage [Pa/m] under a body of this width."""
-    weight = density_of(soil) * gravity
+    weight = soil.number("density") * gravity
     N_c, N_q, N_gamma = bearing_factors(soil.number("friction_angle"))
     return soil.number("cohesion") * N_c + 0.5 * weight * width * N_gamma, weight * N_q
 
@@ -208,7 +195,7 @@ def granular_row(soil: Soil, options: ColumnOptions) -> np.ndarray:
     tan = math.tan(angle)
     row = np.array([
         tan, options.rest * tan, cohesion, math.sin(angle), math.cos(angle),
-        density_of(soil) * options.gravity,
+        soil.number("density") * options.gravity,
     ])  # fmt: skip
     assert len(row) == GRANULAR_COLUMNS
     return row

@@ -10,6 +10,7 @@ import numpy as np
 
 from marsyard.errors import InputError
 from marsyard.ground.soil import Soil
+from marsyard.ground.typical import StandsIn
 from marsyard.interaction.place import Place
 from marsyard.interaction.soft_ground import SoftGround
 from marsyard.interaction.soil_columns import about, flow_kernels
@@ -99,17 +100,18 @@ def column_numbers(
             for b, body in enumerate(bodies):
                 width = options.width or body.width
                 k = None
-                if soil.has(*needed):
+                if soil.supplies(*needed) or (options.pressure == "bekker" and soil.has_modulus):
                     k = pressure_modulus(soil, width, options.pressure, numbers.gravity)
                 laws[b, s] = law_row(soil, width, k, numbers)
         granular = np.array([granular_row(soil, numbers) for soil in soils])
     # once for all bodies: the first that says it
+    for each in said:
+        if isinstance(each.message, StandsIn):
+            warnings.warn(each.message, stacklevel=2)
     for soil in soils:
-        texts = [str(w.message) for w in said if f"soil {soil.name}" in str(w.message)]
-        for start in ("has no density", "its pressure-sinkage"):
-            text = next((t for t in texts if start in t), None)
-            if text is not None:
-                warnings.warn(text, stacklevel=2)
+        texts = [str(w.message) for w in said if f"soil {soil.name}: its press" in str(w.message)]
+        if texts:
+            warnings.warn(texts[0], stacklevel=2)
     return ColumnNumbers(laws, np.array([curve_rows(soil) for soil in soils]), granular)
 
 

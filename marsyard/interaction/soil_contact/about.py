@@ -8,6 +8,7 @@ LAWS = (
         "the soil contact model, on a pressure-sinkage law", "soil-contact", rank=0,
         # sums and totals by body, stresses around the wheels
         node_bytes=150, record_bytes=(8 * 21, 4 * 108), step_time=1.2e-5,
+        soil_numbers=("modulus", "exponent", "cohesion", "friction_angle", "shear_modulus"),
         guide=Guide(
             ground="soil grid",
             gives="sinkage, slip, ruts, berms, multipass, digging in; any body",

@@ -11,17 +11,23 @@ from typing import TYPE_CHECKING
 from marsyard.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from marsyard.interaction.wheel_models.model import MODELS, WheelForces, WheelModel
+    from marsyard.interaction.wheel_models.model import (
+        MODELS,
+        STANDS_IN,
+        WheelForces,
+        WheelModel,
+    )
     from marsyard.interaction.wheel_models.wheel import Exit, Wheel
 
 _HOME = {
     "MODELS": "model",
+    "STANDS_IN": "model",
     "Exit": "wheel",
     "Wheel": "wheel",
     "WheelForces": "model",
     "WheelModel": "model",
 }
 
-__all__ = ["MODELS", "Exit", "Wheel", "WheelForces", "WheelModel"]
+__all__ = ["MODELS", "STANDS_IN", "Exit", "Wheel", "WheelForces", "WheelModel"]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

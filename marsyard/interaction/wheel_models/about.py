@@ -5,8 +5,17 @@ from marsyard.interaction.about import WHEEL, About, Guide
 _MEASURED = "[measured wheels](validation-wheels.md)"
 
 
+#: numbers of a soil by model
+_SINKAGE = ("modulus", "exponent")
+_STRESSES = (*_SINKAGE, "cohesion", "friction_angle", "shear_modulus", "density")
+_SOIL = {
+    "wong_reece": _STRESSES, "ishigami": _STRESSES, "ding": _STRESSES, "magic_formula": _SINKAGE,
+}  # fmt: skip
+
+
 def _model(name: str, title: str, text: str, guide: Guide) -> About:
-    return About(name, WHEEL, title, text, f"wheel-models/{name.replace('_', '-')}", guide)
+    page = f"wheel-models/{name.replace('_', '-')}"
+    return About(name, WHEEL, title, text, page, guide, soil_numbers=_SOIL.get(name, ()))
 
 
 LAWS = (

@@ -7,8 +7,9 @@ published; both together may exceed it by up to √2. K grows with the slip angl
 
     K_x = K_x(0) + k_x′ |β|,   K_y = K_y(0) + k_y′ |β|       (0.043 and 0.020 m/rad for FJS-1)
 
-Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁ (0.40 and 0.15 for FJS-1; the
-default is that of `wong_reece`, for loose sand); slope_x, slope_y: k_x′, k_y′ [m/rad].
+Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁ (0.40 and 0.15 for FJS-1; where
+nobody gives them, those of `wong_reece` stand in, with a warning); slope_x, slope_y: k_x′, k_y′
+[m/rad], 0 unless given.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
+from marsyard.ground.typical import warn_stand_in
 from marsyard.interaction.side_wall import blade_resistance
 from marsyard.interaction.tread import deepest_trench, softening, strength
 from marsyard.interaction.wheel_models import (
@@ -76,9 +77,13 @@ MODELS: dict[str, tuple[int, Mapping[str, float | None], tuple[str, ...]]] = {
 }
 _ASKS = {
     "strength": ("cohesion", "friction_angle"),
-    "sinkage": ("exponent", "k_c", "k_phi"),
-    "shear": ("shear_modulus",),
+    "sinkage": ("exponent",),
+    "shear": ("shear_modulus", "density"),
 }
+#: typical coefficients, which stand in with a warning, and their sources
+STANDS_IN: dict[str, Mapping[str, str]] = {
+    "wong_reece": wong_reece.TYPICAL, "ishigami": wong_reece.TYPICAL,
+}  # fmt: skip
 
 #: sinkages below this many radii count as none
 TOUCH = 1e-9
@@ -236,6 +241,8 @@ class WheelModel:
         if needs and self.soil is None:
             raise InputError(f"{self.name} needs a soil")
         if self.soil is not None:
+            if "sinkage" in needs and not self.soil.has_modulus:
+                self.soil.require("k_c", "k_phi")
             self.soil.require(*(n for need in needs for n in _ASKS[need]))
         self.own_numbers()
 
@@ -247,6 +254,8 @@ class WheelModel:
             value = given.get(key, default)
             if value is None:
                 raise InputError(f"{self.name}: coefficient '{key}' is missing")
+            if key not in given and key in STANDS_IN.get(self.name, {}):
+                warn_stand_in(self.name, key, f"{value:g}", STANDS_IN[self.name][key])
             if not math.isfinite(value):
                 raise InputError(f"{self.name}: {key} = {value}: a finite number")
             values.append(float(value))

@@ -4,8 +4,9 @@ J. Y. Wong, A. R. Reece: Prediction of rigid wheel performance based on the anal
 stresses, parts I and II, J. Terramechanics 4 (1967). Stresses, shear displacement and integrals as
 in `arc`. Longitudinal and lateral slip mobilise one and the same strength ("together").
 
-Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁. Wong and Reece found 0.18 and
-0.32 for loose sand, the default, and 0.43 and 0.32 for compact sand.
+Coefficients: peak_0 and peak_1, a₀ and a₁ of θ_m = (a₀ + a₁ s) θ₁. Wong and Reece found 0.43 and
+0.32 for compact sand and 0.18 and 0.32 for loose sand; where nobody gives them, the latter stand
+in, with a warning.
 
 Assumptions: rigid wheel, steady motion, plane ground; for braked wheels the shear follows the net
 displacement since entry (their part II counts it anew where the direction turns).
@@ -18,6 +19,9 @@ from marsyard.jit import kernel
 
 PEAK_0, PEAK_1 = range(2)
 COEFFICIENTS = {"peak_0": 0.18, "peak_1": 0.32}
+#: those of them that stand in for what nobody measured, with their source
+_SOURCE = "Wong and Reece 1967, loose sand"
+TYPICAL = {"peak_0": _SOURCE, "peak_1": _SOURCE}
 
 
 @kernel

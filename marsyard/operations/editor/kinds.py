@@ -167,7 +167,7 @@ def needed_numbers(scenario: Scenario) -> tuple[str, ...]:
 def check_fit(soil: Soil, scenario: Scenario) -> None:
     """Refuse a soil without a number that the law of the scenario needs."""
     for name in needed_numbers(scenario):
-        if not soil.has(name):
+        if not _supplies(soil, name):
             raise InputError(
                 f"soil {soil.name}: has no {name}, which interaction.soil needs; choose another"
             )
@@ -180,7 +180,12 @@ def fitting_soils(scenario: Scenario) -> list[str]:
 
 @lru_cache(maxsize=8)
 def _having(needed: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(n for n in library.names("soils") if load_soil(n).has(*needed))
+    soils = {name: load_soil(name) for name in library.names("soils")}
+    return tuple(n for n, soil in soils.items() if all(_supplies(soil, one) for one in needed))
+
+
+def _supplies(soil: Soil, name: str) -> bool:
+    return soil.has_modulus if name in ("k_c", "k_phi") else soil.supplies(name)
 
 
 def softer(ground: Data, below: str, stiffness: float, strength: float, columns: bool) -> str:
