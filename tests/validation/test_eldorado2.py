@@ -16,12 +16,12 @@ from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
 from marsyard.scenario import load_scenario
 from marsyard.simulation import Simulation
 
-WHEEL = Wheel(0.1, 0.1, Exit("angle", 0.0), lug_height=0.01)
+WHEEL = Wheel(0.1, 0.1, Exit("angle", 0.0), lug_height=0.01, surface=None)
 WEIGHT = 18 * 9.81
 
 
 def slip_for(soil: str, pull: float, load: float) -> float:
-    model = WheelModel("ding", WHEEL, load_soil(soil), {"mean_load": 44.1})
+    model = WheelModel("ding", WHEEL, load_soil(soil), {"mean_load": 44.1}, carried=False)
     return brentq(lambda s: model.under_load(load, s).drawbar_pull - pull, -0.2, 0.9)
 
 
