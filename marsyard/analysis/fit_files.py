@@ -85,10 +85,14 @@ def _description(fit: Fit) -> str:
     return " ".join([text, *(w[0].upper() + w[1:] + "." for w in fit.warnings)])
 
 
+#: what is found are numbers of the wheel and the soil together
+_TREAD = "robot.wheel.surface: {material: grit}"
+
+
 def use(fit: Fit) -> str:
     """What stands beside the soil in a scenario: the model and the tread it was found with."""
     if fit.model == SCM:
-        return "interaction.soil: {model: scm}"
+        return f"interaction.soil: {{model: scm, slip_sinkage: none}} and {_TREAD}"
     wheels = [m.wheel for m in fit.models if isinstance(m, WheelModel)]
     wheel = wheels[0]
     text = f"interaction.wheel: {{model: {fit.model}"
@@ -100,7 +104,10 @@ def use(fit: Fit) -> str:
     for name in ("shear_share", "lug_share"):
         if any(f.name == name for f in fit.found) or name in fit.fixed:
             text += f", {name}: {getattr(wheel, name):.4g}"
-    return text + "}"
+    if not needs(fit.model):
+        return text + "}"
+    own = "interaction.soil: {slip_sinkage: none, slip_transport: false}"
+    return f"{text}}}, {own} and {_TREAD}"
 
 
 def _numbers(fit: Fit) -> dict[str, Any]:

@@ -6,6 +6,9 @@ of its range. Rows with a standard deviation of their own, σ_i, have e_qi² = (
 of three runs or so are too rough to be taken alone. What the errors do is weigh the quantities
 against each other; how large the scatter really is comes from the fit (see `fit`).
 
+The wheel models are the published ones, without a surface of the tread and without slip sinkage but
+n₁ (`interaction.tread`): what is found are numbers of the wheel and the soil together.
+
 Start values of what is not given, each said in the notes of the fit: soil `lunar_nominal`; peak_0
 0.4, peak_1 0.15 (Ishigami et al. 2007); the exit rule. No exit value holds for a kind of wheel:
 Ishigami, Mizuuchi and Yoshida (2005) fitted "height" 0.1 to 0.3 to a smooth wheel and 1.0 to 1.2 to
@@ -165,9 +168,13 @@ class Problem:
     def wheel_model(self, values: Mapping[str, float], wheel: int) -> WheelModel:
         """The model of one of the data's wheels."""
         (radius, width, lugs), _ = self.data.wheels()[wheel]
-        body = Wheel(radius, width, self.exit_at(values, wheel), lugs, **shares(values))
+        leave, own_shares = self.exit_at(values, wheel), shares(values)
+        body = Wheel(radius, width, leave, lugs, surface=None, **own_shares)
         own = {k: v for k, v in values.items() if k in coefficients(self.model)}
-        return WheelModel(self.model, body, self.soil_at(values), own, self.gravity)
+        return WheelModel(
+            self.model, body, self.soil_at(values), own, self.gravity, slip_sinkage="none",
+            carried=False,
+        )  # fmt: skip
 
     def exit_at(self, values: Mapping[str, float], wheel: int) -> Exit:
         """The exit rule of one of the data's wheels."""

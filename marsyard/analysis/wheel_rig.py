@@ -162,6 +162,9 @@ def rig_scenario(point: Point, soil: Mapping[str, Any]) -> tuple[Any, float]:
         "parameters.slip_angle": point.slip_angle,
         "robot.wheel.radius": point.radius,
         "robot.wheel.width": point.width,
+        # the numbers that are searched for are those of the wheel and the soil together
+        "robot.wheel.surface": {"material": "grit"},
+        "interaction.soil.slip_sinkage": "none",
         "robot.joints": {"steer": point.slip_angle, "lift": tip - 0.125},
         "ground.0.soil": dict(soil),
         "ground.0.spacing": spacing,

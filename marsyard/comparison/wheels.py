@@ -379,8 +379,17 @@ def _make(
     models = []
     for size in sizes:
         exit, shares = _tread(law, given, own, found, size)
-        wheel = Wheel(size[0], size[1], exit, size[2], **shares, **given.get("tread", {}))
-        models.append(WheelModel(law, wheel, soil, coefficients, given["gravity"]))
+        if found is None:
+            wheel = Wheel(size[0], size[1], exit, size[2], **shares, **given.get("tread", {}))
+            models.append(WheelModel(law, wheel, soil, coefficients, given["gravity"]))
+            continue
+        # what was found are numbers of the wheel and the soil together
+        wheel = Wheel(size[0], size[1], exit, size[2], surface=None, **shares)
+        models.append(
+            WheelModel(
+                law, wheel, soil, coefficients, given["gravity"], slip_sinkage="none", carried=False
+            )
+        )
     offset = float(found["sinkage_offset"]) if found is not None else 0.0
     load = None if data is not None else mean
     return Candidate(name, law, tuple(models), load, offset, given.get("fitted", ""))

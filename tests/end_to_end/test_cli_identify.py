@@ -29,7 +29,9 @@ def wheel_file(folder, radius=True):
     """A CSV of a Ding wheel with φ = 30° and a little noise."""
     soil = load_soil({"name": "hit_lss1", "friction_angle": "30 deg", "exponent_slip": 0.5})
     slip = np.linspace(0.0, 0.6, 10)
-    f = WheelModel("ding", Wheel(0.15, 0.16, Exit("angle", 0)), soil).under_load(80.0, slip)
+    wheel = Wheel(0.15, 0.16, Exit("angle", 0), surface=None)
+    bare = {"slip_sinkage": "none", "carried": False}
+    f = WheelModel("ding", wheel, soil, **bare).under_load(80.0, slip)
     rng = np.random.default_rng(1)
     lines = ["kind,wheel_radius_mm,width_cm,load_N,slip,Fx_N,torque_Nm,sinkage_mm"]
     for i, s in enumerate(slip):
@@ -72,7 +74,8 @@ def test_a_fit_in_a_process(tmp_path):
 def test_another_laboratory_s_file(tmp_path):
     # three loads, lugs, percent, millimetres, kilonewtons, torque the other way, decimal commas
     soil = load_soil({"name": "fjs_1", "exponent_slip": 0.3})
-    model = WheelModel("ding", Wheel(0.15, 0.165, Exit("angle", 0.0), 0.015), soil)
+    wheel = Wheel(0.15, 0.165, Exit("angle", 0.0), 0.015, surface=None)
+    model = WheelModel("ding", wheel, soil, slip_sinkage="none", carried=False)
     rng = np.random.default_rng(2)
     lines = ["Versuch 7;Rad r = 150 mm;b = 165 mm;30 lugs of 15 mm", "", "Schlupf (%);W;DP;T_w;z"]
     lines.append("%;kN;kN;Nm;mm")

@@ -29,7 +29,7 @@ def test_ding_within_its_bars(model, lugs, sinkage):
     fit = identify(ding(lugs), model, soil="hit_lss1", starts=3)
     assert fit.after["pull"] < 4.0
     assert fit.after["sinkage"] < sinkage
-    assert fit.after["torque"] < 0.6
+    assert fit.after["torque"] < 0.8
     # it was the fit that did it
     assert fit.before["pull"] > 1.5 * fit.after["pull"]
     assert fit.before["sinkage"] > 3 * fit.after["sinkage"]
@@ -43,7 +43,7 @@ def test_ding_soil_contact_model(lugs):
     fit = identify(ding(lugs), "scm", soil="hit_lss1", starts=1)
     assert fit.after["pull"] < 4.0
     assert fit.after["sinkage"] < 2e-3
-    assert fit.after["torque"] < 0.6
+    assert fit.after["torque"] < 0.8
     assert fit.before["sinkage"] > 3 * fit.after["sinkage"]
     # a layer that is carried along is what the published numbers lack
     assert 2e-3 < fit["shear_layer"].value < 1e-2

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from wheel_reference import published
 
 from marsyard.analysis import WheelData, identification, identify
 from marsyard.analysis.fit import certainty
@@ -20,7 +21,7 @@ from marsyard.analysis.fit_files import save_fit
 from marsyard.analysis.parameters import default_free, find, parameters, searchable
 from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
-from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import MODELS, Exit, Wheel
 
 SOIL = {
     "exponent": 1.1, "k_c": 0, "k_phi": 2.5e6, "cohesion": 250, "friction_angle": "30 deg",
@@ -48,7 +49,8 @@ def synthetic(model="wong_reece", seed=None, angles=(0.0,), loads=(80.0,), lugs=
         a.ravel() for a in np.meshgrid(np.linspace(0.02, 0.8, 12), np.radians(angles), loads)
     )
     wheel = Wheel(0.15, 0.16, EXIT, lugs)
-    forces = WheelModel(model, wheel, load_soil(SOIL), OWN[model]).under_load(load, slip, angle)
+    made = published(model, wheel, load_soil(SOIL), OWN[model])
+    forces = made.under_load(load, slip, angle)
     measured = {
         "pull": forces.drawbar_pull, "torque": forces.torque, "sinkage": forces.sinkage + offset,
     }  # fmt: skip
@@ -169,7 +171,7 @@ def test_the_exit_rule_is_given_found_or_said():
     said = next(w for w in assumed.warnings if "exit rule is assumed" in w)
     # the numbers in the sentence are those of the model
     low, high = (
-        WheelModel(
+        published(
             "wong_reece", Wheel(0.15, 0.16, Exit("height", v), 0.01), load_soil("hit_lss1"),
             OWN["wong_reece"],
         ).under_load(80.0, data.slip).drawbar_pull
@@ -400,7 +402,7 @@ def test_the_soil_file_gives_the_fitted_model_back(tmp_path):
     )
     page = save_fit(fit, tmp_path)
     soil = load_soil(str(tmp_path / "soil.yaml"))
-    again = WheelModel("ding", fit.models[0].wheel, soil)
+    again = published("ding", fit.models[0].wheel, soil)
     slip = np.linspace(-0.5, 0.9, 9)
     for name in ("drawbar_pull", "torque", "sinkage"):
         got = getattr(again.under_load(80.0, slip), name)
@@ -463,7 +465,7 @@ def test_several_wheels_and_loads_tell_the_moduli_and_the_exponent_apart():
     parts = []
     for width, load in ((0.06, 40.0), (0.06, 100.0), (0.16, 40.0), (0.16, 100.0)):
         wheel = Wheel(0.15, width, Exit("angle", 0))
-        f = WheelModel("ding", wheel, soil, OWN["ding"]).under_load(load, slip)
+        f = published("ding", wheel, soil, OWN["ding"]).under_load(load, slip)
         measured = {"pull": f.drawbar_pull, "torque": f.torque, "sinkage": f.sinkage}
         measured = {q: v + rng.normal(0, 0.4 * NOISE[q], 6) for q, v in measured.items()}
         parts.append(
