@@ -1,7 +1,8 @@
 """Stresses and forces between a body and the soil under it, node by node.
 
-Krenn and Hirzinger 2008, eqs. (3) to (5), on the nodes of the footprint. For a node with soil
-level L = base + ref [m] under the body's lower surface at height w, sinkage z = L − w [m]:
+Krenn and Hirzinger 2008, eqs. (3) to (5), on the nodes of the footprint or, under a wheel, on the
+strips of their cells (`footprint`); node stands for both here. For a node with soil level
+L = base + ref [m] under the body's lower surface at height w, sinkage z = L − w [m]:
 
 normal stress [Pa]
     p = k z^n,   k = k_c/b + k_φ                                            eq. (3), Bekker
@@ -65,7 +66,7 @@ of the wheel, built up over its contact; soil under a wheel that slips is softer
 Resistance split. The part of p n along the heading that soil at the undisturbed level would give,
 p (z_u/z)^n with z_u = base − w, counts as compaction; the rest, from soil piled up above that
 level, as bulldozing resistance. Like the stresses of the single nodes it is worked out in every
-eighth step only.
+sixteenth step only.
 
 How it is computed. The nodes under a body stand in blocks (see `arrays`), all of one soil. What is
 alike for all nodes is done in plain loops over a block, without branches, on vector units; nodes

@@ -1,8 +1,8 @@
-"""The footprint: grid nodes under a body, with the body's lower surface above each of them.
+"""The footprint of a wheel: its lower surface above the soil, strip by strip.
 
 A wheel is not a cloud of vertices (Krenn, Fig. 14) but the surface itself: for a vertical line
-through a node, the point where it enters the wheel from below is found in closed form. The wheel is
-a surface of revolution about its axle a with radius R(y) at lateral place y:
+through a point of the ground, the point where it enters the wheel from below is found in closed
+form. The wheel is a surface of revolution about its axle a with radius R(y) at lateral place y:
 
     cylinder  R(y) = r                                    |y| ≤ w/2
     rounded   R(y) = r − ρ + √(ρ² − (|y| − w/2 + ρ)²)      where |y| > w/2 − ρ
@@ -16,15 +16,44 @@ a surface of revolution about its axle a with radius R(y) at lateral place y:
 and the slab |y| ≤ w/2 at t = (∓w/2 − u)/a_z; the wheel is entered at the later of the two. Where R
 depends on y = u + a_z t, Newton's method goes on from there (not needed for a level axle).
 
-Other bodies are triangle meshes: each triangle that faces down is laid over the nodes it covers,
-and all nodes get the same weight, so that together they stand for the area of the lower side as
-seen from above.
+Strips. A wheel stands on few nodes: two to six along its contact on a grid of 2 cm, and stresses
+change over much less. Behind the lowest point the soil rebounds along a steep line within
+
+    ℓ = √(2 r p/k_u)        8 mm at r = 0.15 m, p = 5 kPa, k_u = 2·10⁷ Pa/m,
+
+which carries a tenth of the load and turns round the resistance. Looked at in nodes alone, whole
+rows of them come and go, the wheel trembles, each tremor presses the soil down a little more, and
+what is lost is pull: 10 % of the load for a small wheel. Interpolating the plastic sinkage between
+nodes does not help: over a spacing ds the wheel's curvature is ds²/8r = 0.3 mm high, more than the
+whole rebound p/k_u = 0.25 mm. The soil must remember where it was pressed, and how deep, more
+finely than that. So the cell of a node under a wheel is cut into
+
+    m = ⌈22 ds/r⌉ strips, at most 8,
+
+in the direction x or y that is nearer to the heading, with a sample each in its middle. Samples lie
+on the line through the node along the heading, at (δ, δ tan ψ) with δ a strip's place along x:
+their lateral place is the node's, so that cells at the wheel's sides are in or out as a whole, and
+those at the front and the rear in part. Each strip has a plastic sinkage and a mobilised strength
+of its own, is fixed to the ground, and obeys the law of a node for a part 1/m of the cell (the
+midpoint rule, of second order; where the stress has a kink, at the entry, the exit and the lowest
+point, with an error that averages out over the rows of nodes). Along the heading this is a grid of
+r/22, whatever ds; across, where stresses change little, the grid stays as it is.
+
+The ground remembers how much deeper than the node each strip was pressed (`relief`, its sum is
+zero), so that a node's sinkage is the mean of its strips' and soil is conserved exactly as without
+them. A cell that was not cut yet, or otherwise, begins with the slope of the plastic sinkage from
+node to node, the smaller one to both sides, none at a peak: this keeps the mean, and makes no ruts
+where fresh soil meets pressed soil. The undisturbed ground is interpolated linearly between nodes.
+What was moved (`ref`) is level over a cell: interpolated, soil laid down beside a wheel at rest
+would lift it, and shake it for ever.
 
 Weights. The width of a wheel is seldom a whole number of grid spacings. A node stands for the strip
 from half way to its inner neighbours to the wheel's edge if no other node lies between: weight
 (e_left + e_right)/D with e = D/2, or the distance to the edge where that is below D;
-D = ds max(|a_x|, |a_y|) is the lateral distance of rows of nodes. The weights add up to the width
-exactly for a wheel along the grid or its diagonal, and on average for every other heading.
+D = ds max(|a_x|, |a_y|) is the lateral distance of rows of nodes. The weights of the nodes in line
+along x or y add up to the width exactly for every heading.
+
+Other bodies are triangle meshes (`mesh_footprint`), in nodes.
 """
 
 from __future__ import annotations
