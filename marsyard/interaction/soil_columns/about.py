@@ -13,7 +13,7 @@ LAWS = (
         ),
         guide=Guide(
             ground="soil grid", gives="avalanches, compaction, gravity",
-            lacks="soil's push on the sides of a body", needs="a soil with strength",
+            lacks="overhangs, a pressure-sinkage law", needs="a soil with strength",
             checked="closed forms; **no** measured wheels",
             use="steep or cohesive slopes, feet near failure",
             valid="strains up to failure; no measured wheels",

@@ -12,10 +12,10 @@ LAWS = (
         guide=Guide(
             ground="soil grid",
             gives="sinkage, slip, ruts, berms, multipass, digging in; any body",
-            lacks="sideways bulldozing, friction of smooth wheels", needs="a soil",
+            lacks="overhangs, soil on top of a wheel", needs="a soil",
             checked="closed forms, [measured wheels](validation-overview.md)",
-            use="sand and regolith, loaded wheels with treads",
-            valid="treads under 80 N or more; smooth wheels up to 20 % slip",
+            use="sand and regolith, any wheel, foot or track",
+            valid="smooth and lugged wheels, slip up to 80 %",
         ),
     ),
 )  # fmt: skip

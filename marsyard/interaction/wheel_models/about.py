@@ -24,8 +24,8 @@ LAWS = (
         "stresses over the arc, shear along the wheel",
         Guide(
             ground="soil under a wheel",
-            gives="pull, torque, side force, sinkage, depth of ruts", lacks="berms, digging in",
-            needs="a soil, exit rule", checked=_MEASURED,
+            gives="pull, torque, side force, sinkage, digging in, depth of ruts", lacks="berms",
+            needs="a soil", checked=_MEASURED,
             use="rovers on soil, slip along and across",
             valid="steady motion, sinkage below the radius",
         ),
@@ -35,7 +35,7 @@ LAWS = (
         "the same, and shear across it",
         Guide(
             ground="soil under a wheel", gives="as wong_reece, side force as published",
-            lacks="as wong_reece; may exceed the strength by √2", needs="a soil, exit rule",
+            lacks="as wong_reece; may exceed the strength by √2", needs="a soil",
             checked=_MEASURED, use="steering, traverses",
             valid="as wong_reece; side force measured up to 16°",
         ),
@@ -45,7 +45,7 @@ LAWS = (
         Guide(
             ground="soil under a wheel",
             gives="as wong_reece, in closed form; slip sinkage where the soil has n₁",
-            lacks="berms, digging in", needs="a soil, exit rule, mean load", checked=_MEASURED,
+            lacks="berms", needs="a soil, mean load", checked=_MEASURED,
             use="fast runs, identified soils",
             valid="sinkage below the radius; the soil's n₁ for slip sinkage",
         ),
