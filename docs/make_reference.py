@@ -73,6 +73,7 @@ CHAPTERS = (
     ("robot.springs.NAME", "Spring"),
     ("robot.wheel", "WheelChange"),
     ("robot.wheel.grousers", "GrouserChange"),
+    ("robot.wheel.surface", "TreadSurface"),
     ("robot.design", "RobotDesign"),
     ("robot.design.pivots.NAME", "PivotShift"),
     ("ground: plane", "PlaneGround"),

@@ -46,11 +46,9 @@ LEFT_OUT = {
 }
 #: [deg]; at 90° the slip does not say how fast the rim turns, as the rig and the models ask
 PAVLOV_ANGLES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0)
-EXIT = {"hit_lss1": 0.2, "fjs_1": 0.2, "dry_sand": 0.2}  # smooth wheels, Ishigami 2005
-LUGS_EXIT = 1.1
 OWN = {
-    "wong_reece": {"peak_0": 0.40, "peak_1": 0.15},
-    "ishigami": {"peak_0": 0.40, "peak_1": 0.15, "slope_x": 0.043, "slope_y": 0.020},
+    "wong_reece": {},
+    "ishigami": {},
     "ding": {},
 }
 UNITS = {"pull": ("N", 1.0), "torque": ("N·m", 1.0), "sinkage": ("mm", 1e3), "side": ("N", 1.0)}
@@ -136,10 +134,12 @@ def by_model(model: str) -> Callable[[wt.Bench, list[Row]], list[float]]:
 
     def compute(bench: wt.Bench, rows: list[Row]) -> list[float]:
         from marsyard.ground.soil import load_soil
-        from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+        from marsyard.interaction.wheel_models import Wheel, WheelModel
 
-        rise = LUGS_EXIT if bench.grousers else EXIT[bench.soil]
-        wheel = Wheel(bench.radius, bench.width, Exit("height", rise), bench.grousers)
+        wheel = Wheel(
+            bench.radius, bench.width, lug_height=bench.grousers, lug_count=bench.count or None,
+            lug_thickness=0.002,
+        )  # fmt: skip
         own = OWN[model] | ({"mean_load": bench.load} if model == "ding" else {})
         asked = WheelModel(model, wheel, load_soil(bench.soil), own)
         names = {"pull": "drawbar_pull", "side": "side_force", "torque": "torque",
@@ -318,9 +318,9 @@ def all_checks(data: dict[str, Any]) -> str:
 
 CURVES = """## Measured wheels in soil
 
-Errors are computed less measured. The soil contact model (`scm`) has its defaults, each soil its
-published numbers; the wheel models have the exit rule that Ishigami et al. fitted to a smooth wheel
-(0.2) or to paddles (1.1). Straight on, `ishigami` is `wong_reece`, whose points it hides.
+Errors are computed less measured. All laws have their defaults, one set for all wheels; treads are
+of metal ([tread and soil](physics/tread.md)), each soil has its published numbers. Straight on,
+`ishigami` is `wong_reece`, whose points it hides.
 
 ![Computed against measured](images/validation-overview.png)
 """

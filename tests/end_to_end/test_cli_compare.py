@@ -152,7 +152,7 @@ def test_a_wheel_as_json_writes_nothing(tmp_path):
     done = run_here([*command, "--gravity", "mars"], tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["laws"]["ding"]["exit"] == "height:1"
+    assert found["laws"]["ding"]["exit"] == "rebound:0.333"
     assert len(found["laws"]["ding"]["curves"]["drawbar_pull"][0]) == len(found["slip"])
     assert everything_in(tmp_path) == []
 

@@ -130,7 +130,11 @@ def test_the_soil_contact_model_and_two_files(tmp_path):
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "runs" / "identify-at60-scm"
     assert {p.name for p in folder.iterdir()} == FILES
-    for text in ("scm, 6 rows of at60.csv, at120.csv", "runs of the rig", "soil: {model: scm}"):
+    for text in (
+        "scm, 6 rows of at60.csv, at120.csv",
+        "runs of the rig",
+        "soil: {model: scm, slip_sinkage: none}",
+    ):
         assert text in done.stdout
     fit = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
     assert fit["rms_after"]["pull"] < fit["rms_before"]["pull"]

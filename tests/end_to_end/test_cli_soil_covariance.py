@@ -30,7 +30,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fitted")
     soil = load_soil({"name": "hit_lss1", "exponent_slip": 0.5})
     slip = np.linspace(0.0, 0.6, 12)
-    f = WheelModel("ding", Wheel(0.15, 0.16, Exit("angle", 0)), soil).under_load(80.0, slip)
+    wheel = Wheel(0.15, 0.16, Exit("angle", 0), surface=None)
+    made = WheelModel("ding", wheel, soil, slip_sinkage="none", carried=False)
+    f = made.under_load(80.0, slip)
     noise = np.random.default_rng(1).normal(0, [[0.8], [0.1], [4e-4]], (3, len(slip)))
     columns = [slip, f.drawbar_pull + noise[0], f.torque + noise[1], f.sinkage + noise[2]]
     np.savetxt(

@@ -275,7 +275,7 @@ class Wheel:
                 (t, r - z, F[0] * e[0] + F[1] * e[1], -F[0] * e[1] + F[1] * e[0], lift, torque,
                  spin, total[T_COMPACTION], total[T_BULLDOZING])
             )  # fmt: skip
-            take_slip(rig.bodies, rig.patch, 0, h)
+            take_slip(rig.bodies, rig.patch, 0, rig.bodies.twist[0], h)
             vz += dv
             z += h * vz
             s += h * v

@@ -54,7 +54,7 @@ def test_wheel_of_given_mass_sinks_alike_at_every_gravity(model, slip):
         assert getattr(there, name) == pytest.approx(ratio * getattr(here, name), rel=1e-8), name
     # with numbers as measured the wheel sinks less, as in tests with reduced weight
     as_measured = WheelModel(model, wheel, load_soil(SAND), own, MOON).under_load(mass * MOON, slip)
-    assert as_measured.sinkage < 0.6 * there.sinkage
+    assert as_measured.sinkage < 0.7 * there.sinkage
 
 
 def driven(gravity, scaling):

@@ -51,7 +51,8 @@ def test_the_rig_is_the_scenario(slip, angle):
         "robot.wheel.width": WHEEL.width, "robot.joints": {"steer": beta, "lift": tip - 0.125},
         "robot.wheel.grousers": {"height": WHEEL.lug_height, "count": 30},
         "ground.0.soil": {"name": "hit_lss1", "k_c": 0, "k_phi": 1.5e6, "shear_layer": 0.004},
-        "ground.0.spacing": 0.0064,
+        "ground.0.spacing": 0.0064, "robot.wheel.surface": {"material": "grit"},
+        "interaction.soil.slip_sinkage": "none",
     }  # fmt: skip
     late = marsyard.run("soil/wheel", settings=settings, study=False).data
     late = late.sel(time=slice(6, None)).isel(wheel=0).mean("time")
@@ -109,12 +110,12 @@ def _problem(data):
 
 
 def test_a_bound_is_named_and_the_fit_no_worse_than_its_start(data):
-    # more pull than the soil has: nothing is carried away, and the friction is as large as can be
+    # more pull than the soil has: the friction is as large as can be
     more = replace(data, measured={**data.measured, "pull": data.measured["pull"] + 80})
     fit = identify(
         more, "scm", soil=SOIL, free=["phi", "shear_layer"], errors=ERRORS, starts=1
     )  # fmt: skip
-    assert fit["phi"].at_bound == "high" and fit["shear_layer"].at_bound == "low"
+    assert fit["phi"].at_bound == "high"
     assert any("phi ended at its upper bound, 60 deg" in text for text in fit.warnings)
     # the truth as the start: there is nothing better, but for ripples of 0.02 N
     same = identify(data, "scm", soil=SOIL, free=["phi", "k"], errors=ERRORS, starts=1)

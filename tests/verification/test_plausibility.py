@@ -139,7 +139,7 @@ def test_energy_from_a_start_inside_elastic_soil_is_named():
     gains = []
     for step in (1e-3, 2e-4):
         sim = Simulation(validate({**parts, "run": {"duration": 0.1, "step": step}}))
-        with pytest.warns(UserWarning, match=r"gained 2.1. J .* it started 7.5 mm inside"):
+        with pytest.warns(UserWarning, match=r"gained 2.\d+ J .* it started 7.5 mm inside"):
             sim.run()
         energy = sim.records.energy.sum(axis=1)
         gains.append(energy.max() - energy[0])

@@ -30,10 +30,10 @@ _SHORTEST = 0.05
 
 
 @inlined
-def build_up(bodies, patch, b, h):
+def build_up(bodies, patch, b, V, h):
     """κ and λ at the end of a step: L κ̇ = w − v_x − V κ, L λ̇ = v_y − max(V, |v_y|) λ, V the larger
     of |w| and |v_x|, L half the length of the contact."""
-    a, V, shape = bodies.axis[b], bodies.twist[b], bodies.shape[b]
+    a, shape = bodies.axis[b], bodies.shape[b]
     flat = math.sqrt(max(a[0] * a[0] + a[1] * a[1], 1e-12))
     v_x = (V[0] * a[1] - V[1] * a[0]) / flat
     v_y = (V[0] * a[0] + V[1] * a[1]) / flat
@@ -48,11 +48,12 @@ def build_up(bodies, patch, b, h):
 
 
 @kernel
-def take_slip(bodies, patch, b, h):
-    """The slip of a wheel at the end of a step; a wheel that leaves the ground forgets it."""
+def take_slip(bodies, patch, b, V, h):
+    """The slip of a wheel at the end of a step that began with the velocity V; a wheel that leaves
+    the ground forgets it."""
     kappa, lam = 0.0, 0.0
     if patch.total[b, T_NODES] > 0.0:
-        kappa, lam, _ = build_up(bodies, patch, b, h)
+        kappa, lam, _ = build_up(bodies, patch, b, V, h)
     bodies.slip[b, KAPPA], bodies.slip[b, LAMBDA] = kappa, lam
 
 
@@ -71,7 +72,7 @@ def push_on_wall(grid, soils, bodies, patch, h, b):
     by_depth, by_square = soils.wall[b, soil, 0], soils.wall[b, soil, 1]
     if by_depth == 0.0 and by_square == 0.0:
         return
-    _, lam, growth = build_up(bodies, patch, b, h)
+    _, lam, growth = build_up(bodies, patch, b, bodies.twist[b], h)
     if lam == 0.0:
         return
     lx, ly = a[0] / flat, a[1] / flat

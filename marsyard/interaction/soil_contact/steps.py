@@ -78,7 +78,7 @@ def end_step(A, S, h):
         note_way(S.flow, A.start[b], S.bodies.reach[b], h)
         add_to_sums(S.sums[b], S.patch.total[b], h)
         if S.wheel[b] >= 0:
-            take_slip(S.bodies, S.patch, b, h)
+            take_slip(S.bodies, S.patch, b, A.start[b], h)
             put_under_axle(A, b, S.radius[b])
 
 
