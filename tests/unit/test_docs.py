@@ -159,8 +159,8 @@ def test_pages_agree_about_the_drawbar_pull():
     assert pull and row and round(float(row[1])) == int(pull[1])
     page = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
     scenario = path_of("scenarios", "exomars/drawbar-pull").read_text(encoding="utf-8")
-    assert f"({pull[1]} N at full slip here)" in page
-    assert f"largest pull is {pull[1]} N on 1 cm" in scenario
+    assert f"({pull[1]} N in the last minute here)" in page
+    assert f"in the last minute {pull[1]} N on 1 cm" in scenario
     by_grid = re.search(r"is (\d+) N on a grid of 2 cm, (\d+) N on 1 cm and (\d+) N on 0.5", page)
     assert by_grid and by_grid[2] == pull[1]
     assert f"{by_grid[1]} N on 2 cm and {by_grid[3]} N on\n  0.5 cm" in scenario
