@@ -304,7 +304,21 @@ def law_rows(interaction: Interaction) -> list[tuple[str, str]]:
         ("unloading", unloading[options.unloading]),
         ("damping", quantity(options.damping, "Pa·s/m") if options.damping else "that of the soil"),
         ("flow of displaced soil", flow),
-        ("slip sinkage", "yes, grousers carry a layer of soil" if options.slip_transport else "no"),
+        *_tread_rows(options),
+    ]
+
+
+def _tread_rows(options: SoilContactOptions) -> list[tuple[str, str]]:
+    """What wheels make of the soil under them, alike for all laws of bodies on nodes."""
+    strength = "the soil's, whatever their surface"
+    if options.interface:
+        strength = "that of soil on their surface, and the soil's where grousers hold it"
+    sinks = ["grousers dig and carry soil"] if options.slip_transport else []
+    sinks += ["slip softens the soil (Lyasko 2010)"] if options.slip_sinkage == "lyasko" else []
+    return [
+        ("strength under wheels", strength),
+        ("slip sinkage", ", ".join(sinks) or "no"),
+        ("side walls of wheels", "meet soil (Hegedus 1960)" if options.side_walls else "meet none"),
     ]
 
 
@@ -323,7 +337,7 @@ def _column_rows(interaction: Interaction) -> list[tuple[str, str]]:
         ("flow", f"ẍ = −ν ẋ + g sin α, ν = {number(own.viscosity)} 1/s, ends at "
                  f"{number(own.rest)} of the critical slope"),
         ("columns", "planar: rows along x" if own.planar else "3D"),
-        ("slip sinkage", "yes, grousers carry a layer of soil" if options.slip_transport else "no"),
+        *_tread_rows(options),
     ]  # fmt: skip
 
 
