@@ -28,7 +28,6 @@ def test_tables_and_figures(tmp_path):
     assert "weight 1153 N at 3.72 m/s²" in done.stdout
     assert "[kPa]" in done.stdout
     assert "dry_sand, FL FR" in done.stdout
-    assert "peak_0 = 0.18" in done.stdout + done.stderr
     assert "evaluated in" in done.stdout
     folder = tmp_path / "runs" / "mobility-exomars"
     assert {p.name for p in folder.iterdir()} == FIGURES | {"loads.png"}
