@@ -34,7 +34,7 @@ def test_tables_and_figures(tmp_path):
     data = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     first = data["rovers"][0]["soils"][0]
     assert first["soil"] == "lunar_nominal"
-    assert 0.2 < first["slope_limit"] < 0.8
+    assert 0.15 < first["slope_limit"] < 0.8
     assert data["units"]["slope_limit"] == "rad"
 
 
