@@ -174,7 +174,7 @@ def transfer(smooth: dict[str, Fit], lugs: WheelData) -> str:
             if "strength" not in MODELS[model][2]:
                 continue
             body = Wheel(size[0], size[1], rule, size[2], surface=None)
-            made = WheelModel(model, body, fit.soil, slip_sinkage="none", carried=False)
+            made = WheelModel(model, body, fit.soil, slip_sinkage="exponent", carried=False)
             f = made.under_load(lugs.load, lugs.slip)
             got = {"pull": f.drawbar_pull, "torque": f.torque, "sinkage": f.sinkage}
             off = rms(lugs, got)

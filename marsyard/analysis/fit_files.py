@@ -106,7 +106,7 @@ def use(fit: Fit) -> str:
             text += f", {name}: {getattr(wheel, name):.4g}"
     if not needs(fit.model):
         return text + "}"
-    own = "interaction.soil: {slip_sinkage: none, slip_transport: false}"
+    own = "interaction.soil: {slip_sinkage: exponent, slip_transport: false}"
     return f"{text}}}, {own} and {_TREAD}"
 
 

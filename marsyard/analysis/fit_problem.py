@@ -40,7 +40,7 @@ from marsyard.analysis.parameters import (
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import NUMBERS, Soil, load_soil
-from marsyard.interaction.wheel_models import STANDS_IN, Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import PUBLISHED, STANDS_IN, Exit, Wheel, WheelModel
 from marsyard.interaction.wheel_models.arc import DEEPEST
 
 START_SOIL = "lunar_nominal"
@@ -172,7 +172,7 @@ class Problem:
         body = Wheel(radius, width, leave, lugs, surface=None, **own_shares)
         own = {k: v for k, v in values.items() if k in coefficients(self.model)}
         return WheelModel(
-            self.model, body, self.soil_at(values), own, self.gravity, slip_sinkage="none",
+            self.model, body, self.soil_at(values), own, self.gravity, slip_sinkage="exponent",
             carried=False,
         )  # fmt: skip
 
@@ -404,7 +404,8 @@ def _start_values(
         if name in ("nominal_load", "mean_load"):
             values[name] = float(np.mean(data.load))
         elif default is None or name in STANDS_IN.get(model, {}):
-            values[name] = float(find(model, name).start or 0.0)
+            start = PUBLISHED.get(model, {}).get(name, find(model, name).start)
+            values[name] = float(start or 0.0)
             notes.append(f"{name} = {values[name]:g} (not given)")
     return values
 

@@ -387,7 +387,13 @@ def _make(
         wheel = Wheel(size[0], size[1], exit, size[2], surface=None, **shares)
         models.append(
             WheelModel(
-                law, wheel, soil, coefficients, given["gravity"], slip_sinkage="none", carried=False
+                law,
+                wheel,
+                soil,
+                coefficients,
+                given["gravity"],
+                slip_sinkage="exponent",
+                carried=False,
             )
         )
     offset = float(found["sinkage_offset"]) if found is not None else 0.0

@@ -32,9 +32,10 @@ the pressure p = k zᴺ the modulus falls to
 
     k K_ss^(−n N/(n+1))
 
-Braking takes |s|, which is ours. On a soil that gives n₁, N = n + n₁ |s|, wheel models take that
-instead. Where n₁ was found with the very wheel, what its lugs dig is in it, too, and
-`interaction.soil.slip_transport` should be off.
+Braking takes |s|, which is ours. `slip_sinkage: exponent` takes the n₁ of the soil instead,
+N = n + n₁ |s| (Ding et al. 2009). It is a number of a wheel in a soil, found with wheels: what
+their lugs dig is in it, too, so that `slip_transport` should be off beside it. Hence it is not the
+default, even where a soil gives it.
 
 It is soil that is cut and carried away, not pressed: the wheel rolls on a ground that lies z_s
 lower. z_s is at most ½ b tan φ_r, b the wheel's width and φ_r the soil's angle of repose: the walls
@@ -53,12 +54,14 @@ millimetre or less behind the lowest point, a lugged one's grows with slip.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from marsyard.ground.soil import Soil
 from marsyard.robot import Wheel
 from marsyard.wheel_surface import TreadSurface
 
+#: how slip softens the soil
+SlipSinkage = Literal["lyasko", "exponent", "none"]
 #: share of the soil carried by lugs that is released under the rear arc
 RELEASED = 1 / 3
 

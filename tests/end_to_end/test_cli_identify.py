@@ -11,7 +11,7 @@ from command import run_aside
 from command import run_here as marsyard
 
 from marsyard.ground.soil import load_soil
-from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import PUBLISHED, Exit, Wheel, WheelModel
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "reference" / "wheel-tests"
 FILES = {
@@ -30,8 +30,8 @@ def wheel_file(folder, radius=True):
     soil = load_soil({"name": "hit_lss1", "friction_angle": "30 deg", "exponent_slip": 0.5})
     slip = np.linspace(0.0, 0.6, 10)
     wheel = Wheel(0.15, 0.16, Exit("angle", 0), surface=None)
-    bare = {"slip_sinkage": "none", "carried": False}
-    f = WheelModel("ding", wheel, soil, **bare).under_load(80.0, slip)
+    bare = {"slip_sinkage": "exponent", "carried": False}
+    f = WheelModel("ding", wheel, soil, PUBLISHED["ding"], **bare).under_load(80.0, slip)
     rng = np.random.default_rng(1)
     lines = ["kind,wheel_radius_mm,width_cm,load_N,slip,Fx_N,torque_Nm,sinkage_mm"]
     for i, s in enumerate(slip):
@@ -75,7 +75,8 @@ def test_another_laboratory_s_file(tmp_path):
     # three loads, lugs, percent, millimetres, kilonewtons, torque the other way, decimal commas
     soil = load_soil({"name": "fjs_1", "exponent_slip": 0.3})
     wheel = Wheel(0.15, 0.165, Exit("angle", 0.0), 0.015, surface=None)
-    model = WheelModel("ding", wheel, soil, slip_sinkage="none", carried=False)
+    own = PUBLISHED["ding"]
+    model = WheelModel("ding", wheel, soil, own, slip_sinkage="exponent", carried=False)
     rng = np.random.default_rng(2)
     lines = ["Versuch 7;Rad r = 150 mm;b = 165 mm;30 lugs of 15 mm", "", "Schlupf (%);W;DP;T_w;z"]
     lines.append("%;kN;kN;Nm;mm")

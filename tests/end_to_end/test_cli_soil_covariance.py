@@ -11,7 +11,7 @@ import yaml
 from command import run_here as marsyard
 
 from marsyard.ground.soil import load_soil
-from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import PUBLISHED, Exit, Wheel, WheelModel
 
 SWEEP = {
     "scenario": "soil/wheel",
@@ -31,7 +31,8 @@ def folder(tmp_path_factory):
     soil = load_soil({"name": "hit_lss1", "exponent_slip": 0.5})
     slip = np.linspace(0.0, 0.6, 12)
     wheel = Wheel(0.15, 0.16, Exit("angle", 0), surface=None)
-    made = WheelModel("ding", wheel, soil, slip_sinkage="none", carried=False)
+    own = PUBLISHED["ding"]
+    made = WheelModel("ding", wheel, soil, own, slip_sinkage="exponent", carried=False)
     f = made.under_load(80.0, slip)
     noise = np.random.default_rng(1).normal(0, [[0.8], [0.1], [4e-4]], (3, len(slip)))
     columns = [slip, f.drawbar_pull + noise[0], f.torque + noise[1], f.sinkage + noise[2]]

@@ -49,9 +49,10 @@ def test_a_wheel_model_changes_the_model_and_nothing_else(law):
     assert (scenario.ground, scenario.control, scenario.run) == (
         base.ground, base.control, base.run,
     )  # fmt: skip
-    # the coefficients of Wong and Reece are none of these models'
-    expected = {"friction": base.interaction.friction} if law == "rigid_slip" else {}
-    assert scenario.interaction.wheel.coefficients == expected
+    # a model keeps those of Wong and Reece's coefficients that it knows
+    expected = {"rigid_slip": {"friction": base.interaction.friction},
+                "ding": base.interaction.wheel.coefficients}  # fmt: skip
+    assert scenario.interaction.wheel.coefficients == expected[law]
     assert changes["interaction.wheel.model"] == law
 
 
@@ -209,10 +210,11 @@ def test_measured_points_are_those_of_the_file_and_numbers_those_of_the_model(tm
         assert float(here.measured_sinkage) == pytest.approx(float(row["sinkage_mm"]) / 1e3)
         lugs = float(row["lug_height_mm"]) / 1e3
         slip, angle = float(row["slip_percent"]) / 100, math.radians(float(row["beta_deg"]))
+        peaks = {"peak_0": 0.43, "peak_1": 0.32}
         for name, law, exit, own in (
-            ("ding", "ding", Exit("height", 0.2), {"mean_load": 60.0}),
-            ("wong_reece", "wong_reece", Exit("height", 0.2), {"peak_0": 0.43, "peak_1": 0.32}),
-            ("late", "ding", Exit("angle", 0.3), {"mean_load": 60.0}),
+            ("ding", "ding", Exit("height", 0.2), {"mean_load": 60.0, **peaks}),
+            ("wong_reece", "wong_reece", Exit("height", 0.2), peaks),
+            ("late", "ding", Exit("angle", 0.3), {"mean_load": 60.0, **peaks}),
         ):
             forces = WheelModel(law, Wheel(0.09, 0.1, exit, lugs), soil, own).under_load(
                 60.0, slip, angle

@@ -21,7 +21,9 @@ WEIGHT = 18 * 9.81
 
 
 def slip_for(soil: str, pull: float, load: float) -> float:
-    model = WheelModel("ding", WHEEL, load_soil(soil), {"mean_load": 44.1}, carried=False)
+    model = WheelModel(
+        "ding", WHEEL, load_soil(soil), {"mean_load": 44.1}, slip_sinkage="exponent", carried=False
+    )
     return brentq(lambda s: model.under_load(load, s).drawbar_pull - pull, -0.2, 0.9)
 
 

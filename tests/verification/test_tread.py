@@ -13,7 +13,7 @@ from wheel_reference import published
 
 from marsyard.ground.soil import load_soil
 from marsyard.interaction.tread import Tread, strength
-from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
+from marsyard.interaction.wheel_models import PUBLISHED, Exit, Wheel, WheelModel
 from marsyard.wheel_surface import MATERIALS, TreadSurface
 
 SAND = load_soil({"name": "hit_lss1", "cohesion": 0.0})
@@ -80,10 +80,18 @@ def test_lyaskos_slip_sinkage(slip):
     grown = with_slip.under_load(50.0, slip).sinkage / bare.under_load(50.0, 0.0).sinkage
     K_ss = (1 + abs(slip)) / (1 - abs(slip) / 2)
     assert grown == pytest.approx(K_ss ** (n / (n + 1) * n / (n + 0.5)), rel=1e-9)
-    # a soil with its own n₁ keeps it
+    # n₁ of a soil is another law of the same thing, never added to it
     own = replace(soil, exponent_slip=0.4)
-    a, b = (replace(m, soil=own).under_load(50.0, slip).sinkage for m in (bare, with_slip))
-    assert a == b
+    assert replace(with_slip, soil=own).under_load(50.0, slip).sinkage == pytest.approx(
+        with_slip.under_load(50.0, slip).sinkage, rel=1e-12
+    )
+    steeper = replace(soil, exponent=soil.exponent + 0.4 * abs(slip))
+    by_exponent = replace(bare, soil=own).under_load(50.0, slip).sinkage
+    assert by_exponent == pytest.approx(
+        replace(bare, soil=steeper).under_load(50.0, 0.0).sinkage, rel=1e-9
+    )
+    none = replace(bare, soil=own, slip_sinkage="none").under_load(50.0, slip).sinkage
+    assert none == pytest.approx(bare.under_load(50.0, 0.0).sinkage, rel=1e-9)
 
 
 MAGIC = {"nominal_load": 50.0, "peak_x": 0.4, "stiff_x": 3.0}
@@ -91,8 +99,9 @@ MAGIC = {"nominal_load": 50.0, "peak_x": 0.4, "stiff_x": 3.0}
 
 def test_the_contact_ends_where_rebound_and_carried_soil_do():
     soil = load_soil("hit_lss1")
-    smooth = WheelModel("ding", Wheel(0.15, 0.165), soil)
-    lugged = WheelModel("ding", Wheel(0.15, 0.165, lug_height=0.01), soil)
+    own = PUBLISHED["ding"]
+    smooth = WheelModel("ding", Wheel(0.15, 0.165), soil, own)
+    lugged = WheelModel("ding", Wheel(0.15, 0.165, lug_height=0.01), soil, own)
     z = 0.012
     for slip in (0.0, 0.1, 0.3, 0.5):
         rise = {}

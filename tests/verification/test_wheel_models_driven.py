@@ -220,7 +220,7 @@ def test_rough_terrain_is_crossed_and_the_state_can_be_saved():
 
 def test_the_published_models_are_to_be_had():
     # without what the tread makes of the soil, a run is the published model
-    options = {"interface": False, "slip_sinkage": "none", "slip_transport": False}
+    options = {"interface": False, "slip_sinkage": "exponent", "slip_transport": False}
     scenario = rig(**{
         "ground.0.soil": SAND, "interaction": {**law("wong_reece"), "soil": options},
         "run.duration": 8, "parameters.slip": 0.3,

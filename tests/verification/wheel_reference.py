@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from marsyard.interaction.wheel_models import WheelModel
+from marsyard.interaction.wheel_models import PUBLISHED, WheelModel
 
 
 def published(name, wheel, soil, own=None, gravity=9.81):
-    """A model as published: soil as strong under the wheel as in itself, no slip sinkage."""
-    bare = replace(wheel, surface=None)
-    return WheelModel(name, bare, soil, own or {}, gravity, slip_sinkage="none", carried=False)
+    """A model as published: soil as strong under the wheel as in itself, slip sinkage by n₁."""
+    bare, own = replace(wheel, surface=None), {**PUBLISHED.get(name, {}), **(own or {})}
+    return WheelModel(name, bare, soil, own, gravity, slip_sinkage="exponent", carried=False)
 
 
 def tread_strength(wheel, soil):
@@ -56,9 +56,9 @@ def arc(
     r, b, h = wheel.radius, wheel.width, wheel.lug_height
     r_s, R_j = r + wheel.shear_share * h, r + wheel.lug_share * h
     k = soil.k_c / b + soil.k_phi
-    n = soil.exponent + soil.exponent_slip * abs(slip)
+    n = soil.exponent + (0 if sinks else soil.exponent_slip * abs(slip))
     trench = dug(wheel, soil, slip) if sinks else 0.0
-    if sinks and not soil.exponent_slip:  # a soil with n₁ has its own slip sinkage
+    if sinks:
         grows = ((1 + abs(slip)) / (1 - abs(slip) / 2)) ** (n / (n + 1))
         k /= grows**n
     c, tan_phi, K_x, K_y = tread_strength(wheel, soil)

@@ -16,8 +16,8 @@ from marsyard.jit import F1, F2, F3, F4, I1, I2, I3, U3, by_reference
 # kinds of body: a wheel, a mesh, a track
 WHEEL, MESH, BELT = 0, 1, 2
 # columns of Soils.table
-EXPONENT, UNLOADING, DAMPING, TAN_REPOSE, SOFTENING = range(5)
-SOIL_COLUMNS = 5
+EXPONENT, UNLOADING, DAMPING, TAN_REPOSE, SOFTENING, EXPONENT_SLIP = range(6)
+SOIL_COLUMNS = 6
 # columns of Soils.strength
 COHESION, TAN_PHI, K_ALONG, K_ACROSS = range(4)
 # columns of Bodies.slip

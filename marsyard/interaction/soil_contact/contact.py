@@ -90,6 +90,7 @@ from marsyard.interaction.soil_contact.arrays import (
     DUG,
     DUG_HERE,
     EXPONENT,
+    EXPONENT_SLIP,
     F_ACROSS,
     F_ALONG,
     F_AREA,
@@ -198,13 +199,14 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
         soil, w = patch.block_soil[k], patch.block[k]
         q = soils.table[soil]
         modulus = soils.modulus[b, soil] * softened(q[SOFTENING] * q[EXPONENT], kappa)
-        first_loading(w, padded, modulus, q[EXPONENT])
+        exponent = q[EXPONENT] + q[EXPONENT_SLIP] * abs(kappa)
+        first_loading(w, padded, modulus, exponent)
         dug, rise = depth_dug(bodies, b, soils.layer[b, soil], q[TAN_REPOSE])
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
               options.implicit, cell, dug, rise)  # fmt: skip
         sum_block(bodies, patch, options, belts, b, k, padded)
         if options.survey:
-            survey(grid, patch, b, k, q[EXPONENT], axis)
+            survey(grid, patch, b, k, exponent, axis)
     move_soil(grid, soils, bodies, patch, options, b)
     push_on_wall(grid, soils, bodies, patch, options.h, b)
     patch.total[b, T_SHEAR_WORK] *= options.h

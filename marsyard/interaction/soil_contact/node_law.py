@@ -315,6 +315,7 @@ def soil_table(
             soil.number("exponent") if exponent else 1.0, unloading,
             options.damping or soil.damping, math.tan(soil.number("repose_angle")),
             softening(soil, options.slip_sinkage) if exponent else 0.0,
+            soil.exponent_slip if exponent and options.slip_sinkage == "exponent" else 0.0,
         )  # fmt: skip
         if options.slip_transport:
             layer[:, s] = [body.lugs + soil.shear_layer for body in found]

@@ -53,12 +53,12 @@ class SoilContactOptions(LawOptions):
     slip_transport: bool = Field(
         True,
         description="slip carries a layer of soil along, as thick as the grousers are high (and "
-        "the soil's shear_layer), and releases half of it under the rear of the wheel",
+        "the soil's shear_layer), and releases a third of it under the rear of the wheel",
     )
-    slip_sinkage: Literal["lyasko", "none"] = Field(
+    slip_sinkage: Literal["lyasko", "exponent", "none"] = Field(
         "lyasko",
-        description="lyasko: slip softens soil; wheel models take the soil's exponent_slip "
-        "instead, where it has one",
+        description="lyasko: slip softens soil (Lyasko 2010); exponent: the soil's exponent_slip, "
+        "n + n₁ |s|, which holds for the wheel it was found with; none: neither",
     )
     side_walls: bool = Field(
         True, description="soil resists the side walls of sunk wheels that move sideways"

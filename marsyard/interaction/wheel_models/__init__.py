@@ -13,6 +13,7 @@ from marsyard.lazy import lazy_names
 if TYPE_CHECKING:
     from marsyard.interaction.wheel_models.model import (
         MODELS,
+        PUBLISHED,
         STANDS_IN,
         WheelForces,
         WheelModel,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "MODELS": "model",
+    "PUBLISHED": "model",
     "STANDS_IN": "model",
     "Exit": "wheel",
     "Wheel": "wheel",
@@ -28,6 +30,6 @@ _HOME = {
     "WheelModel": "model",
 }
 
-__all__ = ["MODELS", "STANDS_IN", "Exit", "Wheel", "WheelForces", "WheelModel"]
+__all__ = ["MODELS", "PUBLISHED", "STANDS_IN", "Exit", "Wheel", "WheelForces", "WheelModel"]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

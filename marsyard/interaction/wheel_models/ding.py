@@ -1,8 +1,8 @@
 """Ding's closed form: the integrals of a wheel's stresses, taken as triangles over the arc.
 
 L. Ding, H. Gao, Z. Deng, W. Li: Advances in simulation of planetary wheeled mobile robots, 2011,
-eq. (16). With σ and τ rising linearly from the exit angle θ₂ to θ_m = θ₁/2 and falling to zero at
-the entry angle θ₁,
+eq. (16). With σ and τ rising linearly from the exit angle θ₂ to θ_m = (a₀ + a₁ s) θ₁ and falling to
+zero at the entry angle θ₁,
 
     A = (cos θ_m − cos θ₂)/(θ_m − θ₂) + (cos θ_m − cos θ₁)/(θ₁ − θ_m)     ∫ σ cos θ dθ = σ_m A
     B = (sin θ_m − sin θ₂)/(θ_m − θ₂) + (sin θ_m − sin θ₁)/(θ₁ − θ_m)     ∫ σ sin θ dθ = σ_m B
@@ -28,7 +28,10 @@ Side force, eqs. (17) to (20), with the same triangles and j_y as in `arc`:
     F_b = (1 − e^(−|j_y(θ₂)|/K_y)) ∫ (a₁ d + a₂ d²) r cos θ dθ, d = r (cos θ − cos θ₁) + z_s, closed
     form between −θ₁ or θ₂, whichever is nearer, and θ₁;  M_x = r cos θ_m F_y, M_z = r sin θ_m F_y
 
-Coefficients: c_P1, c_P2, c_P3, c_M (0: the plain closed form), mean_load W̄ [N].
+Coefficients: c_P1, c_P2, c_P3, c_M (0: the plain closed form), mean_load W̄ [N], and peak_0 and
+peak_1, a₀ and a₁. The source has θ_m = θ₁/2, which is peak_0 = 0.5 and peak_1 = 0 (`PUBLISHED`):
+soils that were identified with it say so. Where nobody gives them, those of `wong_reece` stand in,
+with a warning, so that models agree about the same wheel.
 Assumption of the source: θ₂ ≈ 0; here the exit rule of the tread decides, as in all models.
 """
 
@@ -42,6 +45,7 @@ from marsyard.interaction.wheel_models.arc import (
     exit_angle,
     exponent,
     mobilised,
+    peak_share,
     slip_ratio,
     softened,
     speeds,
@@ -70,10 +74,15 @@ from marsyard.interaction.wheel_models.numbers import (
     THRUST,
     WIDTH,
 )
+from marsyard.interaction.wheel_models.wong_reece import COEFFICIENTS as PEAKS
 from marsyard.jit import inlined, kernel
 
-C_P1, C_P2, C_P3, C_M, MEAN_LOAD = range(5)
-COEFFICIENTS = {"c_P1": 0.0, "c_P2": 0.0, "c_P3": 0.0, "c_M": 0.0, "mean_load": 1.0}
+C_P1, C_P2, C_P3, C_M, MEAN_LOAD, PEAK_0, PEAK_1 = range(7)
+COEFFICIENTS = {
+    "c_P1": 0.0, "c_P2": 0.0, "c_P3": 0.0, "c_M": 0.0, "mean_load": 1.0, **PEAKS
+}  # fmt: skip
+#: θ_m = θ₁/2 of the source
+PUBLISHED = {"peak_0": 0.5, "peak_1": 0.0}
 
 
 @inlined
@@ -97,7 +106,7 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     s = slip_ratio(v_x, w)
     z = depth_of(wheel, soil, z)
     entry, lug = entry_angles(wheel, z)
-    top = 0.5 * entry
+    top = peak_share(own[PEAK_0], own[PEAK_1], s) * entry
     cos_top, sin_top = math.cos(top), math.sin(top)
     N = exponent(soil, v_x, v_y, w)
     sigma = softened(soil, N, s) * (r * (cos_top - math.cos(entry))) ** N

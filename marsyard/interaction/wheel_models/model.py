@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
 from marsyard.ground.typical import warn_stand_in
 from marsyard.interaction.side_wall import blade_resistance
-from marsyard.interaction.tread import deepest_trench, softening, strength
+from marsyard.interaction.tread import SlipSinkage, deepest_trench, softening, strength
 from marsyard.interaction.wheel_models import (
     ding,
     ishigami,
@@ -82,8 +82,10 @@ _ASKS = {
 }
 #: typical coefficients, which stand in with a warning, and their sources
 STANDS_IN: dict[str, Mapping[str, str]] = {
-    "wong_reece": wong_reece.TYPICAL, "ishigami": wong_reece.TYPICAL,
+    "wong_reece": wong_reece.TYPICAL, "ishigami": wong_reece.TYPICAL, "ding": wong_reece.TYPICAL,
 }  # fmt: skip
+#: coefficients of a model's source that differ from those that stand in
+PUBLISHED: dict[str, Mapping[str, float]] = {"ding": ding.PUBLISHED}
 
 #: sinkages below this many radii count as none
 TOUCH = 1e-9
@@ -215,7 +217,7 @@ class WheelModel:
         where they are not given.
     gravity: for the weight of bulldozed soil [m/s²].
     unloading: k_u of a soil that does not give its own [Pa/m].
-    slip_sinkage: "lyasko" for soils without n₁, or "none", see `interaction.tread`.
+    slip_sinkage: "lyasko", "exponent" (the soil's n₁) or "none", see `interaction.tread`.
     carried: whether lugs, and the soil's `shear_layer`, carry soil along.
 
     A wheel with a surface, Lyasko's slip sinkage and carried soil are what runs have by default;
@@ -228,7 +230,7 @@ class WheelModel:
     coefficients: Mapping[str, float] = field(default_factory=dict, hash=False)
     gravity: float = 9.81
     unloading: float = UNLOADING_STIFFNESS
-    slip_sinkage: Literal["lyasko", "none"] = "lyasko"
+    slip_sinkage: SlipSinkage = "lyasko"
     carried: bool = True
 
     def __post_init__(self) -> None:
@@ -272,11 +274,11 @@ class WheelModel:
         if "sinkage" in needs:
             out[MODULUS] = soil.pressure_modulus(wheel.width)
             out[EXPONENT] = soil.number("exponent")
-            out[EXPONENT_SLIP] = soil.exponent_slip
+            if self.slip_sinkage == "exponent":
+                out[EXPONENT_SLIP] = soil.exponent_slip
             out[EXPONENT_SIDE] = soil.exponent_side
             out[UNLOADING] = soil.unloading_stiffness or self.unloading
-            if soil.exponent_slip == 0:
-                out[SOFTENING] = softening(soil, self.slip_sinkage)
+            out[SOFTENING] = softening(soil, self.slip_sinkage)
             if self.carried and "strength" in needs:
                 out[LAYER] = wheel.lug_height + soil.shear_layer
                 out[MOST_DUG] = deepest_trench(soil, wheel.width)
