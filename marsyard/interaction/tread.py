@@ -101,6 +101,12 @@ class Tread(NamedTuple):
         held = self.lug_thickness + self.lug_height * math.tan(0.25 * math.pi + 0.5 * phi)
         return min(1.0, self.lug_count * held / (2 * math.pi * self.radius))
 
+    def soil_share(self, phi: float) -> float:
+        """f, the share on which soil shears on soil; 1 without a surface."""
+        if self.surface is None:
+            return 1.0
+        return 1.0 - (1.0 - self.lug_share(phi)) * (1.0 - self.surface.open_area)
+
 
 def strength(soil: Soil, tread: Tread | None, K_x: float, K_y: float) -> Strength:
     """Mean strength under a tread, or of the soil; its K along and across the wheel [m]."""
@@ -108,7 +114,7 @@ def strength(soil: Soil, tread: Tread | None, K_x: float, K_y: float) -> Strengt
     surface = None if tread is None else tread.surface
     if tread is None or surface is None:
         return Strength(c, math.tan(phi), K_x, K_y)
-    f = 1.0 - (1.0 - tread.lug_share(phi)) * (1.0 - surface.open_area)
+    f = tread.soil_share(phi)
     K = surface.modulus
     on_rim = K_x if K is None else min(K, K_x)
     tan_delta = math.tan(surface.friction * phi)

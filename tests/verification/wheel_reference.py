@@ -38,6 +38,17 @@ def tread_strength(wheel, soil):
     return covered * plain + (1 - covered) * metal
 
 
+def lug_share(wheel, soil):
+    """Where shear begins, in heights of the lugs."""
+    if wheel.lug_share is not None:
+        return wheel.lug_share
+    if wheel.surface is None or not wheel.lug_height:
+        return 0.5
+    plain = math.tan(soil.friction_angle)
+    metal = math.tan(2 / 3 * soil.friction_angle)
+    return 0.5 * (tread_strength(wheel, soil)[1] - metal) / (plain - metal)
+
+
 def dug(wheel, soil, slip):
     """How deep the lugs of a driven wheel dig."""
     per_layer = max(slip, 0) / (1 - slip)
@@ -54,7 +65,7 @@ def arc(
     slip sinkage.
     """
     r, b, h = wheel.radius, wheel.width, wheel.lug_height
-    r_s, R_j = r + wheel.shear_share * h, r + wheel.lug_share * h
+    r_s, R_j = r + wheel.shear_share * h, r + lug_share(wheel, soil) * h
     k = soil.k_c / b + soil.k_phi
     n = soil.exponent + (0 if sinks else soil.exponent_slip * abs(slip))
     trench = dug(wheel, soil, slip) if sinks else 0.0

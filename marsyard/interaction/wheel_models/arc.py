@@ -32,7 +32,10 @@ of its shearing surface (ρ = 1 − s driving, 1/(1 + s) braking):
     j_x = r_s [(θ₁′ − θ) − ρ (sin θ₁′ − sin θ)],   j_y = r_s (v_y/w) (θ₁′ − θ)
 
 r_s is the radius at which soil shears: r for smooth wheels, up to r + h with lugs of height h;
-θ₁′ = acos((r − z)/R_j) begins where the lugs do, R_j between r and r + h (Ding et al. 2011).
+θ₁′ = acos((r − z)/R_j) begins where the lugs do, R_j = r + λ_l h between r and r + h (Ding et al.
+2011). Lugs begin to shear the soil before the rim does, about half their height on average, and the
+rim where it meets the soil; together λ_l = ½ f, f the share of the tread on which soil shears on
+soil (`interaction.tread`), ½ for a wheel as the published models have it.
 Shear stress (Janosi and Hanamoto 1961), j_x > 0 pushes the wheel forward:
 
     separate (Ishigami et al. 2007)   τ_x = (c + σ tan φ)(1 − e^(−|j_x|/K_x)) sgn j_x, same for y
@@ -131,10 +134,10 @@ def depth_of(wheel, soil, z):
 
 
 @inlined
-def entry_angles(wheel, z):
+def entry_angles(wheel, soil, z):
     """Entry angle of the rim and of the lugs [rad]."""
     r = wheel[RADIUS]
-    return math.acos(1.0 - z / r), math.acos(min((r - z) / wheel[LUG_RADIUS], 1.0))
+    return math.acos(1.0 - z / r), math.acos(min((r - z) / soil[LUG_RADIUS], 1.0))
 
 
 @inlined
@@ -190,7 +193,7 @@ def arc_forces(wheel, soil, a0, a1, together, z, v_x, v_y, w, out):
     c, tan_phi, K_x, K_y = soil[COHESION], soil[TAN_PHI], soil[K_X], soil[K_Y]
     s = slip_ratio(v_x, w)
     z = depth_of(wheel, soil, z)
-    entry, lug = entry_angles(wheel, z)
+    entry, lug = entry_angles(wheel, soil, z)
     floor = math.cos(entry)
     N = exponent(soil, v_x, v_y, w)
     scale = softened(soil, N, s) * r**N

@@ -105,7 +105,7 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     c, tan_phi = soil[COHESION], soil[TAN_PHI]
     s = slip_ratio(v_x, w)
     z = depth_of(wheel, soil, z)
-    entry, lug = entry_angles(wheel, z)
+    entry, lug = entry_angles(wheel, soil, z)
     top = peak_share(own[PEAK_0], own[PEAK_1], s) * entry
     cos_top, sin_top = math.cos(top), math.sin(top)
     N = exponent(soil, v_x, v_y, w)

@@ -121,5 +121,5 @@ def magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out):
     out[RESISTANCE] = loss
     out[THRUST] = out[F_X] + loss
     z = depth_of(wheel, soil, z)
-    out[ENTRY], _ = entry_angles(wheel, z)
+    out[ENTRY], _ = entry_angles(wheel, soil, z)
     out[EXIT] = exit_angle(wheel, soil, kappa, z, out[ENTRY], k * z**N)

@@ -51,6 +51,7 @@ from marsyard.interaction.wheel_models.numbers import (
     K_X,
     K_Y,
     LAYER,
+    LUG_RADIUS,
     M_Y,
     M_Z,
     MODULUS,
@@ -271,6 +272,8 @@ class WheelModel:
         if soil is None:
             return out
         wheel = self.wheel
+        phi = soil.number("friction_angle") if "strength" in needs else 0.0
+        out[LUG_RADIUS] = wheel.lug_radius(phi)
         if "sinkage" in needs:
             out[MODULUS] = soil.pressure_modulus(wheel.width)
             out[EXPONENT] = soil.number("exponent")

@@ -11,20 +11,20 @@ the frame x forward, y left, z normal to the ground.
 from __future__ import annotations
 
 # columns of the wheel's numbers [m, –]
-RADIUS, WIDTH, SHEAR_RADIUS, LUG_RADIUS, EXIT_RULE, EXIT_VALUE = range(6)
-WHEEL_NUMBERS = 6
+RADIUS, WIDTH, SHEAR_RADIUS, EXIT_RULE, EXIT_VALUE = range(5)
+WHEEL_NUMBERS = 5
 # values of EXIT_RULE
 BY_HEIGHT, BY_ANGLE, BY_REBOUND = 0.0, 1.0, 2.0
 
 # columns of the soil's numbers under a wheel (see `interaction.tread`): pressure-sinkage law, mean
 # strength, resistance of a blade of unit width by its depth and the square of it, stiffness of
 # unloading [Pa/m], exponent of slip sinkage, layer carried along by slip, depth dug away, and the
-# deepest that can be [m]
+# deepest that can be [m]; radius at which the soil begins to be sheared [m]
 (
     MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, BLADE, BLADE_SQUARE,
-    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG, MOST_DUG,
-) = range(15)  # fmt: skip
-SOIL_NUMBERS = 15
+    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG, MOST_DUG, LUG_RADIUS,
+) = range(16)  # fmt: skip
+SOIL_NUMBERS = 16
 
 # columns of the answer: forces [N], moments [N·m], angles [rad]; thrust is the part of F_X from
 # shear, resistance the part from normal stress (positive against the motion); SLOPE_X = ∂F_x/∂s and

@@ -26,8 +26,10 @@ class WheelModelOptions(LawOptions):
     shear_share: Annotated[Number, Field(ge=0, le=1)] = Field(
         1.0, description="the soil shears at the rim's radius plus this part of the grousers"
     )
-    lug_share: Annotated[Number, Field(ge=0, le=1)] = Field(
-        0.5, description="the soil starts to deform at the radius plus this part of the grousers"
+    lug_share: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        None,
+        description="the soil starts to deform at the radius plus this part of the grousers; "
+        "default: half of the part of the tread on which soil shears on soil",
     )
     rut: bool = Field(True, description="wheels leave ruts, in which later ones sink less")
     damping_ratio: Annotated[Number, Field(ge=0, le=2)] = Field(

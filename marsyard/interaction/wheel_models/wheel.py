@@ -27,7 +27,8 @@ class Wheel:
     exit: the exit rule, see `Exit`.
     lug_height: h; 0 for a smooth wheel.
     shear_share: the soil shears at r + share · h (0 to 1).
-    lug_share: soil starts to deform at the radius R_j = r + share · h (0 to 1).
+    lug_share: soil starts to deform at the radius R_j = r + share · h (0 to 1); None: half of the
+        part of the tread on which soil shears on soil, see `arc`.
     surface: of the rim; None: soil shears on soil, as the published models have it.
     lug_count, lug_thickness: None: the lugs stand close, see `interaction.tread`.
     """
@@ -37,7 +38,7 @@ class Wheel:
     exit: Exit = DEFAULT
     lug_height: float = 0.0
     shear_share: float = 1.0
-    lug_share: float = 0.5
+    lug_share: float | None = None
     surface: TreadSurface | None = TreadSurface()
     lug_count: int | None = None
     lug_thickness: float = 0.0
@@ -49,7 +50,7 @@ class Wheel:
         if not 0.0 <= self.lug_height < self.radius:
             raise InputError(f"wheel: lug_height = {self.lug_height:g} m: from 0 to the radius")
         for name in ("shear_share", "lug_share"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
+            if not 0.0 <= (getattr(self, name) or 0.0) <= 1.0:
                 raise InputError(f"wheel: {name} = {getattr(self, name):g}: from 0 to 1")
 
     @classmethod
@@ -74,6 +75,12 @@ class Wheel:
 
     def numbers(self) -> np.ndarray:
         """The array the models take."""
-        lug = self.radius + self.lug_share * self.lug_height
         rule = _RULES[self.exit.rule]
-        return np.array([self.radius, self.width, self.shear_radius, lug, rule, self.exit.value])
+        return np.array([self.radius, self.width, self.shear_radius, rule, self.exit.value])
+
+    def lug_radius(self, phi: float) -> float:
+        """R_j in a soil of friction angle φ [rad], [m]."""
+        share = self.lug_share
+        if share is None:
+            share = 0.5 * self.tread.soil_share(phi)
+        return self.radius + share * self.lug_height
