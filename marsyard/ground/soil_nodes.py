@@ -26,8 +26,10 @@ STEEP, AWAKE = 8, 16
 #: the cell of a node under a wheel is cut into no more strips than this
 MOST_STRIPS = 8
 # columns of `relief`: how the cell was cut (0: not at all, else the number of strips, negative if
-# they lie one behind the other along y), then how much deeper than the node each was pressed [m]
-CUT, STRIPS = 0, 1
+# they lie one behind the other along y), then how much deeper than the node each was pressed, and
+# how much higher than the node's reference level each begins [m]
+CUT, STRIPS, LEVELS = 0, 1, 1 + MOST_STRIPS
+RELIEF_COLUMNS = 1 + 2 * MOST_STRIPS
 # columns of `node`
 BASE, REF, DEPTH, TIME = range(4)
 # columns of GridArrays.column, by node. State: speed of the flow over the faces towards x and y
@@ -57,7 +59,7 @@ class GridArrays(NamedTuple):
     top: F1  # float64[t], no node of the tile is higher than this [m]
     used: I1  # int64[1], tiles in use
     node: F2  # float64[t · 1024, 4], BASE, REF, DEPTH, TIME of each node
-    relief: F2  # float64[t · 1024, 1 + MOST_STRIPS], strips of the nodes' cells
+    relief: F2  # float64[t · 1024, RELIEF_COLUMNS], strips of the nodes' cells
     soil: U1  # uint8[t · 1024]
     flag: U1  # uint8[t · 1024]
     queue: I1  # int64[t · 1024], ring of nodes to be settled
@@ -186,12 +188,28 @@ def deposit(grid, node, dz):
     """Soil of height dz ≥ 0 comes to rest on a node. As a hollow fills it becomes more even."""
     depth = grid.node[node, DEPTH]
     fill = min(dz, depth)
-    if fill > 0.0 and grid.relief[node, CUT] != 0.0:
-        for k in range(STRIPS, STRIPS + MOST_STRIPS):
-            grid.relief[node, k] *= 1.0 - fill / depth
+    relief = grid.relief[node]
+    if relief[CUT] != 0.0:
+        if fill > 0.0:
+            for k in range(STRIPS, STRIPS + MOST_STRIPS):
+                relief[k] *= 1.0 - fill / depth
+        even_out(relief, dz)
     grid.node[node, DEPTH] -= fill
     grid.node[node, REF] += dz - fill
     keep_top(grid, node)
+
+
+@inlined
+def even_out(relief, dz):
+    """Soil of height dz comes to rest on strips that begin at different levels."""
+    low = high = 0.0
+    for k in range(LEVELS, LEVELS + MOST_STRIPS):
+        low = min(low, relief[k])
+        high = max(high, relief[k])
+    if high > low:
+        kept = max(1.0 - dz / (high - low), 0.0)
+        for k in range(LEVELS, LEVELS + MOST_STRIPS):
+            relief[k] *= kept
 
 
 @inlined

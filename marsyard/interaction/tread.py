@@ -20,11 +20,13 @@ cover
 Lugs whose number is not known are taken to stand close, f_lugs = 1.
 
 Slip sinkage. Lugs dig: a layer as thick as they are high, δ = h (and, under any wheel, the soil's
-`shear_layer`), moves back with the slip, which lowers a wheel that rolls steadily by
+`shear_layer`), moves back with the slip. A wheel that rolls steadily leaves behind what it carries,
+a layer of a = δ s/(1 − s) (A. R. Reece 1965), δ |s| where it brakes (not in the wheel models). It
+comes from a trench whose walls slide in at the angle of repose φ_r,
 
-    z_s = δ s/(1 − s)                                       A. R. Reece 1965
+    z_s + z_s²/(b tan φ_r) = a
 
-and by δ |s| where it brakes (not in the wheel models).
+b the wheel's width: z_s = a where the trench is shallow; the walls are ours.
 
 Beside that, slip softens soil that is pressed (M. G. Lyasko, J. Terramechanics 47 (2010) 21–31,
 after Vasil'ev): the sinkage grows to z = z₀ K_ss^(n/(n+1)), K_ss = (1 + s)/(1 − s/2). In terms of
@@ -38,9 +40,7 @@ their lugs dig is in it, too, so that `slip_transport` should be off beside it. 
 default, even where a soil gives it.
 
 It is soil that is cut and carried away, not pressed: the wheel rolls on a ground that lies z_s
-lower. z_s is at most ½ b tan φ_r, b the wheel's width and φ_r the soil's angle of repose: the walls
-of a deeper trench slide in (assumed). Soil that
-the lugs of a driven wheel carry is released where they rise out of it: a third of it under the rear
+lower. Soil that the lugs of a driven wheel carry is released where they rise out of it: a third of it under the rear
 arc, the rest behind the wheel, from the cells between the lugs (assumed; the pull that paddled
 wheels keep at high slip supports it). It fills what the elastic rebound leaves open, so that the
 contact ends where the rim has risen by
@@ -57,6 +57,7 @@ import math
 from typing import Literal, NamedTuple
 
 from marsyard.ground.soil import Soil
+from marsyard.jit import inlined
 from marsyard.robot import Wheel
 from marsyard.wheel_surface import TreadSurface
 
@@ -132,6 +133,12 @@ def softening(soil: Soil, slip_sinkage: str) -> float:
     return n / (n + 1.0)
 
 
-def deepest_trench(soil: Soil, width: float) -> float:
-    """How deep slip can dig under a wheel [m]."""
-    return 0.5 * width * math.tan(soil.number("repose_angle"))
+def wall_scale(soil: Soil, width: float) -> float:
+    """b tan φ_r of a wheel's trench [m]."""
+    return width * math.tan(soil.number("repose_angle"))
+
+
+@inlined
+def trench_depth(layer, scale):
+    """z_s where a layer of this thickness is carried out of a trench with sliding walls [m]."""
+    return 2.0 * layer / (1.0 + math.sqrt(1.0 + 4.0 * layer / max(scale, 1e-9)))

@@ -40,7 +40,7 @@ def lay_down(grid, bodies, patch, options, exponent, b):
                 offer(grid, patch, exponent, patch.node[now, b, i], state, sunk, n)
         forget_layers(grid, patch, b)
         rest = take(grid, patch, n) / waiting
-    end_flow(grid, patch, options.time, b, n, rest)
+    end_flow(grid, bodies, patch, options.time, b, n, rest)
 
 
 @kernel

@@ -51,11 +51,10 @@ Displaced soil. What a step presses down, dz = Δz_p, is split by the kinematics
 and is laid down by `flow`.
 Slip carries soil along, too: a layer of thickness δ (grouser height plus the soil's `shear_layer`)
 moves with the body's surface, as far as stress and motion go together. Soil is taken where the
-layer forms: where the body's surface cuts into the soil, until z_s = δ s/(1 − s) is gone (δ |s| for
-a wheel that brakes), at most ½ b tan φ_r; then the soil is pressed. What the layer can take in a
+layer forms: where the body's surface cuts into the soil, until the trench z_s of a wheel that rolls
+with slip s is dug (`tread`); then the soil is pressed. What the layer can take in a
 step, its thickness times the mean of m·v_t times width and h, and does not find there, it takes
-from all nodes under which less is gone: a wheel that spins on the spot digs itself in. A wheel that
-rolls with slip s sinks by z_s more, Reece's slip sinkage of a wheel with grousers of height δ.
+from all nodes under which less is gone: a wheel that spins on the spot digs itself in.
 A share ρ of what a driven wheel carries is released where its surface rises out of the soil
 (`interaction.tread`): it fills the part
     ρ z_s/(ρ z_s + p/k_u),   p on first loading,
@@ -77,7 +76,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_nodes import DEPTH, MOST_STRIPS, REF, STRIPS, TIME, keep_top
+from marsyard.ground.soil_nodes import DEPTH, LEVELS, MOST_STRIPS, REF, STRIPS, TIME, keep_top
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     BELT,
@@ -114,7 +113,6 @@ from marsyard.interaction.soil_contact.arrays import (
     NX,
     NY,
     NZ,
-    OPEN,
     PLASTIC_WORK,
     PRESSURE,
     PUSH_X,
@@ -166,7 +164,7 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
-from marsyard.interaction.tread import RELEASED
+from marsyard.interaction.tread import RELEASED, trench_depth
 from marsyard.jit import VECTOR, inlined, kernel
 
 #: steepest surface whose area is counted in full, as 1/cos
@@ -240,7 +238,7 @@ def depth_dug(bodies, b, layer, tan_repose):
         return _NO_END * layer, 0.0
     slip = min(drive_slip(bodies, b), _SPINS)
     per_layer = slip / (1.0 - slip) if slip > 0.0 else -slip
-    dug = min(per_layer * layer, bodies.shape[b, 1] * tan_repose)
+    dug = trench_depth(per_layer * layer, 2.0 * bodies.shape[b, 1] * tan_repose)
     return dug, RELEASED * dug if slip > 0.0 else 0.0
 
 
@@ -291,7 +289,7 @@ def move_soil(grid, soils, bodies, patch, options, b):
     contact their new state."""
     cell = strip_area(grid, patch, b)
     total = patch.total[b]
-    plan = flux = cut = open_ = wanted = 0.0
+    plan = flux = cut = wanted = 0.0
     for k in range(patch.blocks[0]):
         w, layer = patch.block[k], soils.layer[b, patch.block_soil[k]]
         for lane in range(patch.block_count[k]):
@@ -299,32 +297,30 @@ def move_soil(grid, soils, bodies, patch, options, b):
             plan += area if w[FLUX + lane] > 0.0 else 0.0
             flux += area * layer * w[FLUX + lane]
             cut += cell * w[CARRIED + lane]
-            open_ += cell * w[OPEN + lane]
             wanted += cell * w[FILLED + lane]
     room = 0.0
     if flux > 0.0:
         width = 2.0 * bodies.shape[b, 1] if has_axle(bodies, b) else math.sqrt(plan)
         room = options.h * width * flux / plan
     of_cut = min(1.0, room / cut) if cut > 0.0 else 0.0
-    everywhere = (room - of_cut * cut) / open_ if open_ > 0.0 else 0.0
-    taken = of_cut * cut + everywhere * open_
+    taken = of_cut * cut
     share = min(1.0, RELEASED * taken / wanted) if wanted > 0.0 else 0.0
     left = 1.0 - share * wanted / taken if taken > 0.0 else 0.0
     state = patch.state[patch.side[b], b]
     for k in range(patch.blocks[0]):
         w, count = patch.block[k], patch.block_count[k]
-        total[T_VOLUME] += carry(w, count, of_cut, everywhere, share, left, cell)
+        total[T_VOLUME] += carry(w, count, of_cut, share, left, cell)
         write_back(
             grid, patch.block_node[k], patch.block_at[k], w, count, patch.strips[b], state, options
         )
 
 
 @kernel(fastmath=VECTOR)
-def carry(w, count, of_cut, everywhere, share, left, cell):
+def carry(w, count, of_cut, share, left, cell):
     """Heights taken away and filled, and the volumes that are displaced. Returns their sum."""
     volume = 0.0
     for k in range(count):
-        carried = of_cut * w[CARRIED + k] + everywhere * w[OPEN + k]
+        carried = of_cut * w[CARRIED + k]
         drag = left * cell * carried
         w[CARRIED + k] = carried
         w[DUG_HERE + k] += carried
@@ -458,10 +454,9 @@ def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug,
         w[RATE_T + k] = shear * (growing * share + turning * (1.0 - share))
         w[RATE_C + k] = shear * (growing * (1.0 - share) + turning * share)
         w[SINKAGE + k] = z_new
-        w[FLUX + k] = forward * speed if moves_on else 0.0
+        w[FLUX + k] = speed if moves_on else 0.0
         more = max(dug - w[DUG_HERE + k], 0.0) if moves_on else 0.0
-        w[CARRIED + k] = min(max(-vn, 0.0) * h / nz, more)
-        w[OPEN + k] = 1.0 if more > 0.0 else 0.0
+        w[CARRIED + k] = min(z - z_new, more)
         w[FILLED + k] = opens * rise / (rise + loaded * per_k_u + 1e-12)
         w[SLIP_X + k] = along * tx + across * cx
         w[SLIP_Y + k] = along * ty + across * cy
@@ -595,19 +590,23 @@ def write_back(grid, nodes, places, w, count, strips, state, options):
             fill = min(w[FILLED + lane], w[SINKAGE + lane])
             w[SINKAGE + lane] -= fill
             pressed += w[SINKAGE + lane] - w[SUNK + lane]
-            raised += w[FILLED + lane] - fill - w[CARRIED + lane]
             filled += w[FILLED + lane]
+            w[FILLED + lane] -= fill
+            raised += w[FILLED + lane] - w[CARRIED + lane]
         if pressed != 0.0 or raised != 0.0:
             row = grid.node[node]
             row[DEPTH] = max(row[DEPTH] + pressed * per_strips, 0.0)
-            row[REF] += raised * per_strips
+            mean = raised * per_strips
+            row[REF] += mean
             if filled > 0.0:
                 keep_top(grid, node)
             row[TIME] = options.time
             if strips > 1:
                 relief = grid.relief[node]
                 for k in range(strips):
-                    relief[STRIPS + k] = w[SINKAGE + first + k] - row[DEPTH]
+                    lane = first + k
+                    relief[STRIPS + k] = w[SINKAGE + lane] - row[DEPTH]
+                    relief[LEVELS + k] += w[FILLED + lane] - w[CARRIED + lane] - mean
             if options.flow:
                 for lane in range(first, first + strips):
                     touch[V_SINKAGE] += w[SUNK_VOLUME + lane]

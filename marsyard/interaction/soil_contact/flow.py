@@ -52,14 +52,17 @@ from marsyard.ground.soil_nodes import (
     wake,
 )
 from marsyard.interaction.soil_contact.arrays import (
+    DUG,
+    M_ALONG,
     PUSH_X,
     PUSH_Y,
+    STRIP_COLUMNS,
     TAN_REPOSE,
     TOUCHED,
     V_PUSHED,
     V_SINKAGE,
 )
-from marsyard.interaction.soil_contact.footprint import clearance
+from marsyard.interaction.soil_contact.footprint import clearance, is_above
 from marsyard.jit import inlined, kernel
 
 #: soil that slides comes to rest at this part of the limiting slope
@@ -95,7 +98,7 @@ def lay_down(grid, bodies, patch, time, exponent, b):
             if state[V_SINKAGE] + state[V_PUSHED] > 0.0:
                 offer(grid, patch, exponent, patch.node[now, b, i], state, state[V_SINKAGE], n)
         rest = take(grid, patch, n) / waiting
-    end_flow(grid, patch, time, b, n, rest)
+    end_flow(grid, bodies, patch, time, b, n, rest)
 
 
 @inlined
@@ -109,9 +112,10 @@ def volume_waiting(patch, b):
 
 
 @inlined
-def end_flow(grid, patch, time, b, n, rest):
+def end_flow(grid, bodies, patch, time, b, n, rest):
     """Wake the n nodes of the border. What found no room, a share `rest` of all, waits; nodes that
-    were left and are done are forgotten."""
+    were left and are done are forgotten, but for how deep a wheel has dug there while it stands
+    above them."""
     now = patch.side[b]
     for k in range(n):
         node = patch.border[k]
@@ -127,7 +131,13 @@ def end_flow(grid, patch, time, b, n, rest):
             state[V_PUSHED] = 0.0
             state[PUSH_X] = 0.0
             state[PUSH_Y] = 0.0
-        if patch.touching[now, b, i] or state[V_SINKAGE] + state[V_PUSHED] > 0.0:
+        touches = patch.touching[now, b, i] > 0
+        if not touches:
+            for k in range(M_ALONG, M_ALONG + STRIP_COLUMNS * patch.strips[b], STRIP_COLUMNS):
+                state[k] = 0.0
+                state[k + 1] = 0.0
+        waits = state[V_SINKAGE] + state[V_PUSHED] > 0.0
+        if touches or waits or (state[DUG] > 0.0 and is_above(grid, bodies, b, patch.node[now, b, i])):
             if kept < i:
                 patch.key[now, b, kept] = patch.key[now, b, i]
                 patch.node[now, b, kept] = patch.node[now, b, i]

@@ -64,6 +64,7 @@ from marsyard.ground.soil_nodes import (
     BASE,
     CUT,
     DEPTH,
+    LEVELS,
     REF,
     SIDE,
     STRIPS,
@@ -298,8 +299,21 @@ def clearance(grid, bodies, patch, node):
             if hit:
                 sunk = max(depth + (relief[STRIPS + k] if known else off * sinks), 0.0)
                 height = level + off * (back if off < 0.0 else ahead) - sunk
+                height += relief[LEVELS + k] if known else 0.0
                 free = min(free, bodies.centre[b, 2] + t - height)
     return max(free - GAP * ds, 0.0)
+
+
+@inlined
+def is_above(grid, bodies, b, node):
+    """Whether body b is a wheel that stands above a node."""
+    if bodies.kind[b] != WHEEL:
+        return False
+    a, s = bodies.axis[b], bodies.shape[b]
+    x = node_x(grid, node) - bodies.centre[b, 0]
+    y = node_y(grid, node) - bodies.centre[b, 1]
+    u = a[0] * x + a[1] * y
+    return abs(u) <= s[1] and x * x + y * y - u * u <= s[0] * s[0]
 
 
 @inlined
@@ -407,6 +421,7 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
                     for k in range(strips):
                         off = (k + 0.5) * per_strips - 0.5
                         s = level + off * (back if off < 0.0 else ahead)
+                        s += relief[LEVELS + k] if known else 0.0
                         s -= max(sunk + (relief[STRIPS + k] if known else off * sinks), 0.0)
                         x = px + off * step_x
                         y = py + off * step_y
@@ -434,7 +449,8 @@ def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
                         off = (k + 0.5) * per_strips - 0.5
                         w[PX + lanes] = px + off * step_x
                         w[PY + lanes] = py + off * step_y
-                        w[LEVEL + lanes] = level + off * (back if off < 0.0 else ahead)
+                        higher = relief[LEVELS + k] if known else 0.0
+                        w[LEVEL + lanes] = level + off * (back if off < 0.0 else ahead) + higher
                         deeper = relief[STRIPS + k] if known else off * sinks
                         w[SUNK + lanes] = max(sunk + deeper, 0.0)
                         lanes += 1

@@ -7,7 +7,7 @@ strip any more is left.
 
 from __future__ import annotations
 
-from marsyard.ground.soil_nodes import CUT, DEPTH, STRIPS, UNDER, wake_around
+from marsyard.ground.soil_nodes import CUT, DEPTH, LEVELS, STRIPS, UNDER, wake_around
 from marsyard.interaction.soil_contact.arrays import (
     DUG,
     DUG_HERE,
@@ -210,6 +210,7 @@ def note_touched(grid, patch, b, k):
                 for strip in range(strips):
                     sunk = w[SUNK + at * strips + strip]
                     relief[STRIPS + strip] = sunk - grid.node[node, DEPTH]
+                    relief[LEVELS + strip] = 0.0
         elif touching[place]:
             touching[place] = _LEFT
             left = True

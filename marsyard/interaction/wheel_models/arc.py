@@ -109,6 +109,8 @@ _U = 0.5 * (_POINTS + 1.0)
 _WU = 0.5 * _WEIGHTS
 #: the wheel's axle stays above the ground
 DEEPEST = 0.95
+#: a wheel that spins on the spot digs no deeper, in radii
+MOST_DUG = 0.5
 
 
 @inlined

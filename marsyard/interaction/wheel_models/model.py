@@ -28,7 +28,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
 from marsyard.ground.typical import warn_stand_in
 from marsyard.interaction.side_wall import blade_resistance
-from marsyard.interaction.tread import SlipSinkage, deepest_trench, softening, strength
+from marsyard.interaction.tread import SlipSinkage, softening, strength, trench_depth, wall_scale
 from marsyard.interaction.wheel_models import (
     ding,
     ishigami,
@@ -36,7 +36,7 @@ from marsyard.interaction.wheel_models import (
     rigid_slip,
     wong_reece,
 )
-from marsyard.interaction.wheel_models.arc import DEEPEST, slip_ratio
+from marsyard.interaction.wheel_models.arc import DEEPEST, MOST_DUG, slip_ratio
 from marsyard.interaction.wheel_models.numbers import (
     ANSWERS,
     BLADE,
@@ -55,13 +55,13 @@ from marsyard.interaction.wheel_models.numbers import (
     M_Y,
     M_Z,
     MODULUS,
-    MOST_DUG,
     RADIUS,
     SLOPE_X,
     SOFTENING,
     SOIL_NUMBERS,
     TAN_PHI,
     UNLOADING,
+    WALLS,
 )
 from marsyard.interaction.wheel_models.wheel import Wheel
 from marsyard.jit import inlined, kernel
@@ -166,17 +166,18 @@ def depth_under(model, wheel, soil, own, load, v_x, v_y, w, camber, out):
 
 
 @inlined
-def steadily_dug(soil, v_x, w):
-    """z_s = δ s/(1 − s) of a driven wheel in steady motion [m]."""
+def steadily_dug(wheel, soil, v_x, w):
+    """z_s of a driven wheel in steady motion [m]."""
     s = slip_ratio(v_x, w) if v_x > 0.0 or (v_x == 0.0 and w > 0.0) else slip_ratio(-v_x, -w)
-    return min(soil[LAYER] * max(s, 0.0) / max(1.0 - s, 1e-9), soil[MOST_DUG])
+    layer = soil[LAYER] * max(s, 0.0) / max(1.0 - s, 1e-9)
+    return min(trench_depth(layer, soil[WALLS]), MOST_DUG * wheel[RADIUS])
 
 
 @kernel
 def _many(model, wheel, soil, own, given, loaded, out, sinkage):
     for k in range(given.shape[0]):
         v_x, v_y, w, camber = given[k, 1], given[k, 2], given[k, 3], given[k, 4]
-        soil[DUG] = steadily_dug(soil, v_x, w)
+        soil[DUG] = steadily_dug(wheel, soil, v_x, w)
         if loaded:
             depth = depth_under(model, wheel, soil, own, given[k, 0], v_x, v_y, w, camber, out[k])
             sinkage[k] = depth + soil[DUG]
@@ -284,7 +285,7 @@ class WheelModel:
             out[SOFTENING] = softening(soil, self.slip_sinkage)
             if self.carried and "strength" in needs:
                 out[LAYER] = wheel.lug_height + soil.shear_layer
-                out[MOST_DUG] = deepest_trench(soil, wheel.width)
+                out[WALLS] = wall_scale(soil, wheel.width)
         if "shear" in needs:
             K_x, K_y = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
             mean = strength(soil, wheel.tread, K_x, K_y)

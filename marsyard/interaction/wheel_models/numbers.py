@@ -18,11 +18,11 @@ BY_HEIGHT, BY_ANGLE, BY_REBOUND = 0.0, 1.0, 2.0
 
 # columns of the soil's numbers under a wheel (see `interaction.tread`): pressure-sinkage law, mean
 # strength, resistance of a blade of unit width by its depth and the square of it, stiffness of
-# unloading [Pa/m], exponent of slip sinkage, layer carried along by slip, depth dug away, and the
-# deepest that can be [m]; radius at which the soil begins to be sheared [m]
+# unloading [Pa/m], exponent of slip sinkage, layer carried along by slip, depth dug away, scale of
+# the trench's walls [m]; radius at which the soil begins to be sheared [m]
 (
     MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, BLADE, BLADE_SQUARE,
-    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG, MOST_DUG, LUG_RADIUS,
+    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG, WALLS, LUG_RADIUS,
 ) = range(16)  # fmt: skip
 SOIL_NUMBERS = 16
 

@@ -31,9 +31,9 @@ forces of the soil contact model do (see `soil_contact.contact`): stable for ste
 Slip digs: a layer of thickness δ is carried away at the speed of slip, from a contact of length L,
 while the wheel leaves what it has dug behind,
 
-    L ż_s = δ (w − v_x) − |v_x| z_s,       z_s at most ½ b tan φ_r, and Z
+    L ȧ = δ (w − v_x) − |v_x| a,       a = z_s + z_s²/(b tan φ_r),   z_s at most Z and r/2
 
-for a driven wheel, which is z_s = δ s/(1 − s) in steady motion. The soil is pressed to the depth
+for a driven wheel, which is a = δ s/(1 − s) in steady motion (`interaction.tread`). The soil is pressed to the depth
 z = Z − z_s.
 
 Ruts and multiple passes. Nodes that the rim's lowest point has passed are pressed down to what the
@@ -62,6 +62,8 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
+from marsyard.interaction.tread import trench_depth
+from marsyard.interaction.wheel_models.arc import MOST_DUG
 from marsyard.interaction.wheel_models.model import (
     MAGIC_FORMULA,
     RIGID_SLIP,
@@ -83,13 +85,13 @@ from marsyard.interaction.wheel_models.numbers import (
     M_Y,
     M_Z,
     MODULUS,
-    MOST_DUG,
     RADIUS,
     RESISTANCE,
     SHEAR_RADIUS,
     SLOPE_X,
     SLOPE_Y,
     THRUST,
+    WALLS,
     WIDTH,
 )
 from marsyard.jit import F1, F2, F3, I1, by_reference, inlined, kernel
@@ -264,8 +266,9 @@ def wheel_contact(A, L, b, h, ahead_h):
         ground[i] = L.soil[b, place, i]
     if ground[LAYER] > 0.0:
         driven = max(math.copysign(1.0, w) * (w - v_x), 0.0)
-        trench = (state[TRENCH] + per * ground[LAYER] * driven) / (1.0 + per * abs(v_x))
-        state[TRENCH] = min(trench, ground[MOST_DUG], z)
+        layer = state[TRENCH] * (1.0 + state[TRENCH] / max(ground[WALLS], 1e-9))
+        layer = (layer + per * ground[LAYER] * driven) / (1.0 + per * abs(v_x))
+        state[TRENCH] = min(trench_depth(layer, ground[WALLS]), MOST_DUG * r, z)
     ground[DUG] = state[TRENCH]
     z -= state[TRENCH]
     if z <= TOUCH * r:
