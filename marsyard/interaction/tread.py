@@ -40,10 +40,10 @@ their lugs dig is in it, too, so that `slip_transport` should be off beside it. 
 default, even where a soil gives it.
 
 It is soil that is cut and carried away, not pressed: the wheel rolls on a ground that lies z_s
-lower. Soil that the lugs of a driven wheel carry is released where they rise out of it: a third of it under the rear
-arc, the rest behind the wheel, from the cells between the lugs (assumed; the pull that paddled
-wheels keep at high slip supports it). It fills what the elastic rebound leaves open, so that the
-contact ends where the rim has risen by
+lower. Soil that the lugs of a driven wheel carry is released where they rise out of it: a third of
+it under the rear arc, the rest behind the wheel, from the cells between the lugs (assumed; the pull
+that paddled wheels keep at high slip supports it). It fills what the elastic rebound leaves open,
+so that the contact ends where the rim has risen by
 
     z_e = σ_m/k_u + ⅓ z_s
 

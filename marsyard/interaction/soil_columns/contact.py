@@ -10,14 +10,13 @@ from marsyard.interaction.soil_columns.triaxial import compact, triaxial_loading
 from marsyard.interaction.soil_contact.arrays import EXPONENT, TAN_REPOSE, WHEEL
 from marsyard.interaction.soil_contact.contact import (
     begin_sums,
-    depth_dug,
-    has_axle,
     move_belt,
-    move_soil,
     press,
     sum_block,
     survey,
 )
+from marsyard.interaction.soil_contact.digging import cut_ahead, depth_dug, move_soil
+from marsyard.interaction.soil_contact.footprint import has_axle
 from marsyard.interaction.soil_contact.kernel import tiles_ready
 from marsyard.interaction.soil_contact.nodes import find_nodes, take_mobilised
 from marsyard.interaction.soil_contact.side_wall import push_on_wall
@@ -58,10 +57,11 @@ def stresses(grid, soils, numbers, bodies, patch, options, belts, b):
         padded = take_mobilised(patch, b, k)
         soil, w = patch.block_soil[k], patch.block[k]
         q, law, curve = soils.table[soil], numbers.column[b, soil], numbers.curve[soil]
-        triaxial_loading(w, padded, law, curve)
         dug, rise = depth_dug(bodies, b, soils.layer[b, soil], q[TAN_REPOSE])
+        cut_ahead(w, padded, dug, patch.share[b])
+        triaxial_loading(w, padded, law, curve)
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
-              options.implicit, cell, dug, rise)  # fmt: skip
+              options.implicit, cell, rise)  # fmt: skip
         compact(grid, patch.block_node[k], w, patch.block_count[k], law, curve, cell)
         sum_block(bodies, patch, options, belts, b, k, padded)
         if options.survey:

@@ -50,10 +50,11 @@ LANES = 64
     # work into the soil
     PLASTIC_WORK, SHEAR_WORK,
     # direction of slip over the ground, flux of a carried layer by its thickness [m/s], height dug
-    # away under the body so far, 1 where more can be, and the rise that carried soil would fill
-    SLIP_X, SLIP_Y, FLUX, DUG_HERE, OPEN, FILLED,
-) = range(0, 48 * LANES, LANES)  # fmt: skip
-BLOCK_COLUMNS = 48
+    # away under the body so far, height in the way of the layer, how much of what the body meets
+    # will be cut, and the rise that carried soil would fill
+    SLIP_X, SLIP_Y, FLUX, DUG_HERE, WANTED, LEFT_OUT, FILLED,
+) = range(0, 49 * LANES, LANES)  # fmt: skip
+BLOCK_COLUMNS = 49
 # columns of Patch.field, the stresses as last recorded
 F_X, F_Y, F_Z, F_PRESSURE, F_ALONG, F_ACROSS, F_AREA = range(7)
 FIELD_COLUMNS = 7
@@ -110,6 +111,7 @@ class Patch(NamedTuple):
     touched: I1  # int64[b], how many of them the body touched
     strips: I1  # int64[b], into how many strips the cells of its nodes are cut
     cut: I1  # int64[b], 0: one behind the other along x, 1: along y
+    share: F1  # float64[b], of the soil in its way that slip carries along
     blocks: I1  # int64[1], blocks in use for the body at hand
     block: F2  # float64[k, BLOCK_COLUMNS · LANES]
     block_count: I1  # int64[k], lanes of a block in use: nodes × strips
@@ -156,7 +158,7 @@ def make_patch(bodies: int, room: int) -> Patch:
         key=f((2, b, n), i), node=f((2, b, n), i), touching=f((2, b, n), np.uint8),
         state=f((2, b, n, STATE_COLUMNS)), listed=f((2, b), i), side=f(b, i),
         found=f(b, i), found_key=f((b, n), i), found_at=f((b, n), i), touched=f(b, i),
-        strips=np.ones(b, i), cut=f(b, i), blocks=f(1, i),
+        strips=np.ones(b, i), cut=f(b, i), share=f(b), blocks=f(1, i),
         block=f((k, BLOCK_COLUMNS * LANES)), block_count=f(k, i),
         block_soil=f(k, i), block_key=f((k, LANES), i), block_node=f((k, LANES), i),
         block_at=f((k, LANES), i),

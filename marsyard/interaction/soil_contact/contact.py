@@ -49,18 +49,8 @@ Displaced soil. What a step presses down, dz = Δz_p, is split by the kinematics
 (v_N, v_T normal and tangential velocity):
     sinkage v_Nz²/v²,   bulldozing (v_Nx² + v_Ny²)/v²,   shearing v_T²/v²     eqs. (6) to (8)
 and is laid down by `flow`.
-Slip carries soil along, too: a layer of thickness δ (grouser height plus the soil's `shear_layer`)
-moves with the body's surface, as far as stress and motion go together. Soil is taken where the
-layer forms: where the body's surface cuts into the soil, until the trench z_s of a wheel that rolls
-with slip s is dug (`tread`); then the soil is pressed. What the layer can take in a
-step, its thickness times the mean of m·v_t times width and h, and does not find there, it takes
-from all nodes under which less is gone: a wheel that spins on the spot digs itself in.
-A share ρ of what a driven wheel carries is released where its surface rises out of the soil
-(`interaction.tread`): it fills the part
-    ρ z_s/(ρ z_s + p/k_u),   p on first loading,
-of the gap that opens there, as far as there is soil, so that the stress behind the lowest point
-falls off over p/k_u + ρ z_s instead of p/k_u alone. The rest is laid down by `flow`. Slip s is that
-of the wheel, built up over its contact; soil under a wheel that slips is softer (`tread`).
+Slip carries soil along, too, which is not pressed (`digging`); soil under a wheel that slips is
+softer (`tread`), its slip being that built up over its contact.
 
 Resistance split. The part of p n along the heading that soil at the undisturbed level would give,
 p (z_u/z)^n with z_u = base − w, counts as compaction; the rest, from soil piled up above that
@@ -76,7 +66,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_nodes import DEPTH, LEVELS, MOST_STRIPS, REF, STRIPS, TIME, keep_top
+from marsyard.ground.soil_nodes import MOST_STRIPS, REF
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     BELT,
@@ -86,8 +76,6 @@ from marsyard.interaction.soil_contact.arrays import (
     CY,
     CZ,
     DAMPING,
-    DUG,
-    DUG_HERE,
     EXPONENT,
     EXPONENT_SLIP,
     F_ACROSS,
@@ -105,9 +93,8 @@ from marsyard.interaction.soil_contact.arrays import (
     K_ACROSS,
     K_ALONG,
     KAPPA,
+    LEFT_OUT,
     LOADED,
-    M_ACROSS,
-    M_ALONG,
     MOBILE_ACROSS,
     MOBILE_ALONG,
     NX,
@@ -115,8 +102,6 @@ from marsyard.interaction.soil_contact.arrays import (
     NZ,
     PLASTIC_WORK,
     PRESSURE,
-    PUSH_X,
-    PUSH_Y,
     PUSHED_VOLUME,
     PUSHED_X,
     PUSHED_Y,
@@ -132,7 +117,6 @@ from marsyard.interaction.soil_contact.arrays import (
     SLIP_Y,
     SOFTENING,
     STRENGTH,
-    STRIP_COLUMNS,
     SUNK,
     SUNK_VOLUME,
     TAN_PHI,
@@ -142,13 +126,13 @@ from marsyard.interaction.soil_contact.arrays import (
     TY,
     TZ,
     UNLOADING,
-    V_PUSHED,
-    V_SINKAGE,
     WEIGHT,
     WHEEL,
     Z,
 )
 from marsyard.interaction.soil_contact.belt import add_load, give_way
+from marsyard.interaction.soil_contact.digging import cut_ahead, depth_dug, move_soil
+from marsyard.interaction.soil_contact.footprint import has_axle, strip_area
 from marsyard.interaction.soil_contact.nodes import find_nodes, take_mobilised
 from marsyard.interaction.soil_contact.powers import decay, power
 from marsyard.interaction.soil_contact.side_wall import push_on_wall
@@ -164,14 +148,10 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
-from marsyard.interaction.tread import RELEASED, trench_depth
 from marsyard.jit import VECTOR, inlined, kernel
 
 #: steepest surface whose area is counted in full, as 1/cos
 _LARGEST_SLANT = 10.0
-#: slip of a wheel that spins on the spot, for what it carries along
-_SPINS = 0.999
-_NO_END = 1e9
 
 
 @kernel
@@ -198,10 +178,11 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
         q = soils.table[soil]
         modulus = soils.modulus[b, soil] * softened(q[SOFTENING] * q[EXPONENT], kappa)
         exponent = q[EXPONENT] + q[EXPONENT_SLIP] * abs(kappa)
-        first_loading(w, padded, modulus, exponent)
         dug, rise = depth_dug(bodies, b, soils.layer[b, soil], q[TAN_REPOSE])
+        cut_ahead(w, padded, dug, patch.share[b])
+        first_loading(w, padded, modulus, exponent)
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,
-              options.implicit, cell, dug, rise)  # fmt: skip
+              options.implicit, cell, rise)  # fmt: skip
         sum_block(bodies, patch, options, belts, b, k, padded)
         if options.survey:
             survey(grid, patch, b, k, exponent, axis)
@@ -222,26 +203,6 @@ def softened(power_of_slip, kappa):
     return ((1.0 - 0.5 * slip) / (1.0 + slip)) ** power_of_slip
 
 
-@inlined
-def drive_slip(bodies, b):
-    """Slip of a wheel as built up over its contact, positive where the wheel is driven."""
-    V, a, kappa = bodies.twist[b], bodies.axis[b], bodies.slip[b, KAPPA]
-    spin = V[3] * a[0] + V[4] * a[1] + V[5] * a[2]
-    return kappa if spin >= 0.0 else -kappa
-
-
-@inlined
-def depth_dug(bodies, b, layer, tan_repose):
-    """z_s, how deep slip digs under a wheel that rolls steadily [m], and how far what it releases
-    fills the gap behind it; without end under other bodies, which release nothing."""
-    if bodies.kind[b] != WHEEL:
-        return _NO_END * layer, 0.0
-    slip = min(drive_slip(bodies, b), _SPINS)
-    per_layer = slip / (1.0 - slip) if slip > 0.0 else -slip
-    dug = trench_depth(per_layer * layer, 2.0 * bodies.shape[b, 1] * tan_repose)
-    return dug, RELEASED * dug if slip > 0.0 else 0.0
-
-
 @kernel
 def begin_sums(patch, options, b):
     """Empty the sums of body b."""
@@ -260,18 +221,6 @@ def begin_sums(patch, options, b):
 
 
 @inlined
-def strip_area(grid, patch, b):
-    """Area of the soil under a strip [m²]."""
-    return grid.spacing[0] * grid.spacing[0] / patch.strips[b]
-
-
-@inlined
-def has_axle(bodies, b):
-    """A wheel or a track, whose axis tells along from across."""
-    return bodies.kind[b] == WHEEL or bodies.kind[b] == BELT
-
-
-@inlined
 def sum_block(bodies, patch, options, belts, b, k, padded):
     """Add a pressed block to all sums."""
     w, count, axis = patch.block[k], patch.block_count[k], bodies.axis[b]
@@ -281,55 +230,6 @@ def sum_block(bodies, patch, options, belts, b, k, padded):
         add_rotation(w, count, is_belt, patch.stiff[b])
     if is_belt and belts.nodes[b] > 0:
         add_load(belts, b, w, count, bodies.rotation[b], options.implicit)
-
-
-@kernel
-def move_soil(grid, soils, bodies, patch, options, b):
-    """Take away what slip carries along, release its part behind the wheel, and give nodes and
-    contact their new state."""
-    cell = strip_area(grid, patch, b)
-    total = patch.total[b]
-    plan = flux = cut = wanted = 0.0
-    for k in range(patch.blocks[0]):
-        w, layer = patch.block[k], soils.layer[b, patch.block_soil[k]]
-        for lane in range(patch.block_count[k]):
-            area = cell * w[WEIGHT + lane]
-            plan += area if w[FLUX + lane] > 0.0 else 0.0
-            flux += area * layer * w[FLUX + lane]
-            cut += cell * w[CARRIED + lane]
-            wanted += cell * w[FILLED + lane]
-    room = 0.0
-    if flux > 0.0:
-        width = 2.0 * bodies.shape[b, 1] if has_axle(bodies, b) else math.sqrt(plan)
-        room = options.h * width * flux / plan
-    of_cut = min(1.0, room / cut) if cut > 0.0 else 0.0
-    taken = of_cut * cut
-    share = min(1.0, RELEASED * taken / wanted) if wanted > 0.0 else 0.0
-    left = 1.0 - share * wanted / taken if taken > 0.0 else 0.0
-    state = patch.state[patch.side[b], b]
-    for k in range(patch.blocks[0]):
-        w, count = patch.block[k], patch.block_count[k]
-        total[T_VOLUME] += carry(w, count, of_cut, share, left, cell)
-        write_back(
-            grid, patch.block_node[k], patch.block_at[k], w, count, patch.strips[b], state, options
-        )
-
-
-@kernel(fastmath=VECTOR)
-def carry(w, count, of_cut, share, left, cell):
-    """Heights taken away and filled, and the volumes that are displaced. Returns their sum."""
-    volume = 0.0
-    for k in range(count):
-        carried = of_cut * w[CARRIED + k]
-        drag = left * cell * carried
-        w[CARRIED + k] = carried
-        w[DUG_HERE + k] += carried
-        w[FILLED + k] *= share
-        w[PUSHED_VOLUME + k] += drag
-        w[PUSHED_X + k] += drag * w[SLIP_X + k]
-        w[PUSHED_Y + k] += drag * w[SLIP_Y + k]
-        volume += w[SUNK_VOLUME + k] + w[PUSHED_VOLUME + k]
-    return volume
 
 
 @inlined
@@ -357,7 +257,7 @@ def first_loading(w, count, k, n):
 
 
 @kernel(fastmath=VECTOR)
-def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug, rise):
+def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, rise):
     """Stresses, forces and their derivatives, and what becomes of the soil, in a block; `dug`: how
     deep slip digs, `rise`: how far what it releases fills the gap behind a wheel [m]."""
     V0, V1, V2, W0, W1, W2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
@@ -419,7 +319,7 @@ def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug,
         slope = w[TANGENT + k] if yields and vn <= 0.0 else k_u
         z_new = max(z - loaded * per_k_u, z_p) if yields else z_p
         dz = z_new - z_p
-        rate = damping + ahead * slope
+        rate = damping + ahead * slope * (1.0 - w[LEFT_OUT + k])
         p -= rate * vn
         pressed = touches and p > 0.0
         p = p if pressed else 0.0
@@ -433,7 +333,7 @@ def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug,
         share = along * along if moves else 0.5
 
         # plastic sinkage; flux of soil carried along by slip, and where it is taken from
-        moves_on = pressed and forward > 0.0
+        moves_on = (pressed or w[CARRIED + k] > 0.0) and forward > 0.0
         opens = vn * h / nz if rolls and pressed and vn > 0.0 else 0.0
         square_v = vx * vx + vy * vy + vz * vz
         per = 1.0 / square_v if square_v > 1e-30 else 0.0
@@ -455,8 +355,6 @@ def press(w, count, q, tread, twist, axis, has_axis, rolls, h, ahead, cell, dug,
         w[RATE_C + k] = shear * (growing * (1.0 - share) + turning * share)
         w[SINKAGE + k] = z_new
         w[FLUX + k] = speed if moves_on else 0.0
-        more = max(dug - w[DUG_HERE + k], 0.0) if moves_on else 0.0
-        w[CARRIED + k] = min(z - z_new, more)
         w[FILLED + k] = opens * rise / (rise + loaded * per_k_u + 1e-12)
         w[SLIP_X + k] = along * tx + across * cx
         w[SLIP_Y + k] = along * ty + across * cy
@@ -570,49 +468,6 @@ def add_rotation(w, count, is_belt, stiff):
                 stiff[25] -= c * ex
                 stiff[26] -= c * ey
                 stiff[27] -= c * ez
-
-
-@inlined
-def write_back(grid, nodes, places, w, count, strips, state, options):
-    """Give the nodes their new sinkage, and the contact its state and the displaced soil."""
-    per_strips = 1.0 / strips
-    for at in range(count // strips):
-        node = nodes[at]
-        touch = state[places[at]]
-        first = at * strips
-        pressed = raised = filled = 0.0
-        for k in range(strips):
-            lane = first + k
-            touch[M_ALONG + STRIP_COLUMNS * k] = w[MOBILE_ALONG + lane]
-            touch[M_ACROSS + STRIP_COLUMNS * k] = w[MOBILE_ACROSS + lane]
-            touch[DUG + STRIP_COLUMNS * k] = w[DUG_HERE + lane]
-            # soil that is laid down fills the plastic hollow first
-            fill = min(w[FILLED + lane], w[SINKAGE + lane])
-            w[SINKAGE + lane] -= fill
-            pressed += w[SINKAGE + lane] - w[SUNK + lane]
-            filled += w[FILLED + lane]
-            w[FILLED + lane] -= fill
-            raised += w[FILLED + lane] - w[CARRIED + lane]
-        if pressed != 0.0 or raised != 0.0:
-            row = grid.node[node]
-            row[DEPTH] = max(row[DEPTH] + pressed * per_strips, 0.0)
-            mean = raised * per_strips
-            row[REF] += mean
-            if filled > 0.0:
-                keep_top(grid, node)
-            row[TIME] = options.time
-            if strips > 1:
-                relief = grid.relief[node]
-                for k in range(strips):
-                    lane = first + k
-                    relief[STRIPS + k] = w[SINKAGE + lane] - row[DEPTH]
-                    relief[LEVELS + k] += w[FILLED + lane] - w[CARRIED + lane] - mean
-            if options.flow:
-                for lane in range(first, first + strips):
-                    touch[V_SINKAGE] += w[SUNK_VOLUME + lane]
-                    touch[V_PUSHED] += w[PUSHED_VOLUME + lane]
-                    touch[PUSH_X] += w[PUSHED_X + lane]
-                    touch[PUSH_Y] += w[PUSHED_Y + lane]
 
 
 @kernel

@@ -137,7 +137,8 @@ def end_flow(grid, bodies, patch, time, b, n, rest):
                 state[k] = 0.0
                 state[k + 1] = 0.0
         waits = state[V_SINKAGE] + state[V_PUSHED] > 0.0
-        if touches or waits or (state[DUG] > 0.0 and is_above(grid, bodies, b, patch.node[now, b, i])):
+        node = patch.node[now, b, i]
+        if touches or waits or (state[DUG] > 0.0 and is_above(grid, bodies, b, node)):
             if kept < i:
                 patch.key[now, b, kept] = patch.key[now, b, i]
                 patch.node[now, b, kept] = patch.node[now, b, i]

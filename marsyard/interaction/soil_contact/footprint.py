@@ -76,6 +76,7 @@ from marsyard.ground.soil_nodes import (
     tile_key,
 )
 from marsyard.interaction.soil_contact.arrays import (
+    BELT,
     FLANK,
     KEPT,
     LANES,
@@ -302,6 +303,18 @@ def clearance(grid, bodies, patch, node):
                 height += relief[LEVELS + k] if known else 0.0
                 free = min(free, bodies.centre[b, 2] + t - height)
     return max(free - GAP * ds, 0.0)
+
+
+@inlined
+def strip_area(grid, patch, b):
+    """Area of the soil under a strip [m²]."""
+    return grid.spacing[0] * grid.spacing[0] / patch.strips[b]
+
+
+@inlined
+def has_axle(bodies, b):
+    """A wheel or a track, whose axis tells along from across."""
+    return bodies.kind[b] == WHEEL or bodies.kind[b] == BELT
 
 
 @inlined

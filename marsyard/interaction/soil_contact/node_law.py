@@ -253,6 +253,7 @@ class NodeLaw(SoilLaw):
             "soil_sums": a.sums, "soil_total": a.patch.total, "soil_bins": a.bins,
             "soil_bin_count": a.bin_count, "soil_evaluations": a.evaluations,
             "soil_belt_rise": a.belts.rise, "soil_cut": a.patch.cut, "soil_slip": a.bodies.slip,
+            "soil_share": a.patch.share,
         }  # fmt: skip
 
     def check(self, arrays: Mapping[str, np.ndarray]) -> None:

@@ -33,8 +33,8 @@ while the wheel leaves what it has dug behind,
 
     L ȧ = δ (w − v_x) − |v_x| a,       a = z_s + z_s²/(b tan φ_r),   z_s at most Z and r/2
 
-for a driven wheel, which is a = δ s/(1 − s) in steady motion (`interaction.tread`). The soil is pressed to the depth
-z = Z − z_s.
+for a driven wheel, which is a = δ s/(1 − s) in steady motion (`interaction.tread`). The soil is
+pressed to the depth z = Z − z_s.
 
 Ruts and multiple passes. Nodes that the rim's lowest point has passed are pressed down to what the
 wheel leaves, averaged over the way L: its sinkage less the elastic rebound σ/k_u, and less z_s, for

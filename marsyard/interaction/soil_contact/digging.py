@@ -1,0 +1,191 @@
+"""Soil that slip carries along: cut ahead of what is pressed, released behind, the rest displaced.
+
+A layer of thickness δ (lug height plus the soil's `shear_layer`) moves back with the body's
+surface. What it can take in a step is
+
+    V = δ b v_t h,   v_t [m/s] the mean slip of the surface over soil that it drives, b the width,
+
+and it takes it where the surface cuts into soil of which less than the trench z_s is gone (`tread`;
+without end under bodies that are no wheels): soil that lies in the way there is not pressed. Where
+V is less than what lies in the way, all of it gives the same part, and the rest is pressed; the
+part is that of the last step. A wheel that spins on the spot thus digs itself in.
+
+A share ρ of what a driven wheel carries is released where its surface rises out of the soil
+(`tread`): it fills the part
+
+    ρ z_s/(ρ z_s + p/k_u),   p on first loading,
+
+of the gap that opens there, as far as there is soil, so that the stress behind the lowest point
+falls off over p/k_u + ρ z_s instead of p/k_u alone. The rest is laid down by `flow`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from marsyard.ground.soil_nodes import DEPTH, LEVELS, REF, STRIPS, TIME, keep_top
+from marsyard.interaction.soil_contact.arrays import (
+    CARRIED,
+    DUG,
+    DUG_HERE,
+    FILLED,
+    FLUX,
+    KAPPA,
+    LEFT_OUT,
+    M_ACROSS,
+    M_ALONG,
+    MOBILE_ACROSS,
+    MOBILE_ALONG,
+    PUSH_X,
+    PUSH_Y,
+    PUSHED_VOLUME,
+    PUSHED_X,
+    PUSHED_Y,
+    SINKAGE,
+    SLIP_X,
+    SLIP_Y,
+    STRIP_COLUMNS,
+    SUNK,
+    SUNK_VOLUME,
+    V_PUSHED,
+    V_SINKAGE,
+    WANTED,
+    WEIGHT,
+    WHEEL,
+    Z,
+)
+from marsyard.interaction.soil_contact.footprint import TINY, has_axle, strip_area
+from marsyard.interaction.soil_kernels import T_VOLUME
+from marsyard.interaction.tread import RELEASED, trench_depth
+from marsyard.jit import VECTOR, inlined, kernel
+
+#: slip of a wheel that spins on the spot, for what it carries along
+_SPINS = 0.999
+_NO_END = 1e9
+
+
+@inlined
+def drive_slip(bodies, b):
+    """Slip of a wheel as built up over its contact, positive where the wheel is driven."""
+    V, a, kappa = bodies.twist[b], bodies.axis[b], bodies.slip[b, KAPPA]
+    spin = V[3] * a[0] + V[4] * a[1] + V[5] * a[2]
+    return kappa if spin >= 0.0 else -kappa
+
+
+@inlined
+def depth_dug(bodies, b, layer, tan_repose):
+    """z_s, how deep slip digs under a wheel that rolls steadily [m], and how far what it releases
+    fills the gap behind it; without end under other bodies, which release nothing."""
+    if bodies.kind[b] != WHEEL:
+        return _NO_END * layer, 0.0
+    slip = min(drive_slip(bodies, b), _SPINS)
+    per_layer = slip / (1.0 - slip) if slip > 0.0 else -slip
+    dug = trench_depth(per_layer * layer, 2.0 * bodies.shape[b, 1] * tan_repose)
+    return dug, RELEASED * dug if slip > 0.0 else 0.0
+
+
+@kernel(fastmath=VECTOR)
+def cut_ahead(w, count, dug, share):
+    """Take this share of what lies in the way of the layer out of a block, before it is pressed."""
+    for k in range(count):
+        z = w[Z + k]
+        over = z - w[SUNK + k] if w[WEIGHT + k] > 0.0 else 0.0
+        more = max(dug - w[DUG_HERE + k], 0.0)
+        wanted = min(max(over, 0.0), more)
+        w[WANTED + k] = wanted
+        w[CARRIED + k] = share * wanted
+        w[DUG_HERE + k] += share * wanted
+        w[Z + k] = max(z - share * wanted, TINY)
+        # what the body meets in this step will be cut, too
+        w[LEFT_OUT + k] = share if more > over else 0.0
+
+
+@kernel
+def move_soil(grid, soils, bodies, patch, options, b):
+    """Release a part of what is carried along behind the wheel, and give nodes and contact their
+    new state."""
+    cell = strip_area(grid, patch, b)
+    total = patch.total[b]
+    plan = flux = in_the_way = taken = gap = 0.0
+    for k in range(patch.blocks[0]):
+        w, layer = patch.block[k], soils.layer[b, patch.block_soil[k]]
+        if layer <= 0.0:
+            continue
+        for lane in range(patch.block_count[k]):
+            area = cell * w[WEIGHT + lane]
+            plan += area if w[FLUX + lane] > 0.0 else 0.0
+            flux += area * layer * w[FLUX + lane]
+            in_the_way += cell * w[WANTED + lane]
+            taken += cell * w[CARRIED + lane]
+            gap += cell * w[FILLED + lane]
+    room = 0.0
+    if flux > 0.0:
+        width = 2.0 * bodies.shape[b, 1] if has_axle(bodies, b) else math.sqrt(plan)
+        room = options.h * width * flux / plan
+    patch.share[b] = room / max(room, in_the_way) if room > 0.0 else 0.0
+    filled = min(1.0, RELEASED * taken / gap) if gap > 0.0 else 0.0
+    left = 1.0 - filled * gap / taken if taken > 0.0 else 0.0
+    state = patch.state[patch.side[b], b]
+    for k in range(patch.blocks[0]):
+        w, count = patch.block[k], patch.block_count[k]
+        total[T_VOLUME] += carry(w, count, filled, left, cell)
+        write_back(
+            grid, patch.block_node[k], patch.block_at[k], w, count, patch.strips[b], state, options
+        )
+
+
+@kernel(fastmath=VECTOR)
+def carry(w, count, filled, left, cell):
+    """Heights filled, and the volumes that are displaced. Returns their sum."""
+    volume = 0.0
+    for k in range(count):
+        drag = left * cell * w[CARRIED + k]
+        w[FILLED + k] *= filled
+        w[PUSHED_VOLUME + k] += drag
+        w[PUSHED_X + k] += drag * w[SLIP_X + k]
+        w[PUSHED_Y + k] += drag * w[SLIP_Y + k]
+        volume += w[SUNK_VOLUME + k] + w[PUSHED_VOLUME + k]
+    return volume
+
+
+@inlined
+def write_back(grid, nodes, places, w, count, strips, state, options):
+    """Give the nodes their new sinkage, and the contact its state and the displaced soil."""
+    per_strips = 1.0 / strips
+    for at in range(count // strips):
+        node = nodes[at]
+        touch = state[places[at]]
+        first = at * strips
+        pressed = raised = filled = 0.0
+        for k in range(strips):
+            lane = first + k
+            touch[M_ALONG + STRIP_COLUMNS * k] = w[MOBILE_ALONG + lane]
+            touch[M_ACROSS + STRIP_COLUMNS * k] = w[MOBILE_ACROSS + lane]
+            touch[DUG + STRIP_COLUMNS * k] = w[DUG_HERE + lane]
+            # soil that is laid down fills the plastic hollow first
+            fill = min(w[FILLED + lane], w[SINKAGE + lane])
+            w[SINKAGE + lane] -= fill
+            pressed += w[SINKAGE + lane] - w[SUNK + lane]
+            filled += w[FILLED + lane]
+            w[FILLED + lane] -= fill
+            raised += w[FILLED + lane] - w[CARRIED + lane]
+        if pressed != 0.0 or raised != 0.0:
+            row = grid.node[node]
+            row[DEPTH] = max(row[DEPTH] + pressed * per_strips, 0.0)
+            mean = raised * per_strips
+            row[REF] += mean
+            if filled > 0.0:
+                keep_top(grid, node)
+            row[TIME] = options.time
+            if strips > 1:
+                relief = grid.relief[node]
+                for k in range(strips):
+                    lane = first + k
+                    relief[STRIPS + k] = w[SINKAGE + lane] - row[DEPTH]
+                    relief[LEVELS + k] += w[FILLED + lane] - w[CARRIED + lane] - mean
+            if options.flow:
+                for lane in range(first, first + strips):
+                    touch[V_SINKAGE] += w[SUNK_VOLUME + lane]
+                    touch[V_PUSHED] += w[PUSHED_VOLUME + lane]
+                    touch[PUSH_X] += w[PUSHED_X + lane]
+                    touch[PUSH_Y] += w[PUSHED_Y + lane]
