@@ -159,7 +159,8 @@ class Ground:
         self.ds, self.base_of, self.soils = ds, base, soil
         self.soil_of = soil_of or (lambda x, y: 0)
         self.base, self.ref, self.depth = {}, {}, {}
-        # how the cell was cut into strips, and how much deeper than the node each was pressed [m]
+        # how the cell was cut into strips, how much deeper than the node each was pressed, and how
+        # much higher than the node's level each begins [m]
         self.relief = {}
         self.queue, self.queued, self.under = deque(), set(), set()
 
@@ -187,9 +188,14 @@ class Ground:
     def put(self, node, dz):
         """Soil comes to rest: first it fills what was pressed down, then it raises the level."""
         fill = min(dz, self.depth[node])
-        if fill > 0 and node in self.relief:
-            cut, relief = self.relief[node]
-            self.relief[node] = cut, relief * (1 - fill / self.depth[node])
+        if node in self.relief:
+            cut, relief, levels = self.relief[node]
+            if fill > 0:
+                relief = relief * (1 - fill / self.depth[node])
+            uneven = max(levels.max(), 0.0) - min(levels.min(), 0.0)
+            if uneven > 0:
+                levels = levels * max(1 - dz / uneven, 0.0)
+            self.relief[node] = cut, relief, levels
         self.depth[node] -= fill
         self.ref[node] += dz - fill
 
@@ -201,6 +207,7 @@ class Model:
         self.ground, self.wheel, self.exponent = ground, wheel, exponent
         self.touch: dict[tuple[int, int], Touch] = {}
         self.slip = 0.0  # of the wheel, if it is driven
+        self.share = 0.0  # of what lies in the way of the layer, that it takes
         self.cut, self.strips = 0, 1
 
     # --- footprint
@@ -274,9 +281,10 @@ class Model:
             rise = np.where(at < 0, base[1] - base[0], base[2] - base[1])
             level += at * rise
             relief += at * smaller(g.depth, *row)
-        cut, known = g.relief.get(node, (None, None))
+        cut, known, levels = g.relief.get(node, (None, None, None))
         if cut == (self.strips, self.cut) and self.strips > 1:
             relief = known
+            level += levels
         return level, np.maximum(g.depth[node] + relief, 0.0)
 
     # --- stresses, eqs. (3) to (5)
@@ -291,10 +299,20 @@ class Model:
         moved, gone = [], {}
         for node, strip, z, before, weight, n, place in found:
             q, touch = g.soil(node), self.touch[node]
+            # lugs cut what lies in their way, down to the trench, before it is pressed
+            trench = self._trench(q)
+            over, more = z - before, max(trench - touch.dug[strip], 0.0)
+            wanted = min(over, more)
+            cut = self.share * wanted
+            touch.dug[strip] += cut
+            z = max(z - cut, 1e-12)
+            kept = 1.0 - self.share if more > over else 1.0
+
             # normal stress: Bekker on first loading, a stiff spring below
             loaded, elastic = q.k * z**q.n, q.k_u * (z - before)
             if loaded < elastic:
-                p, slope, plastic = loaded, q.n * q.k * z ** (q.n - 1), z - loaded / q.k_u
+                p, slope = loaded, q.n * q.k * z ** (q.n - 1)
+                plastic = max(z - loaded / q.k_u, before)
             else:
                 p, slope, plastic = elastic, q.k_u, before
             dz = plastic - before
@@ -302,7 +320,7 @@ class Model:
             vn = float(v @ n)
             if dz > 0 and vn > 0:
                 slope = q.k_u
-            p_end = max(0.0, p - (q.damping + ahead * slope) * vn)
+            p_end = max(0.0, p - (q.damping + ahead * slope * kept) * vn)
 
             # shear: Janosi and Hanamoto, one step at constant velocity
             across = w.axis - (w.axis @ n) * n
@@ -324,70 +342,57 @@ class Model:
             self.stresses.append((p_end, strength * m))
 
             # plastic sinkage, and where the soil goes
-            deeper, strips = gone.setdefault(node, [0.0, {}])
-            gone[node] = [deeper + max(dz, 0.0), strips]
-            strips[strip] = before + max(dz, 0.0)
+            gone.setdefault(node, {})[strip] = before, plastic, cut
             self._displace(touch, dz, v, n)
-            if p_end > 0:
-                slides = vt[0] * along + vt[1] * across
+            if q.layer > 0:
+                drives = (p_end > 0 or cut > 0) and float(m @ vt) > 0
+                opens = max(vn, 0.0) * h / n[2] if p_end > 0 else 0.0
+                rise = trench / 3 if self.slip > 0 else 0.0
                 moved.append((
-                    (node, strip), weight, max(float(m @ vt), 0.0), max(-vn, 0.0) * h / n[2],
-                    max(vn, 0.0) * h / n[2], q.k * z**q.n / q.k_u, slides,
+                    (node, strip), weight, speed * q.layer if drives else 0.0, wanted, cut,
+                    opens * rise / (rise + loaded / q.k_u + 1e-12), vt[0] * along + vt[1] * across,
                 ))  # fmt: skip
-        taken, filled = self._carry(moved, h)
-        for node, (deeper, strips) in gone.items():
-            fill = {k: filled.get((node, k), 0.0) for k in strips}
-            away = sum(taken.get((node, k), 0.0) for k in strips)
-            if deeper <= 0 and away <= 0 and not any(fill.values()):
-                continue
-            absolute = np.maximum(g.depth[node] + g.relief[node][1], 0.0)
-            for strip, sunk in strips.items():
-                absolute[strip] = max(sunk - fill[strip], 0.0)
-                deeper -= min(fill[strip], sunk)
-                away -= fill[strip] - min(fill[strip], sunk)
-            g.depth[node] += deeper / self.strips
-            g.ref[node] -= away / self.strips
-            g.relief[node] = (self.strips, self.cut), absolute - g.depth[node]
+        filled = self._carry(moved, h)
+        for node, strips in gone.items():
+            _, relief, levels = g.relief[node]
+            absolute, higher, raised = g.depth[node] + relief, levels.copy(), 0.0
+            for strip, (before, plastic, cut) in strips.items():
+                fill = filled.get((node, strip), 0.0)
+                hollow = min(fill, plastic)
+                absolute[strip] = plastic - hollow
+                g.depth[node] += (plastic - hollow - before) / self.strips
+                higher[strip] += fill - hollow - cut
+                raised += (fill - hollow - cut) / self.strips
+            g.ref[node] += raised
+            g.relief[node] = (self.strips, self.cut), absolute - g.depth[node], higher - raised
         return force, moment
 
+    def _trench(self, q):
+        """How deep lugs dig under a wheel that rolls steadily: its walls slide in."""
+        slip = min(self.slip, 0.999)
+        layer = q.layer * (slip / (1 - slip) if slip > 0 else -slip)
+        scale = 2 * self.wheel.half * q.tan_repose
+        # z + z²/scale = layer
+        return 0.5 * scale * (math.sqrt(1 + 4 * layer / scale) - 1) if layer > 0 else 0.0
+
     def _carry(self, moved, h):
-        """The layer that slip takes along, by strips: cut where the wheel cuts into the soil, to
-        the depth of a steadily rolling wheel; a third is released where it rises again."""
+        """The layer that slip takes along, by strips: how much of what lies in its way it can take
+        in the next step; a third of what it took is released where the wheel rises again."""
         g, w = self.ground, self.wheel
-        driven = self.slip > 0
-        per_slip = min(self.slip, 0.999) / (1 - min(self.slip, 0.999)) if driven else -self.slip
-        area = room = 0.0
-        cut, left, fill = {}, {}, {}
-        for at, weight, flux, sinks, rises, elastic, _ in moved:
-            node, strip = at
-            q = g.soil(node)
-            trench = min(q.layer * per_slip, w.half * q.tan_repose)
-            if flux > 0:
-                area += weight
-                room += weight * flux * q.layer
-                left[at] = max(trench - self.touch[node].dug[strip], 0.0)
-                cut[at] = min(sinks, left[at])
-            if rises > 0:
-                part = trench / 3 if driven else 0.0
-                fill[at] = rises * part / (part + elastic + 1e-12)
-        room = h * 2 * w.half * room / area if area > 0 else 0.0
         cell = g.ds**2 / self.strips
-        total = cell * sum(cut.values())
-        of_cut = min(1.0, room / total) if total > 0 else 0.0
-        open_ = {at for at in left if left[at] > 0}
-        everywhere = (room - of_cut * total) / (cell * len(open_)) if open_ else 0.0
-        volume = of_cut * total + everywhere * cell * len(open_)
-        wanted = cell * sum(fill.values())
-        share = min(1.0, volume / 3 / wanted) if wanted > 0 else 0.0
-        rest = 1.0 - share * wanted / volume if volume > 0 else 0.0
-        taken = {}
-        for (node, strip), *_, slides in moved:
-            at, touch = (node, strip), self.touch[node]
-            taken[at] = of_cut * cut.get(at, 0.0) + (everywhere if at in open_ else 0.0)
-            touch.dug[strip] += taken[at]
-            if taken[at] > 0:
-                self._push(touch, rest * cell * taken[at], slides)
-        return taken, {at: share * dz for at, dz in fill.items()}
+        area = sum(weight for _, weight, flux, *_ in moved if flux > 0)
+        flux = sum(weight * flux for _, weight, flux, *_ in moved)
+        in_the_way = cell * sum(wanted for *_, wanted, _, _, _ in moved)
+        taken = cell * sum(cut for *_, cut, _, _ in moved)
+        gap = cell * sum(opens for *_, opens, _ in moved)
+        room = h * 2 * w.half * flux / area if area > 0 else 0.0
+        self.share = room / max(room, in_the_way) if room > 0 else 0.0
+        released = min(1.0, taken / 3 / gap) if gap > 0 else 0.0
+        rest = 1.0 - released * gap / taken if taken > 0 else 0.0
+        for (node, _), *_, cut, _, slides in moved:
+            if cut > 0:
+                self._push(self.touch[node], rest * cell * cut, slides)
+        return {at: released * opens for at, *_, opens, _ in moved}
 
     def _match(self, found):
         g, along = self.ground, self._cut()
@@ -412,7 +417,7 @@ class Model:
             )
             if g.relief.get(node, (None,))[0] != (self.strips, self.cut):
                 sunk = self._strips(node, along, self._offs())[1]
-                g.relief[node] = (self.strips, self.cut), sunk - g.depth[node]
+                g.relief[node] = (self.strips, self.cut), sunk - g.depth[node], 0.0 * sunk
             touch.touching = True
             g.under.add(node)
 
@@ -496,9 +501,7 @@ class Model:
         waiting = sum(t.sinkage + t.pushed for t in self.touch.values())
         border = self.border() if waiting > 0 else {}
         if not border:
-            for node in [k for k, t in self.touch.items() if not t.touching]:
-                if self.touch[node].sinkage + self.touch[node].pushed <= 0:
-                    del self.touch[node]
+            self._forget()
             return
         amount = np.zeros(len(border))
         for node in sorted(self.touch, key=key):
@@ -525,7 +528,20 @@ class Model:
             touch = self.touch[node]
             touch.sinkage = (touch.sinkage + touch.pushed) * rest / waiting
             touch.pushed, touch.direction = 0.0, np.zeros(2)
-            if not touch.touching and touch.sinkage <= 0:
+        self._forget()
+
+    def _forget(self):
+        """Nodes that were left and have nothing to lay down, but not how deep lugs have dug there
+        while the wheel stands above."""
+        w, ds = self.wheel, self.ground.ds
+        for node, touch in list(self.touch.items()):
+            if touch.touching:
+                continue
+            touch.m[:] = 0.0
+            x, y = ds * node[0] - w.centre[0], ds * node[1] - w.centre[1]
+            u = w.axis[0] * x + w.axis[1] * y
+            above = abs(u) <= w.half and x * x + y * y - u * u <= w.radius**2
+            if touch.sinkage + touch.pushed <= 0 and not (above and touch.dug.any()):
                 del self.touch[node]
 
     def _slide(self, rest=0.96):

@@ -72,7 +72,7 @@ class Sand:
 
     @property
     def row(self) -> list[float]:
-        return [self.n, self.k_u, self.damping, math.tan(math.radians(self.repose)), 0.0]
+        return [self.n, self.k_u, self.damping, math.tan(math.radians(self.repose)), 0.0, 0.0]
 
     @property
     def strength(self) -> list[float]:

@@ -53,6 +53,7 @@ from marsyard.ground.soil_nodes import (
 )
 from marsyard.interaction.soil_contact.arrays import (
     DUG,
+    M_ACROSS,
     M_ALONG,
     PUSH_X,
     PUSH_Y,
@@ -132,13 +133,15 @@ def end_flow(grid, bodies, patch, time, b, n, rest):
             state[PUSH_X] = 0.0
             state[PUSH_Y] = 0.0
         touches = patch.touching[now, b, i] > 0
+        dug = 0.0
         if not touches:
-            for k in range(M_ALONG, M_ALONG + STRIP_COLUMNS * patch.strips[b], STRIP_COLUMNS):
-                state[k] = 0.0
-                state[k + 1] = 0.0
+            for k in range(0, STRIP_COLUMNS * patch.strips[b], STRIP_COLUMNS):
+                state[M_ALONG + k] = 0.0
+                state[M_ACROSS + k] = 0.0
+                dug = max(dug, state[DUG + k])
         waits = state[V_SINKAGE] + state[V_PUSHED] > 0.0
         node = patch.node[now, b, i]
-        if touches or waits or (state[DUG] > 0.0 and is_above(grid, bodies, b, node)):
+        if touches or waits or (dug > 0.0 and is_above(grid, bodies, b, node)):
             if kept < i:
                 patch.key[now, b, kept] = patch.key[now, b, i]
                 patch.node[now, b, kept] = patch.node[now, b, i]

@@ -18,9 +18,10 @@ zero at the entry angle θ₁,
 
 M_R is r_s² b C τ_m with τ_m expressed by F_N, and F_DP the same for r_s b A τ_m − r b B σ_m:
 without the four corrections both are the exact integrals of the triangles. W̄ is the mean load of
-the rover's wheels. 1 − s is v_x/w here, so that braking is covered; |s| is taken in N, n₂ is that
-of `arc` (0 in the source). No correction falls below zero: they are fitted near W̄, and under
-several times that load pull and torque would change their sign.
+the rover's wheels; where it is not known (0) each wheel's own load stands in. 1 − s is v_x/w here,
+so that braking is covered; |s| is taken in N, n₂ is that of `arc` (0 in the source). No correction
+falls below zero: they are fitted near W̄, and under several times that load pull and torque would
+change their sign.
 
 Side force, eqs. (17) to (20), with the same triangles and j_y as in `arc`:
 
@@ -79,7 +80,7 @@ from marsyard.jit import inlined, kernel
 
 C_P1, C_P2, C_P3, C_M, MEAN_LOAD, PEAK_0, PEAK_1 = range(7)
 COEFFICIENTS = {
-    "c_P1": 0.0, "c_P2": 0.0, "c_P3": 0.0, "c_M": 0.0, "mean_load": 1.0, **PEAKS
+    "c_P1": 0.0, "c_P2": 0.0, "c_P3": 0.0, "c_M": 0.0, "mean_load": 0.0, **PEAKS
 }  # fmt: skip
 #: θ_m = θ₁/2 of the source
 PUBLISHED = {"peak_0": 0.5, "peak_1": 0.0}
@@ -119,7 +120,8 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     D = mobilised(r_s * ((lug - top) - ahead * way), soil[K_X])
     strength = c + sigma * tan_phi
     normal = r * b * A * sigma + r_s * b * B * strength * D
-    lighter = (own[MEAN_LOAD] - normal) / own[MEAN_LOAD]
+    mean = own[MEAN_LOAD] if own[MEAN_LOAD] > 0.0 else normal
+    lighter = (mean - normal) / max(mean, 1e-12)
     below = 1.0 + r_s * B * D * tan_phi / (r * A)
     friction = max(0.0, 1.0 + own[C_M] * lighter) * normal * tan_phi / (r * A)
     moment = r_s * r_s * C * D * (b * c + friction) / below
