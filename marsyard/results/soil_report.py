@@ -314,7 +314,9 @@ def _tread_rows(options: SoilContactOptions) -> list[tuple[str, str]]:
     if options.interface:
         strength = "that of soil on their surface, and the soil's where grousers hold it"
     sinks = ["grousers dig and carry soil"] if options.slip_transport else []
-    sinks += ["slip softens the soil (Lyasko 2010)"] if options.slip_sinkage == "lyasko" else []
+    if options.slip_sinkage != "none":
+        by = {"lyasko": "Lyasko 2010", "exponent": "by the soil's exponent_slip"}
+        sinks += [f"slip softens the soil ({by[options.slip_sinkage]})"]
     return [
         ("strength under wheels", strength),
         ("slip sinkage", ", ".join(sinks) or "no"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,7 +105,7 @@ def test_the_contact_ends_where_rebound_and_carried_soil_do():
     for slip in (0.0, 0.1, 0.3, 0.5):
         rise = {}
         for made in (smooth, lugged):
-            dug = made.wheel.lug_height * slip / (1 - slip)
+            dug = trench(made.wheel.lug_height * slip / (1 - slip), soil, 0.165)
             got = made.at_sinkage(z + dug, slip)
             top = 0.5 * got.entry_angle
             K_ss = (1 + slip) / (1 - slip / 2)
@@ -117,24 +116,28 @@ def test_the_contact_ends_where_rebound_and_carried_soil_do():
             assert rise[made.wheel.lug_height] == pytest.approx(sigma / 2e7 + dug / 3)
         # the smooth wheel's contact ends within a millimetre of rise at any slip
         assert rise[0.0] < 1e-3
-    # the walls of a trench slide in: ½ b tan φ_r
-    deepest = 0.5 * 0.165 * math.tan(soil.friction_angle)
-    spinning = np.array([0.9, 0.99, 1.0])
-    at = replace(lugged, wheel=replace(lugged.wheel, exit=Exit("angle", 0.0)))
-    digs, presses = (replace(at, carried=c).under_load(80.0, spinning) for c in (True, False))
-    assert digs.sinkage - presses.sinkage == pytest.approx(deepest, rel=1e-9)
 
 
-def test_slip_sinkage_of_lugs_is_reeces():
-    # the same pressure a trench deeper: δ s/(1 − s), with a contact that ends at the lowest point
+def trench(layer, soil, width):
+    """z + z²/(b tan φ_r) = layer: what a trench and its two walls hold is carried away."""
+    scale = width * math.tan(soil.friction_angle)
+    return 0.5 * scale * (math.sqrt(1 + 4 * layer / scale) - 1)
+
+
+def test_slip_sinkage_of_lugs_is_reeces_with_walls_that_slide_in():
+    # the same pressure a trench deeper, with a contact that ends at the lowest point
     soil = load_soil("hit_lss1")
     wheel = Wheel(0.15, 0.165, Exit("angle", 0.0), lug_height=0.01, surface=None)
-    for slip in (0.0, 0.2, 0.6):
+    for slip, deep in ((0.0, 0.0), (0.05, None), (0.2, None), (0.6, None), (1.0, 0.075)):
         dug, plain = (
             WheelModel("ding", wheel, soil, carried=c).under_load(80.0, slip) for c in (True, False)
         )
-        assert dug.sinkage - plain.sinkage == pytest.approx(0.01 * slip / (1 - slip), rel=1e-9)
+        # without end at 100 %, where half a radius is the limit
+        deep = trench(0.01 * slip / (1 - slip), soil, 0.165) if deep is None else deep
+        assert dug.sinkage - plain.sinkage == pytest.approx(deep, rel=1e-9)
         assert dug.drawbar_pull == pytest.approx(plain.drawbar_pull, rel=1e-9)
+    # a shallow trench is Reece's layer, δ s/(1 − s)
+    assert trench(0.01 * 0.05 / 0.95, soil, 0.165) == pytest.approx(0.01 * 0.05 / 0.95, rel=6e-3)
 
 
 def test_material_names_and_numbers():

@@ -47,7 +47,7 @@ LAWS = (
             gives="as wong_reece, in closed form; slip sinkage where the soil has n₁",
             lacks="berms", needs="a soil, mean load", checked=_MEASURED,
             use="fast runs, identified soils",
-            valid="sinkage below the radius; the soil's n₁ for slip sinkage",
+            valid="sinkage below the radius",
         ),
     ),
     _model(
