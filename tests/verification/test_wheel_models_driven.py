@@ -200,6 +200,30 @@ def test_later_wheels_sink_less_in_the_rut():
     assert not np.any(without.world.soil.grid.arrays.depth)
 
 
+def test_the_soil_of_ruts_lies_beside_them():
+    control = driving()
+    sim = Simulation(driven(control=control, run={"duration": 6}))
+    plain = {**law(), "soil": {"flow": False}}
+    bare = Simulation(driven(control=control, run={"duration": 6}, interaction=plain))
+    for one in (sim, bare):
+        one.step(6000)
+    grid = sim.world.soil.grid
+    # as much as the ruts hold, in heaps no steeper than the angle of repose
+    assert grid.moved_volume() > 1e-3
+    assert abs(grid.missing_volume()) < 1e-15
+    used = grid.tiles * 1024
+    assert np.all(bare.world.soil.grid.arrays.ref[:used] == 0.0)
+    assert bare.world.soil.grid.missing_volume() < -1e-3
+    ref = grid.arrays.ref[:used].reshape(-1, 32, 32)
+    soil = load_soil(SAND)
+    steepest = math.tan(soil.repose_angle or soil.friction_angle) * grid.spacing
+    assert ref.max() > 0.01
+    # across: along x they end where the wheels set out, as they sink in
+    assert np.abs(np.diff(ref, axis=2)).max() < 1.1 * steepest
+    # wheels that follow in the rut are hardly lifted by them
+    assert sim.qpos[2] - bare.qpos[2] == pytest.approx(0.0, abs=3e-4)
+
+
 def test_rough_terrain_is_crossed_and_the_state_can_be_saved():
     layer = {"kind": "fractal", "hurst": 0.75, "roughness": 0.04, "lag": 1.0, "spacing": 0.1}
     rough = {"seed": 3, "layers": [{**layer, "patch": 12.8}]}

@@ -51,9 +51,10 @@ def lug_share(wheel, soil):
 
 def dug(wheel, soil, slip):
     """How deep the lugs of a driven wheel dig."""
-    per_layer = max(slip, 0) / (1 - slip)
-    deepest = 0.5 * wheel.width * math.tan(soil.repose_angle or soil.friction_angle)
-    return min((wheel.lug_height + soil.shear_layer) * per_layer, deepest)
+    layer = (wheel.lug_height + soil.shear_layer) * max(slip, 0) / (1 - slip)
+    scale = wheel.width * math.tan(soil.repose_angle or soil.friction_angle)
+    # z + z²/scale = layer: the walls slide in
+    return min(0.5 * scale * (math.sqrt(1 + 4 * layer / scale) - 1), 0.5 * wheel.radius)
 
 
 def arc(

@@ -24,7 +24,8 @@ LAWS = (
         "stresses over the arc, shear along the wheel",
         Guide(
             ground="soil under a wheel",
-            gives="pull, torque, side force, sinkage, digging in, depth of ruts", lacks="berms",
+            gives="pull, torque, side force, sinkage, digging in, ruts and berms",
+            lacks="soil pushed ahead",
             needs="a soil", checked=_MEASURED,
             use="rovers on soil, slip along and across",
             valid="steady motion, sinkage below the radius",
@@ -44,8 +45,8 @@ LAWS = (
         "ding", "Ding's closed form", "a closed form of such integrals",
         Guide(
             ground="soil under a wheel",
-            gives="as wong_reece, in closed form; slip sinkage where the soil has n₁",
-            lacks="berms", needs="a soil, mean load", checked=_MEASURED,
+            gives="as wong_reece, in closed form",
+            lacks="soil pushed ahead", needs="a soil, mean load", checked=_MEASURED,
             use="fast runs, identified soils",
             valid="sinkage below the radius",
         ),

@@ -275,6 +275,8 @@ class WheelModel:
         wheel = self.wheel
         phi = soil.number("friction_angle") if "strength" in needs else 0.0
         out[LUG_RADIUS] = wheel.lug_radius(phi)
+        if not (soil.repose_angle is None and soil.friction_angle is None):
+            out[WALLS] = wall_scale(soil, wheel.width)
         if "sinkage" in needs:
             out[MODULUS] = soil.pressure_modulus(wheel.width)
             out[EXPONENT] = soil.number("exponent")
@@ -285,7 +287,6 @@ class WheelModel:
             out[SOFTENING] = softening(soil, self.slip_sinkage)
             if self.carried and "strength" in needs:
                 out[LAYER] = wheel.lug_height + soil.shear_layer
-                out[WALLS] = wall_scale(soil, wheel.width)
         if "shear" in needs:
             K_x, K_y = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
             mean = strength(soil, wheel.tread, K_x, K_y)

@@ -41,7 +41,7 @@ wheel leaves, averaged over the way L: its sinkage less the elastic rebound σ/k
 all that it carries is laid down behind it. Where earlier wheels left the plastic sinkage z_p (mean
 over the window, which lies ahead of the axle in the direction of travel), the wheel meets the soil
 at the bottom of their rut, Z − z_p, and the stress under its lowest point is min(k_u z, k Zᴺ): it
-sinks less and meets less resistance. Displaced soil is not followed; there are no berms.
+sinks less and meets less resistance. The soil of a rut lies beside it (`ruts`).
 
 Forces are found from the states at the start of a step (`wheel_contact`); the states at its end,
 and the ruts, come into force when the step is done (`move_on`).
@@ -52,7 +52,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from marsyard.ground.soil_nodes import DEPTH, TIME, GridArrays, level_at, node_at
+from marsyard.ground.soil_nodes import GridArrays, level_at, node_at
 from marsyard.interaction.soil_kernels import (
     T_AREA,
     T_COMPACTION,
@@ -94,14 +94,15 @@ from marsyard.interaction.wheel_models.numbers import (
     WALLS,
     WIDTH,
 )
+from marsyard.interaction.wheel_models.ruts import heap_width, lay_berms, leave_rut
 from marsyard.jit import F1, F2, F3, I1, by_reference, inlined, kernel
 
 # columns of WheelArrays.state and .next; in the latter 1 if the wheel leaves a rut of depth TRACK
 KAPPA, LAMBDA, DIRECTION, LENGTH, TRACK, TRENCH, LEAVES = range(7)
 STATE_COLUMNS = 6
 # columns of WheelArrays.option
-DAMPING_RATIO, GRAVITY, RUT = range(3)
-OPTION_COLUMNS = 3
+DAMPING_RATIO, GRAVITY, RUT, BERMS = range(4)
+OPTION_COLUMNS = 4
 #: room for a model's coefficients
 OWN_COLUMNS = 32
 #: shortest way over which slip builds up, in radii
@@ -158,6 +159,14 @@ def plane_under(grid, x, y, ex, ey, ahead, length, half):
     along = (front - rear) / (6.0 * length)
     across = (left - right) / (6.0 * half)
     return total / 9.0 - along * ahead, along, across, sunk / 9.0
+
+
+@inlined
+def soil_at(grid, x, y):
+    """Number of the soil at a place."""
+    ds = grid.spacing[0]
+    node = node_at(grid, int(round(x / ds)), int(round(y / ds)))
+    return grid.soil[node] if node >= 0 else 0
 
 
 @inlined
@@ -258,9 +267,7 @@ def wheel_contact(A, L, b, h, ahead_h):
     rate_x = (state[KAPPA] - kappa) / h
     rate_y = (state[LAMBDA] - lam) / h
     # soil under the wheel, firmer where it was pressed before
-    ds = grid.spacing[0]
-    node = node_at(grid, int(round(cx / ds)), int(round(cy / ds)))
-    place = grid.soil[node] if node >= 0 else 0
+    place = soil_at(grid, cx, cy)
     ground = L.ground
     for i in range(ground.shape[0]):
         ground[i] = L.soil[b, place, i]
@@ -372,31 +379,12 @@ def move_on(A, L, b, time):
         return
     ax, ay = A.axis[b, 0], A.axis[b, 1]
     size = math.copysign(math.sqrt(max(ax * ax + ay * ay, 1e-12)), after[DIRECTION])
-    half = 0.5 * L.wheel[b, WIDTH]
-    L.total[b, T_VOLUME] = leave_rut(
-        L.grid, A.point[b, 0], A.point[b, 1], after[TRACK], ay / size, -ax / size, half, time
-    )
-
-
-@kernel
-def leave_rut(grid, x, y, depth, hx, hy, half, time):
-    """Press nodes down to `depth`, from one to 2.5 spacings behind the axle: nearer ones belong to
-    the wheel's window. Returns the volume."""
-    ds = grid.spacing[0]
-    wide = 2.5 * ds * abs(hx) + half * abs(hy)
-    high = 2.5 * ds * abs(hy) + half * abs(hx)
-    volume = 0.0
-    for i in range(int(math.ceil((x - wide) / ds)), int(math.floor((x + wide) / ds)) + 1):
-        for j in range(int(math.ceil((y - high) / ds)), int(math.floor((y + high) / ds)) + 1):
-            px, py = i * ds - x, j * ds - y
-            u, v = px * hx + py * hy, -px * hy + py * hx
-            if u < -2.5 * ds or u > -ds or abs(v) > half:
-                continue
-            node = node_at(grid, i, j)
-            if node < 0:
-                continue
-            if depth > grid.node[node, DEPTH]:
-                volume += (depth - grid.node[node, DEPTH]) * ds * ds
-                grid.node[node, DEPTH] = depth
-                grid.node[node, TIME] = time
-    return volume
+    x, y, half = A.point[b, 0], A.point[b, 1], 0.5 * L.wheel[b, WIDTH]
+    hx, hy = ay / size, -ax / size
+    volume, before = leave_rut(L.grid, x, y, after[TRACK], hx, hy, half, time)
+    if volume > 0.0 and L.option[b, BERMS] > 0.0:
+        walls, ds = L.soil[b, soil_at(L.grid, x, y), WALLS], L.grid.spacing[0]
+        base = heap_width(after[TRACK], half, walls, ds)
+        under = heap_width(before, half, walls, ds)
+        lay_berms(L.grid, x, y, volume, hx, hy, half, base, under, time)
+    L.total[b, T_VOLUME] = volume

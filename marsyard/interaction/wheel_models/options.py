@@ -31,7 +31,11 @@ class WheelModelOptions(LawOptions):
         description="the soil starts to deform at the radius plus this part of the grousers; "
         "default: half of the part of the tread on which soil shears on soil",
     )
-    rut: bool = Field(True, description="wheels leave ruts, in which later ones sink less")
+    rut: bool = Field(
+        True,
+        description="wheels leave ruts, in which later ones sink less, and berms beside them "
+        "(none with interaction.soil.flow: false)",
+    )
     damping_ratio: Annotated[Number, Field(ge=0, le=2)] = Field(
         0.3, description="of the vertical motion on the soil's stiffness"
     )

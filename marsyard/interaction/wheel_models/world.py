@@ -48,7 +48,7 @@ class WheelModels(SoilLaw):
     title = "Wheel model"
     kernels = kernels
     shown = False
-    moves_soil = False  # ruts stand as they are pressed
+    moves_soil = False  # ruts and berms stand as they are made
 
     def __init__(self, place: Place, ground: SoftGround, model: str) -> None:
         """On the wheels of the place."""
@@ -89,7 +89,8 @@ class WheelModels(SoilLaw):
                 numbers = made.own_numbers()
                 a.own[b, s, : len(numbers)] = numbers
                 a.soil[b, s] = made.soil_numbers()
-            a.option[b] = law.damping_ratio, max(gravity, 0.1), float(law.rut)
+            berms = float(law.rut and shared.flow)
+            a.option[b] = law.damping_ratio, max(gravity, 0.1), float(law.rut), berms
         a.model[:] = MODELS[self.model][0]
         for s, soil in enumerate(self.soils):
             a.unloading[s] = soil.unloading_stiffness or shared.unloading_stiffness
