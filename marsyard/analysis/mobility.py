@@ -69,6 +69,7 @@ import numpy as np
 
 from marsyard.analysis.statics import Chassis, Step, chassis_of, largest_step
 from marsyard.errors import InputError, suggest
+from marsyard.ground.gravity_scaling import SCALINGS, GravityScaling, at_gravity, warn_of_gravity
 from marsyard.ground.soil import Soil
 from marsyard.ground.typical import one_warning
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelForces, WheelModel
@@ -93,6 +94,7 @@ class Settings:
     """What is asked.
 
     model, coefficients: of the wheel models. gravity [m/s²], slope [rad], speed [m/s].
+    gravity_scaling: what becomes of soils measured at another gravity (`ground.gravity_scaling`).
     exit: of all wheels; None: as each rover's wheels say.
     rolling: c_r. bulldozing: one of `BULLDOZING`.
     friction: of the wheels against the edge of a step.
@@ -102,6 +104,7 @@ class Settings:
     model: str = "wong_reece"
     coefficients: Mapping[str, float] = field(default_factory=dict)
     gravity: float = 3.72
+    gravity_scaling: GravityScaling = "none"
     slope: float = 0.0
     speed: float = 0.04
     exit: Exit | None = None
@@ -117,6 +120,9 @@ class Settings:
         if self.bulldozing not in BULLDOZING:
             raise InputError(f"bulldozing: unknown formula '{self.bulldozing}'; "
                              f"{suggest(self.bulldozing, BULLDOZING)}")  # fmt: skip
+        if self.gravity_scaling not in SCALINGS:
+            raise InputError(f"gravity_scaling: '{self.gravity_scaling}'; "
+                             f"{suggest(self.gravity_scaling, SCALINGS)}")  # fmt: skip
         _within("gravity", self.gravity, 0, 100, open_low=True, unit=" m/s²")
         _within("slope", math.degrees(self.slope), 0, 60, unit="°")
         _within("speed", self.speed, 0, 100, open_low=True, unit=" m/s")
@@ -223,8 +229,9 @@ def evaluate(robot: Robot, soils: Sequence[Soil], settings: Settings) -> RoverMo
     except InputError as error:
         said = str(error)
         raise InputError(said if robot.name in said else f"{robot.name}: {said}") from None
+    scaled = [at_gravity(s, settings.gravity, settings.gravity_scaling) for s in soils]
     with one_warning():  # of all numbers that stand in for missing ones
-        found = tuple(_on_soil(chassis, wheels, soil, settings, level, loads) for soil in soils)
+        found = tuple(_on_soil(chassis, wheels, soil, settings, level, loads) for soil in scaled)
     x, y, z = (float(c) for c in chassis.com)
     return RoverMobility(
         rover=robot.name,
@@ -245,6 +252,8 @@ def compare(
     robots: Sequence[Robot], soils: Sequence[Soil], settings: Settings
 ) -> list[RoverMobility]:
     """Several rovers on the same soils."""
+    if settings.gravity_scaling == "none":
+        warn_of_gravity(soils, settings.gravity, "--gravity-scaling", "analysis")
     return [evaluate(robot, soils, settings) for robot in robots]
 
 

@@ -43,6 +43,10 @@ def mobility(
     slope: str = typer.Option("0deg", help="Slope to climb, e.g. 10deg."),
     speed: str = typer.Option("4cm/s", help="Speed over ground, e.g. 4cm/s."),
     gravity: str = typer.Option("mars", help="mars (3.72), moon (1.62), earth (9.81), or m/s²."),
+    gravity_scaling: str = typer.Option(
+        "none",
+        help="What becomes of soils measured at another gravity: none, reece or granular.",
+    ),
     exit_rule: str = typer.Option(
         "",
         "--exit",
@@ -79,6 +83,7 @@ def mobility(
         model=model,
         coefficients=_coefficients(coefficients),
         gravity=gravity_of(gravity),
+        gravity_scaling=gravity_scaling,  # type: ignore[arg-type]
         slope=_si(slope, "angle", "--slope"),
         speed=_si(speed, "speed", "--speed"),
         exit=_exit(exit_rule),
@@ -159,7 +164,8 @@ def _print(found: Sequence[RoverMobility]) -> None:
         s = rover.settings
         say(f"{rover.rover}: {rover.title}" if rover.title else rover.rover)
         say(
-            f"mass {rover.mass:.4g} kg, weight {rover.weight:.4g} N at {s.gravity:g} m/s²; model "
+            f"mass {rover.mass:.4g} kg, weight {rover.weight:.4g} N at {s.gravity:g} m/s² (soils "
+            f"{'as measured' if s.gravity_scaling == 'none' else s.gravity_scaling}); model "
             f"{s.model}; exit {', '.join(rover.exits)}; bulldozing {s.bulldozing}; rolling "
             f"resistance {s.rolling:g}; slope {_deg(s.slope)}; speed {100 * s.speed:.3g} cm/s"
         )

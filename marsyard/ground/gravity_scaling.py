@@ -34,10 +34,10 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 from marsyard.errors import InputError
-from marsyard.ground.soil import Soil
+from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
 from marsyard.ground.typical import SoilRemark
 
 GravityScaling = Literal["none", "reece", "granular"]
@@ -45,8 +45,11 @@ GravityScaling = Literal["none", "reece", "granular"]
 _SAME = 0.02
 
 
-def at_gravity(soil: Soil, gravity: float, scaling: GravityScaling) -> Soil:
-    """The soil with the numbers it has at `gravity` [m/s²]."""
+def at_gravity(
+    soil: Soil, gravity: float, scaling: GravityScaling, unloading: float = UNLOADING_STIFFNESS
+) -> Soil:
+    """The soil with the numbers it has at `gravity` [m/s²]; `unloading`: k_u of soils that give
+    none [Pa/m]."""
     if scaling == "none" or soil.measured_at is None:
         return soil
     if not gravity > 0:
@@ -54,6 +57,7 @@ def at_gravity(soil: Soil, gravity: float, scaling: GravityScaling) -> Soil:
     ratio = gravity / soil.measured_at
     factors = {"k_phi": ratio}
     if scaling == "granular":
+        soil = replace(soil, unloading_stiffness=soil.unloading_stiffness or unloading)
         factors |= {
             "k_c": ratio, "reece_kc": ratio, "unloading_stiffness": ratio,
             "damping": math.sqrt(ratio),
@@ -66,9 +70,13 @@ def at_gravity(soil: Soil, gravity: float, scaling: GravityScaling) -> Soil:
     return replace(soil, measured_at=gravity, **changed)  # type: ignore[arg-type]
 
 
-def warn_of_gravity(soils: Sequence[Soil], gravity: float, key: str) -> None:
+#: what can be asked for
+SCALINGS: tuple[str, ...] = get_args(GravityScaling)
+
+
+def warn_of_gravity(soils: Sequence[Soil], gravity: float, key: str, what: str = "run") -> None:
     """Say once which soils a run takes to another gravity than theirs with their numbers as
-    measured; `key` of the scenario would change that."""
+    measured; `key` would change that."""
     if gravity <= 0:
         return
     found: dict[str, float] = {}
@@ -79,7 +87,7 @@ def warn_of_gravity(soils: Sequence[Soil], gravity: float, key: str) -> None:
     if found:
         each = ", ".join(f"{name} ({at:g} m/s²)" for name, at in found.items())
         warnings.warn(
-            f"the run's gravity is {gravity:g} m/s², and these soils were measured at another: "
+            f"the {what}'s gravity is {gravity:g} m/s², and these soils were measured at another: "
             f"{each}; their numbers are used as measured, and {key} (reece or granular) would "
             "scale them",
             SoilRemark,

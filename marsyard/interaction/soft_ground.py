@@ -13,6 +13,7 @@ from marsyard.ground.soil import Soil, load_soil
 from marsyard.ground.soil_grid import SoilGrid
 from marsyard.ground.terrain import Terrain, build_terrain, closed_forms
 from marsyard.interaction import about
+from marsyard.interaction.soil_contact.options import SoilContactOptions
 from marsyard.interaction.soil_kernels import FLOW_NUMBERS, TRAVELLED
 from marsyard.scenario.resolving import resolve_ground, resolve_terrain
 from marsyard.scenario.schema import Scenario
@@ -86,7 +87,10 @@ def soft_ground(scenario: Scenario) -> SoftGround | None:
         soils = soils_of(ground, terrain)
         if ground.gravity_scaling == "none":
             warn_of_gravity(soils, scenario.gravity, f"ground.{ground.name}.gravity_scaling")
-        soils = tuple(at_gravity(s, scenario.gravity, ground.gravity_scaling) for s in soils)
+        unloading = scenario.interaction.options(SoilContactOptions).unloading_stiffness
+        soils = tuple(
+            at_gravity(s, scenario.gravity, ground.gravity_scaling, unloading) for s in soils
+        )
         law = about.laws(about.SOIL)[scenario.interaction.soil.model]
         grid = SoilGrid(terrain, ground.spacing, ground.outside, law.columns)
         for heap in ground.heaps:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from time import process_time
 
 import numpy as np
@@ -26,8 +27,9 @@ from marsyard.analysis.mobility import (
     rowland_pressure,
 )
 from marsyard.analysis.statics import chassis_of, largest_step
+from marsyard.ground.gravity_scaling import at_gravity
 from marsyard.ground.soil import load_soil
-from marsyard.ground.typical import StandsIn
+from marsyard.ground.typical import SoilRemark, StandsIn
 from marsyard.interaction.wheel_models import Exit, Wheel, WheelModel
 from marsyard.robot import load_robot
 
@@ -364,6 +366,19 @@ def test_wheels_that_sink_to_their_axles(exomars):
         as_data([evaluate(exomars, [quicksand], Settings())])["rovers"][0]["soils"][0]["pull_max"]
         is None
     )
+
+
+def test_soils_at_another_gravity_are_said_or_scaled(exomars):
+    sand = load_soil("dry_sand")
+    with pytest.warns(SoilRemark, match="9.81 m/s².*--gravity-scaling"):
+        compare([exomars], [sand], Settings(gravity=1.62))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SoilRemark)
+        scaled = compare([exomars], [sand], Settings(gravity=1.62, gravity_scaling="granular"))
+        by_hand = compare([exomars], [at_gravity(sand, 1.62, "granular")], Settings(gravity=1.62))
+    assert as_data(scaled)["rovers"][0]["soils"] == as_data(by_hand)["rovers"][0]["soils"]
+    with pytest.raises(InputError, match="did you mean 'granular'"):
+        Settings(gravity_scaling="granlar")  # type: ignore[arg-type]
 
 
 def test_rovers_side_by_side_are_each_alone(exomars, rigid):

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,14 @@ def test_reece_is_reeces_form(gravity):
         assert at_gravity(reece, gravity, "reece").pressure_modulus(b) == pytest.approx(expected)
         # and at the gravity of the measurement nothing changes
         assert at_gravity(bekker, EARTH, "reece") == bekker
+
+
+def test_the_default_unloading_stiffness_goes_with_gravity_too():
+    soil = replace(load_soil(SAND), unloading_stiffness=None)
+    for given, k_u in (((), 2e7), ((6e6,), 6e6)):
+        scaled = at_gravity(soil, MOON, "granular", *given)
+        assert scaled.unloading_stiffness == pytest.approx(k_u * MOON / EARTH)
+    assert at_gravity(soil, MOON, "reece").unloading_stiffness is None
 
 
 @pytest.mark.parametrize("model", ["wong_reece", "ishigami", "ding"])
