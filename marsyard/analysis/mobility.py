@@ -40,7 +40,7 @@ beside it for comparison. Bulldozing, of the soil ahead of the wheel over the si
                term); N_q = e^(2(3π/4 − φ/2) tan φ)/(2 cos²(45° + φ/2)), N_c = (N_q − 1)/tan φ
                (Terzaghi 1943), N_γ = 2 (N_q + 1) tan φ/(1 + 0.4 sin 4φ) (a fit to Terzaghi's
                table). Meant for wide wheels that sink deep; large for small ones
-    "none":    R_b = 0
+    "none":    R_b = 0, the default: measured wheels do not show it (`interaction.side_wall`)
 
 z in R_b is the model's sinkage. Soils without density get the typical one of their kind, with a
 warning.
@@ -72,13 +72,14 @@ from marsyard.errors import InputError, suggest
 from marsyard.ground.gravity_scaling import SCALINGS, GravityScaling, at_gravity, warn_of_gravity
 from marsyard.ground.soil import Soil
 from marsyard.ground.typical import one_warning
+from marsyard.interaction.side_wall import passive_resistance
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelForces, WheelModel
 from marsyard.robot import Robot
 
 SLIPS = np.concatenate([np.linspace(0, 0.3, 13), np.linspace(0.34, 0.95, 12)])
 _FEW = np.concatenate([np.linspace(0.1, 0.5, 5), np.linspace(0.6, 0.95, 4)])
 ROWLAND = {2: 3.65, 3: 3.90, 4: 4.10, 5: 4.32, 6: 4.60}
-BULLDOZING = ("passive", "bekker", "none")
+BULLDOZING = ("none", "passive", "bekker")
 CAUSES = ("compaction", "bulldozing", "rolling", "slope")
 UNITS = {
     "load": "N", "pressure": "Pa", "peak_pressure": "Pa", "static_sinkage": "m", "sinkage": "m",
@@ -109,7 +110,7 @@ class Settings:
     speed: float = 0.04
     exit: Exit | None = None
     rolling: float = 0.0
-    bulldozing: str = "passive"
+    bulldozing: str = "none"
     friction: float = 0.6
     deflection: float | None = None
 
@@ -284,8 +285,8 @@ def bulldozing_resistance(
     phi, c = soil.number("friction_angle"), soil.number("cohesion")
     unit_weight = soil.number("density") * gravity
     if formula == "passive":
-        passive = math.tan(math.pi / 4 + phi / 2) ** 2
-        return width * (0.5 * unit_weight * z**2 * passive + 2 * c * z * math.sqrt(passive))
+        by_depth, by_square = passive_resistance(soil, gravity)
+        return width * z * (by_depth + by_square * z)
     if phi < 1e-3:
         raise InputError(f"soil {soil.name}: bulldozing 'bekker' needs a friction angle above 0")
     tan = math.tan(phi)

@@ -55,7 +55,7 @@ def mobility(
     rolling: float = typer.Option(
         0.0, help="Rolling resistance coefficient of bearings and wheels."
     ),
-    bulldozing: str = typer.Option("passive", help="Formula: passive, bekker or none."),
+    bulldozing: str = typer.Option("none", help="In front of wheels: none, passive or bekker."),
     friction: float = typer.Option(0.6, help="Friction of the wheels against the edge of a step."),
     deflection: float = typer.Option(
         None, help="Deflection of tyres by section height, for Rowland's mean maximum pressure."

@@ -171,6 +171,28 @@ def test_ding_approximates_the_integral():
         assert np.abs(closed.sinkage / full.sinkage - 1).max() < 0.15
 
 
+@pytest.mark.parametrize("model", ["wong_reece", "ishigami", "ding"])
+def test_passive_earth_pressure_in_front_of_the_wheel(model):
+    # ∫₀ᶻ b (K_p γ ζ + 2 c √K_p) dζ against the way, whichever, and nothing else
+    soil, gravity = load_soil("fjs_1"), 3.72
+    wheel = Wheel(0.15, 0.12, lug_height=0.01)
+    plain = WheelModel(model, wheel, soil, PEAK, gravity)
+    pushes = replace(plain, bulldozing="passive")
+    K_p = math.tan(math.pi / 4 + soil.friction_angle / 2) ** 2
+    deep = np.linspace(0.0, 1.0, 100_001)
+    for slip in (0.0, 0.4):
+        z = 0.02
+        wall = K_p * soil.density * gravity * z * deep + 2 * soil.cohesion * math.sqrt(K_p)
+        push = wheel.width * z * float(np.trapezoid(wall, deep))
+        bare, got = plain.at_sinkage(z, slip), pushes.at_sinkage(z, slip)
+        assert bare.drawbar_pull - got.drawbar_pull == pytest.approx(push, rel=1e-6)
+        assert got.resistance - bare.resistance == pytest.approx(push, rel=1e-6)
+        for name in ("load", "torque", "side_force", "sinkage"):
+            assert getattr(got, name) == getattr(bare, name)
+    back, bare = (m.moving(60.0, -0.1, 0.0, -0.1) for m in (pushes, plain))
+    assert back.drawbar_pull > bare.drawbar_pull
+
+
 # --- limits
 
 

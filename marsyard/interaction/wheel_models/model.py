@@ -20,14 +20,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
 from marsyard.ground.typical import warn_stand_in
-from marsyard.interaction.side_wall import blade_resistance
+from marsyard.interaction.side_wall import blade_resistance, passive_resistance
 from marsyard.interaction.tread import SlipSinkage, softening, strength, trench_depth, wall_scale
 from marsyard.interaction.wheel_models import (
     ding,
@@ -48,6 +48,8 @@ from marsyard.interaction.wheel_models.numbers import (
     EXPONENT_SLIP,
     F_X,
     F_Z,
+    FRONT,
+    FRONT_SQUARE,
     K_X,
     K_Y,
     LAYER,
@@ -56,6 +58,7 @@ from marsyard.interaction.wheel_models.numbers import (
     M_Z,
     MODULUS,
     RADIUS,
+    RESISTANCE,
     SLOPE_X,
     SOFTENING,
     SOIL_NUMBERS,
@@ -66,6 +69,8 @@ from marsyard.interaction.wheel_models.numbers import (
 from marsyard.interaction.wheel_models.wheel import Wheel
 from marsyard.jit import inlined, kernel
 
+#: in front of the wheel
+Bulldozing = Literal["none", "passive"]
 # the first three give the slopes of their forces
 WONG_REECE, ISHIGAMI, DING, MAGIC_FORMULA, RIGID_SLIP = range(5)
 #: number, coefficients with their values where not given, and the soil's numbers a model needs
@@ -95,6 +100,13 @@ _wong_reece, _ishigami, _ding = wong_reece.wong_reece, ishigami.ishigami, ding.d
 _magic_formula, _rigid_slip = magic_formula.magic_formula, rigid_slip.rigid_slip
 
 
+@inlined
+def push_in_front(soil, z):
+    """Resistance of the soil in front of a wheel that presses to the depth z [N]."""
+    deep = z + soil[DUG]
+    return deep * (soil[FRONT] + deep * soil[FRONT_SQUARE])
+
+
 @kernel
 def wheel_forces(model, wheel, soil, own, z, v_x, v_y, w, camber, out):
     """Forces and moments of a model that presses to the depth z, for motion either way, into
@@ -116,6 +128,9 @@ def wheel_forces(model, wheel, soil, own, z, v_x, v_y, w, camber, out):
         _magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out)
     else:
         _rigid_slip(wheel, own, z, v_x, v_y, w, out)
+    push = push_in_front(soil, z)
+    out[F_X] -= push
+    out[RESISTANCE] += push
     if back:
         # thrust and resistance stay relative to the direction of travel
         out[F_X] = -out[F_X]
@@ -221,6 +236,7 @@ class WheelModel:
     unloading: k_u of a soil that does not give its own [Pa/m].
     slip_sinkage: "lyasko", "exponent" (the soil's n₁) or "none", see `interaction.tread`.
     carried: whether lugs, and the soil's `shear_layer`, carry soil along.
+    bulldozing: "passive" adds passive earth pressure in front of the wheel (`side_wall`).
 
     A wheel with a surface, Lyasko's slip sinkage and carried soil are what runs have by default;
     without them and with an exit rule of its own the model is the published one.
@@ -234,6 +250,7 @@ class WheelModel:
     unloading: float = UNLOADING_STIFFNESS
     slip_sinkage: SlipSinkage = "lyasko"
     carried: bool = True
+    bulldozing: Bulldozing = "none"
 
     def __post_init__(self) -> None:
         if self.name not in MODELS:
@@ -292,6 +309,9 @@ class WheelModel:
             mean = strength(soil, wheel.tread, K_x, K_y)
             out[COHESION], out[TAN_PHI], out[K_X], out[K_Y] = mean
             out[BLADE], out[BLADE_SQUARE] = blade_resistance(soil, self.gravity)
+            if self.bulldozing == "passive":
+                by_depth, by_square = passive_resistance(soil, self.gravity)
+                out[FRONT], out[FRONT_SQUARE] = wheel.width * by_depth, wheel.width * by_square
         return out
 
     def at_sinkage(

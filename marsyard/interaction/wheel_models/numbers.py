@@ -19,12 +19,13 @@ BY_HEIGHT, BY_ANGLE, BY_REBOUND = 0.0, 1.0, 2.0
 # columns of the soil's numbers under a wheel (see `interaction.tread`): pressure-sinkage law, mean
 # strength, resistance of a blade of unit width by its depth and the square of it, stiffness of
 # unloading [Pa/m], exponent of slip sinkage, layer carried along by slip, depth dug away, scale of
-# the trench's walls [m]; radius at which the soil begins to be sheared [m]
+# the trench's walls [m]; radius at which the soil begins to be sheared [m]; resistance in front of
+# the wheel by its sinkage and the square of it
 (
     MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, BLADE, BLADE_SQUARE,
-    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG, WALLS, LUG_RADIUS,
-) = range(16)  # fmt: skip
-SOIL_NUMBERS = 16
+    EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG, WALLS, LUG_RADIUS, FRONT, FRONT_SQUARE,
+) = range(18)  # fmt: skip
+SOIL_NUMBERS = 18
 
 # columns of the answer: forces [N], moments [N·m], angles [rad]; thrust is the part of F_X from
 # shear, resistance the part from normal stress (positive against the motion); SLOPE_X = ∂F_x/∂s and

@@ -55,6 +55,7 @@ from typing import NamedTuple
 from marsyard.ground.soil_nodes import GridArrays, level_at, node_at
 from marsyard.interaction.soil_kernels import (
     T_AREA,
+    T_BULLDOZING,
     T_COMPACTION,
     T_NODES,
     T_PLASTIC_WORK,
@@ -68,6 +69,7 @@ from marsyard.interaction.wheel_models.model import (
     MAGIC_FORMULA,
     RIGID_SLIP,
     TOUCH,
+    push_in_front,
     wheel_forces,
 )
 from marsyard.interaction.wheel_models.numbers import (
@@ -354,7 +356,9 @@ def wheel_contact(A, L, b, h, ahead_h):
     area = 2.0 * half * r * max(out[ENTRY] - out[EXIT], 1e-3)
     total[T_AREA] = area
     total[T_NODES] = 1.0
-    total[T_COMPACTION] = share * out[RESISTANCE]
+    front = push_in_front(ground, z)
+    total[T_COMPACTION] = share * (out[RESISTANCE] - front)
+    total[T_BULLDOZING] = share * front
     total[T_PRESSURE] = pressed / area
     total[T_PLASTIC_WORK] = max(share * out[RESISTANCE] * abs(v_x), 0.0) * h
     total[T_SHEAR_WORK] = max(share * out[THRUST] * (w - v_x), 0.0) * h

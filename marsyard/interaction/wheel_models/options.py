@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -30,6 +30,11 @@ class WheelModelOptions(LawOptions):
         None,
         description="the soil starts to deform at the radius plus this part of the grousers; "
         "default: half of the part of the tread on which soil shears on soil",
+    )
+    bulldozing: Literal["none", "passive"] = Field(
+        "none",
+        description="passive: earth pressure in front of a sunk wheel, beside compaction; measured "
+        "wheels do not show it",
     )
     rut: bool = Field(
         True,

@@ -85,6 +85,7 @@ class WheelModels(SoilLaw):
                 made = WheelModel(
                     self.model, wheel, soil, {**own_mean, **law.coefficients}, gravity,
                     shared.unloading_stiffness, shared.slip_sinkage, shared.slip_transport,
+                    law.bulldozing,
                 )  # fmt: skip
                 numbers = made.own_numbers()
                 a.own[b, s, : len(numbers)] = numbers
