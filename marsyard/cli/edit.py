@@ -28,6 +28,9 @@ def edit(
         "127.0.0.1", help="Address to listen on; 0.0.0.0: from other machines, too."
     ),
     token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address, and do not open the page in the browser."
+    ),
 ) -> None:
     """Edit a scenario in 3D in the browser: rocks, craters, soils, start and goal, rover.
 
@@ -48,7 +51,9 @@ def edit(
         environment.choose_robot(rover)
     if soil:
         environment.choose_soil(soil)
-    serve_editor(environment, host=host, port=port, token=token, file=out or "")
+    serve_editor(
+        environment, host=host, port=port, token=token, file=out or "", browser=not no_browser
+    )
 
 
 def _begin_with(environment: Environment, ground: str) -> None:

@@ -53,7 +53,13 @@ def run(
     speed: str = typer.Option(
         "1", metavar="X", help="Of the live view at first, in times real time, or max."
     ),
-    wait: bool = typer.Option(False, "--wait", help="Begin when somebody watches."),
+    wait: bool = typer.Option(False, "--wait", help="Start once a browser shows the page."),
+    open_report: bool = typer.Option(
+        False, "--open", help="Open the report in the browser when the run is done."
+    ),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address of the live view, and do not open it."
+    ),
     check_convergence: bool = typer.Option(
         False,
         "--check-convergence",
@@ -81,9 +87,12 @@ def run(
     from marsyard import runner
     from marsyard.run_folder import default_folder
     from marsyard.scenario import parse_setting
+    from marsyard.web.browser import open_page
 
     settings = dict(parse_setting(text) for text in set_)
     watched = _live(host, port, token, speed, wait) if live else None
+    if watched is not None and not no_browser:
+        open_page(watched.url)
     try:
         with _Bar(Console(stderr=True), quiet) as bar:
             result = runner.run(
@@ -94,6 +103,8 @@ def run(
         if check_convergence:
             _print_convergence(result)
         _print_places(result)
+        if open_report and not no_browser and result.report is not None:
+            open_page(result.report)
         if watched is not None:
             _keep(watched)
     finally:

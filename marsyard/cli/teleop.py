@@ -64,6 +64,9 @@ def teleop(
         "127.0.0.1", help="Address of the page; 0.0.0.0: from other machines, too."
     ),
     token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address, and do not open the page in the browser."
+    ),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for what is recorded [default: runs/SCENARIO-session]."
     ),
@@ -115,7 +118,7 @@ def teleop(
         _run_script(worlds.scenario, true, drawn, ways, seed, worlds.folder)
         return
     check_folder(worlds.folder)
-    _drive(worlds, true, ways, (host, port, token), runs)
+    _drive(worlds, true, ways, (host, port, token), runs, browser=not no_browser)
 
 
 # --- the link
@@ -220,12 +223,13 @@ def _folder(scenario: str, script: str | None) -> Path:
 
 def _drive(
     worlds: Worlds, true: Scenario | None, ways: Duplex, page: tuple[str, int, str | None],
-    runs: int,
+    runs: int, browser: bool = False,
 ) -> None:  # fmt: skip
     """Show the page until ctrl-c; without a truth it begins in the editor."""
     from marsyard.operations.desk import Desk
     from marsyard.operations.desk.validation import validator
     from marsyard.operations.teleop.teleoperation import Teleoperation
+    from marsyard.web.browser import open_page
 
     host, port, token = page
     believed, seed, folder = worlds.scenario, worlds.seed, worlds.folder
@@ -249,6 +253,8 @@ def _drive(
                 validate=validator(here, runs),
             )  # fmt: skip
             print(f"teleoperation: {desk.url}  (press ctrl-c to end)", flush=True)
+            if browser:
+                open_page(desk.url)
             if session is not None:
                 session.start()
             desk.wait()

@@ -21,6 +21,9 @@ def view(
         "127.0.0.1", help="Address to listen on; 0.0.0.0: from other machines, too."
     ),
     token: str = typer.Option(None, help="Token in the printed address [default: a random one]."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address, and do not open the page in the browser."
+    ),
     robot: str = typer.Option(
         None, help="Robot that a recording is of [default: as the file says]."
     ),
@@ -38,7 +41,7 @@ def view(
     from marsyard.results.bags import is_recording
 
     scene = _recording(run, robot, topic or []) if is_recording(run) else _run(run, robot)
-    serve(scene, host=host, port=port, token=token)
+    serve(scene, host=host, port=port, token=token, browser=not no_browser)
 
 
 def _run(run: Path, robot: str | None) -> Scene:

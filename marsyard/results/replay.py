@@ -47,6 +47,7 @@ from marsyard.results.scene_parts import (
 from marsyard.results.soil_scene import SoilScene, soil_scene
 from marsyard.robot.model_file import quiet
 from marsyard.robot.model_file import read_model as read_model_file
+from marsyard.web.browser import open_page
 from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
 
 if TYPE_CHECKING:
@@ -500,15 +501,19 @@ def serve(
     port: int = 8080,
     block: bool = True,
     token: str | None = None,
+    browser: bool = False,
 ) -> Replay | None:
     """Show the scene in the browser at `host`:`port` (0 takes any free port). Its address holds the
     token that it needs, random unless it is given.
 
-    With `block` it returns when ctrl-c is pressed, else at once with the running replay.
+    With `block` it returns when ctrl-c is pressed, else at once with the running replay. With
+    `browser` the page is opened where there is a browser.
     """
     server, url = start_server(host, port, "the replay", token)
     replay = Replay(scene, server, url)
     print(f"replay of {scene.title}: {replay.url}", flush=True)
+    if browser:
+        open_page(replay.url)
     if not block:
         return replay
     show_until_ctrl_c(replay)

@@ -31,6 +31,7 @@ from marsyard.operations.editor.panel import Panel
 from marsyard.operations.editor.save_folder import SaveFolder
 from marsyard.operations.editor.scene import EditorScene
 from marsyard.results.scene_parts import set_stage
+from marsyard.web.browser import open_page
 from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
 
 if TYPE_CHECKING:
@@ -429,11 +430,15 @@ def serve_editor(
     token: str | None = None,
     file: str | Path = "",
     block: bool = True,
+    browser: bool = False,
 ) -> EditorPage:
-    """The editor at an address; with `block` until ctrl-c, else the running page is returned."""
+    """The editor at an address; with `block` until ctrl-c, else the running page is returned. With
+    `browser` the page is opened where there is a browser."""
     server, url = start_server(host, port, "the editor", token)
     page = EditorPage(server, url, Editor(server, environment, file=str(file)))
     print(f"editor: {url}", flush=True)
+    if browser:
+        open_page(url)
     if block:
         show_until_ctrl_c(page)
     return page
