@@ -19,14 +19,11 @@ cover
 
 Lugs whose number is not known are taken to stand close, f_lugs = 1.
 
-Slip sinkage. Lugs dig: a layer as thick as they are high, δ = h (and, under any wheel, the soil's
-`shear_layer`), moves back with the slip. A wheel that rolls steadily leaves behind what it carries,
-a layer of a = δ s/(1 − s) (A. R. Reece 1965), δ |s| where it brakes (not in the wheel models). It
-comes from a trench whose walls slide in at the angle of repose φ_r,
-
-    z_s + z_s²/(b tan φ_r) = a
-
-b the wheel's width: z_s = a where the trench is shallow; the walls are ours.
+Slip sinkage. Lugs dig: the soil they hold moves back with the slip, on the mean over the tread a
+layer of the thickness δ = f_lugs h (and, under any wheel, the soil's `shear_layer`). A wheel that
+rolls steadily leaves behind what it carries, a layer of a = δ s/(1 − s) (A. R. Reece 1965, for lugs
+that stand close), δ |s| where it brakes (not in the wheel models). It comes from a trench whose
+walls slide in at the angle of repose: `trench`.
 
 Beside that, slip softens soil that is pressed (M. G. Lyasko, J. Terramechanics 47 (2010) 21–31,
 after Vasil'ev): the sinkage grows to z = z₀ K_ss^(n/(n+1)), K_ss = (1 + s)/(1 − s/2). In terms of
@@ -47,7 +44,8 @@ so that the contact ends where the rim has risen by
 
     z_e = σ_m/k_u + ⅓ z_s
 
-over its lowest point, k_u the stiffness of unloading. A smooth wheel's contact thus ends a
+over its lowest point, k_u the stiffness of unloading, where all of z_s is the lugs'; what a wheel
+drags along by shear alone (`shear_layer`) is not lifted. A smooth wheel's contact thus ends a
 millimetre or less behind the lowest point, a lugged one's grows with slip.
 """
 
@@ -57,14 +55,11 @@ import math
 from typing import Literal, NamedTuple
 
 from marsyard.ground.soil import Soil
-from marsyard.jit import inlined
 from marsyard.robot import Wheel
 from marsyard.wheel_surface import TreadSurface
 
 #: how slip softens the soil
 SlipSinkage = Literal["lyasko", "exponent", "none"]
-#: share of the soil carried by lugs that is released under the rear arc
-RELEASED = 1 / 3
 
 
 class Strength(NamedTuple):
@@ -102,6 +97,18 @@ class Tread(NamedTuple):
         held = self.lug_thickness + self.lug_height * math.tan(0.25 * math.pi + 0.5 * phi)
         return min(1.0, self.lug_count * held / (2 * math.pi * self.radius))
 
+    def carried_layer(self, soil: Soil) -> float:
+        """δ, mean thickness of the layer that moves with the tread [m]."""
+        if self.lug_height <= 0.0:
+            return soil.shear_layer
+        held = self.lug_share(soil.number("friction_angle"))
+        return held * self.lug_height + soil.shear_layer
+
+    def lifted_share(self, soil: Soil) -> float:
+        """Share of that layer which lugs lift; the rest is sheared under the rim."""
+        layer = self.carried_layer(soil)
+        return 1.0 - soil.shear_layer / layer if layer > 0.0 else 0.0
+
     def soil_share(self, phi: float) -> float:
         """f, the share on which soil shears on soil; 1 without a surface."""
         if self.surface is None:
@@ -136,9 +143,3 @@ def softening(soil: Soil, slip_sinkage: str) -> float:
 def wall_scale(soil: Soil, width: float) -> float:
     """b tan φ_r of a wheel's trench [m]."""
     return width * math.tan(soil.number("repose_angle"))
-
-
-@inlined
-def trench_depth(layer, scale):
-    """z_s where a layer of this thickness is carried out of a trench with sliding walls [m]."""
-    return 2.0 * layer / (1.0 + math.sqrt(1.0 + 4.0 * layer / max(scale, 1e-9)))

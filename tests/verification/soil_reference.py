@@ -138,6 +138,7 @@ class Soil:
     damping: float
     tan_repose: float
     layer: float = 0.0
+    released: float = 1 / 3  # share of it
 
 
 @dataclass
@@ -347,10 +348,11 @@ class Model:
             if q.layer > 0:
                 drives = (p_end > 0 or cut > 0) and float(m @ vt) > 0
                 opens = max(vn, 0.0) * h / n[2] if p_end > 0 else 0.0
-                rise = trench / 3 if self.slip > 0 else 0.0
+                rise = trench * q.released if self.slip > 0 else 0.0
                 moved.append((
                     (node, strip), weight, speed * q.layer if drives else 0.0, wanted, cut,
-                    opens * rise / (rise + loaded / q.k_u + 1e-12), vt[0] * along + vt[1] * across,
+                    cut * q.released, opens * rise / (rise + loaded / q.k_u + 1e-12),
+                    vt[0] * along + vt[1] * across,
                 ))  # fmt: skip
         filled = self._carry(moved, h)
         for node, strips in gone.items():
@@ -377,19 +379,20 @@ class Model:
 
     def _carry(self, moved, h):
         """The layer that slip takes along, by strips: how much of what lies in its way it can take
-        in the next step; a third of what it took is released where the wheel rises again."""
+        in the next step; a part of what it took is released where the wheel rises again."""
         g, w = self.ground, self.wheel
         cell = g.ds**2 / self.strips
         area = sum(weight for _, weight, flux, *_ in moved if flux > 0)
         flux = sum(weight * flux for _, weight, flux, *_ in moved)
-        in_the_way = cell * sum(wanted for *_, wanted, _, _, _ in moved)
-        taken = cell * sum(cut for *_, cut, _, _ in moved)
+        in_the_way = cell * sum(wanted for *_, wanted, _, _, _, _ in moved)
+        taken = cell * sum(cut for *_, cut, _, _, _ in moved)
+        lifted = cell * sum(lift for *_, lift, _, _ in moved)
         gap = cell * sum(opens for *_, opens, _ in moved)
         room = h * 2 * w.half * flux / area if area > 0 else 0.0
         self.share = room / max(room, in_the_way) if room > 0 else 0.0
-        released = min(1.0, taken / 3 / gap) if gap > 0 else 0.0
+        released = min(1.0, lifted / gap) if gap > 0 else 0.0
         rest = 1.0 - released * gap / taken if taken > 0 else 0.0
-        for (node, _), *_, cut, _, slides in moved:
+        for (node, _), *_, cut, _, _, slides in moved:
             if cut > 0:
                 self._push(self.touch[node], rest * cell * cut, slides)
         return {at: released * opens for at, *_, opens, _ in moved}

@@ -69,6 +69,7 @@ class Sand:
     damping: float = 0.0
     repose: float = 30.0  # [deg]
     layer: float = 0.0
+    released: float = 1 / 3
 
     @property
     def row(self) -> list[float]:
@@ -146,6 +147,7 @@ class Rig:
             np.array([s.row for s in soils]),
             np.tile([s.k for s in soils], (b, 1)),
             np.tile([float(s.layer) for s in soils], (b, 1)),
+            np.tile([s.released for s in soils], (b, 1)),
             np.tile([s.strength for s in soils], (b, 1, 1)),
             np.zeros((b, len(soils), 2)),
         )

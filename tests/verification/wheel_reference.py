@@ -30,12 +30,15 @@ def tread_strength(wheel, soil):
         return plain
     ratio, adhesion = 2 / 3, 0.5  # of metal
     metal = np.array([adhesion * soil.cohesion, math.tan(ratio * phi), min(K, 8.5e-3), K_y])
-    covered = 0.0
-    if wheel.lug_height:
-        wedge = wheel.lug_height / math.tan(math.pi / 4 - phi / 2) + wheel.lug_thickness
-        spacing = 2 * math.pi * wheel.radius / (wheel.lug_count or 1e9)
-        covered = min(wedge / spacing, 1)
+    covered = cover(wheel, phi)
     return covered * plain + (1 - covered) * metal
+
+
+def cover(wheel, phi):
+    """The part of the tread on which lugs hold soil."""
+    wedge = wheel.lug_height / math.tan(math.pi / 4 - phi / 2) + wheel.lug_thickness
+    spacing = 2 * math.pi * wheel.radius / (wheel.lug_count or 1e9)
+    return min(wedge / spacing, 1) if wheel.lug_height else 0.0
 
 
 def lug_share(wheel, soil):
@@ -51,7 +54,8 @@ def lug_share(wheel, soil):
 
 def dug(wheel, soil, slip):
     """How deep the lugs of a driven wheel dig."""
-    layer = (wheel.lug_height + soil.shear_layer) * max(slip, 0) / (1 - slip)
+    held = cover(wheel, soil.friction_angle) * wheel.lug_height
+    layer = (held + soil.shear_layer) * max(slip, 0) / (1 - slip)
     scale = wheel.width * math.tan(soil.repose_angle or soil.friction_angle)
     # z + z²/scale = layer: the walls slide in
     return min(0.5 * scale * (math.sqrt(1 + 4 * layer / scale) - 1), 0.5 * wheel.radius)

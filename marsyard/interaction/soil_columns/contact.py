@@ -57,7 +57,8 @@ def stresses(grid, soils, numbers, bodies, patch, options, belts, b):
         padded = take_mobilised(patch, b, k)
         soil, w = patch.block_soil[k], patch.block[k]
         q, law, curve = soils.table[soil], numbers.column[b, soil], numbers.curve[soil]
-        dug, rise = depth_dug(bodies, b, soils.layer[b, soil], q[TAN_REPOSE])
+        layer, released = soils.layer[b, soil], soils.released[b, soil]
+        dug, rise = depth_dug(bodies, b, layer, released, q[TAN_REPOSE])
         cut_ahead(w, padded, dug, patch.share[b])
         triaxial_loading(w, padded, law, curve)
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,

@@ -73,6 +73,7 @@ class Soils(NamedTuple):
     table: F2  # float64[s, SOIL_COLUMNS]
     modulus: F2  # float64[b, s], k = k_c/b + k_φ of each body's width [N/m^(n+2)]
     layer: F2  # float64[b, s], thickness of the soil layer carried along by slip [m]
+    released: F2  # float64[b, s], share of it that is released under the rear arc
     strength: F3  # float64[b, s, 4], mean cohesion [Pa], tan φ, K along and across [m] (`tread`)
     wall: F3  # float64[b, s, 2], resistance to a side wall by depth and by its square (`side_wall`)
 

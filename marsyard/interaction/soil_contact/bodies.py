@@ -21,10 +21,12 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError, few
+from marsyard.ground.soil import Soil
 from marsyard.ground.soil_grid import Surface
 from marsyard.interaction.geoms import colliding_geoms
 from marsyard.interaction.soil_contact.arrays import BELT, MESH, WHEEL
 from marsyard.interaction.tread import Tread
+from marsyard.interaction.trench import RELEASED
 from marsyard.robot import Robot, Track
 from marsyard.robot.belt import belt_triangles
 
@@ -50,6 +52,16 @@ class SoilBody:
     organ: int = -1
     belt: Track | None = None
     tread: Tread | None = None
+
+    def carried_layer(self, soil: Soil) -> float:
+        """Mean thickness of the soil that moves with the surface [m]; lugs of a track stand close."""
+        if self.tread is not None:
+            return self.tread.carried_layer(soil)
+        return self.lugs + soil.shear_layer
+
+    def released(self, soil: Soil) -> float:
+        """Share of that layer which is released under the rear arc of a wheel."""
+        return 0.0 if self.tread is None else RELEASED * self.tread.lifted_share(soil)
 
 
 def find_bodies(robot: Robot, model: mujoco.MjModel, wheel_shape: str | None) -> list[SoilBody]:

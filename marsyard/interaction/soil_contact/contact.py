@@ -178,7 +178,8 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
         q = soils.table[soil]
         modulus = soils.modulus[b, soil] * softened(q[SOFTENING] * q[EXPONENT], kappa)
         exponent = q[EXPONENT] + q[EXPONENT_SLIP] * abs(kappa)
-        dug, rise = depth_dug(bodies, b, soils.layer[b, soil], q[TAN_REPOSE])
+        layer, released = soils.layer[b, soil], soils.released[b, soil]
+        dug, rise = depth_dug(bodies, b, layer, released, q[TAN_REPOSE])
         cut_ahead(w, padded, dug, patch.share[b])
         first_loading(w, padded, modulus, exponent)
         press(w, padded, q, soils.strength[b, soil], twist, axis, strip, rolls, options.h,

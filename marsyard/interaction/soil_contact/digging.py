@@ -1,11 +1,10 @@
 """Soil that slip carries along: cut ahead of what is pressed, released behind, the rest displaced.
 
-A layer of thickness δ (lug height plus the soil's `shear_layer`) moves back with the body's
-surface. What it can take in a step is
+A layer of thickness δ (`tread`) moves back with the body's surface. What it can take in a step is
 
     V = δ b v_t h,   v_t [m/s] the mean slip of the surface over soil that it drives, b the width,
 
-and it takes it where the surface cuts into soil of which less than the trench z_s is gone (`tread`;
+and it takes it where the surface cuts into soil of which less than the trench z_s is gone (`trench`;
 without end under bodies that are no wheels): soil that lies in the way there is not pressed. Where
 V is less than what lies in the way, all of it gives the same part, and the rest is pressed; the
 part is that of the last step. A wheel that spins on the spot thus digs itself in.
@@ -56,7 +55,7 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.interaction.soil_contact.footprint import TINY, has_axle, strip_area
 from marsyard.interaction.soil_kernels import T_VOLUME
-from marsyard.interaction.tread import RELEASED, trench_depth
+from marsyard.interaction.trench import trench_depth
 from marsyard.jit import VECTOR, inlined, kernel
 
 #: slip of a wheel that spins on the spot, for what it carries along
@@ -73,7 +72,7 @@ def drive_slip(bodies, b):
 
 
 @inlined
-def depth_dug(bodies, b, layer, tan_repose):
+def depth_dug(bodies, b, layer, released, tan_repose):
     """z_s, how deep slip digs under a wheel that rolls steadily [m], and how far what it releases
     fills the gap behind it; without end under other bodies, which release nothing."""
     if bodies.kind[b] != WHEEL:
@@ -81,7 +80,7 @@ def depth_dug(bodies, b, layer, tan_repose):
     slip = min(drive_slip(bodies, b), _SPINS)
     per_layer = slip / (1.0 - slip) if slip > 0.0 else -slip
     dug = trench_depth(per_layer * layer, 2.0 * bodies.shape[b, 1] * tan_repose)
-    return dug, RELEASED * dug if slip > 0.0 else 0.0
+    return dug, released * dug if slip > 0.0 else 0.0
 
 
 @kernel(fastmath=VECTOR)
@@ -106,24 +105,26 @@ def move_soil(grid, soils, bodies, patch, options, b):
     new state."""
     cell = strip_area(grid, patch, b)
     total = patch.total[b]
-    plan = flux = in_the_way = taken = gap = 0.0
+    plan = flux = in_the_way = taken = lifted = gap = 0.0
     for k in range(patch.blocks[0]):
         w, layer = patch.block[k], soils.layer[b, patch.block_soil[k]]
         if layer <= 0.0:
             continue
+        released = cell * soils.released[b, patch.block_soil[k]]
         for lane in range(patch.block_count[k]):
             area = cell * w[WEIGHT + lane]
             plan += area if w[FLUX + lane] > 0.0 else 0.0
             flux += area * layer * w[FLUX + lane]
             in_the_way += cell * w[WANTED + lane]
             taken += cell * w[CARRIED + lane]
+            lifted += released * w[CARRIED + lane]
             gap += cell * w[FILLED + lane]
     room = 0.0
     if flux > 0.0:
         width = 2.0 * bodies.shape[b, 1] if has_axle(bodies, b) else math.sqrt(plan)
         room = options.h * width * flux / plan
     patch.share[b] = room / max(room, in_the_way) if room > 0.0 else 0.0
-    filled = min(1.0, RELEASED * taken / gap) if gap > 0.0 else 0.0
+    filled = min(1.0, lifted / gap) if gap > 0.0 else 0.0
     left = 1.0 - filled * gap / taken if taken > 0.0 else 0.0
     state = patch.state[patch.side[b], b]
     for k in range(patch.blocks[0]):

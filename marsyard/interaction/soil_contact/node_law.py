@@ -296,7 +296,7 @@ def soil_table(
     """What a law of bodies on nodes needs of soils whatever their stress; their exponent, if that
     counts, else 1."""
     table = np.zeros((len(soils), SOIL_COLUMNS))
-    layer = np.zeros((len(found), len(soils)))
+    layer, released = np.zeros((2, len(found), len(soils)))
     mean = np.zeros((len(found), len(soils), 4))
     wall = np.zeros((len(found), len(soils), 2))
     for s, soil in enumerate(soils):
@@ -319,8 +319,9 @@ def soil_table(
             soil.exponent_slip if exponent and options.slip_sinkage == "exponent" else 0.0,
         )  # fmt: skip
         if options.slip_transport:
-            layer[:, s] = [body.lugs + soil.shear_layer for body in found]
-    return Soils(table, np.zeros((len(found), len(soils))), layer, mean, wall)
+            layer[:, s] = [body.carried_layer(soil) for body in found]
+            released[:, s] = [body.released(soil) for body in found]
+    return Soils(table, np.zeros((len(found), len(soils))), layer, released, mean, wall)
 
 
 def pressure_modulus(soil: Soil, width: float, form: str, gravity: float) -> float:

@@ -52,8 +52,8 @@ class SoilContactOptions(LawOptions):
     )
     slip_transport: bool = Field(
         True,
-        description="slip carries a layer of soil along, as thick as the grousers are high (and "
-        "the soil's shear_layer), and releases a third of it under the rear of the wheel",
+        description="slip carries a layer of soil along: what the grousers hold (and the soil's "
+        "shear_layer), a third of which is released under the rear of the wheel",
     )
     slip_sinkage: Literal["lyasko", "exponent", "none"] = Field(
         "lyasko",

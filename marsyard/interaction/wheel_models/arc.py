@@ -85,6 +85,7 @@ from marsyard.interaction.wheel_models.numbers import (
     F_Z,
     K_X,
     K_Y,
+    LIFTED,
     LUG_RADIUS,
     M_X,
     M_Y,
@@ -157,7 +158,7 @@ def exit_angle(wheel, soil, s, z, entry, sigma):
     if wheel[EXIT_RULE] == BY_REBOUND:
         filled = sigma / soil[UNLOADING]
         if s > 0.0:
-            filled += wheel[EXIT_VALUE] * soil[DUG]
+            filled += wheel[EXIT_VALUE] * soil[LIFTED] * soil[DUG]
         return -math.acos(1.0 - min(filled, z + soil[DUG]) / wheel[RADIUS])
     if wheel[EXIT_RULE] == BY_HEIGHT:
         return -math.acos(1.0 - min(wheel[EXIT_VALUE] * z / wheel[RADIUS], DEEPEST))

@@ -28,7 +28,8 @@ from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
 from marsyard.ground.typical import warn_stand_in
 from marsyard.interaction.side_wall import blade_resistance, passive_resistance
-from marsyard.interaction.tread import SlipSinkage, softening, strength, trench_depth, wall_scale
+from marsyard.interaction.tread import SlipSinkage, softening, strength, wall_scale
+from marsyard.interaction.trench import trench_depth
 from marsyard.interaction.wheel_models import (
     ding,
     ishigami,
@@ -53,6 +54,7 @@ from marsyard.interaction.wheel_models.numbers import (
     K_X,
     K_Y,
     LAYER,
+    LIFTED,
     LUG_RADIUS,
     M_Y,
     M_Z,
@@ -303,7 +305,8 @@ class WheelModel:
             out[UNLOADING] = soil.unloading_stiffness or self.unloading
             out[SOFTENING] = softening(soil, self.slip_sinkage)
             if self.carried and "strength" in needs:
-                out[LAYER] = wheel.lug_height + soil.shear_layer
+                out[LAYER] = wheel.tread.carried_layer(soil)
+                out[LIFTED] = wheel.tread.lifted_share(soil)
         if "shear" in needs:
             K_x, K_y = soil.number("shear_modulus"), soil.number("shear_modulus_lateral")
             mean = strength(soil, wheel.tread, K_x, K_y)

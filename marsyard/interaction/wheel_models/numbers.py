@@ -20,12 +20,13 @@ BY_HEIGHT, BY_ANGLE, BY_REBOUND = 0.0, 1.0, 2.0
 # strength, resistance of a blade of unit width by its depth and the square of it, stiffness of
 # unloading [Pa/m], exponent of slip sinkage, layer carried along by slip, depth dug away, scale of
 # the trench's walls [m]; radius at which the soil begins to be sheared [m]; resistance in front of
-# the wheel by its sinkage and the square of it
+# the wheel by its sinkage and the square of it; share of the layer that lugs lift
 (
     MODULUS, EXPONENT, EXPONENT_SLIP, COHESION, TAN_PHI, K_X, K_Y, BLADE, BLADE_SQUARE,
     EXPONENT_SIDE, UNLOADING, SOFTENING, LAYER, DUG, WALLS, LUG_RADIUS, FRONT, FRONT_SQUARE,
-) = range(18)  # fmt: skip
-SOIL_NUMBERS = 18
+    LIFTED,
+) = range(19)  # fmt: skip
+SOIL_NUMBERS = 19
 
 # columns of the answer: forces [N], moments [N·m], angles [rad]; thrust is the part of F_X from
 # shear, resistance the part from normal stress (positive against the motion); SLOPE_X = ∂F_x/∂s and

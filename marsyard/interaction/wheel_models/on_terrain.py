@@ -63,7 +63,7 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
-from marsyard.interaction.tread import trench_depth
+from marsyard.interaction.trench import trench_depth
 from marsyard.interaction.wheel_models.arc import MOST_DUG
 from marsyard.interaction.wheel_models.model import (
     MAGIC_FORMULA,
