@@ -91,8 +91,9 @@ _TREAD = "robot.wheel.surface: {material: grit}"
 
 def use(fit: Fit) -> str:
     """What stands beside the soil in a scenario: the model and the tread it was found with."""
+    own = "slip_sinkage: exponent, slip_transport: false"
     if fit.model == SCM:
-        return f"interaction.soil: {{model: scm, slip_sinkage: none}} and {_TREAD}"
+        return f"interaction.soil: {{model: scm, {own}}} and {_TREAD}"
     wheels = [m.wheel for m in fit.models if isinstance(m, WheelModel)]
     wheel = wheels[0]
     text = f"interaction.wheel: {{model: {fit.model}"
@@ -106,8 +107,7 @@ def use(fit: Fit) -> str:
             text += f", {name}: {getattr(wheel, name):.4g}"
     if not needs(fit.model):
         return text + "}"
-    own = "interaction.soil: {slip_sinkage: exponent, slip_transport: false}"
-    return f"{text}}}, {own} and {_TREAD}"
+    return f"{text}}}, interaction.soil: {{{own}}} and {_TREAD}"
 
 
 def _numbers(fit: Fit) -> dict[str, Any]:

@@ -8,8 +8,7 @@ Soil numbers go by their usual letters or by their names in a soil file:
     k k_c/b + k_φ in one [N/m^(n+2)]: what wheels of one width can tell; k_c and k_phi apart need
       wheels of several widths                                 density [kg/m³]
 
-    shear_layer, repose_angle, unloading_stiffness: of the soil contact model alone, which has no n1
-      and n2: slip sinkage comes from the carried layer (docs/physics/soil-contact.md)
+    repose_angle, unloading_stiffness: of the soil contact model alone, which has no n2
 
 The tread: exit (value of the exit rule), shear_share, lug_share (wheels with lugs only).
 A model's own coefficients go by their names in its module. `sinkage_offset` [mm] is added to the
@@ -116,9 +115,6 @@ _SOIL = (
     ),
     Parameter("density", "soil", "density", 500.0, 4000.0, unit="kg/m³", dimension="density"),
     Parameter(
-        "shear_layer", "soil", "shear_layer", 0.0, 0.05, unit="mm", factor=1e3, dimension="length"
-    ),
-    Parameter(
         "repose_angle", "soil", "repose_angle", 5 * _DEG, 60 * _DEG, unit="deg", factor=1 / _DEG,
         dimension="angle",
     ),
@@ -134,7 +130,7 @@ _NEEDS = {
 }  # fmt: skip
 #: numbers of the soil that the soil contact model works with
 _OF_SCM = (
-    "c", "phi", "K", "Ky", "n", "k", "k_c", "k_phi", "shear_layer", "repose_angle",
+    "c", "phi", "K", "Ky", "n", "n1", "k", "k_c", "k_phi", "repose_angle",
     "unloading_stiffness",
 )  # fmt: skip
 #: its own bounds: loose soil that stands at a few degrees flows without end (repose_angle is phi
@@ -275,7 +271,7 @@ DEFAULT_FREE: dict[str, tuple[str, ...]] = {
     "ding": ("phi", "K", "k", "n1", "c_P1", "c_P2"),
     "magic_formula": ("k", "n1", "peak_x", "stiff_x", "offset_x", "torque_0", "torque_1"),
     "rigid_slip": ("friction", "slip_stiffness", "rolling", "stiffness"),
-    SCM: ("phi", "K", "k", "shear_layer"),
+    SCM: ("phi", "K", "k", "n1"),
 }
 #: added where side forces were measured
 SIDE_FREE: dict[str, tuple[str, ...]] = {
@@ -317,7 +313,7 @@ def default_free(
         gone |= {"stiffness"}
     # forces alone do not tell how deep the wheel is, nor, without torque, where the pull comes from
     if "sinkage" not in measured:
-        gone |= {"k", "k_c", "k_phi", "n1", "shear_layer"}
+        gone |= {"k", "k_c", "k_phi", "n1"}
         if "torque" not in measured:
             gone |= {"c_P1", "c_P2"}
     return tuple(n for n in names if n not in gone)

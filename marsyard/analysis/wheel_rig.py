@@ -164,7 +164,8 @@ def rig_scenario(point: Point, soil: Mapping[str, Any]) -> tuple[Any, float]:
         "robot.wheel.width": point.width,
         # the numbers that are searched for are those of the wheel and the soil together
         "robot.wheel.surface": {"material": "grit"},
-        "interaction.soil.slip_sinkage": "none",
+        "interaction.soil.slip_sinkage": "exponent",
+        "interaction.soil.slip_transport": False,
         "robot.joints": {"steer": point.slip_angle, "lift": tip - 0.125},
         "ground.0.soil": dict(soil),
         "ground.0.spacing": spacing,

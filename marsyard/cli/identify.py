@@ -23,7 +23,7 @@ def identify(
     ),
     free: str = typer.Option(
         "", help="Parameters to find: c, phi, K, Ky, n, n1, n2, k (or k_c, k_phi), density, "
-        "shear_layer, exit, shear_share, and the model's own, with commas [default: what suits the "
+        "exit, shear_share, and the model's own, with commas [default: what suits the "
         "model].",
     ),
     soil: str = typer.Option(

@@ -134,7 +134,7 @@ def test_the_soil_contact_model_and_two_files(tmp_path):
     for text in (
         "scm, 6 rows of at60.csv, at120.csv",
         "runs of the rig",
-        "soil: {model: scm, slip_sinkage: none}",
+        "soil: {model: scm, slip_sinkage: exponent, slip_transport: false}",
     ):
         assert text in done.stdout
     fit = json.loads((folder / "fit.json").read_text(encoding="utf-8"))

@@ -397,6 +397,7 @@ ALLOWED = {
     "marsyard/cli/edit.py": "opens an Environment, which is no file",
     "marsyard/operations/rover_side.py": "opens a message",
     "marsyard/operations/operator_side.py": "opens a message",
+    "marsyard/web/browser.py": "opens a page in the browser",
     "marsyard/operations/desk/compose.py": "counts references in a text of the desk",
 }
 

@@ -41,12 +41,12 @@ def test_ding_within_its_bars(model, lugs, sinkage):
 def test_ding_soil_contact_model(lugs):
     """The same bars, by runs of the rig."""
     fit = identify(ding(lugs), "scm", soil="hit_lss1", starts=1)
-    assert fit.after["pull"] < 4.0
-    assert fit.after["sinkage"] < 2e-3
+    assert fit.after["pull"] < 3.0
+    assert fit.after["sinkage"] < 1.5e-3
     assert fit.after["torque"] < 0.8
     assert fit.before["sinkage"] > 3 * fit.after["sinkage"]
-    # a layer that is carried along is what the published numbers lack
-    assert 2e-3 < fit["shear_layer"].value < 1e-2
+    # slip sinkage is what the published numbers lack
+    assert fit["n1"].low > 0.1
 
 
 def test_ding_magic_formula():

@@ -7,8 +7,8 @@ gives its spread.
     Ding 2011, smooth wheel       pull and torque agree at all slips; sinkage is 55 to 70 % of what
                                   was measured
     Ding 2011, wheel with lugs    pull agrees up to 20 % slip, torque at all slips; sinkage is 70 to
-                                  85 % of what was measured, and the pull is too large by as much as
-                                  the resistance of the missing sinkage
+                                  95 % of what was measured up to 40 % slip, 58 % at 60 %, and the
+                                  pull is too large by the resistance of the missing sinkage
     Ishigami 2005, smooth wheel   pull agrees at all slips and angles; side force up to 20 % slip
     Pavlov, small deep wheel      soil unknown; straight on, rolling and spinning, pull agrees
 
@@ -62,7 +62,11 @@ def test_ding_wheel_with_lugs(row):
         # misfit: the measured wheel sinks deeper and meets more resistance
         assert 0.05 < over < 0.15
     # whether sinkage was measured from the rim or the tips is not said
-    assert 0.65 < got["sinkage"] / row["sinkage"] < 0.9
+    ratio = got["sinkage"] / row["sinkage"]
+    if row["slip"] <= 0.4:
+        assert 0.65 < ratio < 1.0
+    else:
+        assert 0.55 < ratio < 0.65  # misfit: slip sinkage grows faster than Lyasko's
 
 
 @pytest.mark.parametrize("row", wt.ding("smooth"), ids=slip_name)
@@ -82,7 +86,7 @@ def test_a_dragged_layer_explains_the_sinkage_of_a_smooth_wheel():
     plain = wt.steady(wt.DING_SMOOTH, row["slip"])
     fitted = wt.steady(wt.DING_SMOOTH.dragging(0.007), row["slip"])
     assert fitted["sinkage"] == pytest.approx(row["sinkage"], rel=0.15)
-    assert abs(fitted["pull"] - row["pull"]) < 0.13 * wt.DING_SMOOTH.load
+    assert abs(fitted["pull"] - row["pull"]) < 0.08 * wt.DING_SMOOTH.load
     assert plain["sinkage"] < 0.65 * row["sinkage"]
 
 

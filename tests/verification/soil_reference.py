@@ -102,12 +102,16 @@ class Wheel:
         normal = -radial / np.linalg.norm(radial) + slope * self.axis
         return normal / np.linalg.norm(normal), y
 
-    def weight(self, y, ds, on_side=False):
-        """Part of a cell of the grid that a node stands for (head of `footprint`)."""
-        if abs(y) >= self.half * (1 - 1e-12) and on_side:
-            return 1.0
+    def weight(self, y, ds, on_side=False, level=0.0, place=(0.0, 0.0)):
+        """Part of a cell of the grid that a node stands for (head of `footprint`): its level is over
+        the wheel's centre, its place from there."""
         flat = math.hypot(self.axis[0], self.axis[1])
         rows = ds * max(abs(self.axis[0]), abs(self.axis[1])) / flat
+        if abs(y) >= self.half * (1 - 1e-12) and on_side:
+            ahead = np.array([self.axis[1], -self.axis[0]]) / flat
+            rim = math.sqrt(max(self.radius**2 - float(ahead @ place) ** 2, 0.0))
+            depth = level + rim * flat + self.half * abs(self.axis[2])
+            return min(1.0, 2 * depth * abs(self.axis[2]) / flat / rows)
 
         def strip(edge):
             return 0.5 * rows if edge >= rows else edge
@@ -242,8 +246,9 @@ class Model:
                 z = level[k] - w.centre[2] - t
                 if z > depth[k] and normal[2] >= 0.05:
                     on_side = abs(normal @ w.axis) > 1 - 1e-12
-                    weight = w.weight(y, g.ds, on_side) / self.strips
                     x = places[number * self.strips + k]
+                    at = level[k] - w.centre[2]
+                    weight = w.weight(y, g.ds, on_side, at, x) / self.strips
                     out.append((node, k, z, depth[k], weight, normal, np.array([*x, t])))
         return out
 

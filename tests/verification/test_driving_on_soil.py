@@ -21,7 +21,7 @@ from marsyard.ground.terrain import build_terrain
 @pytest.fixture(scope="module")
 def drive():
     scenario = marsyard.load_scenario(
-        "exomars/rough", {"run.duration": 20, "run.record_period": 0.1}
+        "exomars/rough", {"run.duration": 30, "run.record_period": 0.1}
     )
     sim = marsyard.Simulation(scenario)
     sim.run()

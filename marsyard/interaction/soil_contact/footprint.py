@@ -53,6 +53,12 @@ from half way to its inner neighbours to the wheel's edge if no other node lies 
 D = ds max(|a_x|, |a_y|) is the lateral distance of rows of nodes. The weights of the nodes in line
 along x or y add up to the width exactly for every heading.
 
+The flat side of a wheel that leans is met by nodes beside the tread. Seen from above the part of it
+that lies in the soil is e = z |a_z|/√(1 − a_z²) wide, z the depth of the tread's edge below the
+soil. Where e is a small fraction of a spacing, single rows of nodes would be rails for wheels that
+drive across a slope: such a node has the weight min(1, 2 e/D), which is 1 where the grid resolves
+the side, and leaves the sides of upright wheels on coarse grids to the law of `side_wall`.
+
 Other bodies are triangle meshes (`mesh_footprint`), in nodes.
 """
 
@@ -541,6 +547,9 @@ def normals(w, count, half, D, ax, ay, az):
     half_D = 0.5 * D
     near = D - ROUNDING
     per_D = 1.0 / D
+    flat = math.sqrt(max(1.0 - az * az, 1e-12))
+    per_flat = 1.0 / flat
+    leaning = 2.0 * abs(az) * per_flat * per_D
     for k in range(count):
         px, py, t = w[PX + k], w[PY + k], w[PZ + k]
         y, R, slope, side = w[LATERAL + k], w[TREAD + k], w[SLOPE + k], w[FLANK + k]
@@ -555,7 +564,10 @@ def normals(w, count, half, D, ax, ay, az):
         right = half_D if half + y >= near else half + y
         z = w[LEVEL + k] - t
         keep = w[KEPT + k] > 0.0 and z > w[SUNK + k] and nz >= STEEPEST
-        weight = (left + right) * per_D if on_tread else 1.0
+        x = (px * ay - py * ax) * per_flat
+        edge = flat * math.sqrt(max(R * R - x * x, 0.0)) + half * abs(az)
+        beside = min(max(w[LEVEL + k] + edge, 0.0) * leaning, 1.0)
+        weight = (left + right) * per_D if on_tread else beside
         w[NX + k] = nx if keep else 0.0
         w[NY + k] = ny if keep else 0.0
         w[NZ + k] = nz if keep else 1.0
