@@ -14,7 +14,7 @@ def movie(
         None, "--out", "-o", help="File, .mp4 or .gif (.png with --frame) [default: RUN/movie.mp4]."
     ),
     gif: bool = typer.Option(False, "--gif", help="Write a GIF beside the MP4."),
-    camera: str = typer.Option("follow", help="follow, orbit, wheel, side, top or front."),
+    camera: str = typer.Option("follow", help="follow, fixed, orbit, wheel, side, top or front."),
     wheel: str = typer.Option(
         None, metavar="NAME", help="Wheel of the close-up [default: front right]."
     ),
