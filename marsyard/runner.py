@@ -45,10 +45,11 @@ def run(
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
 
-    `settings` maps dotted paths to values ({"interaction.friction": 0.6}); `short` takes the last
-    part alone where it is unambiguous (friction=0.6, duration=5), or a parameter's name. `say` gets
-    a line about each stage; `progress` the simulated time, that to come in all [s], and a word;
-    `checked` the run once its checks are evaluated, before figures and report are made.
+    `settings` maps dotted paths to values ({"interaction.friction": 0.6}); the last part alone
+    will do where it is unambiguous, and so will a parameter's name, so that such settings can be
+    keyword arguments, too (friction=0.6, duration=5). `say` gets a line about each stage;
+    `progress` the simulated time, that to come in all [s], and a word; `checked` the run once its
+    checks are evaluated, before figures and report are made.
 
         marsyard.run("rt0448/test-1", friction=0.6, out="runs/slippery").report
 
@@ -69,7 +70,7 @@ def run(
     """
     from marsyard.scenario import Scenario, resolve, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
-    from marsyard.scenario.short_names import full_path
+    from marsyard.scenario.short_names import full_paths
 
     say = say or (lambda text: None)
     boxes = Boxes(
@@ -89,7 +90,7 @@ def run(
         shortened = False
     else:
         name, data = str(scenario), scenario_data(scenario)
-        overrides = {**(settings or {}), **{full_path(k, data): v for k, v in short.items()}}
+        overrides = full_paths(settings or {}, data, "--set") | full_paths(short, data)
         planned = _duration(data)
         for key, value in overrides.items():
             apply_setting(data, key, value)

@@ -39,6 +39,7 @@ from marsyard.cores import cores
 from marsyard.errors import InputError
 from marsyard.ground.soil import Soil, with_covariance
 from marsyard.interaction.wheel_models import Exit
+from marsyard.units import read_gravity
 
 #: points of the hypercube looked at for each start that is taken from it
 LOOKED_AT = 12
@@ -65,7 +66,7 @@ def identify(
     starts: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
-    gravity: float = 9.81,
+    gravity: float | str = 9.81,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -80,6 +81,7 @@ def identify(
     errors: stated error of a quantity, SI; 0 leaves it out of the fit.
     starts: searches, the first from the start values; 6, for scm 2.
     bootstrap: number of sets drawn.
+    gravity: for the weight of soil pushed aside [m/s²], or a world's name.
     jobs: processes for the runs that scm takes; one per core. More than one start a script anew, so
         that it calls this under `if __name__ == "__main__"`.
     progress: hears how much is done, of how much (0: unknown), and of what.
@@ -93,7 +95,16 @@ def identify(
     data = data if isinstance(data, WheelData) else join(data)
     kind = RigProblem if model == SCM else Problem
     problem = make_problem(
-        data, model, soil, free, fix or {}, prior or {}, exit, errors or {}, gravity, kind
+        data,
+        model,
+        soil,
+        free,
+        fix or {},
+        prior or {},
+        exit,
+        errors or {},
+        read_gravity(gravity),
+        kind,
     )
     if isinstance(problem, RigProblem):
         if bootstrap:

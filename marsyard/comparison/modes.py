@@ -42,6 +42,7 @@ from marsyard.comparison.runs import base_data, run_quietly
 from marsyard.errors import InputError
 from marsyard.run_folder import INPUTS, written_whole
 from marsyard.scenario import Scenario, validate
+from marsyard.scenario.short_names import full_paths
 from marsyard.single_run import Progress, Say, versions
 
 
@@ -77,6 +78,7 @@ def compare_modes(
     _check(jobs, tolerance, least)
     angles = parse_slopes(slopes)
     name, data, _ = base_data(scenario, settings or {}, study=False)
+    settings = full_paths(settings or {}, data)
     base = validate(data, name)
     asked = mode_variants(base, modes, variants)
     ramp = find_ramp(base, slope_of)
@@ -84,13 +86,13 @@ def compare_modes(
     target = None if out is None else Path(out)
     with written_whole(target) as staging:
         kept = staging if keep else None
-        crew = _Crew(name, base, ramp, asked, least, settings or {}, kept, jobs, say, progress)
+        crew = _Crew(name, base, ramp, asked, least, settings, kept, jobs, say, progress)
         crew.try_all(angles[0])
         searches = [Search(angles, tolerance) for _ in asked]
         rows = crew.run(searches)
         limits = [Limit(v.name, s.climbs, s.fails) for v, s in zip(asked, searches, strict=True)]
         result = answer(name, base, asked, rows, limits, target, {
-            "scenario": name, "overrides": [f"{k}={v}" for k, v in (settings or {}).items()],
+            "scenario": name, "overrides": [f"{k}={v}" for k, v in settings.items()],
             "jobs": jobs, "elapsed": time.perf_counter() - began, "started": started,
             "versions": versions(), "least": least, "tolerance": tolerance,
         })  # fmt: skip

@@ -32,6 +32,7 @@ from marsyard.comparison.laws import Variant, known_laws, scenario_under, varian
 from marsyard.errors import InputError
 from marsyard.run_folder import INPUTS, written_whole
 from marsyard.scenario import Scenario, apply_setting, resolve, scenario_data, validate
+from marsyard.scenario.short_names import full_paths
 from marsyard.single_run import Progress, Run, Say, simulate, versions
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def compare(
         raise InputError(f"jobs = {jobs}: must be at least 1")
     asked = variants_of(laws, variants)
     name, data, notes = base_data(scenario, settings or {}, study)
+    settings = full_paths(settings or {}, data)
     began, started = time.perf_counter(), time.strftime("%Y-%m-%d %H:%M:%S")
     target = None if out is None else Path(out)
     with ExitStack() as stack:
@@ -152,7 +154,7 @@ def compare(
         begun = [_try(v, name, m[0], say) for v, m in zip(asked, made, strict=True)]
         made = [(_drawn(m[0], ds, begun), m[1]) for m, ds in zip(made, begun, strict=True)]
         folders = _folders(asked)
-        crew = _Crew(name, settings or {}, staging, jobs, say, progress)
+        crew = _Crew(name, settings, staging, jobs, say, progress)
         runs = crew.run(asked, [m[0] for m in made], folders)
         sides = tuple(
             Side(v, changes, run, folder)

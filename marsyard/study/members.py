@@ -9,6 +9,7 @@ from typing import Any
 
 from marsyard.errors import InputError
 from marsyard.scenario import Scenario, apply_setting, validate
+from marsyard.scenario.short_names import full_paths
 from marsyard.study.axes import Axis, label_of, make_axis
 from marsyard.study.workers import Outcome
 
@@ -50,10 +51,13 @@ class Family:
         study = scenario.study
         assert study is not None
         self._name = name
-        self.axis = make_axis(study.driven, "study.values", study.label)
-        self.also: Axis | None = make_axis(study.curves, "study.also") if study.also else None
+        known = {"parameters": scenario.parameters}
+        driven = full_paths(study.driven, known, "study.vary")
+        curves = full_paths(study.curves, known, "study.also")
+        self.axis = make_axis(driven, "study.values", study.label)
+        self.also: Axis | None = make_axis(curves, "study.also") if study.also else None
         if self.also is not None:
-            self._tell_apart(study.driven, study.curves)
+            self._tell_apart(driven, curves)
         # only what was given: defaults that follow from others must follow the varied values too
         self._given = scenario.model_dump(mode="json", exclude_unset=True, exclude={"study"})
         self._full = scenario.model_dump(mode="json", exclude={"study"})
