@@ -35,7 +35,7 @@ from marsyard.analysis.fit_rig import LOOKED_AT as RUN_FIRST
 from marsyard.analysis.parameters import SCM
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData, join
 from marsyard.analysis.wheel_rig import Rig
-from marsyard.cores import cores
+from marsyard.cores import job_count
 from marsyard.errors import InputError
 from marsyard.ground.soil import Soil, with_covariance
 from marsyard.interaction.wheel_models import Exit
@@ -88,8 +88,7 @@ def identify(
     """
     if starts is not None and starts < 1 or bootstrap < 0:
         raise InputError("identify: starts must be 1 or more, bootstrap 0 or more")
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs = {jobs}: must be at least 1")
+    processes = job_count(jobs)
     tell = progress or (lambda done, total, what: None)
     rng = np.random.default_rng(seed)
     data = data if isinstance(data, WheelData) else join(data)
@@ -112,7 +111,7 @@ def identify(
                 "bootstrap: each of its sets would take as many runs as the fit itself; leave it "
                 "out, scm has the intervals of the Jacobian"
             )
-        return _identify_by_runs(problem, starts or 2, seed, jobs or cores(), rng, tell)
+        return _identify_by_runs(problem, starts or 2, seed, processes, rng, tell)
     u, costs = _search(problem, starts or 6, rng, tell)
     samples = _bootstrap(problem, u, bootstrap, rng, tell) if bootstrap else None
     return _result(problem, u, costs, samples, seed)

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def energy(
-    run: Path = typer.Argument(help="Folder of a run, or its results.nc."),
+    run: Path = typer.Argument(
+        help="Folder of a run, or its results.nc.", autocompletion=_complete.runs
+    ),
     start: str = typer.Option("", help="Only from this time on, e.g. 5s [default: the start]."),
     end: str = typer.Option("", help="Only up to this time [default: the end]."),
     along: str = typer.Option(

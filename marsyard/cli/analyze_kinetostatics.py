@@ -7,10 +7,13 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def kinetostatics(
     robot: str = typer.Argument(
-        help="A robot of the library or a folder of one; or the folder of a run on hard ground."
+        help="A robot of the library or a folder of one; or the folder of a run on hard ground.",
+        autocompletion=_complete.rovers,
     ),
     pose: str = typer.Option(
         "", metavar="JOINT=ANGLE,…", help="Joint angles, e.g. pitch_front=-10deg [default: 0]."
@@ -28,7 +31,8 @@ def kinetostatics(
     lifted: str = typer.Option("", metavar="WHEEL,…", help="Wheels that do not touch."),
     brake: str = typer.Option("", metavar="JOINT,…", help="Passive joints that are held."),
     ground: str = typer.Option(
-        "", help="A ground of the library or an elevation map: the rover is put on it, at rest."
+        "", help="A ground of the library or an elevation map: the rover is put on it, at rest.",
+        autocompletion=_complete.grounds,
     ),
     at: str = typer.Option("0,0", metavar="X,Y", help="Where on the ground [m]."),
     heading: str = typer.Option("0deg", help="Heading on the ground, from x towards y."),
@@ -48,7 +52,10 @@ def kinetostatics(
     torque: str = typer.Option(
         "", help="Largest torque of each drive, e.g. 40N*m [default: no limit]."
     ),
-    gravity: str = typer.Option("earth", help="mars (3.72), moon (1.62), earth (9.81), or m/s²."),
+    gravity: str = typer.Option(
+        "earth", help="mars (3.72), moon (1.62), earth (9.81), or m/s².",
+        autocompletion=_complete.worlds,
+    ),
     frame: str = typer.Option(
         "", metavar="BODY", help="Whose frame and motion is meant [default: the robot's base]."
     ),

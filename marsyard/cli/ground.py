@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli import _complete
+
 if TYPE_CHECKING:
     from marsyard.ground.terrain import Survey
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 def ground(
     name: str = typer.Argument(
         help="A ground of the library (see `marsyard list grounds`), a YAML file, or an elevation "
-        "file (.tif, .csv, .xyz, .npy, .png, .stl, .obj …)."
+        "file (.tif, .csv, .xyz, .npy, .png, .stl, .obj …).",
+        autocompletion=_complete.grounds,
     ),
     size: str = typer.Option(
         "", help="Side of the square to show, e.g. 20m; or two, 30m,10m [default: 20m, or all]."

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli import _complete
+from marsyard.cli._campaign import JOBS
+
 if TYPE_CHECKING:
     from marsyard.analysis.fit import Fit
 
@@ -27,7 +30,8 @@ def identify(
         "model].",
     ),
     soil: str = typer.Option(
-        "", help="Soil of the library, or a file, to start from [default: lunar_nominal]."
+        "", help="Soil of the library, or a file, to start from [default: lunar_nominal].",
+        autocompletion=_complete.soils,
     ),
     fix: list[str] = typer.Option(None, help="Hold a parameter: --fix n=1.1 --fix c=200Pa."),
     prior: list[str] = typer.Option(
@@ -67,12 +71,10 @@ def identify(
     bootstrap: int = typer.Option(0, min=0, help="Sets drawn anew for bootstrap intervals."),
     seed: int = typer.Option(0, min=0, help="Seed of start values and bootstrap."),
     gravity: str = typer.Option(
-        "earth", help="For the weight of soil pushed aside: mars, moon, earth, or m/s²."
+        "earth", help="For the weight of soil pushed aside: mars, moon, earth, or m/s².",
+        autocompletion=_complete.worlds,
     ),
-    jobs: int = typer.Option(
-        None, "--jobs", "-j", min=1, metavar="N",
-        help="Processes for the runs of scm [default: one per core].",
-    ),
+    jobs: int = JOBS,
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/identify-DATA-MODEL]."
     ),

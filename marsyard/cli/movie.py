@@ -7,9 +7,13 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def movie(
-    run: Path = typer.Argument(help="A run folder, e.g. runs/rt0448-test-1."),
+    run: Path = typer.Argument(
+        help="A run folder, e.g. runs/rt0448-test-1.", autocompletion=_complete.runs
+    ),
     out: Path = typer.Option(
         None, "--out", "-o", help="File, .mp4 or .gif (.png with --frame) [default: RUN/movie.mp4]."
     ),

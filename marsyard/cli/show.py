@@ -7,10 +7,14 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def show(
     name: str = typer.Argument(
-        "", help="Name of a scenario, rover, soil or ground, or the file of a scenario or robot."
+        "",
+        help="Name of a scenario, rover, soil or ground, or the file of a scenario or robot.",
+        autocompletion=_complete.entries,
     ),
     schema: bool = typer.Option(
         False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."

@@ -146,8 +146,10 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_setting(data: dict[str, Any], key: str, value: Any, what: str = "--set") -> None:
-    """Put `value` at `key`, a dotted path or a short name, in a scenario's data; `what` begins error
-    sentences."""
+    """Put `value` at `key`, a dotted path or a short name, in a scenario's data.
+
+    `what` begins error sentences.
+    """
     key = full_path(key, data, what)
     parts = key.split(".")
     known = data.get("parameters") or {}

@@ -28,7 +28,8 @@ def screen(monkeypatch):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    for name in ("SSH_CONNECTION", "CI"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(webbrowser, "get", lambda: window)
     return window
 
@@ -39,7 +40,7 @@ def test_addresses_and_files_are_opened(screen, tmp_path):
     assert screen.opened == ["http://localhost:8080/?token=abc", page.as_uri()]
 
 
-@pytest.mark.parametrize("missing", ["terminal", "display", "near", "browser", "window"])
+@pytest.mark.parametrize("missing", ["terminal", "display", "near", "browser", "window", "person"])
 def test_nothing_happens_where_nobody_would_see_it(screen, monkeypatch, missing):
     if missing == "terminal":
         monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
@@ -48,6 +49,8 @@ def test_nothing_happens_where_nobody_would_see_it(screen, monkeypatch, missing)
         monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     elif missing == "near":
         monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 22 10.0.0.2 22")
+    elif missing == "person":
+        monkeypatch.setenv("CI", "true")
     elif missing == "browser":
         monkeypatch.setattr(webbrowser, "get", lambda: (_ for _ in ()).throw(webbrowser.Error()))
     else:  # one of the terminal, as w3m
