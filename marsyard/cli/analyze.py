@@ -82,8 +82,10 @@ def mobility(
 ) -> None:
     """Pressures, resistances, pull, slope, step, torque and power of rovers on soils.
 
-    Examples:  marsyard analyze mobility exomars --soil lunar_nominal,dry_sand --slope 10deg
-               marsyard analyze mobility exomars sojourner --soil dry_sand --gravity mars --json
+    \b
+    Examples:
+      marsyard analyze mobility exomars --soil lunar_nominal,dry_sand --slope 10deg
+      marsyard analyze mobility exomars sojourner --soil dry_sand --gravity mars --json
     """
     from time import perf_counter
 

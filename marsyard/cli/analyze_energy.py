@@ -37,10 +37,9 @@ def energy(
     gear where the scenario has `motors`; energy by metre and by weight; and the balance: work of
     the motors = lifting + kinetic energy + springs + soil (compaction, shear) + damping + rest.
 
+    \b
     Examples:
-
       marsyard run marsokhod/rolling && marsyard analyze energy runs/marsokhod-rolling
-
       marsyard analyze energy runs/control-goal --start 5s --regeneration --json
     """
     from marsyard.analysis.options import quantity_of

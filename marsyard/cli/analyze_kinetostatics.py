@@ -89,18 +89,13 @@ def kinetostatics(
     uncontrolled motions), what it can push (ellipsoid, index σ, wrench polytope with friction cones
     and torque limits), what friction the pose takes, and how the torques are best shared.
 
+    \b
     Examples:
-
       marsyard analyze kinetostatics roburoc
-
       marsyard analyze kinetostatics roburoc --contact FL=60deg,FR=60deg --pose pitch_front=-10deg
-
       marsyard analyze kinetostatics exomars --ground fractal_rough --at 3,2 --heading 30deg --view
-
       marsyard analyze kinetostatics roburoc --step 40cm
-
       marsyard analyze kinetostatics exomars --ground crater_10m --map --friction 0.5 --gravity mars
-
       marsyard run roburoc/step && marsyard analyze kinetostatics runs/roburoc-step
     """
     from marsyard.analysis.kinetostatics import command

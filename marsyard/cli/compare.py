@@ -108,18 +108,13 @@ def compare(
 
     Exit code 0 if all runs go through (of modes: if one climbs), 1 if not, 2 for wrong input.
 
+    \b
     Examples:
-
       marsyard compare eldorado2/rough --laws scm,ding,nonsmooth
-
       marsyard compare eldorado2/slope --laws scm,ding
-
-      marsyard compare rt0448/test-4 -v 'μ 0.4: interaction.friction=0.4' -v 'μ 0.8: interaction.friction=0.8'
-
+      marsyard compare rt0448/test-4 -v 'μ 0.4: friction=0.4' -v 'μ 0.8: friction=0.8'
       marsyard compare modes/sandy-slope --modes rolling,peristaltic --slopes 0:25:2.5
-
       marsyard compare exomars --laws wong_reece,ding --soil dry_sand --gravity mars -s coefficients.peak_0=0.43 -s coefficients.peak_1=0.32
-
       marsyard compare tests.csv --laws ding,ishigami --soil fjs_1 --exit height:0.2 -v 'fitted: fit=runs/identify-tests-ding'
     """  # noqa: E501
     of_wheels = {

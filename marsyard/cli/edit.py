@@ -44,8 +44,11 @@ def edit(
 ) -> None:
     """Edit a scenario in 3D in the browser: rocks, craters, soils, start and goal, rover.
 
-    Examples:  marsyard edit   |   marsyard edit control/goal --out mine.yaml
-               marsyard edit --ground dem.tif --rover exomars
+    \b
+    Examples:
+      marsyard edit
+      marsyard edit control/goal --out mine.yaml
+      marsyard edit --ground dem.tif --rover exomars
     """
     from marsyard.operations.editor import Environment, serve_editor
     from marsyard.operations.editor.writing import check_target

@@ -56,9 +56,12 @@ def export(
 ) -> None:  # fmt: skip
     """Write a run in the formats of other tools, or a rover as URDF or FMU.
 
-    Examples:  marsyard export runs/exomars-rough --mcap --urdf   |   marsyard export
-    runs/rt0448-test-1 --parquet   |   marsyard export sojourner --urdf   |   marsyard export
-    exomars --ground flat --soil dry_sand --fmu
+    \b
+    Examples:
+      marsyard export runs/exomars-rough --mcap --urdf
+      marsyard export runs/rt0448-test-1 --parquet
+      marsyard export sojourner --urdf
+      marsyard export exomars --ground flat --soil dry_sand --fmu
     """
     from marsyard.errors import InputError
     from marsyard.results.export import export as write

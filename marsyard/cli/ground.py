@@ -40,7 +40,10 @@ def ground(
 ) -> None:
     """Look at a ground: map, slopes, profile, relief and roughness as pictures, and its numbers.
 
-    Examples:  marsyard ground rocks_pathfinder --size 10m   |   marsyard ground dem.tif --view
+    \b
+    Examples:
+      marsyard ground rocks_pathfinder --size 10m
+      marsyard ground dem.tif --view
     """
     from rich.console import Console
 

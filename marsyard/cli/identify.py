@@ -90,14 +90,11 @@ def identify(
     Prints values with 95 % intervals, errors before and after, and warnings about what the data
     cannot tell; writes soil.yaml (to use at once), fit.json, points.csv, figures and report.html.
 
+    \b
     Examples:
-
       marsyard identify ding2011_single_wheel.csv --where grouser_height_m=0 --soil hit_lss1 --free phi,K,k,n1,exit
-
       marsyard identify narrow.csv wide.csv -m scm --soil hit_lss1 --free phi,K,n,k_c,k_phi
-
       marsyard identify drive.mcap --robot exomars --where 'time>5'
-
       marsyard identify tests.csv -m ding --wheel radius=58mm,width=5cm --load 24N --free phi,K,k,n1 --prior phi=35±2deg --bootstrap 200
     """  # noqa: E501
     from marsyard.analysis.options import (

@@ -67,7 +67,11 @@ def list_(
     All laws run on all soils. The laws in brackets behind a soil find every number they need in its
     source; the others assume what is missing, and a run says so.
 
-    Examples:  marsyard list   |   marsyard list rovers   |   marsyard list scenarios --grep slope
+    \b
+    Examples:
+      marsyard list
+      marsyard list rovers
+      marsyard list scenarios --grep slope
     """
     from marsyard import library, plugins
     from marsyard.errors import InputError, suggest

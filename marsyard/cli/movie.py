@@ -50,8 +50,11 @@ def movie(
 ) -> None:
     """Film a run: MP4 (H.264) or GIF with contact forces, ruts and time, without a screen.
 
-    Examples:  marsyard movie runs/rt0448-test-7   |   marsyard movie runs/exomars-drawbar-pull
-    --camera wheel --wheel FL --speed 0.5   |   marsyard movie runs/control-goal --frame 60s
+    \b
+    Examples:
+      marsyard movie runs/rt0448-test-7
+      marsyard movie runs/exomars-drawbar-pull --camera wheel --wheel FL --speed 0.5
+      marsyard movie runs/control-goal --frame 60s
     """
     from marsyard.results import Shot, write_still
     from marsyard.results.movie.graphics import picture_size

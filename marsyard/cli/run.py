@@ -81,9 +81,12 @@ def run(
 
     With --live a run that ctrl-c ends early still keeps and reports what it recorded.
 
-    Examples:  marsyard run rt0448/test-1   |   marsyard run rt0448/test-4 -s run.step='1 ms'
-               marsyard run exomars/drawbar-pull --live --speed max
-               marsyard run soil/plate --check-convergence
+    \b
+    Examples:
+      marsyard run rt0448/test-1
+      marsyard run rt0448/test-4 -s step='1 ms'
+      marsyard run exomars/drawbar-pull --live --speed max
+      marsyard run soil/plate --check-convergence
     """
     from rich.console import Console
 

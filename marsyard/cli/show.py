@@ -28,8 +28,11 @@ def show(
 ) -> None:
     """What a scenario, rover, soil or ground is: description, numbers, sources.
 
-    Examples:  marsyard show rt0448/test-4   |   marsyard show exomars
-               marsyard show lunar_nominal --plot soil.png
+    \b
+    Examples:
+      marsyard show rt0448/test-4
+      marsyard show exomars
+      marsyard show lunar_nominal --plot soil.png
     """
     from marsyard import library
     from marsyard.errors import InputError, suggest

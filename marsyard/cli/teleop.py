@@ -81,19 +81,14 @@ def teleop(
     now arrives, with the uncertainty of that. Its tab Environment edits the ground and begins a new
     session there. Ctrl-c ends the session and writes its report.
 
+    \b
     Examples:
-
-      marsyard teleop                        the Moon, 2.6 s there and back
-
+      marsyard teleop                       the Moon, 2.6 s there and back
+      marsyard teleop --link mars_near      6 minutes: send sequences
       marsyard teleop --delay 5s --jitter 300ms --loss 10%
-
-      marsyard teleop control/goal --delay 2.6s --truth interaction.friction=0.4
-
-      marsyard teleop --link mars_near       6 minutes: send sequences
-
-      marsyard teleop --edit control/goal    edit the ground first
-
-      marsyard teleop --script slalom        predictor against move and wait
+      marsyard teleop control/goal --delay 2.6s --truth friction=0.4
+      marsyard teleop --edit control/goal   edit the ground first
+      marsyard teleop --script slalom       predictor against move and wait
 
     On another machine:  ssh -L 8080:localhost:8080 far-machine marsyard teleop
     """

@@ -61,13 +61,10 @@ def validate(
     Exit code 0 go, 3 caution, 4 no-go; 2 for wrong input, 130 if stopped before there was anything
     to judge. With --strict caution is 4. Ctrl-c ends the runs; what is done is judged.
 
+    \b
     Examples:
-
-      marsyard validate examples/validate/sequence.yaml --scenario examples/validate/scenario.yaml
-      --limits examples/validate/limits.yaml --soil examples/validate/uncertain.yaml -n 50
-
+      marsyard validate examples/validate/sequence.yaml --robot exomars -n 50
       marsyard validate monday.yaml --robot exomars --ground fractal_mild:dry_sand
-
       marsyard validate monday.yaml --scenario control/goal --strict -q && ./uplink monday.yaml
     """
     from rich.console import Console

@@ -36,7 +36,10 @@ def view(
 ) -> None:
     """Replay a run in 3D in the browser: time slider, contact forces, wheel tracks.
 
-    Examples:  marsyard view runs/rt0448-test-1   |   marsyard view drive.mcap --robot exomars
+    \b
+    Examples:
+      marsyard view runs/rt0448-test-1
+      marsyard view drive.mcap --robot exomars
 
     For slides and papers see `marsyard movie`; for a run under way `marsyard run --live`.
     """
