@@ -16,7 +16,7 @@ from marsyard.file_mistakes import sentence
 from marsyard.files import exists, is_file, parse_yaml
 from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario
-from marsyard.scenario.short_names import full_path
+from marsyard.scenario.short_names import full_path, refuse_name
 from marsyard.scenario.terrain_file import resolve_layers, resolve_soil_file
 
 
@@ -150,6 +150,7 @@ def apply_setting(data: dict[str, Any], key: str, value: Any, what: str = "--set
 
     `what` begins error sentences.
     """
+    refuse_name(key, value, what)
     key = full_path(key, data, what)
     parts = key.split(".")
     known = data.get("parameters") or {}

@@ -16,6 +16,22 @@ from marsyard.scenario.schema import Scenario
 PARTS = ("robot", "interaction", "run")
 
 
+#: where the name of something goes, by what users call it
+_NAMED = {
+    "robot": "robot.name", "rover": "robot.name", "soil": "ground.0.soil",
+    "terrain": "ground.0.terrain", "ground": "ground.0.terrain",
+}  # fmt: skip
+
+
+def refuse_name(key: str, value: Any, what: str = "") -> None:
+    """Refuse `soil=dry_sand` with the path where the name of a soil goes."""
+    if isinstance(value, str) and key in _NAMED:
+        where = f"{what.removesuffix(':')}: " if what else ""
+        raise InputError(
+            f"{where}setting '{key}': to choose one by name, give {_NAMED[key]}={value}"
+        )
+
+
 def full_path(key: str, data: Mapping[str, Any], what: str = "") -> str:
     """'friction' → 'interaction.friction', a parameter → 'parameters.…'; dotted keys stay.
 
@@ -40,6 +56,8 @@ def full_paths(
     settings: Mapping[str, Any], data: Mapping[str, Any], what: str = ""
 ) -> dict[str, Any]:
     """Settings with whole paths in place of short names; of one given twice the last holds."""
+    for key, value in settings.items():
+        refuse_name(key, value, what)
     return {full_path(key, data, what): value for key, value in settings.items()}
 
 

@@ -46,6 +46,24 @@ def test_an_unknown_name_is_answered_by_the_nearest():
         full_path("frction", {}, "--set")
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "path"),
+    [
+        ("soil", "dry_sand", "ground.0.soil"),
+        ("rover", "sojourner", "robot.name"),
+        ("robot", "sojourner", "robot.name"),
+        ("ground", "crater_10m", "ground.0.terrain"),
+    ],
+)
+def test_a_name_where_a_group_stands_is_answered_by_its_path(key, value, path):
+    said = rf"setting '{key}': to choose one by name, give {path}={value}$"
+    with pytest.raises(InputError, match=said):
+        load_scenario(SOFT, {key: value})
+    with pytest.raises(InputError, match=said):
+        full_paths({key: value}, {})
+    load_scenario(SOFT, {path: value})
+
+
 def test_every_short_name_leads_to_a_key_of_the_scenario():
     data = {"parameters": {"reach": 1.0}}
     for name in setting_names(data):
