@@ -76,6 +76,9 @@ def kinetostatics(
     ),
     view: bool = typer.Option(False, "--view", help="Show it in the browser."),
     port: int = typer.Option(8080, help="Port of the browser view."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address of the view, and do not open it."
+    ),
     json_: bool = typer.Option(False, "--json", help="Print everything as JSON, and no tables."),
     out: Path = typer.Option(
         None, "--out", "-o",
@@ -142,7 +145,7 @@ def kinetostatics(
         for file in answer.save(out):
             typer.echo(str(file), err=json_)
     if view:
-        answer.view(port)
+        answer.view(port, browser=not no_browser)
 
 
 def _console() -> Any:

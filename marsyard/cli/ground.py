@@ -37,6 +37,9 @@ def ground(
     view: bool = typer.Option(False, "--view", help="Then show it in 3D in the browser."),
     port: int = typer.Option(8080, help="Port of the 3D view; 0 takes a free one."),
     host: str = typer.Option("127.0.0.1", help="Address of the 3D view."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address of the view, and do not open it."
+    ),
 ) -> None:
     """Look at a ground: map, slopes, profile, relief and roughness as pictures, and its numbers.
 
@@ -79,7 +82,7 @@ def ground(
     if view:
         from marsyard.results.terrain_view import serve_terrain
 
-        serve_terrain(seen, host=host, port=port)
+        serve_terrain(seen, host=host, port=port, browser=not no_browser)
 
 
 def _print(seen: Survey, page: Path) -> None:

@@ -59,6 +59,24 @@ def test_nothing_happens_where_nobody_would_see_it(screen, monkeypatch, missing)
     assert screen.opened == []
 
 
+def stopped(*_):
+    """In place of a page that is served until ctrl-c."""
+
+
+@pytest.mark.parametrize("options", [[], ["--no-browser"]])
+def test_views_of_grounds_and_stances_open_their_page(monkeypatch, tmp_path, options):
+    monkeypatch.chdir(tmp_path)
+    opened = []
+    for module in ("marsyard.results.terrain_view", "marsyard.analysis.kinetostatics.view"):
+        monkeypatch.setattr(f"{module}.open_page", opened.append)
+        monkeypatch.setattr(f"{module}.show_until_ctrl_c", stopped)
+    for command in (["ground", "flat", "--size", "4m"], ["analyze", "kinetostatics", "roburoc"]):
+        done = CliRunner().invoke(app, [*command, "--view", "--port", "0", *options])
+        assert done.exit_code == 0, done.output
+    assert len(opened) == (0 if options else 2)
+    assert all(address.startswith("http://") for address in opened)
+
+
 @pytest.mark.parametrize("options", [["--open"], [], ["--open", "--no-browser"]])
 def test_run_opens_its_report_when_asked(monkeypatch, tmp_path, options):
     opened = []
