@@ -19,8 +19,10 @@ LIBRARIES := PATH="$$PATH:/usr/sbin:/sbin" ldconfig -p
 
 .PHONY: demo test lint soak fuzz bench docs wheel clean browser graphics map-kernels early
 
-demo: $(USER)             ## run the first ExoMars test and say where its report lies
+demo: $(USER)             ## a rover on hard ground, then one on sand: checks, and a report to open
 	$(BIN)/marsyard run rt0448/test-1
+	$(BIN)/marsyard run curiosity/ripple --open
+	@echo "watch it in 3D: $(BIN)/marsyard view runs/curiosity-ripple"
 
 # the engine's kernels compile on one core while the rest is got ready on the other; tests that need
 # them begin as soon as they are there

@@ -25,6 +25,11 @@ class Aside:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._started = False
 
+    @property
+    def cached(self) -> bool:
+        """There is nothing to compile."""
+        return all(made.cached for group in self._groups for made in group)
+
     def start(self) -> None:
         """Begin, if there is something to compile."""
         if self._started:

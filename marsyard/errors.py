@@ -53,6 +53,28 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
+def refuse_all(
+    mistakes: Sequence[tuple[str, str]],
+    total: int,
+    where: str,
+    what: str = "runs cannot begin",
+) -> None:
+    """Raise one error for all of `total` runs or values that are wrong; `mistakes` are labels and
+    reasons, `where` begins the sentence. Nothing happens where there are none."""
+    if not mistakes:
+        return
+    if len(mistakes) == 1:
+        label, reason = mistakes[0]
+        raise InputError(f"{where} at {label}: {reason}")
+    head = f"{where}: {len(mistakes)} of {total} {what}: "
+    # lists of all valid names would fill the sentence
+    brief = [re.sub(r"[;.] valid: .*$", "", reason).rstrip(".") for _, reason in mistakes]
+    each = "; ".join(f"{m[0]} ({reason})" for m, reason in zip(mistakes, brief, strict=True))
+    if len(head + each) > _LONGEST:
+        each = f"{', '.join(label for label, _ in mistakes)}; the first: {mistakes[0][1]}"
+    raise InputError(head + each)
+
+
 def check_path(path: object, field: str) -> None:
     """Refuse a path that no file or folder can have, or that cannot be written in a message."""
     if "\0" in str(path):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marsyard.cores import job_count
 from marsyard.errors import InputError
 from marsyard.run_folder import written_whole
 from marsyard.single_run import Boxes, Checked, Progress, Run, Say, simulate
@@ -32,7 +33,7 @@ def run(
     say: Say | None = None,
     progress: Progress | None = None,
     study: bool = True,
-    jobs: int = 1,
+    jobs: int | None = 1,
     control: Control | Any = None,
     interaction: Interaction | Any = None,
     post: Mapping[str, PostProcessing] | None = None,
@@ -45,15 +46,17 @@ def run(
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
 
-    `settings` maps dotted paths to values ({"interaction.friction": 0.6}); `short` takes the last
-    part alone where it is unambiguous (friction=0.6, duration=5), or a parameter's name. `say` gets
-    a line about each stage; `progress` the simulated time, that to come in all [s], and a word;
-    `checked` the run once its checks are evaluated, before figures and report are made.
+    `settings` maps dotted paths to values ({"interaction.friction": 0.6}); the last part alone
+    will do where it is unambiguous, and so will a parameter's name, so that such settings can be
+    keyword arguments, too (friction=0.6, duration=5). `say` gets a line about each stage;
+    `progress` the simulated time, that to come in all [s], and a word; `checked` the run once its
+    checks are evaluated, before figures and report are made.
 
         marsyard.run("rt0448/test-1", friction=0.6, out="runs/slippery").report
 
     A scenario with a `study` stands for a family of runs and gives a `StudyRun`; with study=False
-    it is run alone. `jobs` is the number of processes for the members.
+    it is run alone. `jobs` is the number of processes for the members, None one per core;
+    with more than one a script calls this under `if __name__ == "__main__"`.
 
     A function `control` or `interaction` replaces that of the scenario (`marsyard.ports`);
     anything else is a setting of that name. Functions in `post` get the data set; what they give is
@@ -69,7 +72,7 @@ def run(
     """
     from marsyard.scenario import Scenario, resolve, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
-    from marsyard.scenario.short_names import full_path
+    from marsyard.scenario.short_names import full_paths
 
     say = say or (lambda text: None)
     boxes = Boxes(
@@ -80,8 +83,7 @@ def run(
     boxes.check()
     given = {"control": control, "interaction": interaction}
     short |= {k: v for k, v in given.items() if v is not None and not callable(v)}
-    if jobs < 1:
-        raise InputError(f"jobs = {jobs}: must be at least 1")
+    processes = job_count(jobs)
     if isinstance(scenario, Scenario):
         if settings or short:
             raise InputError("settings: apply to a scenario given by name, not to an object")
@@ -89,7 +91,7 @@ def run(
         shortened = False
     else:
         name, data = str(scenario), scenario_data(scenario)
-        overrides = {**(settings or {}), **{full_path(k, data): v for k, v in short.items()}}
+        overrides = full_paths(settings or {}, data, "--set") | full_paths(short, data)
         planned = _duration(data)
         for key, value in overrides.items():
             apply_setting(data, key, value)
@@ -120,7 +122,7 @@ def run(
             raise InputError("study: modules of one's own need a single run; give study=False")
         if live is not None:
             raise InputError("--live: shows a single run; leave the study out with --no-study")
-        return run_study(name, resolved, overrides, target, jobs, say, progress, checked)
+        return run_study(name, resolved, overrides, target, processes, say, progress, checked)
     alone = resolved.model_copy(update={"study": None})
     with written_whole(target) as staging:
         result = simulate(

@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from marsyard.errors import clip, quote, suggest
+from marsyard.errors import InputError, clip, quote, suggest
 
 _DEG = math.pi / 180.0
 
@@ -56,6 +57,9 @@ UNITS: dict[str, dict[str, float]] = {
     "number": {"": 1.0, "%": 1e-2},
 }
 
+#: gravity on the ground of each world [m/s²]
+WORLDS = {"mars": 3.72, "moon": 1.62, "earth": 9.81}
+
 _NUMBER = re.compile(r"^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
 
 
@@ -89,6 +93,33 @@ def to_si(value: Any, dimension: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{quote(value)} is not finite; {kind} must be a finite number")
     return number
+
+
+def gravity_to_si(value: Any) -> float:
+    """Gravity [m/s²] as a number, a number with a unit, or the name of a world.
+
+    >>> gravity_to_si("Moon")
+    1.62
+    """
+    name = value.strip().lower() if isinstance(value, str) else ""
+    if name in WORLDS:
+        return WORLDS[name]
+    if name.isalpha():
+        near = difflib.get_close_matches(name, WORLDS, n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise ValueError(
+            f"unknown world '{clip(value.strip())}'; {hint}give mars, moon, earth or a number in "
+            "m/s²"
+        )
+    return to_si(value, "acceleration")
+
+
+def read_gravity(value: Any, what: str = "gravity") -> float:
+    """`gravity_to_si`, of what a user gives; `what` begins the sentence where it cannot be read."""
+    try:
+        return gravity_to_si(value)
+    except ValueError as error:
+        raise InputError(f"{what}: {error}") from None
 
 
 def dimension_of(unit: str) -> str | None:
@@ -139,6 +170,12 @@ Force = _typed("force")
 Speed = _typed("speed")
 AngularSpeed = _typed("angular_speed")
 Acceleration = _typed("acceleration")
+#: an acceleration, or the name of a world
+Gravity = Annotated[
+    float,
+    BeforeValidator(gravity_to_si, json_schema_input_type=float | str),
+    Field(json_schema_extra={"unit": "m/s²"}),
+]
 AngularStiffness = _typed("angular_stiffness")
 AngularDamping = _typed("angular_damping")
 Pressure = _typed("pressure")

@@ -35,10 +35,11 @@ from marsyard.analysis.fit_rig import LOOKED_AT as RUN_FIRST
 from marsyard.analysis.parameters import SCM
 from marsyard.analysis.wheel_data import QUANTITIES, WheelData, join
 from marsyard.analysis.wheel_rig import Rig
-from marsyard.cores import cores
+from marsyard.cores import job_count
 from marsyard.errors import InputError
 from marsyard.ground.soil import Soil, with_covariance
 from marsyard.interaction.wheel_models import Exit
+from marsyard.units import read_gravity
 
 #: points of the hypercube looked at for each start that is taken from it
 LOOKED_AT = 12
@@ -65,7 +66,7 @@ def identify(
     starts: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
-    gravity: float = 9.81,
+    gravity: float | str = 9.81,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
@@ -80,20 +81,29 @@ def identify(
     errors: stated error of a quantity, SI; 0 leaves it out of the fit.
     starts: searches, the first from the start values; 6, for scm 2.
     bootstrap: number of sets drawn.
+    gravity: for the weight of soil pushed aside [m/s²], or a world's name.
     jobs: processes for the runs that scm takes; one per core. More than one start a script anew, so
         that it calls this under `if __name__ == "__main__"`.
     progress: hears how much is done, of how much (0: unknown), and of what.
     """
     if starts is not None and starts < 1 or bootstrap < 0:
         raise InputError("identify: starts must be 1 or more, bootstrap 0 or more")
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs = {jobs}: must be at least 1")
+    processes = job_count(jobs)
     tell = progress or (lambda done, total, what: None)
     rng = np.random.default_rng(seed)
     data = data if isinstance(data, WheelData) else join(data)
     kind = RigProblem if model == SCM else Problem
     problem = make_problem(
-        data, model, soil, free, fix or {}, prior or {}, exit, errors or {}, gravity, kind
+        data,
+        model,
+        soil,
+        free,
+        fix or {},
+        prior or {},
+        exit,
+        errors or {},
+        read_gravity(gravity),
+        kind,
     )
     if isinstance(problem, RigProblem):
         if bootstrap:
@@ -101,7 +111,7 @@ def identify(
                 "bootstrap: each of its sets would take as many runs as the fit itself; leave it "
                 "out, scm has the intervals of the Jacobian"
             )
-        return _identify_by_runs(problem, starts or 2, seed, jobs or cores(), rng, tell)
+        return _identify_by_runs(problem, starts or 2, seed, processes, rng, tell)
     u, costs = _search(problem, starts or 6, rng, tell)
     samples = _bootstrap(problem, u, bootstrap, rng, tell) if bootstrap else None
     return _result(problem, u, costs, samples, seed)

@@ -75,6 +75,7 @@ from marsyard.ground.typical import one_warning
 from marsyard.interaction.side_wall import passive_resistance
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelForces, WheelModel
 from marsyard.robot import Robot
+from marsyard.units import read_gravity
 
 SLIPS = np.concatenate([np.linspace(0, 0.3, 13), np.linspace(0.34, 0.95, 12)])
 _FEW = np.concatenate([np.linspace(0.1, 0.5, 5), np.linspace(0.6, 0.95, 4)])
@@ -94,7 +95,8 @@ UNITS = {
 class Settings:
     """What is asked.
 
-    model, coefficients: of the wheel models. gravity [m/s²], slope [rad], speed [m/s].
+    model, coefficients: of the wheel models. gravity [m/s²], or a world's name; slope
+        [rad], speed [m/s].
     gravity_scaling: what becomes of soils measured at another gravity (`ground.gravity_scaling`).
     exit: of all wheels; None: as each rover's wheels say.
     rolling: c_r. bulldozing: one of `BULLDOZING`.
@@ -124,6 +126,7 @@ class Settings:
         if self.gravity_scaling not in SCALINGS:
             raise InputError(f"gravity_scaling: '{self.gravity_scaling}'; "
                              f"{suggest(self.gravity_scaling, SCALINGS)}")  # fmt: skip
+        object.__setattr__(self, "gravity", read_gravity(self.gravity))
         _within("gravity", self.gravity, 0, 100, open_low=True, unit=" m/s²")
         _within("slope", math.degrees(self.slope), 0, 60, unit="°")
         _within("speed", self.speed, 0, 100, open_low=True, unit=" m/s")

@@ -9,10 +9,8 @@ from typing import Any
 from marsyard.analysis.parameters import Parameter, find
 from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.errors import InputError, suggest
-from marsyard.units import to_si
+from marsyard.units import read_gravity, to_si
 
-#: gravity by name [m/s²]
-WORLDS = {"mars": 3.72, "moon": 1.62, "earth": 9.81}
 #: sizes of a wheel [m]
 SIZES = ("radius", "width", "lug_height")
 _DIMENSION = {"pull": "force", "side": "force", "torque": "torque", "sinkage": "length"}
@@ -65,12 +63,7 @@ def columns_of(texts: Sequence[str]) -> dict[str, str]:
 
 def gravity_of(text: str) -> float:
     """ "mars" or "3.7 m/s²" [m/s²]."""
-    name = text.strip().lower()
-    if name in WORLDS:
-        return WORLDS[name]
-    if name.isalpha():
-        raise InputError(f"--gravity: unknown world '{text}'; {suggest(name, WORLDS)}")
-    value = quantity_of(text, "acceleration", "--gravity")
+    value = read_gravity(text, "--gravity")
     if not value > 0:
         raise InputError(f"--gravity = {value:g} m/s²: must be above 0")
     return value

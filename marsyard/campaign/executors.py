@@ -30,7 +30,6 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
 from marsyard.campaign.member import Plan, failed, too_long
-from marsyard.cores import cores
 from marsyard.errors import InputError
 from marsyard.study.workers import Outcome, Stopped, deaf
 
@@ -58,13 +57,6 @@ class Executor(Protocol):
     def ready(self, timeout: float) -> list[Finished]: ...
 
     def close(self) -> None: ...
-
-
-def job_count(jobs: int | None) -> int:
-    """How many processes are asked for; None stands for one per core."""
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs = {jobs}: must be at least 1")
-    return jobs or cores()
 
 
 def make_executor(

@@ -15,7 +15,7 @@ from marsyard.campaign.member import Plan
 from marsyard.campaign.parameters import Parameter, make_parameters, paths_of
 from marsyard.campaign.study_file import StudyFile
 from marsyard.campaign.trial import begin, check_outputs, model_digest
-from marsyard.errors import InputError
+from marsyard.errors import InputError, refuse_all
 from marsyard.scenario.short_names import full_path
 from marsyard.single_run import Say
 
@@ -114,10 +114,22 @@ def _try_values(
             wrong = filter(None, (_wrong(base, name, dict(v.settings)) for v in p.ends()))
             for text in list(wrong)[:1]:
                 say(f"warning: {name}: vary.{key} reaches values with which no run begins: {text}")
-    for where, settings in tries:
-        text = _wrong(base, name, settings)
-        if text:
-            raise InputError(f"{name}: {where}{text}")
+    wrong_ones = [
+        (where, settings, text)
+        for where, settings in tries
+        if (text := _wrong(base, name, settings))
+    ]
+    if len(wrong_ones) == 1:
+        raise InputError(f"{name}: {wrong_ones[0][0]}{wrong_ones[0][2]}")
+    refuse_all(
+        [(f"{where}{_said(settings)}", text) for where, settings, text in wrong_ones],
+        len(tries), name, "values cannot be taken",
+    )  # fmt: skip
+
+
+def _said(settings: Mapping[str, Any]) -> str:
+    """'dry_sand', 'dry_sand, 0.3' of the settings of several paths."""
+    return ", ".join(dict.fromkeys(str(value) for value in settings.values()))
 
 
 def _wrong(base: Base, name: str, settings: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from marsyard.campaign.counting import Count, Watch, known
 from marsyard.campaign.data import FILE_NAME, ZARR, dataset, save_data, write_table
-from marsyard.campaign.executors import job_count, make_executor
+from marsyard.campaign.executors import make_executor
 from marsyard.campaign.files import read
 from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
@@ -31,6 +31,7 @@ from marsyard.campaign.prepared import Prepared, prepare
 from marsyard.campaign.resume import header_of, what_changed
 from marsyard.campaign.sensitivity import indices
 from marsyard.campaign.study_file import StudyFile
+from marsyard.cores import job_count
 from marsyard.run_folder import INPUTS
 from marsyard.single_run import Say
 from marsyard.study.workers import Outcome

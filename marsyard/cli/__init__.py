@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from marsyard.cli._help import DESCRIPTION, Commands
 from marsyard.cli.analyze import analyze
 from marsyard.cli.bench import bench
 from marsyard.cli.compare import compare
@@ -33,56 +34,34 @@ from marsyard.run_folder import is_full
 
 app = typer.Typer(
     name="marsyard",
-    help="A virtual Mars Yard: planetary rovers on hard ground and soil, with physics you can "
-    "trust.\n\n"
-    "First steps:\n\n"
-    "  marsyard list                      what is there\n\n"
-    "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"
-    "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
-    "  marsyard view runs/rt0448-test-1   watch it in the browser\n\n"
-    "  marsyard movie runs/rt0448-test-1  film it: movie.mp4\n\n"
-    "  marsyard export runs/rt0448-test-1 --mcap   for ROS 2 and Foxglove; also CSV, Parquet\n\n"
-    "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
-    "  marsyard run control/goal          plan a way on sand and drive it\n\n"
-    "  marsyard validate SEQUENCE --robot exomars --ground fractal_mild   go or no-go\n\n"
-    "  marsyard sweep STUDY               many runs over parameters, on all cores or a cluster\n\n"
-    "  marsyard optimize STUDY            the best wheels, track, mass or gains: Pareto front\n\n"
-    "  marsyard analyze energy RUN        where the energy of a run went\n\n"
-    "  marsyard compare modes/sandy-slope --slopes 0:25:5   roll or walk on wheels?\n\n"
-    "  marsyard analyze mobility exomars  what a rover can do on a soil, at once\n\n"
-    "  marsyard analyze kinetostatics roburoc   what it can move and push in a pose\n\n"
-    "  marsyard teleop --delay 2.6s       drive a rover on the Moon from a web page\n\n"
-    "  marsyard ground rocks_pathfinder   look at a terrain\n\n"
-    "  marsyard edit                      make ground in the browser: rocks, craters, soils\n\n"
-    "  marsyard identify tests.csv        soil parameters from measured wheels\n\n"
-    "  marsyard import rover.urdf         your own robot, from URDF or MJCF",
-    no_args_is_help=True,
-    add_completion=False,
+    cls=Commands,
+    help=DESCRIPTION,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.command("list")(list_)
 app.command("show")(show)
-app.command("run")(run)
-app.command("compare")(compare)
-app.command("validate")(validate)
-app.command("sweep")(sweep)
-app.command("optimize")(optimize)
-app.command("view")(view)
-app.command("teleop")(teleop)
-app.command("movie")(movie)
-app.command("export")(export)
 app.command("ground")(ground)
 app.command("edit")(edit)
-app.command("identify")(identify)
 app.command("import")(import_robot)
-app.command("bench")(bench)
+app.command("run")(run)
+app.command("view")(view)
+app.command("movie")(movie)
+app.command("export")(export)
+app.command("compare")(compare)
+app.command("sweep")(sweep)
+app.command("optimize")(optimize)
+app.command("validate")(validate)
+app.command("teleop")(teleop)
 app.add_typer(analyze, name="analyze")
+app.command("identify")(identify)
+app.command("bench")(bench)
 
 
 @app.callback(invoke_without_command=True)
-def _version(
+def _first(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if version:
@@ -90,6 +69,8 @@ def _version(
 
         typer.echo(f"marsyard {__version__}")
         raise typer.Exit()
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:

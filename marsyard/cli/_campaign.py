@@ -9,8 +9,10 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+
 JOBS: Any = typer.Option(
-    None, "--jobs", "-j", min=1, metavar="N", help="Processes [default: one per core]."
+    None, "--jobs", "-j", min=1, metavar="N", help="Processes for the runs [default: one per core]."
 )
 SCHEDULER: Any = typer.Option(
     "", "--scheduler", metavar="ADDRESS",
@@ -27,6 +29,7 @@ SET: Any = typer.Option(
     [], "--set", "-s", metavar="PATH=VALUE",
     help="Change a value of the scenario in every run, e.g. --set run.duration='5 s'. May be "
     "given several times.",
+    autocompletion=_complete.settings,
 )  # fmt: skip
 QUIET: Any = typer.Option(False, "--quiet", "-q", help="No progress bar.")
 

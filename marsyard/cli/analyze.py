@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli import _complete
+from marsyard.cli._help import WholeSummaries
 from marsyard.cli.analyze_energy import energy
 from marsyard.cli.analyze_kinetostatics import kinetostatics
 
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
     from marsyard.ground.soil import Soil
 
 analyze = typer.Typer(
-    help="Analyses that need no simulation.", no_args_is_help=True, rich_markup_mode=None
+    cls=WholeSummaries,
+    help="Analyses that need no simulation.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 analyze.command("energy")(energy)
 analyze.command("kinetostatics")(kinetostatics)
@@ -28,11 +33,14 @@ analyze.command("kinetostatics")(kinetostatics)
 
 @analyze.command("mobility")
 def mobility(
-    rovers: list[str] = typer.Argument(help="One or several, with spaces or commas between."),
+    rovers: list[str] = typer.Argument(
+        help="One or several, with spaces or commas between.", autocompletion=_complete.rovers
+    ),
     soil: str = typer.Option(
         ...,
         "--soil",
         help="Soils with commas, own numbers after colons: dry_sand,grc_1:shear_modulus=2cm.",
+        autocompletion=_complete.soil_list,
     ),
     model: str = typer.Option(
         "wong_reece", help="Wheel model: wong_reece, ishigami, ding, magic_formula, rigid_slip."
@@ -42,7 +50,11 @@ def mobility(
     ),
     slope: str = typer.Option("0deg", help="Slope to climb, e.g. 10deg."),
     speed: str = typer.Option("4cm/s", help="Speed over ground, e.g. 4cm/s."),
-    gravity: str = typer.Option("mars", help="mars (3.72), moon (1.62), earth (9.81), or m/s²."),
+    gravity: str = typer.Option(
+        "mars",
+        help="mars (3.72), moon (1.62), earth (9.81), or m/s².",
+        autocompletion=_complete.worlds,
+    ),
     gravity_scaling: str = typer.Option(
         "none",
         help="What becomes of soils measured at another gravity: none, reece or granular.",
@@ -70,8 +82,10 @@ def mobility(
 ) -> None:
     """Pressures, resistances, pull, slope, step, torque and power of rovers on soils.
 
-    Examples:  marsyard analyze mobility exomars --soil lunar_nominal,dry_sand --slope 10deg
-               marsyard analyze mobility exomars sojourner --soil dry_sand --gravity mars --json
+    \b
+    Examples:
+      marsyard analyze mobility exomars --soil lunar_nominal,dry_sand --slope 10deg
+      marsyard analyze mobility exomars sojourner --soil dry_sand --gravity mars --json
     """
     from time import perf_counter
 

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def energy(
-    run: Path = typer.Argument(help="Folder of a run, or its results.nc."),
+    run: Path = typer.Argument(
+        help="Folder of a run, or its results.nc.", autocompletion=_complete.runs
+    ),
     start: str = typer.Option("", help="Only from this time on, e.g. 5s [default: the start]."),
     end: str = typer.Option("", help="Only up to this time [default: the end]."),
     along: str = typer.Option(
@@ -33,10 +37,9 @@ def energy(
     gear where the scenario has `motors`; energy by metre and by weight; and the balance: work of
     the motors = lifting + kinetic energy + springs + soil (compaction, shear) + damping + rest.
 
+    \b
     Examples:
-
       marsyard run marsokhod/rolling && marsyard analyze energy runs/marsokhod-rolling
-
       marsyard analyze energy runs/control-goal --start 5s --regeneration --json
     """
     from marsyard.analysis.options import quantity_of

@@ -7,10 +7,13 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def kinetostatics(
     robot: str = typer.Argument(
-        help="A robot of the library or a folder of one; or the folder of a run on hard ground."
+        help="A robot of the library or a folder of one; or the folder of a run on hard ground.",
+        autocompletion=_complete.rovers,
     ),
     pose: str = typer.Option(
         "", metavar="JOINT=ANGLE,…", help="Joint angles, e.g. pitch_front=-10deg [default: 0]."
@@ -28,7 +31,8 @@ def kinetostatics(
     lifted: str = typer.Option("", metavar="WHEEL,…", help="Wheels that do not touch."),
     brake: str = typer.Option("", metavar="JOINT,…", help="Passive joints that are held."),
     ground: str = typer.Option(
-        "", help="A ground of the library or an elevation map: the rover is put on it, at rest."
+        "", help="A ground of the library or an elevation map: the rover is put on it, at rest.",
+        autocompletion=_complete.grounds,
     ),
     at: str = typer.Option("0,0", metavar="X,Y", help="Where on the ground [m]."),
     heading: str = typer.Option("0deg", help="Heading on the ground, from x towards y."),
@@ -48,7 +52,10 @@ def kinetostatics(
     torque: str = typer.Option(
         "", help="Largest torque of each drive, e.g. 40N*m [default: no limit]."
     ),
-    gravity: str = typer.Option("earth", help="mars (3.72), moon (1.62), earth (9.81), or m/s²."),
+    gravity: str = typer.Option(
+        "earth", help="mars (3.72), moon (1.62), earth (9.81), or m/s².",
+        autocompletion=_complete.worlds,
+    ),
     frame: str = typer.Option(
         "", metavar="BODY", help="Whose frame and motion is meant [default: the robot's base]."
     ),
@@ -69,6 +76,9 @@ def kinetostatics(
     ),
     view: bool = typer.Option(False, "--view", help="Show it in the browser."),
     port: int = typer.Option(8080, help="Port of the browser view."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address of the view, and do not open it."
+    ),
     json_: bool = typer.Option(False, "--json", help="Print everything as JSON, and no tables."),
     out: Path = typer.Option(
         None, "--out", "-o",
@@ -82,18 +92,13 @@ def kinetostatics(
     uncontrolled motions), what it can push (ellipsoid, index σ, wrench polytope with friction cones
     and torque limits), what friction the pose takes, and how the torques are best shared.
 
+    \b
     Examples:
-
       marsyard analyze kinetostatics roburoc
-
       marsyard analyze kinetostatics roburoc --contact FL=60deg,FR=60deg --pose pitch_front=-10deg
-
       marsyard analyze kinetostatics exomars --ground fractal_rough --at 3,2 --heading 30deg --view
-
       marsyard analyze kinetostatics roburoc --step 40cm
-
       marsyard analyze kinetostatics exomars --ground crater_10m --map --friction 0.5 --gravity mars
-
       marsyard run roburoc/step && marsyard analyze kinetostatics runs/roburoc-step
     """
     from marsyard.analysis.kinetostatics import command
@@ -140,7 +145,7 @@ def kinetostatics(
         for file in answer.save(out):
             typer.echo(str(file), err=json_)
     if view:
-        answer.view(port)
+        answer.view(port, browser=not no_browser)
 
 
 def _console() -> Any:

@@ -23,9 +23,11 @@ def bench(
     Each row has a value, the bar it must reach, and whether it does. All take some six minutes;
     nothing else should run meanwhile.
 
-    Examples:  marsyard bench --list
-               marsyard bench step laws
-               marsyard bench --json > bench.json
+    \b
+    Examples:
+      marsyard bench --list
+      marsyard bench step laws
+      marsyard bench --json > bench.json
     """
     about = benchmarks()
     if list_:

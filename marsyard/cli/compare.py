@@ -8,25 +8,31 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+from marsyard.cli._campaign import JOBS
+
 
 def compare(
     what: str = typer.Argument(
         help="A scenario (its name or YAML file), to run it under each law; or, without a "
         "simulation, a CSV file of wheel tests (or a run's folder), the name of a rover, or the "
-        "word wheel."
+        "word wheel.",
+        autocompletion=_complete.scenarios_and_rovers,
     ),
     laws: str = typer.Option(
         "", "--laws", "-l",
         help="With commas: as_is, scm, columns, wong_reece, ishigami, ding, magic_formula, "
         "rigid_slip, nonsmooth, compliant, polygonal, mujoco. For wheels the five wheel models.",
+        autocompletion=_complete.laws,
     ),
     variant: list[str] = typer.Option(
         [], "--variant", "-v", metavar="'NAME: PATH=VALUE, …'",
-        help="Settings by a name, beside or instead of laws: -v 'slick: interaction.friction=0.3' "
+        help="Settings by a name, beside or instead of laws: -v 'slick: friction=0.3' "
         "-v 'ding, firm: law=ding, ground.0.soil=grc_1'. May be given several times.",
     ),
     set_: list[str] = typer.Option(
-        [], "--set", "-s", metavar="PATH=VALUE", help="Change a value for all, as in run."
+        [], "--set", "-s", metavar="PATH=VALUE", help="Change a value for all, as in run.",
+        autocompletion=_complete.settings,
     ),
     modes: str = typer.Option(
         "", "--modes", "-m",
@@ -52,7 +58,9 @@ def compare(
     data: str = typer.Option(
         "", help="Studies of slip: a CSV file of wheel tests, drawn as points, with rms by law."
     ),
-    soil: str = typer.Option("", help="Wheels: soil of the library, or a file."),
+    soil: str = typer.Option(
+        "", help="Wheels: soil of the library, or a file.", autocompletion=_complete.soils
+    ),
     load: str = typer.Option(
         "", help="Wheels: load, e.g. 65N [default: the file's; of a rover its share of the weight]."
     ),
@@ -64,7 +72,8 @@ def compare(
         "rover's own; else it must be given].",
     ),
     gravity: str = typer.Option(
-        "earth", help="Wheels: mars (3.72), moon (1.62), earth (9.81), or m/s²."
+        "earth", help="Wheels: mars (3.72), moon (1.62), earth (9.81), or m/s².",
+        autocompletion=_complete.worlds,
     ),
     where: list[str] = typer.Option(
         [], help="Wheels: choose rows of the file: --where 'slip<0.5' --where wheel=A_smooth."
@@ -75,7 +84,7 @@ def compare(
     at_angle: str = typer.Option(
         "0deg", help="Wheels: slip angles at which they are drawn against slip, e.g. 0deg,10deg."
     ),
-    jobs: int = typer.Option(1, "--jobs", "-j", min=1, metavar="N", help="Processes for the runs."),
+    jobs: int = JOBS,
     no_study: bool = typer.Option(
         False, "--no-study", help="Run the scenario itself, not the study it stands for."
     ),
@@ -99,18 +108,13 @@ def compare(
 
     Exit code 0 if all runs go through (of modes: if one climbs), 1 if not, 2 for wrong input.
 
+    \b
     Examples:
-
-      marsyard compare eldorado2/rough --laws scm,ding,nonsmooth --jobs 2
-
+      marsyard compare eldorado2/rough --laws scm,ding,nonsmooth
       marsyard compare eldorado2/slope --laws scm,ding
-
-      marsyard compare rt0448/test-4 -v 'μ 0.4: interaction.friction=0.4' -v 'μ 0.8: interaction.friction=0.8'
-
-      marsyard compare modes/sandy-slope --modes rolling,peristaltic --slopes 0:25:2.5 --jobs 2
-
+      marsyard compare rt0448/test-4 -v 'μ 0.4: friction=0.4' -v 'μ 0.8: friction=0.8'
+      marsyard compare modes/sandy-slope --modes rolling,peristaltic --slopes 0:25:2.5
       marsyard compare exomars --laws wong_reece,ding --soil dry_sand --gravity mars -s coefficients.peak_0=0.43 -s coefficients.peak_1=0.32
-
       marsyard compare tests.csv --laws ding,ishigami --soil fjs_1 --exit height:0.2 -v 'fitted: fit=runs/identify-tests-ding'
     """  # noqa: E501
     of_wheels = {
@@ -202,7 +206,7 @@ def _runs(
     variants: list[str],
     set_: list[str],
     out: Path | None,
-    jobs: int,
+    jobs: int | None,
     study: bool,
     quiet: bool,
     json_: bool,

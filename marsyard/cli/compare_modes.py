@@ -20,7 +20,7 @@ def run_modes(
     slope_of: str,
     keep: bool,
     out: Path | None,
-    jobs: int,
+    jobs: int | None,
     quiet: bool,
     json_: bool,
 ) -> None:

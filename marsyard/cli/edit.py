@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from marsyard.cli import _complete
+
 if TYPE_CHECKING:
     from marsyard.operations.editor import Environment
 
 
 def edit(
     scenario: str = typer.Argument(
-        "", help="A scenario of the library or a file [default: a new one on level ground]."
+        "",
+        help="A scenario of the library or a file [default: a new one on level ground].",
+        autocompletion=_complete.scenarios,
     ),
     ground: str = typer.Option(
-        "", help="Begin with this ground: one of the library, a YAML or an elevation file."
+        "",
+        help="Begin with this ground: one of the library, a YAML or an elevation file.",
+        autocompletion=_complete.grounds,
     ),
-    rover: str = typer.Option("", help="Begin with this rover of the library."),
-    soil: str = typer.Option("", help="Begin with this soil of the library."),
+    rover: str = typer.Option(
+        "", help="Begin with this rover of the library.", autocompletion=_complete.rovers
+    ),
+    soil: str = typer.Option(
+        "", help="Begin with this soil of the library.", autocompletion=_complete.soils
+    ),
     out: Path = typer.Option(
         None, "--out", "-o", help="File that Save writes to [default: SCENARIO, or a new one]."
     ),
@@ -34,8 +44,11 @@ def edit(
 ) -> None:
     """Edit a scenario in 3D in the browser: rocks, craters, soils, start and goal, rover.
 
-    Examples:  marsyard edit   |   marsyard edit control/goal --out mine.yaml
-               marsyard edit --ground dem.tif --rover exomars
+    \b
+    Examples:
+      marsyard edit
+      marsyard edit control/goal --out mine.yaml
+      marsyard edit --ground dem.tif --rover exomars
     """
     from marsyard.operations.editor import Environment, serve_editor
     from marsyard.operations.editor.writing import check_target

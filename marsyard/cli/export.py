@@ -6,11 +6,14 @@ from pathlib import Path
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def export(
     run: str = typer.Argument(
         help="A run folder, e.g. runs/rt0448-test-1; for --urdf also a robot, e.g. exomars; for "
-        "--fmu a robot or a scenario."
+        "--fmu a robot or a scenario.",
+        autocompletion=_complete.runs,
     ),
     mcap: bool = typer.Option(
         False, "--mcap", help="ROS 2 messages, for Foxglove and ros2 bag: run.mcap."
@@ -53,9 +56,12 @@ def export(
 ) -> None:  # fmt: skip
     """Write a run in the formats of other tools, or a rover as URDF or FMU.
 
-    Examples:  marsyard export runs/exomars-rough --mcap --urdf   |   marsyard export
-    runs/rt0448-test-1 --parquet   |   marsyard export sojourner --urdf   |   marsyard export
-    exomars --ground flat --soil dry_sand --fmu
+    \b
+    Examples:
+      marsyard export runs/exomars-rough --mcap --urdf
+      marsyard export runs/rt0448-test-1 --parquet
+      marsyard export sojourner --urdf
+      marsyard export exomars --ground flat --soil dry_sand --fmu
     """
     from marsyard.errors import InputError
     from marsyard.results.export import export as write

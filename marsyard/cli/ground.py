@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli import _complete
+
 if TYPE_CHECKING:
     from marsyard.ground.terrain import Survey
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 def ground(
     name: str = typer.Argument(
         help="A ground of the library (see `marsyard list grounds`), a YAML file, or an elevation "
-        "file (.tif, .csv, .xyz, .npy, .png, .stl, .obj …)."
+        "file (.tif, .csv, .xyz, .npy, .png, .stl, .obj …).",
+        autocompletion=_complete.grounds,
     ),
     size: str = typer.Option(
         "", help="Side of the square to show, e.g. 20m; or two, 30m,10m [default: 20m, or all]."
@@ -34,10 +37,16 @@ def ground(
     view: bool = typer.Option(False, "--view", help="Then show it in 3D in the browser."),
     port: int = typer.Option(8080, help="Port of the 3D view; 0 takes a free one."),
     host: str = typer.Option("127.0.0.1", help="Address of the 3D view."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address of the view, and do not open it."
+    ),
 ) -> None:
     """Look at a ground: map, slopes, profile, relief and roughness as pictures, and its numbers.
 
-    Examples:  marsyard ground rocks_pathfinder --size 10m   |   marsyard ground dem.tif --view
+    \b
+    Examples:
+      marsyard ground rocks_pathfinder --size 10m
+      marsyard ground dem.tif --view
     """
     from rich.console import Console
 
@@ -73,7 +82,7 @@ def ground(
     if view:
         from marsyard.results.terrain_view import serve_terrain
 
-        serve_terrain(seen, host=host, port=port)
+        serve_terrain(seen, host=host, port=port, browser=not no_browser)
 
 
 def _print(seen: Survey, page: Path) -> None:

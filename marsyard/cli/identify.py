@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli import _complete
+from marsyard.cli._campaign import JOBS
+
 if TYPE_CHECKING:
     from marsyard.analysis.fit import Fit
 
@@ -27,7 +30,8 @@ def identify(
         "model].",
     ),
     soil: str = typer.Option(
-        "", help="Soil of the library, or a file, to start from [default: lunar_nominal]."
+        "", help="Soil of the library, or a file, to start from [default: lunar_nominal].",
+        autocompletion=_complete.soils,
     ),
     fix: list[str] = typer.Option(None, help="Hold a parameter: --fix n=1.1 --fix c=200Pa."),
     prior: list[str] = typer.Option(
@@ -67,12 +71,10 @@ def identify(
     bootstrap: int = typer.Option(0, min=0, help="Sets drawn anew for bootstrap intervals."),
     seed: int = typer.Option(0, min=0, help="Seed of start values and bootstrap."),
     gravity: str = typer.Option(
-        "earth", help="For the weight of soil pushed aside: mars, moon, earth, or m/s²."
+        "earth", help="For the weight of soil pushed aside: mars, moon, earth, or m/s².",
+        autocompletion=_complete.worlds,
     ),
-    jobs: int = typer.Option(
-        None, "--jobs", "-j", min=1, metavar="N",
-        help="Processes for the runs of scm [default: one per core].",
-    ),
+    jobs: int = JOBS,
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/identify-DATA-MODEL]."
     ),
@@ -88,14 +90,11 @@ def identify(
     Prints values with 95 % intervals, errors before and after, and warnings about what the data
     cannot tell; writes soil.yaml (to use at once), fit.json, points.csv, figures and report.html.
 
+    \b
     Examples:
-
       marsyard identify ding2011_single_wheel.csv --where grouser_height_m=0 --soil hit_lss1 --free phi,K,k,n1,exit
-
       marsyard identify narrow.csv wide.csv -m scm --soil hit_lss1 --free phi,K,n,k_c,k_phi
-
       marsyard identify drive.mcap --robot exomars --where 'time>5'
-
       marsyard identify tests.csv -m ding --wheel radius=58mm,width=5cm --load 24N --free phi,K,k,n1 --prior phi=35±2deg --bootstrap 200
     """  # noqa: E501
     from marsyard.analysis.options import (

@@ -68,9 +68,11 @@ def import_robot(
     """Make a robot of any MJCF or URDF: guess wheels, feet, tracks, drives, steering and passive
     joints, show them, write a folder that runs in every scenario.
 
-    Examples:  marsyard import rover.urdf
-               marsyard import rover.urdf --wheels 'wheel_*' --forward -x --out my_rover
-               marsyard run exomars/rough --set robot.name=./rover/robot.yaml
+    \b
+    Examples:
+      marsyard import rover.urdf
+      marsyard import rover.urdf --wheels 'wheel_*' --forward -x --out my_rover
+      marsyard run exomars/rough --set robot.name=./rover/robot.yaml
     """
     from marsyard.errors import InputError
     from marsyard.robot.import_shapes import COLLISIONS

@@ -7,14 +7,18 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def movie(
-    run: Path = typer.Argument(help="A run folder, e.g. runs/rt0448-test-1."),
+    run: Path = typer.Argument(
+        help="A run folder, e.g. runs/rt0448-test-1.", autocompletion=_complete.runs
+    ),
     out: Path = typer.Option(
         None, "--out", "-o", help="File, .mp4 or .gif (.png with --frame) [default: RUN/movie.mp4]."
     ),
     gif: bool = typer.Option(False, "--gif", help="Write a GIF beside the MP4."),
-    camera: str = typer.Option("follow", help="follow, orbit, wheel, side, top or front."),
+    camera: str = typer.Option("follow", help="follow, fixed, orbit, wheel, side, top or front."),
     wheel: str = typer.Option(
         None, metavar="NAME", help="Wheel of the close-up [default: front right]."
     ),
@@ -46,8 +50,11 @@ def movie(
 ) -> None:
     """Film a run: MP4 (H.264) or GIF with contact forces, ruts and time, without a screen.
 
-    Examples:  marsyard movie runs/rt0448-test-7   |   marsyard movie runs/exomars-drawbar-pull
-    --camera wheel --wheel FL --speed 0.5   |   marsyard movie runs/control-goal --frame 60s
+    \b
+    Examples:
+      marsyard movie runs/rt0448-test-7
+      marsyard movie runs/exomars-drawbar-pull --camera wheel --wheel FL --speed 0.5
+      marsyard movie runs/control-goal --frame 60s
     """
     from marsyard.results import Shot, write_still
     from marsyard.results.movie.graphics import picture_size

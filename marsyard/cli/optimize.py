@@ -62,12 +62,10 @@ def optimize(
 
     Exit code 0; 1 if no candidate is feasible, 2 for wrong input, 130 if stopped by ctrl-c.
 
+    \b
     Examples:
-
       marsyard optimize examples/optimize/slope.yaml
-
       marsyard optimize study.yaml --dry-run
-
       marsyard optimize study.yaml --scheduler tcp://10.0.0.5:8786 --resume
     """
     from rich.console import Console

@@ -9,28 +9,31 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+from marsyard.cli._campaign import JOBS
+
 #: seconds between two lines about kernels that compile, where there is no terminal
 _LINE_PERIOD = 10.0
 
 
 def run(
     scenario: str = typer.Argument(
-        help="Name of a scenario (see `marsyard list`), a YAML file, or a run folder to run again."
+        help="Name of a scenario (see `marsyard list`), a YAML file, or a run folder to run again.",
+        autocompletion=_complete.scenarios,
     ),
     set_: list[str] = typer.Option(
         [],
         "--set",
         "-s",
         metavar="PATH=VALUE",
-        help="Change a value, e.g. --set interaction.friction=0.5 --set run.duration='5 s'. "
-        "May be given several times.",
+        help="Change a value, e.g. --set friction=0.5 --set duration='5 s' --set "
+        "ground.0.soil=dry_sand. May be given several times.",
+        autocompletion=_complete.settings,
     ),  # fmt: skip
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder for the results [default: runs/SCENARIO]."
     ),
-    jobs: int = typer.Option(
-        1, "--jobs", "-j", min=1, metavar="N", help="Processes for the members of a study."
-    ),
+    jobs: int = JOBS,
     sequence: Path = typer.Option(
         None,
         "--sequence",
@@ -78,9 +81,12 @@ def run(
 
     With --live a run that ctrl-c ends early still keeps and reports what it recorded.
 
-    Examples:  marsyard run rt0448/test-1   |   marsyard run rt0448/test-4 -s run.step='1 ms'
-               marsyard run exomars/drawbar-pull --live --speed max
-               marsyard run soil/plate --check-convergence
+    \b
+    Examples:
+      marsyard run rt0448/test-1
+      marsyard run rt0448/test-4 -s step='1 ms'
+      marsyard run exomars/drawbar-pull --live --speed max
+      marsyard run soil/plate --check-convergence
     """
     from rich.console import Console
 

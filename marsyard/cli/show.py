@@ -7,10 +7,14 @@ from typing import Any
 
 import typer
 
+from marsyard.cli import _complete
+
 
 def show(
     name: str = typer.Argument(
-        "", help="Name of a scenario, rover, soil or ground, or the file of a scenario or robot."
+        "",
+        help="Name of a scenario, rover, soil or ground, or the file of a scenario or robot.",
+        autocompletion=_complete.entries,
     ),
     schema: bool = typer.Option(
         False, "--schema", help="Print the JSON schema of scenario files (for editors) instead."
@@ -24,8 +28,11 @@ def show(
 ) -> None:
     """What a scenario, rover, soil or ground is: description, numbers, sources.
 
-    Examples:  marsyard show rt0448/test-4   |   marsyard show exomars
-               marsyard show lunar_nominal --plot soil.png
+    \b
+    Examples:
+      marsyard show rt0448/test-4
+      marsyard show exomars
+      marsyard show lunar_nominal --plot soil.png
     """
     from marsyard import library
     from marsyard.errors import InputError, suggest

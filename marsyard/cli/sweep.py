@@ -57,12 +57,10 @@ def sweep(
 
     Exit code 0; 1 if no run went to its end, 2 for wrong input, 130 if stopped by ctrl-c.
 
+    \b
     Examples:
-
       marsyard sweep examples/sweep/climb.yaml
-
       marsyard sweep study.yaml --dry-run
-
       marsyard sweep study.yaml --scheduler tcp://10.0.0.5:8786 --resume
     """
     from rich.console import Console

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli import _complete
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,7 +25,8 @@ SCRIPTS = ("slalom",)
 
 def teleop(
     scenario: str = typer.Argument(
-        SCENARIO, help="What you believe the world to be: a scenario with a drive, or its file."
+        SCENARIO, help="What you believe the world to be: a scenario with a drive, or its file.",
+        autocompletion=_complete.scenarios,
     ),
     delay: str = typer.Option(
         None, metavar="TIME", help="Round trip, e.g. 2.6s [default: that of --link]."
@@ -48,6 +51,7 @@ def teleop(
     set_: list[str] = typer.Option(
         [], "--set", "-s", metavar="PATH=VALUE", help="Change a value of the scenario, and of the "
         "truth. May be given several times.",
+        autocompletion=_complete.settings,
     ),
     seed: int = typer.Option(0, min=0, help="Of the link's luck and of the truth."),
     script: str = typer.Option(
@@ -77,19 +81,14 @@ def teleop(
     now arrives, with the uncertainty of that. Its tab Environment edits the ground and begins a new
     session there. Ctrl-c ends the session and writes its report.
 
+    \b
     Examples:
-
-      marsyard teleop                        the Moon, 2.6 s there and back
-
+      marsyard teleop                       the Moon, 2.6 s there and back
+      marsyard teleop --link mars_near      6 minutes: send sequences
       marsyard teleop --delay 5s --jitter 300ms --loss 10%
-
-      marsyard teleop control/goal --delay 2.6s --truth interaction.friction=0.4
-
-      marsyard teleop --link mars_near       6 minutes: send sequences
-
-      marsyard teleop --edit control/goal    edit the ground first
-
-      marsyard teleop --script slalom        predictor against move and wait
+      marsyard teleop control/goal --delay 2.6s --truth friction=0.4
+      marsyard teleop --edit control/goal   edit the ground first
+      marsyard teleop --script slalom       predictor against move and wait
 
     On another machine:  ssh -L 8080:localhost:8080 far-machine marsyard teleop
     """

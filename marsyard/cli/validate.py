@@ -8,20 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from marsyard.cli import _complete
+
 if TYPE_CHECKING:
     from marsyard.operations.validation.validate import Validation
 
 
 def validate(
     sequence: Path = typer.Argument(help="YAML file of the commands (docs/how-to/sequence.md)."),
-    robot: str = typer.Option("", "--robot", help="A robot of the library, or its folder."),
+    robot: str = typer.Option(
+        "", "--robot", help="A robot of the library, or its folder.",
+        autocompletion=_complete.rovers,
+    ),
     ground: str = typer.Option(
         "", "--ground", metavar="GROUND[:SOIL]",
         help="plane (hard), a ground of the library or an elevation map; with a soil: "
         "fractal_mild:dry_sand [default: plane].",
+        autocompletion=_complete.ground_and_soil,
     ),
     scenario: str = typer.Option(
-        "", "--scenario", help="Rover, ground and settings from this scenario instead."
+        "", "--scenario", help="Rover, ground and settings from this scenario instead.",
+        autocompletion=_complete.scenarios,
     ),
     soil: Path = typer.Option(
         None, "--soil", "--uncertain", metavar="FILE",
@@ -32,13 +39,15 @@ def validate(
     ),
     n: int = typer.Option(200, "-n", "--runs", metavar="N", help="Number of runs."),
     seed: int = typer.Option(None, help="Of the samples [default: that of --soil, or 0]."),
-    workers: int = typer.Option(
-        None, "--workers", "-j", metavar="N", help="Processes [default: one per core]."
+    jobs: int = typer.Option(
+        None, "--jobs", "-j", "--workers", min=1, metavar="N",
+        help="Processes for the runs [default: one per core].",
     ),
     set_: list[str] = typer.Option(
         [], "--set", "-s", metavar="PATH=VALUE",
-        help="Change a value of the scenario, e.g. --set interaction.friction=0.5. May be given "
-        "several times.",
+        help="Change a value of the scenario, e.g. --set friction=0.5. May be given several "
+        "times.",
+        autocompletion=_complete.settings,
     ),
     strict: bool = typer.Option(False, "--strict", help="Take caution for no-go."),
     out: Path = typer.Option(
@@ -52,13 +61,10 @@ def validate(
     Exit code 0 go, 3 caution, 4 no-go; 2 for wrong input, 130 if stopped before there was anything
     to judge. With --strict caution is 4. Ctrl-c ends the runs; what is done is judged.
 
+    \b
     Examples:
-
-      marsyard validate examples/validate/sequence.yaml --scenario examples/validate/scenario.yaml
-      --limits examples/validate/limits.yaml --soil examples/validate/uncertain.yaml -n 50
-
+      marsyard validate examples/validate/sequence.yaml --robot exomars -n 50
       marsyard validate monday.yaml --robot exomars --ground fractal_mild:dry_sand
-
       marsyard validate monday.yaml --scenario control/goal --strict -q && ./uplink monday.yaml
     """
     from rich.console import Console
@@ -74,7 +80,7 @@ def validate(
     try:
         with _Bar(Console(stderr=True), quiet or json_) as bar:
             found = validate_sequence(
-                commands, base, soil, n, limits, seed=seed, workers=workers, out=folder,
+                commands, base, soil, n, limits, seed=seed, workers=jobs, out=folder,
                 progress=bar.update, stop=bar.stopped,
             )  # fmt: skip
     except Stopped:

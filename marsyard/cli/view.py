@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from marsyard.cli import _complete
+
 if TYPE_CHECKING:
     from marsyard.results import Scene
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 def view(
     run: Path = typer.Argument(
         help="A run folder, e.g. runs/rt0448-test-1, or a recording of ROS 2 (.mcap, or a "
-        "folder of ros2 bag)."
+        "folder of ros2 bag).",
+        autocompletion=_complete.runs,
     ),
     port: int = typer.Option(8080, help="Port of the page; 0 takes a free one."),
     host: str = typer.Option(
@@ -33,7 +36,10 @@ def view(
 ) -> None:
     """Replay a run in 3D in the browser: time slider, contact forces, wheel tracks.
 
-    Examples:  marsyard view runs/rt0448-test-1   |   marsyard view drive.mcap --robot exomars
+    \b
+    Examples:
+      marsyard view runs/rt0448-test-1
+      marsyard view drive.mcap --robot exomars
 
     For slides and papers see `marsyard movie`; for a run under way `marsyard run --live`.
     """

@@ -32,6 +32,7 @@ from marsyard import plugins
 from marsyard.errors import InputError, suggest
 from marsyard.interaction import about
 from marsyard.scenario import Scenario, apply_setting, parse_setting, resolve, validate
+from marsyard.scenario.short_names import full_paths
 
 
 @dataclass(frozen=True)
@@ -179,9 +180,10 @@ def scenario_under(
             from marsyard.comparison.rigid_ground import make_rigid
 
             changes |= make_rigid(own, files)
-        for path, value in variant.settings.items():
+        settings = full_paths(variant.settings, own)
+        for path, value in settings.items():
             _set(own, path, value)
-        return resolve(validate(own, name)), {**changes, **variant.settings}
+        return resolve(validate(own, name)), {**changes, **settings}
     except InputError as error:
         raise InputError(f"{variant.name}: {error}") from None
 

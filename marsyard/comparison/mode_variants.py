@@ -14,6 +14,7 @@ from marsyard.comparison.mode_measures import planned
 from marsyard.comparison.mode_slopes import Ramp
 from marsyard.errors import InputError, suggest
 from marsyard.scenario import Scenario, apply_setting, validate
+from marsyard.scenario.short_names import full_paths, setting_names
 
 #: names of modes
 MODES = ("rolling", "peristaltic", "walking")
@@ -47,13 +48,16 @@ def mode_variants(
         mode = _known(str(settings.pop("mode", "")), f"variant {name}: mode")
         known = _fields_of(mode)
         fields = {k: v for k, v in settings.items() if k in known}
-        rest = {k: v for k, v in settings.items() if k not in known}
-        for key in rest:
-            if "." not in key and key not in Scenario.model_fields:
+        others = {k: v for k, v in settings.items() if k not in known}
+        parameters = {"parameters": scenario.parameters}
+        valid = setting_names(parameters)
+        for key in others:
+            if "." not in key and key not in valid:
                 raise InputError(
                     f"variant {name}: '{key}' is neither of mode {mode} nor of a scenario; "
-                    f"{suggest(key, [*known, *Scenario.model_fields])}"
+                    f"{suggest(key, [*known, *valid])}"
                 )
+        rest = full_paths(others, parameters, f"variant {name}")
         out.append(ModeVariant(name, mode, {**_given(own.get(mode)), **fields}, rest))
     check_names([v.name for v in out], "modes", MODES)
     return tuple(out)

@@ -39,9 +39,11 @@ from marsyard.comparison.mode_variants import (
     scenario_at,
 )
 from marsyard.comparison.runs import base_data, run_quietly
+from marsyard.cores import job_count
 from marsyard.errors import InputError
 from marsyard.run_folder import INPUTS, written_whole
 from marsyard.scenario import Scenario, validate
+from marsyard.scenario.short_names import full_paths
 from marsyard.single_run import Progress, Say, versions
 
 
@@ -59,7 +61,7 @@ def compare_modes(
     out: str | Path | None = None,
     say: Say | None = None,
     progress: Progress | None = None,
-    jobs: int = 1,
+    jobs: int | None = 1,
 ) -> ModeComparison:
     """Which mode climbs further, which costs less, and where they change places.
 
@@ -74,9 +76,11 @@ def compare_modes(
     as in `marsyard.run`.
     """
     say = say or (lambda text: None)
-    _check(jobs, tolerance, least)
+    processes = job_count(jobs)
+    _check(tolerance, least)
     angles = parse_slopes(slopes)
     name, data, _ = base_data(scenario, settings or {}, study=False)
+    settings = full_paths(settings or {}, data)
     base = validate(data, name)
     asked = mode_variants(base, modes, variants)
     ramp = find_ramp(base, slope_of)
@@ -84,14 +88,14 @@ def compare_modes(
     target = None if out is None else Path(out)
     with written_whole(target) as staging:
         kept = staging if keep else None
-        crew = _Crew(name, base, ramp, asked, least, settings or {}, kept, jobs, say, progress)
+        crew = _Crew(name, base, ramp, asked, least, settings, kept, processes, say, progress)
         crew.try_all(angles[0])
         searches = [Search(angles, tolerance) for _ in asked]
         rows = crew.run(searches)
         limits = [Limit(v.name, s.climbs, s.fails) for v, s in zip(asked, searches, strict=True)]
         result = answer(name, base, asked, rows, limits, target, {
-            "scenario": name, "overrides": [f"{k}={v}" for k, v in (settings or {}).items()],
-            "jobs": jobs, "elapsed": time.perf_counter() - began, "started": started,
+            "scenario": name, "overrides": [f"{k}={v}" for k, v in settings.items()],
+            "jobs": processes, "elapsed": time.perf_counter() - began, "started": started,
             "versions": versions(), "least": least, "tolerance": tolerance,
         })  # fmt: skip
         if staging is not None:
@@ -102,9 +106,7 @@ def compare_modes(
     return result
 
 
-def _check(jobs: int, tolerance: float, least: float) -> None:
-    if jobs < 1:
-        raise InputError(f"jobs = {jobs}: must be at least 1")
+def _check(tolerance: float, least: float) -> None:
     if not tolerance >= 0:
         raise InputError(f"tolerance = {tolerance}: must be at least 0")
     if not 0 <= least < 1:

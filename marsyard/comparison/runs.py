@@ -29,9 +29,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.comparison.laws import Variant, known_laws, scenario_under, variants_of
+from marsyard.cores import job_count
 from marsyard.errors import InputError
 from marsyard.run_folder import INPUTS, written_whole
 from marsyard.scenario import Scenario, apply_setting, resolve, scenario_data, validate
+from marsyard.scenario.short_names import full_paths
 from marsyard.single_run import Progress, Run, Say, simulate, versions
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ def compare(
     say: Say | None = None,
     progress: Progress | None = None,
     study: bool = True,
-    jobs: int = 1,
+    jobs: int | None = 1,
     measured: str | Path | WheelData | None = None,
     where: Sequence[str] = (),
     wheel: Mapping[str, float] | None = None,
@@ -132,10 +134,10 @@ def compare(
     With `out` also write a folder. `say`, `progress`, `study` and `jobs` as in `marsyard.run`.
     """
     say = say or (lambda text: None)
-    if jobs < 1:
-        raise InputError(f"jobs = {jobs}: must be at least 1")
+    processes = job_count(jobs)
     asked = variants_of(laws, variants)
     name, data, notes = base_data(scenario, settings or {}, study)
+    settings = full_paths(settings or {}, data)
     began, started = time.perf_counter(), time.strftime("%Y-%m-%d %H:%M:%S")
     target = None if out is None else Path(out)
     with ExitStack() as stack:
@@ -152,7 +154,7 @@ def compare(
         begun = [_try(v, name, m[0], say) for v, m in zip(asked, made, strict=True)]
         made = [(_drawn(m[0], ds, begun), m[1]) for m, ds in zip(made, begun, strict=True)]
         folders = _folders(asked)
-        crew = _Crew(name, settings or {}, staging, jobs, say, progress)
+        crew = _Crew(name, settings, staging, processes, say, progress)
         runs = crew.run(asked, [m[0] for m in made], folders)
         sides = tuple(
             Side(v, changes, run, folder)
@@ -160,7 +162,7 @@ def compare(
         )
         result = _result(name, base, sides, target, notes, {
             "scenario": name, "overrides": [f"{k}={v}" for k, v in (settings or {}).items()],
-            "jobs": jobs, "elapsed": time.perf_counter() - began, "started": started,
+            "jobs": processes, "elapsed": time.perf_counter() - began, "started": started,
             "versions": versions(),
         })  # fmt: skip
         if points is not None:

@@ -46,6 +46,7 @@ from marsyard.exit_rule import DEFAULT
 from marsyard.files import read_json
 from marsyard.ground.soil import Soil, load_soil
 from marsyard.interaction.wheel_models import MODELS, Exit, Wheel, WheelModel
+from marsyard.units import read_gravity
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -148,7 +149,7 @@ def compare_wheel(
     exit: str | Exit | None = None,
     wheel: Mapping[str, float] | None = None,
     load: float | None = None,
-    gravity: float = 9.81,
+    gravity: float | str = 9.81,
     settings: Mapping[str, Any] | None = None,
     where: Sequence[str] = (),
     at_slip: Sequence[float] = (0.2,),
@@ -158,7 +159,7 @@ def compare_wheel(
 
         marsyard.compare_wheel("tests.csv", "ding,wong_reece", soil="hit_lss1", exit="angle:0",
                                settings={"coefficients.peak_0": 0.43, "coefficients.peak_1": 0.32})
-        marsyard.compare_wheel("exomars", "ding,rigid_slip", soil="dry_sand", gravity=3.72,
+        marsyard.compare_wheel("exomars", "ding,rigid_slip", soil="dry_sand", gravity="mars",
                                settings={"coefficients.friction": 0.6})
 
     what: a CSV file of wheel tests (or the folder of a run, or `WheelData`), a rover, or "wheel".
@@ -168,7 +169,10 @@ def compare_wheel(
         which those over slip.
     """
     asked = variants_of(laws, variants, MODELS)
-    base: dict[str, Any] = {"gravity": gravity, "coefficients": {}, **(settings_of(settings or {}))}
+    base: dict[str, Any] = {
+        "coefficients": {},
+        **settings_of({"gravity": gravity, **(settings or {})}),
+    }
     given = {"soil": soil, "exit": exit, "load": load, **(wheel or {})}
     base |= {key: value for key, value in given.items() if value is not None}
     _check(base)
@@ -243,7 +247,7 @@ def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
         elif path in ("shear_share", "lug_share"):
             out[path] = quantity_of(value, "number", path)
         elif path == "gravity":
-            out[path] = quantity_of(value, "acceleration", path)
+            out[path] = read_gravity(value, path)
         elif path in _OWN:
             out[path] = value
         else:

@@ -46,6 +46,7 @@ from marsyard.control.rover_kinematics import RoverKinematics
 from marsyard.errors import InputError
 from marsyard.robot import Robot
 from marsyard.robot.closing import closure_rows
+from marsyard.units import read_gravity
 
 #: steps of the search, bound of one step [m, rad], step at which it ends [m, rad]
 _ITERATIONS, _LONGEST, _DONE = 60, 0.1, 1e-9
@@ -125,7 +126,7 @@ class Placer:
         robot: of the library, by name, or its kinematics.
         ground: a terrain.
         joints: angles of joints that are held [rad], by name; zero unless told.
-        gravity: [m/s²].
+        gravity: [m/s²], or a world's name.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class Placer:
         robot: Robot | str | RoverKinematics,
         ground: Ground,
         joints: Mapping[str, float] | None = None,
-        gravity: float = 9.81,
+        gravity: float | str = 9.81,
     ):
         self.kinematics = robot if isinstance(robot, RoverKinematics) else RoverKinematics(robot)
         self.ground = ground
@@ -142,7 +143,7 @@ class Placer:
         if not free.size or model.jnt_bodyid[free[0]] != self.kinematics.base:
             name = self.kinematics.robot.name
             raise InputError(f"robot: {name} cannot be placed, its base has no free joint")
-        model.opt.gravity[:] = 0, 0, -gravity
+        model.opt.gravity[:] = 0, 0, -read_gravity(gravity)
         model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
         off = mujoco.mjtDisableBit
         model.opt.disableflags |= int(off.mjDSBL_CONTACT | off.mjDSBL_LIMIT | off.mjDSBL_SPRING)

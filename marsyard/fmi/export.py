@@ -34,6 +34,7 @@ from marsyard.fmi.interface import Interface, Variable, parameter, structured, w
 from marsyard.fmi.page import documentation
 from marsyard.fmi.paths import value_at
 from marsyard.scenario import Scenario
+from marsyard.scenario.short_names import full_path
 
 _MODULE = "marsyard_rover"
 #: the library looks for a class that is derived from one called Fmi2Slave
@@ -127,9 +128,13 @@ def _prepare(
     from marsyard.simulation import Simulation
     from marsyard.simulation.readings import Readings
 
-    shown = [
-        parameter(called or path, path, value_at(scenario, path, "--parameter"))
+    paths = {
+        full_path(path, {"parameters": scenario.parameters}, "--parameter"): called or path
         for path, called in parameters.items()
+    }
+    shown = [
+        parameter(called, path, value_at(scenario, path, "--parameter"))
+        for path, called in paths.items()
     ]
     # checks the whole scenario, and knows joints, start angles and readings
     simulation = Simulation(scenario)

@@ -37,7 +37,7 @@ from marsyard.files import exists
 from marsyard.ground.soil_covariance import SoilCovariance, read_covariance
 from marsyard.ground.triaxial import Triaxial, read_triaxial
 from marsyard.ground.typical import KINDS, TYPICAL, Typical, warn_stand_in
-from marsyard.units import UNITS, to_si
+from marsyard.units import UNITS, gravity_to_si, to_si
 
 #: slope k_u of the pressure when the load is taken off, of soils that give none [Pa/m]; assumed, of
 #: the size that Wong reports for sand some centimetres deep
@@ -403,7 +403,7 @@ def _property(name: str, key: str, entry: Any) -> str | float | None:
     if value == "any":
         return None
     try:
-        return to_si(value, "acceleration")
+        return gravity_to_si(value)
     except ValueError as error:
         raise InputError(f"soil {name}: {key}: {error}") from None
 

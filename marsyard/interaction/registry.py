@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,11 @@ def named_bodies(
                 f"{suggest(name, list(known))}"
             )
     return frozenset(known[name] for name in names)
+
+
+def are_compiled(laws: Iterable[Law]) -> bool:
+    """Whether the kernels of these laws lie in the cache."""
+    return all(law.kernels is None or law.kernels.cached for law in laws)
 
 
 def all_kernels() -> tuple[Kernels, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from marsyard.ground.terrain import Survey
 from marsyard.results.scene_parts import plain_text, sky
 from marsyard.results.terrain_figures import shaded_map, summary
+from marsyard.web.browser import open_page
 from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
 
 if TYPE_CHECKING:
@@ -93,12 +94,19 @@ def _colours(view: Survey) -> np.ndarray:
 
 
 def serve_terrain(
-    view: Survey, host: str = "127.0.0.1", port: int = 8080, block: bool = True
+    view: Survey,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    block: bool = True,
+    browser: bool = False,
 ) -> TerrainView | None:
-    """Show the terrain in the browser; with `block` until ctrl-c, else return the running view."""
+    """Show the terrain in the browser; with `block` until ctrl-c, else return the running view.
+    With `browser` the page is opened where there is a browser."""
     server, url = start_server(host, port, "the 3D view")
     running = TerrainView(view, server, url)
     print(f"view of {view.title or 'the terrain'}: {running.url}", flush=True)
+    if browser:
+        open_page(running.url)
     if not block:
         return running
     show_until_ctrl_c(running)

@@ -16,6 +16,7 @@ from marsyard.file_mistakes import sentence
 from marsyard.files import exists, is_file, parse_yaml
 from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario
+from marsyard.scenario.short_names import full_path, refuse_name
 from marsyard.scenario.terrain_file import resolve_layers, resolve_soil_file
 
 
@@ -23,7 +24,8 @@ def load_scenario(name: str | Path, settings: Mapping[str, Any] | None = None) -
     """A scenario of the library by name, or from a YAML file, with settings applied on top, and
     resolved (`resolve`).
 
-    `settings` maps dotted paths to values, e.g. {"interaction.friction": 0.5, "run.step": "1 ms"}.
+    `settings` maps dotted paths to values, e.g. {"interaction.friction": 0.5, "run.step": "1 ms"};
+    short names do where they are unambiguous: {"friction": 0.5, "step": "1 ms"}.
     """
     data = scenario_data(name)
     for key, value in (settings or {}).items():
@@ -144,7 +146,12 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_setting(data: dict[str, Any], key: str, value: Any, what: str = "--set") -> None:
-    """Put `value` at the dotted path `key` of a scenario's data; `what` begins error sentences."""
+    """Put `value` at `key`, a dotted path or a short name, in a scenario's data.
+
+    `what` begins error sentences.
+    """
+    refuse_name(key, value, what)
+    key = full_path(key, data, what)
     parts = key.split(".")
     known = data.get("parameters") or {}
     if parts[0] == "parameters" and len(parts) == 2 and isinstance(known, dict):

@@ -31,12 +31,12 @@ from marsyard.scenario.rocks import RocksGround
 from marsyard.scenario.soil import SoilContact, TerrainGround, WheelLaw
 from marsyard.scenario.study_schema import Study
 from marsyard.units import (
-    Acceleration,
     Angle,
     AngularDamping,
     AngularSpeed,
     AngularStiffness,
     AnyQuantity,
+    Gravity,
     Length,
     Number,
     Speed,
@@ -482,7 +482,9 @@ class Scenario(Part):
         (PlaneGround(kind="plane", name="plane"),), min_length=0,
         description="what the robot stands on and meets, each piece by its kind",
     )  # fmt: skip
-    gravity: Annotated[Acceleration, Field(ge=0)] = Field(3.69, description="downwards [m/s²]")
+    gravity: Annotated[Gravity, Field(ge=0)] = Field(
+        3.69, description="downwards [m/s²], or mars (3.72), moon (1.62) or earth (9.81)"
+    )
     parameters: Annotated[dict[str, AnyQuantity], AfterValidator(_new_names)] = Field(
         {}, description="named constants for expressions of torque and speed, in SI or with a unit"
     )

@@ -17,7 +17,7 @@ from marsyard.interaction.about import law_of_hard_ground
 from marsyard.interaction.contact_geometry.callbacks import geometry_aside
 from marsyard.interaction.law import NEEDS_ROOM
 from marsyard.interaction.nonsmooth.callback import solver_aside
-from marsyard.interaction.registry import all_kernels
+from marsyard.interaction.registry import all_kernels, are_compiled
 from marsyard.interaction.rows import NEARBY
 from marsyard.kernel_cache import unfit
 from marsyard.robot.closing import close_loops, close_rates
@@ -127,12 +127,8 @@ class Simulation(SimulationView):
         self.control = None
         if control is not None:
             self.control = OwnControl(self, control, boxes.control_name)
-        if say is not None and needs_compiling():
-            if unfit():
-                say(unfit())
-            say(
-                "compiling the physics kernels, once: one to four minutes; later runs start at once"
-            )
+        if say is not None:
+            _announce_compiling(self.world, say)
         self._functions, self._offsets = functions(), offsets()
         self._find_geometry()
         self._ready = False
@@ -620,6 +616,16 @@ def _fmu_laws(simulation: Simulation) -> FmuLaws | None:
     from marsyard.simulation.fmu_laws import FmuLaws
 
     return FmuLaws(simulation)
+
+
+def _announce_compiling(world: World, say: Callable[[str], Any]) -> None:
+    """Say that kernels will compile, and how long that takes."""
+    if needs_compiling():
+        if unfit():
+            say(unfit())
+        say("compiling the physics kernels, once: one to four minutes; later runs start at once")
+    elif not are_compiled(world.laws):
+        say("compiling the kernels of this ground, once: up to a minute; later runs start at once")
 
 
 def needs_compiling() -> bool:

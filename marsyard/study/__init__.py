@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marsyard.errors import InputError, refuse_all
 from marsyard.results.study_checks import check_values, evaluate_study
 from marsyard.run_folder import INPUTS, written_whole
 from marsyard.scenario import Scenario, resolve
@@ -32,6 +33,8 @@ from marsyard.study.workers import Outcome, Task, Workers
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from marsyard.simulation import Simulation
 
 __all__ = ["Boundary", "Family", "Member", "Outcome", "Result", "StudyRun", "run_study"]
 
@@ -79,8 +82,9 @@ def run_study(
         also.shown if also else (), also.unit if also else "",
     )  # fmt: skip
     grid = family.grid()
+    _check_members(name, grid)
     with written_whole(target) as staging:
-        _warm_up(grid[0], say)
+        _warm_up(name, family, grid, say)
         if staging is not None:  # before the runs: files may be edited meanwhile
             write_scenario(scenario, staging / "scenario.yaml")
         with Workers(jobs, len(grid)) as workers:
@@ -114,13 +118,51 @@ def run_study(
     return run
 
 
-def _warm_up(first: Member, say: Say) -> None:
-    """Build the first member once: wrong input shows, and kernels compile, before any process."""
+def _check_members(name: str, grid: Sequence[Member]) -> None:
+    """Refuse, all at once, members whose soils, terrains or options are not there."""
+    mistakes = []
+    for member in grid:
+        try:
+            resolve(member.scenario)
+        except InputError as error:
+            mistakes.append((member.label, str(error)))
+    refuse_all(mistakes, len(grid), f"{name}, study")
+
+
+def _warm_up(name: str, family: Family, grid: Sequence[Member], say: Say) -> None:
+    """Build the first member once: wrong input shows, and kernels compile, before any process.
+
+    Where an axis holds names (of soils, laws, robots), all members are built, and those that cannot
+    run are refused at once.
+    """
+    named = family.axis.words or (family.also is not None and family.also.words)
+    mistakes, warm = [], False
+    for member in grid:
+        if warm and not named:
+            break
+        try:
+            simulation = _build(member.scenario, say, settle=not warm)
+        except InputError as error:
+            mistakes.append((member.label, str(error)))
+            if not named:
+                raise
+            continue
+        if not warm:
+            simulation.warm_up()
+            warm, say = True, lambda text: None
+    refuse_all(mistakes, len(grid), f"{name}, study")
+
+
+def _build(scenario: Scenario, say: Say, settle: bool) -> Simulation:
+    """The simulation of a scenario; without `settle` the robot is not placed, for nothing moves."""
     from marsyard.simulation import Simulation
 
+    if not settle:
+        robot = scenario.robot.model_copy(update={"settle": False})
+        scenario = scenario.model_copy(update={"robot": robot})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        Simulation(first.scenario, say=say).warm_up()
+        return Simulation(scenario, say=say)
 
 
 class _Crew:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from marsyard.errors import InputError
+from marsyard.errors import InputError, refuse_all
 from marsyard.scenario import Scenario, apply_setting, validate
+from marsyard.scenario.short_names import full_paths
 from marsyard.study.axes import Axis, label_of, make_axis
 from marsyard.study.workers import Outcome
 
@@ -50,10 +51,13 @@ class Family:
         study = scenario.study
         assert study is not None
         self._name = name
-        self.axis = make_axis(study.driven, "study.values", study.label)
-        self.also: Axis | None = make_axis(study.curves, "study.also") if study.also else None
+        known = {"parameters": scenario.parameters}
+        driven = full_paths(study.driven, known, "study.vary")
+        curves = full_paths(study.curves, known, "study.also")
+        self.axis = make_axis(driven, "study.values", study.label)
+        self.also: Axis | None = make_axis(curves, "study.also") if study.also else None
         if self.also is not None:
-            self._tell_apart(study.driven, study.curves)
+            self._tell_apart(driven, curves)
         # only what was given: defaults that follow from others must follow the varied values too
         self._given = scenario.model_dump(mode="json", exclude_unset=True, exclude={"study"})
         self._full = scenario.model_dump(mode="json", exclude={"study"})
@@ -80,12 +84,19 @@ class Family:
         return 1 if self.also is None else len(self.also)
 
     def grid(self) -> list[Member]:
-        """A member for each value, curve after curve."""
-        return [
-            self._make(self.axis.shown[k], self.axis.settings(k), curve, refined=False)
-            for curve in range(self.curves)
-            for k in range(len(self.axis))
-        ]
+        """A member for each value, curve after curve; refused with all that cannot be made."""
+        made, mistakes = [], []
+        for curve in range(self.curves):
+            for k in range(len(self.axis)):
+                value = self.axis.shown[k]
+                try:
+                    made.append(self._make(value, self.axis.settings(k), curve, refined=False))
+                except InputError as error:
+                    label = self._label(value, curve)
+                    reason = str(error).removeprefix(f"{self._at(label)}: ")
+                    mistakes.append((label, reason))
+        refuse_all(mistakes, len(made) + len(mistakes), f"{self._name}, study")
+        return made
 
     def between(self, first: int, second: int, part: float, curve: int) -> Member:
         """A member between two values of the axis."""
@@ -95,19 +106,26 @@ class Family:
     def _make(
         self, value: float | str, settings: dict[str, Any], curve: int, refined: bool
     ) -> Member:
-        label = self.axis.say(value)
+        label = self._label(value, curve)
         if self.also is not None:
             settings = {**settings, **self.also.settings(curve)}
-            label += f", {self.also.say(self.also.shown[curve])}"
         data: dict[str, Any] = plain_copy(self._given)
         for path, setting in settings.items():
             head = path.split(".")[0]
             if head not in data and self._full.get(head) is not None:
                 data[head] = plain_copy(self._full[head])
             apply_setting(data, path, setting, "study:")
-        scenario = validate(data, f"{self._name}, study at {label}")
+        scenario = validate(data, self._at(label))
         self._count += 1
         return Member(self._count - 1, value, curve, refined, label, scenario, settings)
+
+    def _label(self, value: float | str, curve: int) -> str:
+        """'slip = 0.2, soil = dry_sand'."""
+        label = self.axis.say(value)
+        return label if self.also is None else f"{label}, {self.also.say(self.also.shown[curve])}"
+
+    def _at(self, label: str) -> str:
+        return f"{self._name}, study at {label}"
 
 
 def plain_copy(data: Any) -> Any:

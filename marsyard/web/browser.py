@@ -11,7 +11,8 @@ from pathlib import Path
 def open_page(address: str | Path) -> bool:
     """Open an address or a file in the browser. Returns whether one was asked to.
 
-    Nothing happens where nobody would see it: without a terminal, without a display, or over SSH.
+    Nothing happens where nobody would see it: without a terminal, without a display, over SSH, or
+    where tests run (`CI` in the environment).
     """
     if not _has_screen():
         return False
@@ -29,7 +30,7 @@ def open_page(address: str | Path) -> bool:
 
 
 def _has_screen() -> bool:
-    if not sys.stdout.isatty() or "SSH_CONNECTION" in os.environ:
+    if not sys.stdout.isatty() or os.environ.keys() & {"SSH_CONNECTION", "CI"}:
         return False
     if sys.platform.startswith("linux"):
         return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

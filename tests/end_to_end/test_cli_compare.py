@@ -126,7 +126,7 @@ def test_laws_of_soil_are_the_runs_they_stand_for():
     [
         (["fall.yaml", "--laws", "dign"], "did you mean 'ding'"),
         (["fall.yaml", "--laws", "as_is,ding"], "ding: the law needs ground of kind terrain"),
-        (["fall.yaml", "-v", "a: gravty=3"], "a: fall.yaml: gravty: unknown key"),
+        (["fall.yaml", "-v", "a: gravty=3"], "a: unknown setting 'gravty'; did you mean 'gravity'"),
         (["fall.yaml"], "nothing to compare"),
         (["fal.yaml", "--laws", "as_is"], "no such file"),
         (["exomrs", "--laws", "ding"], "did you mean 'exomars'"),

@@ -204,5 +204,46 @@ def test_every_robot_has_its_picture():
 
 
 def test_no_picture_is_large():
-    for picture in (ROOT / "docs" / "images").rglob("*.png"):
-        assert picture.stat().st_size < 300_000, picture.name
+    for ending, most in (("png", 300_000), ("gif", 900_000)):
+        for picture in (ROOT / "docs" / "images").rglob(f"*.{ending}"):
+            assert picture.stat().st_size < most, picture.name
+
+
+def test_readme_is_short_and_counts_what_is_there():
+    from marsyard import library
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 80
+    counted = re.search(r"(\d+) scenarios, (\d+) robots and (\d+) soils", text)
+    assert counted
+    kinds = ("scenarios", "rovers", "soils")
+    assert [int(n) for n in counted.groups()] == [len(library.names(kind)) for kind in kinds]
+
+
+def test_readme_says_what_the_pages_of_numbers_say():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    overview = (ROOT / "docs" / "validation-overview.md").read_text(encoding="utf-8")
+    numbers = re.search(r"(\d+) published or exact numbers, (\d+) measured points", text)
+    assert numbers
+    assert f"{numbers[1]} published or exact numbers in" in overview
+    assert f"{numbers[2]} measured values of wheels" in overview
+    # root mean square of the pull of scm by the load, as the wheels' sections give it
+    errors = []
+    wheels = (
+        "Ding 2011, smooth",
+        "Ishigami 2005, smooth, 4° to 16°",
+        "Ding 2011, lugs of 10 mm",
+        "Pavlov, smooth, 0° to 75° (not their soil)",
+    )
+    for wheel in wheels:
+        row = next(r for r in overview.splitlines() if r.startswith(f"| {wheel} | `scm` | pull"))
+        rms = float(row.split("|")[6])
+        load = re.search(rf"### {re.escape(wheel)}\n\nradius .*?, ([\d.]+) N,", overview)
+        assert load
+        errors.append(round(100 * rms / float(load[1])))
+    said = re.search(r"off by (\d+), (\d+) and (\d+) % .* by (\d+) % for", text)
+    assert said and [int(n) for n in said.groups()] == errors
+    benchmarks = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    speed = re.search(r"\| (\d+) times real time, six wheels", text)
+    measured = re.search(r"\| speed against real time, 2 cm \| ([\d.]+)", benchmarks)
+    assert speed and measured and int(speed[1]) == round(float(measured[1]))

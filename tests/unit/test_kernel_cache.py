@@ -201,3 +201,21 @@ def test_a_run_says_why_it_compiles(monkeypatch) -> None:
     monkeypatch.setattr(simulation, "unfit", lambda: "numba is another one")
     Simulation(load_scenario("leg2001/slope"), say=said.append)
     assert said[0] == "numba is another one" and said[1].startswith("compiling ")
+
+
+@pytest.mark.parametrize(("hard", "soft", "begins"), [
+    (True, False, "compiling the physics kernels"),
+    (False, False, "compiling the kernels of this ground"),
+    (False, True, None),
+])  # fmt: skip
+def test_a_run_says_what_it_compiles(monkeypatch, hard, soft, begins) -> None:
+    from marsyard.scenario import load_scenario
+    from marsyard.simulation import Simulation, simulation
+
+    said: list[str] = []
+    monkeypatch.setattr(simulation, "needs_compiling", lambda: hard)
+    monkeypatch.setattr(simulation, "unfit", lambda: "")
+    monkeypatch.setattr(simulation, "are_compiled", lambda laws: soft)
+    Simulation(load_scenario("leg2001/slope"), say=said.append)
+    assert [text for text in said if text.startswith("compiling")] == said
+    assert len(said) == (begins is not None) and all(text.startswith(begins) for text in said)

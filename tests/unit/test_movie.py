@@ -75,6 +75,17 @@ def test_the_orbit_goes_round_once():
     assert np.allclose(np.diff(angles), 2 * math.pi / 100)
 
 
+def test_a_fixed_camera_stays_and_sees_the_whole_drive():
+    subject = _steady(101, speed=0.1)  # 10 m, twenty times the robot's radius
+    seen = views("fixed", subject, 25.0)
+    assert {tuple(v.eye) for v in seen} == {tuple(seen[0].eye)}
+    for centre in (subject.centre[0], subject.centre[-1]):
+        out = subject.radius / (np.linalg.norm(centre - seen[0].eye) - subject.radius)
+        pixels = seen[0].project(centre, (1280, 720))[0]
+        assert np.all(pixels > 0) and np.all(pixels < (1280, 720))
+        assert math.atan(out) < FIELD_OF_VIEW / 2
+
+
 def test_the_view_from_above_has_the_heading_up():
     view = views("top", _steady(), 25.0)[0]
     assert view.direction[2] == pytest.approx(-1.0, abs=1e-5)

@@ -42,6 +42,7 @@ from marsyard.control.placement import null_space, positive, quadratic
 from marsyard.errors import InputError, suggest
 from marsyard.robot import Robot
 from marsyard.robot.closing import closure_rows
+from marsyard.units import read_gravity
 
 _CLOSE = 1e-6  # gap of a contact [m]
 _GIVES_UP = 1e-7  # largest violation of a pose that counts as found [m]
@@ -105,7 +106,7 @@ def climb_step(
     height: float,
     *,
     poses: int = 12,
-    gravity: float = 9.81,
+    gravity: float | str = 9.81,
     torque: float | Mapping[str, float] | None = None,
     joints: Mapping[str, float] | None = None,
     until: float = math.inf,
@@ -118,7 +119,7 @@ def climb_step(
     """
     if poses < 2:
         raise InputError(f"poses = {poses}: must be 2 or more")
-    climber = _Climber(_robot(robot), height, joints or {}, gravity)
+    climber = _Climber(_robot(robot), height, joints or {}, read_gravity(gravity))
     moments: list[Moment] = []
 
     def rough(stance: Stance) -> float:
@@ -143,7 +144,7 @@ def largest_step(
     *,
     highest: float | None = None,
     poses: int = 8,
-    gravity: float = 9.81,
+    gravity: float | str = 9.81,
     torque: float | Mapping[str, float] | None = None,
     accuracy: float = 1e-3,
     progress: Callable[[float], object] | None = None,

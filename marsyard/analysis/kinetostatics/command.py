@@ -102,8 +102,8 @@ class Answer:
 
         return save_answer(self, out)
 
-    def view(self, port: int) -> None:
-        """Show the stance in the browser until ctrl-c."""
+    def view(self, port: int, browser: bool = False) -> None:
+        """Show the stance in the browser until ctrl-c; with `browser` open it there."""
         from marsyard.analysis.kinetostatics.view import view_stance
 
         assert self.analysis is not None  # maps and runs were refused
@@ -111,7 +111,7 @@ class Answer:
         asked = self.asked
         view_stance(
             self.analysis.stance, asked.friction, asked.torque, port=port,
-            model=self.analysis.model, **options,
+            model=self.analysis.model, browser=browser, **options,
         )  # fmt: skip
 
 

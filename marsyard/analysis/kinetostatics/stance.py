@@ -45,6 +45,7 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.robot import Robot, load_robot
 from marsyard.robot.closing import closure_rows
+from marsyard.units import read_gravity
 
 if TYPE_CHECKING:
     from marsyard.control.placement import Ground, Stand
@@ -171,7 +172,7 @@ def stance_on(
     heading: float = 0.0,
     *,
     joints: Mapping[str, float] | None = None,
-    gravity: float = 9.81,
+    gravity: float | str = 9.81,
     platform: str | None = None,
 ) -> Stance:
     """A rover at rest on a terrain, at x, y [m] and heading [rad].
@@ -179,11 +180,11 @@ def stance_on(
     Args:
         ground: anything with `height(x, y)` [m].
         joints: angles of joints that are held [rad]; zero unless told.
-        gravity: [m/s²], along −z of the world.
+        gravity: [m/s²] along −z of the world, or a world's name.
     """
     from marsyard.control.placement import Placer
 
-    given = _robot(robot)
+    given, gravity = _robot(robot), read_gravity(gravity)
     placer = Placer(given, ground, joints, gravity)
     return stance_of_stand(placer.place(x, y, heading), placer, gravity, platform)
 
@@ -215,7 +216,7 @@ def stance_at(
     *,
     lifted: Iterable[str] = (),
     attitude: Sequence[float] = (0.0, 0.0, 0.0),
-    gravity: float | Sequence[float] = 9.81,
+    gravity: float | str | Sequence[float] = 9.81,
     platform: str | None = None,
 ) -> Stance:
     """A rover whose wheels touch at given angles, whatever ground that takes; feet touch below.
@@ -226,13 +227,13 @@ def stance_at(
             it: 0 below the axle, 90° a face ahead. By wheel, or one for all.
         lifted: wheels and feet that do not touch.
         attitude: roll, pitch, yaw of the platform [rad].
-        gravity: [m/s²] along −z of the world, or a vector.
+        gravity: [m/s²] along −z of the world, a world's name, or a vector.
     """
     given = _robot(robot)
-    if isinstance(gravity, Sequence):
+    if isinstance(gravity, Sequence) and not isinstance(gravity, str):
         vector = np.array(gravity, dtype=float)
     else:
-        vector = np.array([0.0, 0.0, -float(gravity)])
+        vector = np.array([0.0, 0.0, -read_gravity(gravity)])
     model = given.compile()
     return _at(given, model, joints or {}, contact, lifted, attitude, vector, platform)
 

@@ -16,6 +16,7 @@ from marsyard.analysis.kinetostatics.picture import view_of
 from marsyard.analysis.kinetostatics.stance import Stance
 from marsyard.drawing.layers import Layer
 from marsyard.results.scene_parts import plain_text, sky
+from marsyard.web.browser import open_page
 from marsyard.web.server import show_until_ctrl_c, start_server, wait_for
 
 if TYPE_CHECKING:
@@ -158,12 +159,14 @@ def view_stance(
     host: str = "127.0.0.1",
     port: int = 8080,
     block: bool = True,
+    browser: bool = False,
     shown: tuple[str, ...] = USUAL,
     **options: Any,
 ) -> StanceView | None:
     """Show a stance in the browser; with `block` until ctrl-c, else return the running view.
 
     Args:
+        browser: open the page where there is a browser.
         shown: which of `THINGS` are shown first; all can be.
         options: see `drawing_of`.
     """
@@ -171,6 +174,8 @@ def view_stance(
     server, url = start_server(host, port, "the 3D view")
     running = StanceView(drawing, server, url, shown)
     print(f"view of {drawing.title}: {running.url}", flush=True)
+    if browser:
+        open_page(running.url)
     if not block:
         return running
     show_until_ctrl_c(running)

@@ -38,6 +38,7 @@ from marsyard.analysis.traction_map.rover_tables import RoverNames, RoverTables,
 from marsyard.errors import InputError
 from marsyard.ground.terrain import Terrain, build_terrain
 from marsyard.robot import Robot
+from marsyard.units import read_gravity
 
 if TYPE_CHECKING:
     import xarray
@@ -94,7 +95,7 @@ def traction_map(
     friction: float = 0.6,
     headings: int | np.ndarray = 8,
     spacing: float = 0.5,
-    gravity: float = 9.81,
+    gravity: float | str = 9.81,
     torque: float | Mapping[str, float] | None = None,
     limits: VerdictLimits | None = None,
     bounds: Bounds | None = None,
@@ -112,7 +113,7 @@ def traction_map(
         friction: μ between wheels and ground.
         headings: how many, evenly from 0, or the headings themselves [rad].
         spacing: of the cells [m].
-        gravity: [m/s²].
+        gravity: [m/s²], or a world's name.
         torque: largest of every drive [N·m], or by wheel; not bounded unless told.
         limits: of the verdicts.
         bounds: xmin, xmax, ymin, ymax of the map [m]; the ground's own, or 20 m about the origin.
@@ -123,6 +124,7 @@ def traction_map(
     """
     import xarray
 
+    gravity = read_gravity(gravity)
     asked_for = {"friction": friction, "spacing": spacing, "gravity": gravity}
     _check_positive(asked_for)
     rover, names = rover_tables(robot, joints, torque)
@@ -141,7 +143,7 @@ def traction_map(
     Y, X, H = np.meshgrid(y, x, heading, indexing="ij")
     poses = np.column_stack([X.ravel(), Y.ravel(), H.ravel()])
     inside = _inside(poses, own, reach)
-    asked = Asked(float(gravity), float(friction), typical_length(rover))
+    asked = Asked(gravity, float(friction), typical_length(rover))
     numbers, loads = _judged(rover, grid, asked, poses, inside, threads, progress)
     found = _variables(rover, asked, numbers, loads, inside, limits or VerdictLimits())
     shape = X.shape
@@ -166,7 +168,7 @@ def path_profile(
     path: Path | np.ndarray,
     friction: float = 0.6,
     step: float = 0.1,
-    gravity: float = 9.81,
+    gravity: float | str = 9.81,
     torque: float | Mapping[str, float] | None = None,
     limits: VerdictLimits | None = None,
     resolution: float | None = None,
@@ -180,6 +182,7 @@ def path_profile(
     """
     import xarray
 
+    gravity = read_gravity(gravity)
     _check_positive({"friction": friction, "step": step, "gravity": gravity})
     rover, names = rover_tables(robot, joints, torque)
     terrain, title = _ground(ground)
@@ -189,7 +192,7 @@ def path_profile(
     area = _grown((low[0], high[0], low[1], high[1]), reach, own)
     grid = _heights(terrain, area, resolution or rover.wheels.radius.min() / 3)
     inside = _inside(poses, own, reach)
-    asked = Asked(float(gravity), float(friction), typical_length(rover))
+    asked = Asked(gravity, float(friction), typical_length(rover))
     numbers, loads = _judged(rover, grid, asked, poses, inside, threads, None)
     found = _variables(rover, asked, numbers, loads, inside, limits or VerdictLimits())
     data = {

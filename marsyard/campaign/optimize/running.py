@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.campaign.counting import Count, Watch, known
-from marsyard.campaign.executors import Executor, job_count, make_executor
+from marsyard.campaign.executors import Executor, make_executor
 from marsyard.campaign.files import read
 from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
@@ -30,6 +30,7 @@ from marsyard.campaign.optimize.problem import Member, Problem, Values, make_pro
 from marsyard.campaign.optimize.resume import header_of, what_changed
 from marsyard.campaign.optimize.scoring import Score, score
 from marsyard.campaign.optimize.study_file import OptimizeFile
+from marsyard.cores import job_count
 from marsyard.single_run import Say
 from marsyard.study.workers import Outcome
 

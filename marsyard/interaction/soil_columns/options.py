@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from marsyard.interaction.options import Group, LawOptions
-from marsyard.units import Length, Number
+from marsyard.units import Gravity, Length, Number
 
 Above = Annotated[Length, Field(gt=0)]
 
@@ -39,7 +39,7 @@ class Columns(LawOptions):
         False,
         description="the planar model of the paper: rows of columns along x do not exchange matter",
     )
-    gravity: Annotated[Number, Field(gt=0)] | None = Field(
+    gravity: Annotated[Gravity, Field(gt=0)] | None = Field(
         None, description="g of the soil [m/s²]; default: the scenario's, to be given if that is 0"
     )
 

@@ -40,6 +40,7 @@ from marsyard.scenario import validate
 from marsyard.scenario.resolving import resolve_terrain
 from marsyard.scenario.scenario import apply_setting
 from marsyard.scenario.schema import Scenario
+from marsyard.scenario.short_names import full_paths
 from marsyard.scenario.soil import TerrainGround
 from marsyard.units import UNITS, dimension_of
 
@@ -73,6 +74,8 @@ class Scatter:
         self._joined: dict[str, str] = {}
         if uncertain is None:
             uncertain = self._default(scenario)
+        whole = full_paths(uncertain.values, self._data, "uncertain")
+        uncertain = replace(uncertain, values=whole)
         uncertain = uncertain.expand(self._soil_at)
         self._explicit_soil(uncertain)
         self.uncertain = uncertain if seed is None else replace(uncertain, seed=seed)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time as clock
 import warnings
 from collections.abc import Callable, Mapping
@@ -29,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marsyard.cores import cores
 from marsyard.errors import InputError
 from marsyard.operations.sequence import Sequence, load_sequence, on_scenario, sequence_text
 from marsyard.operations.uncertain import Uncertain, read_uncertain, uncertain_of
@@ -156,7 +156,7 @@ def validate(
         n,
         read_limits(limits) if isinstance(limits, str | Path) else limits_of(limits),
         seed,
-        workers or os.cpu_count() or 1,
+        workers or cores(),
         progress or (lambda done, total, what: None),
         stop or (lambda: False),
     )

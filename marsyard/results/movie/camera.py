@@ -70,22 +70,29 @@ class View:
 
 @dataclass(frozen=True)
 class Preset:
-    """Azimuth against the heading and elevation [rad], distance in radii of what is looked at, and
-    how many times the camera goes round during the movie."""
+    """Azimuth against the heading and elevation [rad], distance in radii of what is looked at,
+    how many times the camera goes round during the movie, and whether it stays where it is."""
 
     azimuth: float
     elevation: float
     radii: float
     turns: float = 0.0
     words: str = ""
+    fixed: bool = False
 
 
-def _preset(azimuth: float, elevation: float, radii: float, words: str, turns: float = 0.0):
-    return Preset(math.radians(azimuth), math.radians(elevation), radii, turns, words)
+def _preset(
+    azimuth: float, elevation: float, radii: float, words: str, turns: float = 0.0,
+    fixed: bool = False,
+) -> Preset:  # fmt: skip
+    return Preset(math.radians(azimuth), math.radians(elevation), radii, turns, words, fixed)
 
 
 PRESETS = {
     "follow": _preset(42, -20, 3.95, "from behind and the right, moving along"),
+    "fixed": _preset(
+        42, -20, 3.95, "from one place, far enough to see the whole drive", fixed=True
+    ),
     "orbit": _preset(42, -20, 3.95, "once around the robot", turns=1.0),
     "wheel": _preset(68, -14, 5.5, "close to one wheel"),
     "side": _preset(90, -7, 3.95, "from the right"),
@@ -123,10 +130,15 @@ def views(
     turn = side * preset.azimuth if azimuth is None else azimuth
     if elevation is not None:
         preset = replace(preset, elevation=elevation)
-    away = preset.radii * subject.radius if distance is None else distance
     centre = smooth(subject.centre, _CALM * rate)
     heading = smooth(np.unwrap(subject.heading), 3 * _CALM * rate)
-    if preset.turns:
+    radius = subject.radius
+    if preset.fixed:
+        low, high = centre.min(axis=0), centre.max(axis=0)
+        radius += float(np.linalg.norm(high - low)) / 2
+        centre = np.broadcast_to((low + high) / 2, centre.shape)
+    away = preset.radii * radius if distance is None else distance
+    if preset.turns or preset.fixed:
         heading = np.full(count, heading[0])
     rounds = 2 * math.pi * preset.turns * np.arange(count) / max(count, 1)
     return [

@@ -32,8 +32,8 @@ class Shot:
     """How a run is filmed.
 
     Attributes:
-        camera: follow, orbit, wheel, side, top or front; wheel: which one is close-up; body: of the
-            robot, that is looked at instead of the whole.
+        camera: follow, fixed, orbit, wheel, side, top or front; wheel: which one is close-up;
+            body: of the robot, that is looked at instead of the whole.
         azimuth: of looking, against the robot's heading [rad]; elevation [rad], negative looks
             down; distance [m]; None takes the preset's.
         size: width and height of the pictures [pixels], both even.
