@@ -12,6 +12,7 @@ from marsyard.lazy import lazy_names
 if TYPE_CHECKING:
     from marsyard.drawing.sheet import FigureFile
     from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
+    from marsyard.results.curves import default_figures
     from marsyard.results.dataset import Line, lines, names, open_results, save, series
     from marsyard.results.energy import EnergyAccount, MotorEnergy, energy_account
     from marsyard.results.export import to_dataframe
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from marsyard.results.ground_stress import draw_stress
     from marsyard.results.movie import Movie, Shot, write_movie, write_still
     from marsyard.results.page_replay import Page3D, show
-    from marsyard.results.plots import default_figures, draw, draw_track, save_figures
+    from marsyard.results.plots import draw, draw_track, save_figures
     from marsyard.results.questions import Answer, answer_all, questions_text
     from marsyard.results.replay import (
         GroundMesh,
@@ -56,7 +57,7 @@ _HOME = {
     "answer_all": "questions",
     "build_scene": "replay",
     "check_table": "report",
-    "default_figures": "plots",
+    "default_figures": "curves",
     "draw": "plots",
     "draw_rut_map": "rut_map",
     "draw_section": "ground_section",

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.drawing.page import escape, number, pairs, quantity
-from marsyard.drawing.sheet import FONT, FigureFile, legend, plain, save_png, sheet, slug
+from marsyard.drawing.sheet import FONT, FigureFile, legend, plain, save_png, sheet, slug, wrap
 from marsyard.files.replacing import replacing
 from marsyard.results.energy import CAUSES, EnergyAccount, MotorEnergy, causes_of, powers_of
 
@@ -64,37 +64,46 @@ def save_energy_figures(
     return files
 
 
-def draw_energy(ds: xr.Dataset, account: EnergyAccount) -> Canvas:
-    """Power by group of joints, and the work of the motors with where it went, over time."""
-    time = ds["time"].values
-    canvas, (top, bottom) = sheet("Power and energy", [2.0, 2.8])
+#: name, values, colour (none: that of ink), width, dashed
+EnergyCurve = tuple[str, np.ndarray, str, float, bool]
+
+
+def energy_curves(
+    ds: xr.Dataset, account: EnergyAccount
+) -> tuple[tuple[str, list[EnergyCurve]], ...]:
+    """Power by group of joints, and the work of the motors with where it went: the axis and the
+    curves of each panel."""
     powers = powers_of(ds)
     colours = role_colours(list(powers))
-    for role, power in powers.items():
-        top.plot(time, power, color=colours[role], linewidth=1.3, label=role)
+    top: list[EnergyCurve] = [(role, p, colours[role], 1.3, False) for role, p in powers.items()]
     if "electrical_power" in ds:
         power = ds["electrical_power"].sum("motor").values
-        label = "electrical, all motors"
-        top.plot(time, power, color=_INK, linewidth=1.0, linestyle=(0, (4, 1.6)), label=label)
-    top.set_ylabel("power [W]", fontsize=FONT)
+        top.append(("electrical, all motors", power, "", 1.0, True))
     terms = causes_of(ds)
     scale = max(float(np.max(np.abs(v))) for v in terms.values()) or 1.0
     work = terms.pop("motors")
-    bottom.plot(time, work, color=_INK, linewidth=2.2, label=_label("motors, in", work[-1]))
+    bottom: list[EnergyCurve] = [(_label("motors, in", work[-1]), work, "", 2.2, False)]
     for name, values in terms.items():
         if np.max(np.abs(values)) > 1e-3 * scale or name == "rest":
-            style: Any = (0, (4, 1.6)) if name == "rest" else "-"
             label = _label(cause_name(account, name), values[-1])
-            bottom.plot(
-                time, values, color=_CAUSE_COLOURS[name], linewidth=1.4, linestyle=style,
-                label=label,
-            )  # fmt: skip
-    bottom.set_ylabel("work and change\nof energy [J]", fontsize=FONT)
-    bottom.set_xlabel("time [s]", fontsize=FONT)
-    for ax in (top, bottom):
+            bottom.append((label, values, _CAUSE_COLOURS[name], 1.4, name == "rest"))
+    return (("power [W]", top), ("work and change of energy [J]", bottom))
+
+
+def draw_energy(ds: xr.Dataset, account: EnergyAccount) -> Canvas:
+    """Power by group of joints, and the work of the motors with where it went, over time."""
+    time = ds["time"].values
+    canvas, panels = sheet("Power and energy", [2.0, 2.8])
+    for ax, (label, curves) in zip(panels, energy_curves(ds, account), strict=True):
+        for name, values, colour, width, dashed in curves:
+            style: Any = (0, (4, 1.6)) if dashed else "-"
+            ink = colour or _INK
+            ax.plot(time, values, color=ink, linewidth=width, linestyle=style, label=name)
+        ax.set_ylabel(wrap(label), fontsize=FONT)
         legend(ax)
+    panels[-1].set_xlabel("time [s]", fontsize=FONT)
     if time[-1] > time[0]:
-        bottom.set_xlim(time[0], time[-1])
+        panels[-1].set_xlim(time[0], time[-1])
     return canvas
 
 

@@ -25,10 +25,10 @@ from marsyard.drawing.meshes import GroundMesh, Shape, body_shapes, ground_meshe
 from marsyard.errors import InputError
 from marsyard.files import check_file
 from marsyard.ground import Surface
+from marsyard.results.curves import followed_paths
 from marsyard.results.dataset import open_results, record_intervals, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import Ground, load_ground
-from marsyard.results.plots import followed_paths
 from marsyard.results.scene_parts import (
     LONGEST_ARROW,
     add_lines,

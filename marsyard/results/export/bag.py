@@ -39,6 +39,7 @@ from marsyard import library
 from marsyard.errors import InputError
 from marsyard.files.replacing import replacing
 from marsyard.results._extras import needed
+from marsyard.results.curves import followed_paths
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.imu import specific_force
@@ -49,7 +50,6 @@ from marsyard.results.export.terrain import Cloud, clouds
 from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, has_own_root, urdf_of
 from marsyard.results.ground_file import FILE_NAME as GROUND
 from marsyard.results.ground_file import load_ground
-from marsyard.results.plots import followed_paths
 from marsyard.results.quaternions import conjugate, product, rotate, rotate_back
 from marsyard.results.replay import on_ground
 
