@@ -22,6 +22,7 @@ from marsyard.cli.import_robot import import_robot
 from marsyard.cli.list import list_
 from marsyard.cli.movie import movie
 from marsyard.cli.optimize import optimize
+from marsyard.cli.report import report
 from marsyard.cli.run import run
 from marsyard.cli.show import show
 from marsyard.cli.sweep import sweep
@@ -40,6 +41,7 @@ app = typer.Typer(
     "  marsyard show rt0448/test-1        what a scenario is, with its sources\n\n"
     "  marsyard run rt0448/test-1         run it: checks, figures, report.html\n\n"
     "  marsyard view runs/rt0448-test-1   watch it in the browser\n\n"
+    "  marsyard report runs/rt0448-test-1 --figures svg   its report again, figures for a paper\n\n"
     "  marsyard movie runs/rt0448-test-1  film it: movie.mp4\n\n"
     "  marsyard export runs/rt0448-test-1 --mcap   for ROS 2 and Foxglove; also CSV, Parquet\n\n"
     "  marsyard compare eldorado2/rough --laws scm,ding   two laws, one drive\n\n"
@@ -65,6 +67,7 @@ app = typer.Typer(
 app.command("list")(list_)
 app.command("show")(show)
 app.command("run")(run)
+app.command("report")(report)
 app.command("compare")(compare)
 app.command("validate")(validate)
 app.command("sweep")(sweep)

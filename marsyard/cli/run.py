@@ -57,6 +57,12 @@ def run(
     open_report: bool = typer.Option(
         False, "--open", help="Open the report in the browser when the run is done."
     ),
+    figures: str = typer.Option(
+        None,
+        "--figures",
+        metavar="FORMAT",
+        help="Also write every figure of the report as a file, for papers: png, svg or pdf.",
+    ),  # fmt: skip
     no_browser: bool = typer.Option(
         False, "--no-browser", help="Print the address of the live view, and do not open it."
     ),
@@ -70,13 +76,14 @@ def run(
         False, "--yes", "-y", help="Run also what would take longer than a day or most of memory."
     ),
 ) -> None:
-    """Run a scenario: progress bar, then results.nc, figures and report.html in a folder.
+    """Run a scenario: progress bar, then results.nc and report.html in a folder.
 
     A scenario with a study runs all its members and writes study.nc and study.csv instead.
 
     Exit code 0 if all checks pass, 1 if one fails or the run diverges, 2 for wrong input.
 
-    With --live a run that ctrl-c ends early still keeps and reports what it recorded.
+    With --live a run that ctrl-c ends early still keeps and reports what it recorded. Results are
+    in place before anything is drawn; `marsyard report` makes a report that ctrl-c stopped.
 
     Examples:  marsyard run rt0448/test-1   |   marsyard run rt0448/test-4 -s run.step='1 ms'
                marsyard run exomars/drawbar-pull --live --speed max
@@ -99,6 +106,7 @@ def run(
                 scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
                 progress=bar.update, study=not no_study, jobs=jobs, live=watched,
                 sequence=sequence, yes=yes, checked=bar.show, check_convergence=check_convergence,
+                figures=figures,
             )  # fmt: skip
         if check_convergence:
             _print_convergence(result)

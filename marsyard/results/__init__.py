@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from marsyard.results.ground_stress import draw_stress
     from marsyard.results.movie import Movie, Shot, write_movie, write_still
     from marsyard.results.page_replay import Page3D, show
-    from marsyard.results.plots import draw, draw_track, save_figures
+    from marsyard.results.plots import draw, draw_track, save_figures, save_ground_figures
     from marsyard.results.questions import Answer, answer_all, questions_text
     from marsyard.results.replay import (
         GroundMesh,
@@ -79,6 +79,7 @@ _HOME = {
     "save": "dataset",
     "save_figures": "plots",
     "save_ground": "ground_file",
+    "save_ground_figures": "plots",
     "serve": "replay",
     "series": "dataset",
     "show": "page_replay",
@@ -134,6 +135,7 @@ __all__ = [
     "save",
     "save_figures",
     "save_ground",
+    "save_ground_figures",
     "serve",
     "series",
     "show",

@@ -50,8 +50,10 @@ def save_energy_figures(
     first: int = 1,
     dpi: int = 130,
     motors: bool = True,
+    kind: str = "png",
 ) -> list[FigureFile]:
-    """Power and energy over time and, if wanted, by motor; PNG files numbered from `first` on."""
+    """Power and energy over time and, if wanted, by motor;
+    files of a kind, numbered from `first` on."""
     piece = ds.sel(time=slice(account.start - 1e-9, account.end + 1e-9))
     words = f"{balance_words(account)} {assumption_words(account)}"
     drawn = [("Power and energy", words, draw_energy(piece, account))]
@@ -59,7 +61,7 @@ def save_energy_figures(
         drawn.append(("Energy motor by motor", assumption_words(account), draw_motors(account)))
     files = []
     for number_, (title, caption, canvas) in enumerate(drawn, first):
-        path = Path(folder) / f"{number_:02d}-{slug(title)}.png"
+        path = Path(folder) / f"{number_:02d}-{slug(title)}.{kind}"
         files.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
     return files
 

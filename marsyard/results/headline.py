@@ -64,12 +64,12 @@ def headline(
     if verb in ("climbed", "descended", "drove"):
         slip = mean_slip(ds)
         if math.isfinite(slip):
-            parts.append(f"slip {number(100 * slip, 2)} %")
+            parts.append(f"slip {_plain(100 * slip, 2)} %" if abs(slip) >= 5e-4 else "no slip")
     account = account_of(ds)
     if account is not None and verb in ("climbed", "descended", "drove", "walked"):
         cost = account.per_metre(account.drawn)
         if math.isfinite(cost):
-            parts.append(f"{number(cost, 3)} J/m")
+            parts.append(f"{_plain(cost, 3)} J/m")
     if stopped:
         parts.append("then the run diverged" if "diverge" in stopped else "ended early")
     parts.append(checks_words(checks))
@@ -135,6 +135,11 @@ def _in_place(ds: xr.Dataset, distance: float, rise: float) -> tuple[str, float,
             told = f"turned by {number(math.degrees(turn), 3)}° in place"
             return "turned", distance, rise, told
     return "stayed", distance, rise, "stayed in place"
+
+
+def _plain(value: float, digits: int) -> str:
+    """A number with as many digits that count, without a power of ten."""
+    return f"{float(f'{value:.{digits}g}'):.12g}".replace("-", "−")
 
 
 def _driven(ds: xr.Dataset) -> bool:

@@ -139,8 +139,10 @@ def key_plot(ds: xr.Dataset, figures: Sequence[Figure] = ()) -> PagePlot | None:
     for names, unit in wanted:
         if names not in seen and len(panels) < KEY_PANELS:
             seen.add(names)
-            figure = Figure(title="Key plots", panels=(names,), units=(unit,))
-            panels += [_panel(ds, panel) for panel in panels_of(ds, figure)]
+            (panel,) = panels_of(ds, Figure(title="Key plots", panels=(names,), units=(unit,)))
+            # where nothing moves there is nothing to see
+            if scale_of(panel.curves).limits is None:
+                panels.append(_panel(ds, panel))
     if not panels:
         return None
     return PagePlot("Key plots", tuple(panels), "time [s]", _time_limits(ds))

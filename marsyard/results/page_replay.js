@@ -201,7 +201,7 @@
     canvas.style.display = "";
     if (picture) picture.remove();
     draw();
-  };
+  });
   const step = (clock) => {
     if (!playing) return;
     now += Math.min(clock - before, 100) / 1000 * parseFloat(speed.value);
@@ -227,7 +227,9 @@
     camera.height = Math.min(Math.max(camera.height + 0.006 * e.movementY, 0.03), 1.5);
     draw();
   };
+  canvas.tabIndex = 0;
   canvas.onwheel = (e) => {
+    if (!e.ctrlKey && document.activeElement !== canvas) return; // the page scrolls
     e.preventDefault();
     camera.distance = Math.min(Math.max(camera.distance * Math.exp(0.001 * e.deltaY), 0.5), 80);
     draw();

@@ -46,6 +46,7 @@ from marsyard.results.curves import (
 )
 from marsyard.results.dataset import Line, lines, series
 from marsyard.results.energy_figures import account_of, save_energy_figures
+from marsyard.results.wheel_order import in_reading_order
 from marsyard.scenario.report_schema import Figure, GroundFigures
 
 if TYPE_CHECKING:
@@ -64,16 +65,17 @@ def save_figures(
     ground: Ground | None = None,
     ground_figures: GroundFigures | None = None,
     surfaces: Sequence[Surface] = (),
+    kind: str = "png",
 ) -> list[FigureFile]:
     """Draw the figures (the default ones where there are none), the track and, of a robot that
-    moves itself, its energy as PNG files.
+    moves itself, its energy as files of a kind, png, svg or pdf.
 
     What a figure asks for and the data set does not have is left out, with a warning.
 
     With a `ground` also those of the soil, as far as `ground_figures` wants them; meshes among the
     `surfaces` of hard ground are drawn on its map.
     """
-    folder = Path(folder)
+    folder, ds = Path(folder), in_reading_order(ds)
     saved: list[FigureFile] = []
     for figure in figures or default_figures(ds):
         there, missing = drawable(ds, figure)
@@ -82,26 +84,45 @@ def save_figures(
             warnings.warn(f"figure '{figure.title}': {missing[0]}{more}", stacklevel=2)
         if there is None:
             continue
-        path = folder / f"{len(saved) + 1:02d}-{slug(figure.title)}.png"
-        caption = " ".join(
-            [figure_caption(there), *(f"Left out: {text}" for text in missing)]
-        ).strip()
+        path = folder / f"{len(saved) + 1:02d}-{slug(figure.title)}.{kind}"
+        left_out = (f"Left out: {text}" for text in missing)
+        caption = " ".join([figure_caption(there), *left_out]).strip()
         saved.append(FigureFile(figure.title, caption, save_png(draw(ds, there), path, dpi)))
     if has_travelled(ds):
-        path = folder / f"{len(saved) + 1:02d}-track.png"
+        path = folder / f"{len(saved) + 1:02d}-track.{kind}"
         wheels = " and the wheels' contact points" if wheel_names(ds) else ""
         caption = f"Path of the base{wheels}, from above and from the side."
         saved.append(FigureFile("Track", caption, save_png(draw_track(ds), path, dpi)))
     account = account_of(ds)
     if account is not None:
-        saved += save_energy_figures(ds, account, folder, len(saved) + 1, dpi, motors=False)
+        saved += save_energy_figures(
+            ds, account, folder, len(saved) + 1, dpi, motors=False, kind=kind
+        )
     if ground is not None:
-        from marsyard.results.ground_figures import draw_all
+        saved += save_ground_figures(
+            ds, ground, folder, dpi, ground_figures, surfaces, len(saved) + 1, kind
+        )
+    return saved
 
-        wanted = ground_figures or GroundFigures()
-        for title, caption, canvas in draw_all(ds, ground, wanted, surfaces):
-            path = folder / f"{len(saved) + 1:02d}-{slug(title)}.png"
-            saved.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
+
+def save_ground_figures(
+    ds: xr.Dataset,
+    ground: Ground,
+    folder: str | Path,
+    dpi: int = 130,
+    wanted: GroundFigures | None = None,
+    surfaces: Sequence[Surface] = (),
+    first: int = 1,
+    kind: str = "png",
+) -> list[FigureFile]:
+    """Draw the soil as the run left it; files numbered from `first` on."""
+    from marsyard.results.ground_figures import draw_all
+
+    saved = []
+    drawn = draw_all(ds, ground, wanted or GroundFigures(), surfaces)
+    for number, (title, caption, canvas) in enumerate(drawn, first):
+        path = Path(folder) / f"{number:02d}-{slug(title)}.{kind}"
+        saved.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
     return saved
 
 

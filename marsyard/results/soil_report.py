@@ -375,6 +375,24 @@ def _given_soils(part: TerrainGround, ground: Ground | None, gravity: float) -> 
     return out
 
 
+def assumed_numbers(scenario: Scenario, ground: Ground | None) -> list[str]:
+    """Numbers of the soils that their files mark as assumed, and the scenario does not set."""
+    found = [g for g in scenario.ground if isinstance(g, TerrainGround)]
+    if not found:
+        return []
+    out = []
+    for given in _given_soils(found[0], ground, scenario.gravity):
+        names = [
+            _NAMES[name]
+            for name, entry in given.entries.items()
+            if name in _NAMES and name not in given.changed and isinstance(entry, Mapping)
+            and entry.get("provenance") == "assumed"
+        ]  # fmt: skip
+        if names:
+            out.append(f"{', '.join(names)} of soil {given.soil.name}")
+    return out
+
+
 def _soil_html(given: _Given, index: int) -> str:
     soil, rows = given.soil, []
     for name, kind in NUMBERS.items():

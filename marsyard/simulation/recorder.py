@@ -417,7 +417,7 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     torque = -np.einsum("twk,twk->tw", moment, r.wheel_axis)
     add("driving_torque", torque, "N·m", "torque the soil takes from the wheel")
     normal = _surface_normals(s, r)
-    text = "depth below the undisturbed surface, across it"
+    text = "sinkage"
     add("sinkage", _sinkage(s, r, wheel_touching(s, r), normal), "m", text)
     for name, way, text in (
         ("ground_slope_along", heading, "slope of the ground along the heading, up positive"),
