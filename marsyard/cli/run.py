@@ -171,6 +171,22 @@ def _print(result: Any) -> None:
         console.print(f"{failed} steps whose contact problem did not converge", style="bold red")
     if result.stopped:
         console.print(result.stopped, style="bold red", highlight=False)
+    _print_judgement(console, result)
+
+
+#: findings that are said by the lines above, or were when they were found
+_SAID = ("end", "solver", "warning")
+
+
+def _print_judgement(console: Any, result: Any) -> None:
+    """The run in one line, and what is to be said against it; notes are left to the report."""
+    from marsyard.results import findings_of, headline_of
+
+    console.print(headline_of(result.data, result.checks, result.stopped).words, highlight=False)
+    for found in findings_of(result.data, result.scenario, result.info, result.ground):
+        if found.level != "note" and found.subject not in _SAID:
+            style = "bold red" if found.level == "bad" else "yellow"
+            console.print(f"! {found.text}", style=style, highlight=False, markup=False)
 
 
 def _print_convergence(result: Any) -> None:

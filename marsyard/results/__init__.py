@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from marsyard.results.ground_file import Ground, ground_of, load_ground, save_ground
     from marsyard.results.ground_section import draw_section
     from marsyard.results.ground_stress import draw_stress
+    from marsyard.results.headline import Headline, headline_of
     from marsyard.results.movie import Movie, Shot, write_movie, write_still
     from marsyard.results.page_replay import Page3D, show
     from marsyard.results.plots import draw, draw_track, save_figures, save_ground_figures
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
         open_scene,
         serve,
     )
-    from marsyard.results.report import check_table, write_report
+    from marsyard.results.report import check_table, findings_of, write_report
+    from marsyard.results.run_judgement import Finding, judge_run
     from marsyard.results.rut_map import draw_rut_map
     from marsyard.results.soil_figures import draw_soils, soil_canvas
     from marsyard.results.soil_report import WheelMean, wheel_means, wheel_table
@@ -43,8 +45,10 @@ _HOME = {
     "CheckResult": "checks",
     "EnergyAccount": "energy",
     "FigureFile": "plots",
+    "Finding": "run_judgement",
     "Ground": "ground_file",
     "GroundMesh": "replay",
+    "Headline": "headline",
     "Impact": "checks",
     "Line": "dataset",
     "Movie": "movie",
@@ -67,9 +71,12 @@ _HOME = {
     "energy_account": "energy",
     "evaluate": "checks",
     "evaluate_all": "checks",
+    "findings_of": "report",
     "ground_meshes": "replay",
     "ground_of": "ground_file",
+    "headline_of": "headline",
     "impacts": "checks",
+    "judge_run": "run_judgement",
     "lines": "dataset",
     "load_ground": "ground_file",
     "names": "dataset",
@@ -99,8 +106,10 @@ __all__ = [
     "CheckResult",
     "EnergyAccount",
     "FigureFile",
+    "Finding",
     "Ground",
     "GroundMesh",
+    "Headline",
     "Impact",
     "Line",
     "Movie",
@@ -123,9 +132,12 @@ __all__ = [
     "energy_account",
     "evaluate",
     "evaluate_all",
+    "findings_of",
     "ground_meshes",
     "ground_of",
+    "headline_of",
     "impacts",
+    "judge_run",
     "lines",
     "load_ground",
     "names",

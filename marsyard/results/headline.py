@@ -52,7 +52,7 @@ class Headline:
     words: str
 
 
-def headline(
+def headline_of(
     ds: xr.Dataset, checks: Sequence[CheckResult] = (), stopped: str | None = None
 ) -> Headline:
     """What became of a run; `stopped` says why it ended early."""

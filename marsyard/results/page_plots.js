@@ -9,7 +9,8 @@
   const data = JSON.parse(holder.textContent);
   const arrays = data.arrays.map((text) =>
     new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer));
-  const LEFT = 58, RIGHT = 10, TOP = 8, AXIS = 24, LEAST = 8; // [pixels]
+  const LEFT = 58, RIGHT = 10, TOP = 8, AXIS = 24, LEAST = 8, PAPER = 680; // [pixels]
+  let printing = false;
 
   // --- numbers and ticks
   const superscript = (n) => String(n).replace(/[-0-9]/g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
@@ -159,7 +160,7 @@
 
     drawPanel(panel) {
       const { svg, about, last } = panel;
-      const width = svg.parentNode.clientWidth;
+      const width = Math.min(svg.parentNode.clientWidth, printing ? PAPER : Infinity);
       if (!width) return; // in a part of the page that is folded
       const inner = Math.max(width - LEFT - RIGHT, 40);
       let [x0, x1] = this.span(), [y0, y1] = this.rise(about, [x0, x1]);
@@ -384,8 +385,13 @@
   window.addEventListener("beforeprint", () => {
     folded = parts.filter((p) => !p.open);
     folded.forEach((p) => { p.open = true; });
+    printing = true;
     plots.forEach((p) => p.draw());
   });
-  window.addEventListener("afterprint", () => folded.forEach((p) => { p.open = false; }));
+  window.addEventListener("afterprint", () => {
+    folded.forEach((p) => { p.open = false; });
+    printing = false;
+    plots.forEach((p) => p.draw());
+  });
   openTarget();
 })();

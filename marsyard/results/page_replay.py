@@ -130,7 +130,8 @@ def replay_data(
 ) -> dict[str, Any]:
     """All that the program in the page needs; `zones` are outlines on the ground [m], [n, 2], and
     `start` is the time shown at first [s]."""
-    scene = build_scene(model, ds)
+    # the page lights faces by their own normals
+    scene = build_scene(model, ds, most=2 * FRAMES, smooth=False)
     keep = np.unique(np.linspace(0, len(scene.time) - 1, FRAMES).round().astype(int))
     position, turn = scene.position[keep], _continuous(scene.quaternion[keep])
     base = scene.base[keep]

@@ -119,7 +119,7 @@ def save_ground_figures(
     from marsyard.results.ground_figures import draw_all
 
     saved = []
-    drawn = draw_all(ds, ground, wanted or GroundFigures(), surfaces)
+    drawn = draw_all(in_reading_order(ds), ground, wanted or GroundFigures(), surfaces)
     for number, (title, caption, canvas) in enumerate(drawn, first):
         path = Path(folder) / f"{number:02d}-{slug(title)}.{kind}"
         saved.append(FigureFile(title, caption, save_png(canvas, path, dpi)))

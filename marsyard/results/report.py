@@ -28,7 +28,7 @@ from marsyard.files import parse_json
 from marsyard.files.replacing import replacing
 from marsyard.results.checks import CheckResult
 from marsyard.results.energy_figures import energy_section
-from marsyard.results.headline import headline
+from marsyard.results.headline import headline_of
 from marsyard.results.page_plots import (
     json_in_page,
     key_plot,
@@ -130,7 +130,7 @@ def write_report(
         name=str(info.get("scenario") or ""),
         style=Markup(STYLE + (_HERE / "templates" / "run.css").read_text(encoding="utf-8")),
         script_hashes=Markup(" ".join(f"'sha256-{_sha256(text)}'" for text in programs)),
-        headline=headline(ds, checks, str(stopped) if stopped else None).words,
+        headline=_unbroken(headline_of(ds, checks, str(stopped) if stopped else None).words),
         alarms=_alarms(ds, stopped),
         findings=[f for f in found if f.level != NOTE and f.subject not in _ALARMED],
         notes=[f.text for f in found if f.level == NOTE],
@@ -157,6 +157,11 @@ def _template() -> Any:
         lstrip_blocks=True,
     )  # fmt: skip
     return own.get_template("run.html")
+
+
+def _unbroken(text: str) -> str:
+    """Numbers and their units on one line."""
+    return re.sub(r"(?<=\d) (?=\(?(?:m|s|%|J/m)\b|%)", "\u00a0", text)
 
 
 @cache

@@ -21,6 +21,7 @@ from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil, read
 from marsyard.interaction import about
 from marsyard.interaction.soil_columns.options import Columns
 from marsyard.interaction.soil_contact.options import SoilContactOptions
+from marsyard.results.wheel_order import in_reading_order
 from marsyard.scenario.schema import Interaction, Scenario
 from marsyard.scenario.soil import TerrainGround, WheelLaw
 from marsyard.units import UNITS
@@ -66,9 +67,10 @@ class WheelMean:
 
 
 def wheel_means(ds: xr.Dataset) -> list[WheelMean]:
-    """A row per wheel that meets soil; empty where there is none."""
+    """A row per wheel that meets soil, front to rear; empty where there is none."""
     if "sinkage" not in ds or not ds.sizes.get("wheel", 0) or not ds.sizes["time"]:
         return []
+    ds = in_reading_order(ds)
     time = ds["time"].values
     late = time >= time[0] + (time[-1] - time[0]) * 2 / 3 - 1e-9
 

@@ -202,7 +202,7 @@ def test_against_another_variable_the_bins_show_the_law(ds):
     x, y = line.get_data()
     assert len(x) == 24
     np.testing.assert_allclose(np.radians(x), 3.0 / 24 * (np.arange(24) + 0.5), atol=1e-3)
-    np.testing.assert_allclose(y, 2 * np.sin(x), atol=5e-3)  # means would be 0.5 off
+    np.testing.assert_allclose(y, 2 * np.sin(np.radians(x)), atol=5e-3)  # means would be 0.5 off
     points = ax.collections[0].get_offsets()
     assert 1000 < len(points) <= 2400
 
