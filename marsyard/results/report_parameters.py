@@ -26,7 +26,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     own = "that of the model"
     attitude = robot.attitude and [math.degrees(a) for a in robot.attitude]
     start = [
-        ("robot", robot.name),
+        ("robot", Path(robot.name).name),
         ("start position", vector(robot.position, "m") if robot.position else own),
         ("roll, pitch, yaw", vector(attitude, "°") if attitude else own),
         ("start velocity", vector(robot.velocity, "m/s")),
