@@ -362,7 +362,9 @@ def _soil_force(source: Source, ds: xr.Dataset, axle: np.ndarray) -> np.ndarray:
     heading = np.stack([axle[:, 1], -axle[:, 0], np.zeros(len(axle))], axis=1)
     heading /= np.maximum(np.linalg.norm(heading, axis=1, keepdims=True), 1e-12)
     left = np.stack([-heading[:, 1], heading[:, 0], np.zeros(len(axle))], axis=1)
-    along, across = ds["drawbar_pull"].values[:, None], ds["side_force"].values[:, None]
+    # runs made before there were components along the slope have level ones by the plain names
+    level = "_level" if "drawbar_pull_level" in ds else ""
+    along, across = (ds[f"{n}{level}"].values[:, None] for n in ("drawbar_pull", "side_force"))
     return along * heading + across * left + ds["wheel_load"].values[:, None] * [0.0, 0.0, 1.0]
 
 
