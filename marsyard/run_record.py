@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from marsyard.errors import InputError
 from marsyard.files import read_json
 from marsyard.files.replacing import replacing
+from marsyard.units import dimension_of
 
 if TYPE_CHECKING:
     from marsyard.convergence import Convergence
@@ -51,7 +53,8 @@ class RunRecord(_Plain):
     """What is kept of a run.
 
     shortened: it ends earlier than the scenario's checks expect. laws: what the laws that acted
-    say of themselves, title and rows of name, value and unit. post: results of functions of one's
+    say of themselves, title and rows of name, value and unit. given: quantities as the user wrote
+    them, by path. post: results of functions of one's
     own in words.
     """
 
@@ -68,6 +71,7 @@ class RunRecord(_Plain):
     modules: dict[str, str] = {}
     laws: list[tuple[str, list[tuple[str, float | str, str]]]] = []
     hard_contact: bool = True
+    given: dict[str, str] = {}
     convergence: KeptConvergence | None = None
     post: dict[str, str] = {}
 
@@ -86,6 +90,32 @@ class RunRecord(_Plain):
         kept = self.convergence
         numbers = tuple(Moved(**dict(number)) for number in kept.numbers)
         return Convergence(kept.halved, numbers, kept.stopped)
+
+
+def written_quantities(data: Any, path: str = "") -> dict[str, str]:
+    """The numbers with a unit in a scenario's raw data, by their dotted paths: '10 deg', '5 cm'."""
+    out: dict[str, str] = {}
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(data, Mapping):
+        items = data.items()
+    elif isinstance(data, list | tuple):
+        items = enumerate(data)
+    for key, value in items:
+        at = f"{path}.{key}" if path else str(key)
+        if isinstance(value, str):
+            number, _, unit = value.strip().partition(" ")
+            if dimension_of(unit) is not None and _is_number(number):
+                out[at] = value.strip()
+        else:
+            out |= written_quantities(value, at)
+    return out
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def record_of(info: Mapping[str, Any], shortened: bool, post: Mapping[str, str]) -> RunRecord:

@@ -69,6 +69,7 @@ def run(
     `Run.convergence` and the report say how far its numbers move (`marsyard.convergence`).
     `figures` (png, svg or pdf) also writes every figure of the report as a file.
     """
+    from marsyard.run_record import written_quantities
     from marsyard.run_report import check_format
     from marsyard.scenario import Scenario, resolve, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
@@ -90,7 +91,7 @@ def run(
         if settings or short:
             raise InputError("settings: apply to a scenario given by name, not to an object")
         name, resolved, overrides = scenario.title or "scenario", scenario, {}
-        shortened = False
+        shortened, given_units = False, {}
     else:
         name, data = str(scenario), scenario_data(scenario)
         overrides = {**(settings or {}), **{full_path(k, data): v for k, v in short.items()}}
@@ -98,6 +99,7 @@ def run(
         for key, value in overrides.items():
             apply_setting(data, key, value)
         resolved = validate(data, name)
+        given_units = written_quantities(data)
         shortened = resolved.run.duration < planned
     if sequence is not None:
         from marsyard.operations import load_sequence, on_scenario
@@ -131,6 +133,7 @@ def run(
         result = simulate(
             name, alone, overrides, staging, say, progress, boxes, shortened, live, target, yes,
             checked, refine=check_convergence, figures=figures, placement=placement,
+            given=given_units,
         )  # fmt: skip
     return replace(result, folder=target)
 

@@ -178,6 +178,7 @@ def simulate(
     refine: bool = False,
     figures: str | None = None,
     placement: Placement | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> Run:
     """One run from start to end, its files written into `folder`, which will take the place of
     `out`; `shortened` says that it ends earlier than the scenario's checks expect, `yes` that it
@@ -185,7 +186,7 @@ def simulate(
     the scenario names [in `folder`]; runs may share one. With `refine` the run is repeated with
     half the grid and half the step, to say how converged it is (`marsyard.convergence`). `figures`
     is the kind of files that its figures are also written to. With a `placement` the results are
-    in place before anything is drawn."""
+    in place before anything is drawn. `given` holds quantities as the user wrote them, by path."""
     from marsyard.scenario import resolve
     from marsyard.scenario.packing import write_scenario
     from marsyard.simulation import Diverged, Simulation
@@ -256,6 +257,7 @@ def simulate(
         "modules": {**plugin_names(scenario), **boxes.named()},
         "laws": [(law.title or law.name, rows) for law in simulation.laws if (rows := law.acted())],
         "hard_contact": simulation.has_hard_contact,
+        "given": dict(given or {}),
     }
     post: dict[str, Any] = {}
     if boxes.post:

@@ -17,7 +17,7 @@ class Solid(NamedTuple):
     vertices: np.ndarray
     faces: np.ndarray
 
-    def moved(self, by: Sequence[float]) -> Solid:
+    def moved(self, by: Sequence[float] | np.ndarray) -> Solid:
         """Shifted by a vector [m]."""
         return Solid(self.vertices + np.asarray(by, dtype=float), self.faces)
 
@@ -37,10 +37,11 @@ def join(parts: Sequence[Solid]) -> Solid:
     return Solid(np.concatenate([p.vertices for p in parts]), np.concatenate(faces))
 
 
-def box(extents: Sequence[float]) -> Solid:
+def box(extents: Sequence[float] | np.ndarray) -> Solid:
     """A box of these edges [m] about the origin."""
     half = np.asarray(extents, dtype=float) / 2
-    vertices, faces = [], []
+    vertices: list[np.ndarray] = []
+    faces: list[np.ndarray] = []
     for axis in range(3):
         for side in (-1.0, 1.0):
             i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -69,7 +70,7 @@ def cylinder(radius: float, height: float, sections: int = 48) -> Solid:
     return join([Solid(np.concatenate([ring - up, ring + up]), side), top, bottom])
 
 
-def ellipsoid(radii: Sequence[float], rows: int = 20, columns: int = 40) -> Solid:
+def ellipsoid(radii: Sequence[float] | np.ndarray, rows: int = 20, columns: int = 40) -> Solid:
     """An ellipsoid of these half axes [m] about the origin; equal ones give a ball."""
     return _round(np.asarray(radii, dtype=float), 0.0, rows, columns)
 

@@ -135,7 +135,8 @@ def key_plot(ds: xr.Dataset, figures: Sequence[Figure] = ()) -> PagePlot | None:
         first = next((names for names in row if _tells(ds, names)), None)
         if first is not None:
             wanted.append((first, ""))
-    panels, seen = [], set()
+    panels: list[PagePanel] = []
+    seen: set[tuple[str, ...]] = set()
     for names, unit in wanted:
         if names not in seen and len(panels) < KEY_PANELS:
             seen.add(names)

@@ -96,6 +96,7 @@ def write_report(
     from markupsafe import Markup
 
     info = {**ds.attrs, **(run_info or {})}
+    info["slides"] = [str(s) for s in ds["slide"].values] if "slide" in ds.coords else []
     title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
     replay = _replay(model, ds, scenario, ground)
     ds = in_reading_order(ds)

@@ -9,7 +9,7 @@ from typing import Any
 
 from marsyard.drawing.page import escape, number, pairs, quantity, vector
 from marsyard.ground.soil import changed_numbers
-from marsyard.interaction.about import law_of_hard_ground
+from marsyard.interaction.about import SOIL, WHEEL, law_of_hard_ground, laws
 from marsyard.scenario.drive import command_kind
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.schema import Part, Scenario, SpeedLaw
@@ -23,6 +23,12 @@ _SCHEMES = {
 def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     """Everything that was set, in groups."""
     robot, run, contact = scenario.robot, scenario.run, scenario.interaction
+    given, slides = info.get("given") or {}, info.get("slides") or ()
+
+    def told(path: str, text: str) -> str:
+        """As the user wrote it, units and all, else the text."""
+        return str(given.get(path, text))
+
     own = "that of the model"
     attitude = robot.attitude and [math.degrees(a) for a in robot.attitude]
     start = [
@@ -32,11 +38,14 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         ("start velocity", vector(robot.velocity, "m/s")),
         ("start angular velocity", vector(robot.angular_velocity, "rad/s")),
         ("wheel shape", robot.wheel_shape or "that of the robot"),
-        ("gravity", quantity(scenario.gravity, "m/s²")),
+        ("gravity", told("gravity", quantity(scenario.gravity, "m/s²"))),
     ]
     if robot.settle:
         start.append(("placed", "on the ground before the start"))
-    start += [(f"start angle {k}", quantity(v, "rad")) for k, v in robot.joints.items()]
+    start += [
+        (f"start of {k}", told(f"robot.joints.{k}", _place(v, k in slides)))
+        for k, v in robot.joints.items()
+    ]
     start += [(f"start rate {k}", quantity(v, "rad/s")) for k, v in robot.joint_rates.items()]
     start += [
         (
@@ -49,7 +58,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     # laws tell their own numbers, but for MuJoCo's
     acted = info.get("laws") or ()
     hard, about = info.get("hard_contact", True), law_of_hard_ground(scenario)
-    law: list[tuple[str, str]] = [("law on hard ground", contact.law)]
+    law = _laws(scenario, hard)
     if hard and about.is_mujocos:
         law.append(("friction μ", number(contact.friction)))
         law += [(f"on {name}", _differences(s)) for name, s in contact.surfaces.items()]
@@ -61,10 +70,10 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
             ("most iterations", str(contact.solver.max_iterations)),
         ]
     time = [
-        ("duration", quantity(run.duration, "s")),
-        ("step h", quantity(run.step, "s")),
-        ("control period", quantity(run.control_period, "s")),
-        ("record period", quantity(run.record_period, "s")),
+        ("duration", told("run.duration", _time(run.duration))),
+        ("step h", told("run.step", _time(run.step))),
+        ("control period", told("run.control_period", _time(run.control_period))),
+        ("record period", told("run.record_period", _time(run.record_period))),
         ("scheme", _SCHEMES.get(run.integrator, run.integrator)),
     ]
     if run.integrator == "moreau_jean":
@@ -86,8 +95,8 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     if scenario.tethers:
         blocks.append(("Tethers", [(t.name, _tether(t)) for t in scenario.tethers]))
     if scenario.parameters:
-        named = [(k, number(v)) for k, v in scenario.parameters.items()]
-        blocks.append(("Parameters (SI)", named))
+        named = [(k, told(f"parameters.{k}", number(v))) for k, v in scenario.parameters.items()]
+        blocks.append(("Parameters (SI where they have no unit)", named))
     if info.get("modules"):
         modules = list(info["modules"].items())
         blocks.append(("Own modules", modules))
@@ -97,6 +106,32 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         blocks.append(("Changed on the command line", [("set", str(c)) for c in changes]))
     body = "".join(f"<div><h3>{escape(name)}</h3>{pairs(rows)}</div>" for name, rows in blocks)
     return f'<div class="columns">{body}</div>'
+
+
+def _laws(scenario: Scenario, hard: bool) -> list[tuple[str, str]]:
+    """The laws that acted, by their titles: on hard ground, in soil, under wheels."""
+    contact = scenario.interaction
+    rows = []
+    if hard:
+        rows.append(("law on hard ground", law_of_hard_ground(scenario).title or contact.law))
+    if any(g.kind == "terrain" for g in scenario.ground):
+        rows.append(("law of soil", laws(SOIL)[contact.soil.model].title))
+        wheel = contact.wheel
+        if wheel is not None:
+            which = "all wheels" if wheel.wheels is None else ", ".join(wheel.wheels)
+            rows.append(("wheel model", f"{laws(WHEEL)[wheel.model].title}, {which}"))
+    return rows
+
+
+def _place(value: float, slides: bool) -> str:
+    """Where a joint starts: an angle, or the way of a slide."""
+    return quantity(value, "m") if slides else quantity(math.degrees(value), "°")
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    return quantity(1000 * seconds, "ms") if 0 < seconds < 0.1 else quantity(seconds, "s")
 
 
 def _told(value: Any, unit: str) -> str:

@@ -204,7 +204,7 @@ def test_tells_what_was_run_and_what_came_out(ds, tmp_path):
     text = Reader(page(tmp_path, ds, scenario(), info)).text
     for said in (
         "Drop & drive", "rt0448/test-1", "then drives.", "RT-0448, section 3",
-        "0.65", "0.21", "0.001 s", "Moreau-Jean", "slope 10°", "sphere, radius 1 m",
+        "0.65", "0.21", "1 ms", "20 ms", "Moreau-Jean", "slope 10°", "sphere, radius 1 m",
         "friction μ on sphere 0.3", "torque 0.1*t N·m from 5 s to 8 s", "interaction.friction=0.65",
         "Figure 1: Height. Figure 4.", "Figure 2: Track.",
         "16 000", "16 ×", "62.5 µs", "1.25 s", "9.9.9", "mujoco", "numba", "numpy", "python",
@@ -328,3 +328,34 @@ def test_layers_of_polygonal_contact_are_told(tmp_path, ds):
 
 def test_layers_are_not_told_where_none_is(tmp_path, ds):
     assert "layer on the ground" not in Reader(page(tmp_path, ds, scenario())).text
+
+
+def test_quantities_as_the_user_wrote_them(ds, tmp_path):
+    from marsyard.run_record import written_quantities
+
+    raw = {
+        "run": {"step": "0.5 ms", "duration": 8}, "parameters": {"slip": "40 %"},
+        "robot": {"name": "a 5 m", "joints": {"arm": "10 deg"}}, "gravity": "nine m/s²",
+    }  # fmt: skip
+    given = written_quantities(raw)
+    assert given == {
+        "run.step": "0.5 ms", "parameters.slip": "40 %", "robot.joints.arm": "10 deg"
+    }  # fmt: skip
+    made = scenario(parameters={"slip": "40 %"})
+    text = page(tmp_path, ds, made, {"given": given})
+    for words in ('<td class="key">step h</td><td>0.5 ms</td>',
+                  '<td class="key">slip</td><td>40 %</td>',
+                  '<td class="key">record period</td><td>20 ms</td>'):  # fmt: skip
+        assert words in text, words
+
+
+def test_the_law_that_acted_is_named(ds, tmp_path):
+    text = Reader(page(tmp_path, ds, scenario())).text
+    assert "law on hard ground" in text and "law of soil" not in text
+    soft = scenario(
+        ground=[{"kind": "terrain", "name": "bed", "terrain": {"layers": []}, "soil": "dry_sand"}],
+        interaction={"wheel": {"model": "ding"}},
+    )
+    text = Reader(page(tmp_path, ds, soft, {"hard_contact": False})).text
+    assert "law on hard ground" not in text and "onsmooth" not in text
+    assert "law of soil" in text and "wheel model Ding" in text
