@@ -120,17 +120,18 @@ _KEY = (
     (("sinkage",), ("force_normal_sum",), ("stability_margin",), ("speed",)),
     (("electrical_power.sum",), ("motor_power.sum",), ("speed",), ("velocity_base.z",)),
 )  # fmt: skip
-KEY_PANELS = 3
+KEY_PANELS, OWN_PANELS = 3, 2
 
 
 def key_plot(ds: xr.Dataset, figures: Sequence[Figure] = ()) -> PagePlot | None:
-    """Three panels that tell most of a run: the first of each of the scenario's figures over
+    """Three panels that tell most of a run: the first of the scenario's first two figures over
     time, then those that matter for most runs."""
     wanted: list[tuple[tuple[str, ...], str]] = []
     for figure in figures:
         there = drawable(ds, figure)[0]
         if there is not None and there.against is None and there.start is there.end is None:
             wanted.append((there.panels[0], next(iter(there.units), "")))
+    wanted = wanted[:OWN_PANELS]
     for row in _KEY:
         first = next((names for names in row if _tells(ds, names)), None)
         if first is not None:
