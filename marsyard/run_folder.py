@@ -23,7 +23,7 @@ OWN = (
     "results.nc", "scenario.yaml", INPUTS, "model.mjb", "figures", "report.html", "ground.nc",
     "study.nc", "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground", "movie.mp4",
     "movie.gif", "frame.png", "modes", "validation.nc", "validation.json", "sequence.yaml",
-    "limits.yaml", "worst", "export", "run.json",
+    "limits.yaml", "worst", "export", "run.json", "post",
 )  # fmt: skip
 
 #: those of them that tell an earlier run's folder

@@ -8,7 +8,7 @@ the report says what it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from marsyard.drawing.page import escape, number
 from marsyard.drawing.sheet import FigureFile, save_png, slug
 from marsyard.errors import InputError, told
+from marsyard.files import read_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -96,7 +97,7 @@ def post_texts(results: Mapping[str, Any]) -> dict[str, str]:
 
 def post_section(texts: Mapping[str, str], folder: Path) -> str:
     """The section of the report: texts, and the first rows of the tables in a run folder."""
-    import pandas as pd
+    import csv
 
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in texts.items()
@@ -105,10 +106,10 @@ def post_section(texts: Mapping[str, str], folder: Path) -> str:
     parts = [f'<table id="post">{head}<tbody>{rows}</tbody></table>' if rows else ""]
     for path in sorted((folder / "post").glob("*.csv")):
         try:
-            frame = pd.read_csv(path)
-        except ValueError as error:  # those of pandas are made of it
-            raise InputError(f"'{path}' is not a table: {error}") from None
-        parts.append(f"<h3>{escape(path.stem)}</h3>{_table(frame, path.name)}")
+            names, *table = csv.reader(read_text(path, "table").splitlines())
+        except (csv.Error, ValueError):
+            raise InputError(f"'{path}' is not a table") from None
+        parts.append(f"<h3>{escape(path.stem)}</h3>{_table(names, table, path.name)}")
     return "".join(parts)
 
 
@@ -133,15 +134,23 @@ def _frame(value: Any) -> Any:
     return None
 
 
-def _table(frame: Any, file: str) -> str:
-    head = "".join(f"<th>{escape(str(c))}</th>" for c in frame.columns)
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]], file: str) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_text(v))}</td>" for v in row) + "</tr>"
-        for row in frame.head(_SHOWN).itertuples(index=False)
+        "<tr>" + "".join(f"<td>{escape(_cell(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows[:_SHOWN]
     )
-    more = f'<p class="soft">{len(frame)} rows, all in post/{escape(file)}.</p>'
+    more = f'<p class="soft">{len(rows)} rows, all in post/{escape(file)}.</p>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div>{more}'
+
+
+def _cell(text: str) -> str:
+    """A number as it is read, or the text."""
+    try:
+        return number(float(text))
+    except ValueError:
+        return text
 
 
 def _text(value: Any) -> str:

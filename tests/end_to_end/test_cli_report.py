@@ -146,3 +146,24 @@ def test_a_hostile_record_is_only_text(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert EVIL not in page and "<img src=x" not in page and "<script>alert" not in page
     assert html.escape(EVIL) in page
+
+
+def test_tables_of_own_functions_come_again(tmp_path):
+    import marsyard
+
+    post = {
+        "speeds": lambda ds: {"name": ["a<b", "c"], "speed": [0.25, 1e-7]},
+        "mean": lambda ds: 4.5,
+    }
+    run = marsyard.run("rt0448/test-1", duration=0.05, post=post, out=tmp_path / "r")
+    before = run.report.read_text(encoding="utf-8")
+    for said in ("<td>a&lt;b</td><td>0.25</td>", "<td>mean</td><td>4.5</td>", "post/speeds.csv"):
+        assert said in before, said
+    assert run_here(["report", tmp_path / "r"], tmp_path).returncode == 0
+    assert run.report.read_text(encoding="utf-8") == before
+    (tmp_path / "r" / "post" / "speeds.csv").write_bytes(b"")
+    done = run_here(["report", tmp_path / "r"], tmp_path)
+    assert done.returncode == 2 and "is not a table" in done.stderr
+    # a run without such functions leaves none of the earlier one's
+    marsyard.run("rt0448/test-1", duration=0.05, out=tmp_path / "r")
+    assert not (tmp_path / "r" / "post").exists()
