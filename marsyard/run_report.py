@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError
-from marsyard.run_record import read_record
 
 if TYPE_CHECKING:
     import mujoco
@@ -91,6 +90,7 @@ def read_finished(folder: str | Path) -> Finished:
     from marsyard.results import answer_all, evaluate_all, load_ground, open_results
     from marsyard.results.ground_file import FILE_NAME as GROUND
     from marsyard.results.replay import read_model
+    from marsyard.run_record import read_record
     from marsyard.scenario import load_scenario
     from marsyard.simulation.world import make_surfaces
 

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError
 from marsyard.run_folder import is_full, write_or_keep
-from marsyard.run_record import record_of, write_record
 from marsyard.run_report import Finished, draw_report
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class Run:
         way = ds["position_base"].isel(time=[0, -1]).diff("time").sel(axis=["x", "y"])
         rows = [
             ("simulated", f"{float(ds['time'][-1]):g} s, {ds.sizes['time']} records"),
-            ("way of the base", f"{float((way**2).sum()) ** 0.5:.3g} m from start to end"),
+            ("net displacement", f"{float((way**2).sum()) ** 0.5:.3g} m, level"),
             ("curves", f"{len(ds.data_vars)} variables in .data, .to_dataframe(), .show() for 3D"),
         ]
         rows += [("stopped", self.stopped)] if self.stopped else []
@@ -365,6 +364,7 @@ def write_results(
     import mujoco
 
     from marsyard.results import save, save_ground
+    from marsyard.run_record import record_of, write_record
     from marsyard.scenario.packing import write_scenario
 
     save(data, folder / "results.nc")

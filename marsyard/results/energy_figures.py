@@ -176,15 +176,15 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
     a = account
     rows = [
         ("span", f"{number(a.start, 4)} to {number(a.end, 4)} s"),
-        ("way of the base", quantity(a.way, "m", 4)),
-        ("distance made good", quantity(a.made_good, "m", 4)),
-        ("height won", quantity(a.rise, "m", 4)),
+        ("path length of the base", quantity(a.way, "m", 4)),
+        ("net displacement along the heading", quantity(a.made_good, "m", 4)),
+        ("elevation gain", quantity(a.rise, "m", 4)),
         ("work of the motors, spent / returned",
          f"{quantity(a.total.spent, 'J', 4)} / {quantity(a.total.returned, 'J', 4)}"),
         ("mean / peak mechanical power",
          f"{quantity(a.total.mean_power, 'W', 3)} / {quantity(a.total.peak_power, 'W', 3)}"),
-        ("mechanical energy by way", quantity(a.per_metre(a.mechanical), "J/m", 4)),
-        ("and by distance made good", quantity(a.per_metre(a.mechanical, a.made_good), "J/m", 4)),
+        ("mechanical energy per metre of path", quantity(a.per_metre(a.mechanical), "J/m", 4)),
+        ("and of net displacement", quantity(a.per_metre(a.mechanical, a.made_good), "J/m", 4)),
         ("cost of transport, mechanical (specific resistance)", number(a.specific_resistance, 3)),
     ]  # fmt: skip
     if math.isfinite(a.electrical):
@@ -193,18 +193,18 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
             ("electrical energy", quantity(a.electrical, "J", 4)),
             ("lost in copper / gear / burnt", " / ".join(
                 quantity(v, "J", 3) for v in (t.copper, t.gear, t.burnt))),
-            ("electrical energy by way", quantity(a.per_metre(a.electrical), "J/m", 4)),
-            ("and by distance made good",
+            ("electrical energy per metre of path", quantity(a.per_metre(a.electrical), "J/m", 4)),
+            ("and of net displacement",
              quantity(a.per_metre(a.electrical, a.made_good), "J/m", 4)),
             ("cost of transport, electrical", number(a.cost_of_transport, 3)),
         ]  # fmt: skip
     if a.weight == 0:  # what floats is not transported
         of_transport = (
-            "height won",
-            "mechanical energy by",
-            "and by",
+            "elevation gain",
+            "mechanical energy per",
+            "and of net",
             "cost of",
-            "electrical energy by",
+            "electrical energy per",
         )
         rows = [row for row in rows if not row[0].startswith(of_transport)]
     if abs(a.sampling) > 0.02:

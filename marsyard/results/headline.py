@@ -65,8 +65,9 @@ def headline_of(
         slip = mean_slip(ds)
         if math.isfinite(slip):
             parts.append(f"slip {_plain(100 * slip, 2)} %" if abs(slip) >= 5e-4 else "no slip")
-    account = account_of(ds)
-    if account is not None and verb in ("climbed", "descended", "drove", "walked"):
+    travelled = verb in ("climbed", "descended", "drove", "walked")
+    account = account_of(ds) if travelled else None
+    if account is not None:
         cost = account.per_metre(account.drawn)
         if math.isfinite(cost):
             parts.append(f"{_plain(cost, 3)} J/m")
