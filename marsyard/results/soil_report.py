@@ -174,7 +174,8 @@ def _wheels_html(ds: xr.Dataset) -> str:
         f'<div class="scroll"><table class="runs" id="wheels"><thead><tr><th>wheel</th>{heads}</tr>'
         f"</thead><tbody>{body}</tbody></table></div>"
         '<p class="soft">Slip and sinkage of all wheels are means, forces and torques sums. Pull '
-        "is the force of the soil along the heading.</p>"
+        "is the force of the soil along the heading and the slope of the ground, load that upwards."
+        "</p>"
     )
 
 
