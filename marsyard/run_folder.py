@@ -23,7 +23,7 @@ OWN = (
     "results.nc", "scenario.yaml", INPUTS, "model.mjb", "figures", "report.html", "ground.nc",
     "study.nc", "study.csv", "members", "compare.nc", "compare.csv", "laws", "ground", "movie.mp4",
     "movie.gif", "frame.png", "modes", "validation.nc", "validation.json", "sequence.yaml",
-    "limits.yaml", "worst", "export",
+    "limits.yaml", "worst", "export", "run.json", "post",
 )  # fmt: skip
 
 #: those of them that tell an earlier run's folder
@@ -52,20 +52,61 @@ def written_whole(target: Path | None) -> Iterator[Path | None]:
                 folder.rmdir()
 
 
+class Placement:
+    """A folder beside its target, which takes the target's place when told to."""
+
+    def __init__(self, folder: Path, target: Path) -> None:
+        self.folder, self.target = folder, target
+        self.placed = False
+
+    def place(self) -> Path:
+        """Move what was written to the target; where it is from now on."""
+        if not self.placed:
+            _move(self.folder, self.target)
+            self.placed = True
+        return self.target
+
+
+@contextlib.contextmanager
+def placed_early(target: Path | None) -> Iterator[Placement | None]:
+    """As `written_whole`, for what is in place before all is written: the block says when, at its
+    end at the latest."""
+    if target is None:
+        yield None
+        return
+    made: list[Path] = []
+    placement = Placement(_staging_folder(target, made), target)
+    try:
+        yield placement
+        placement.place()
+    finally:
+        if not placement.placed:
+            shutil.rmtree(placement.folder, ignore_errors=True)
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
 def is_full(error: OSError) -> bool:
     """Whether something could not be written since no space is left for it."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def write_or_keep(folder: Path, target: Path, write: Callable[[Path], None]) -> None:
+def write_or_keep(
+    folder: Path,
+    target: Path,
+    write: Callable[[Path], None],
+    write_all: Callable[[Path], None] | None = None,
+) -> None:
     """Write into a folder that stands for `target`; where no space is left for it, into a temporary
-    one, and raise the error that says so: what took long to compute is not lost."""
+    one (by `write_all`, where it differs), and raise the error that says so: what took long to
+    compute is not lost."""
     try:
         write(folder)
     except OSError as error:
         if not is_full(error):
             raise
-        raise _kept_elsewhere(target, write) from None
+        raise _kept_elsewhere(target, write_all or write) from None
 
 
 def _kept_elsewhere(target: Path, write: Callable[[Path], None]) -> InputError:

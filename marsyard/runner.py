@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from marsyard.cores import job_count
 from marsyard.errors import InputError
-from marsyard.run_folder import written_whole
+from marsyard.run_folder import placed_early
 from marsyard.single_run import Boxes, Checked, Progress, Run, Say, simulate
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def run(
     yes: bool = False,
     checked: Checked | None = None,
     check_convergence: bool = False,
+    figures: str | None = None,
     **short: Any,
 ) -> Run:
     """Run a scenario; with `out` also write a run folder.
@@ -69,7 +70,10 @@ def run(
     A run that would take longer than a day or most of the memory is refused, unless `yes`.
     With `check_convergence` it is repeated with half the grid and half the step, and
     `Run.convergence` and the report say how far its numbers move (`marsyard.convergence`).
+    `figures` (png, svg or pdf) also writes every figure of the report as a file.
     """
+    from marsyard.run_record import written_quantities
+    from marsyard.run_report import check_format
     from marsyard.scenario import Scenario, resolve, scenario_data, validate
     from marsyard.scenario.scenario import apply_setting
     from marsyard.scenario.short_names import full_paths
@@ -81,6 +85,7 @@ def run(
         _functions(post),
     )
     boxes.check()
+    check_format(figures)
     given = {"control": control, "interaction": interaction}
     short |= {k: v for k, v in given.items() if v is not None and not callable(v)}
     processes = job_count(jobs)
@@ -88,7 +93,7 @@ def run(
         if settings or short:
             raise InputError("settings: apply to a scenario given by name, not to an object")
         name, resolved, overrides = scenario.title or "scenario", scenario, {}
-        shortened = False
+        shortened, given_units = False, {}
     else:
         name, data = str(scenario), scenario_data(scenario)
         overrides = full_paths(settings or {}, data, "--set") | full_paths(short, data)
@@ -96,6 +101,7 @@ def run(
         for key, value in overrides.items():
             apply_setting(data, key, value)
         resolved = validate(data, name)
+        given_units = written_quantities(data)
         shortened = resolved.run.duration < planned
     if sequence is not None:
         from marsyard.operations import load_sequence, on_scenario
@@ -124,10 +130,12 @@ def run(
             raise InputError("--live: shows a single run; leave the study out with --no-study")
         return run_study(name, resolved, overrides, target, processes, say, progress, checked)
     alone = resolved.model_copy(update={"study": None})
-    with written_whole(target) as staging:
+    with placed_early(target) as placement:
+        staging = None if placement is None else placement.folder
         result = simulate(
             name, alone, overrides, staging, say, progress, boxes, shortened, live, target, yes,
-            checked, refine=check_convergence,
+            checked, refine=check_convergence, figures=figures, placement=placement,
+            given=given_units,
         )  # fmt: skip
     return replace(result, folder=target)
 

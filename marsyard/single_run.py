@@ -7,9 +7,12 @@ A run folder holds
     inputs/          copies of the robot and of all files that the scenario names
     model.mjb        the compiled model, for the replay
     ground.nc        the soil as the run left it, for runs on soil
-    figures/*.png
     post/*.csv       tables of post-processing functions, where there are some
+    run.json         how it was asked for and what it warned of, to make the report again
     report.html      one self-contained page
+    figures/         pictures of the soil; every figure of the report where they are asked for
+
+All but the report and its figures is in place before anything is drawn.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marsyard.run_folder import write_or_keep
+from marsyard.errors import InputError
+from marsyard.run_folder import is_full, write_or_keep
+from marsyard.run_report import Finished, draw_report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from marsyard.operations.live import LiveRun
     from marsyard.ports import Control, Interaction, PostProcessing
     from marsyard.results import Answer, CheckResult, Ground, Page3D
+    from marsyard.run_folder import Placement
     from marsyard.scenario import Scenario
 
 Say = Callable[[str], Any]
@@ -85,7 +91,7 @@ class Run:
         way = ds["position_base"].isel(time=[0, -1]).diff("time").sel(axis=["x", "y"])
         rows = [
             ("simulated", f"{float(ds['time'][-1]):g} s, {ds.sizes['time']} records"),
-            ("way of the base", f"{float((way**2).sum()) ** 0.5:.3g} m from start to end"),
+            ("net displacement", f"{float((way**2).sum()) ** 0.5:.3g} m, level"),
             ("curves", f"{len(ds.data_vars)} variables in .data, .to_dataframe(), .show() for 3D"),
         ]
         rows += [("stopped", self.stopped)] if self.stopped else []
@@ -169,12 +175,17 @@ def simulate(
     checked: Checked | None = None,
     inputs: Path | None = None,
     refine: bool = False,
+    figures: str | None = None,
+    placement: Placement | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> Run:
     """One run from start to end, its files written into `folder`, which will take the place of
     `out`; `shortened` says that it ends earlier than the scenario's checks expect, `yes` that it
     may take long (`marsyard.simulation.cost`). `inputs` is the folder for copies of the files that
     the scenario names [in `folder`]; runs may share one. With `refine` the run is repeated with
-    half the grid and half the step, to say how converged it is (`marsyard.convergence`)."""
+    half the grid and half the step, to say how converged it is (`marsyard.convergence`). `figures`
+    is the kind of files that its figures are also written to. With a `placement` the results are
+    in place before anything is drawn. `given` holds quantities as the user wrote them, by path."""
     from marsyard.scenario import resolve
     from marsyard.scenario.packing import write_scenario
     from marsyard.simulation import Diverged, Simulation
@@ -245,6 +256,7 @@ def simulate(
         "modules": {**plugin_names(scenario), **boxes.named()},
         "laws": [(law.title or law.name, rows) for law in simulation.laws if (rows := law.acted())],
         "hard_contact": simulation.has_hard_contact,
+        "given": dict(given or {}),
     }
     post: dict[str, Any] = {}
     if boxes.post:
@@ -268,12 +280,27 @@ def simulate(
         wall = simulation.wall_time
         info["convergence"] = check_convergence(scenario, data, wall, say, progress, yes)
     if folder is not None:
-        say("drawing figures and writing the report …")
+        content = (simulation, scenario, data, ground, info, post, shortened)
+        finished = Finished(
+            data, scenario, simulation.model, ground, simulation.world.surfaces, checks, answers,
+            info, _post_texts(post), post,
+        )  # fmt: skip
+
+        def draw(into: Path) -> None:
+            draw_report(into, finished, figures)
+
+        def write_all(into: Path) -> None:
+            write_results(into, *content)
+            draw(into)
+
+        write_or_keep(folder, out or folder, lambda into: write_results(into, *content), write_all)
+        if placement is not None:
+            folder = placement.place()
+        say("writing the report …")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            content = (simulation, scenario, data, ground, checks, answers, info, post)
-            write_or_keep(folder, out or folder, lambda into: write_run(into, *content))
-        said = [str(w.message) for w in caught]
+            _draw_safely(folder, draw, placement is not None, say)
+        said = dict.fromkeys(str(w.message) for w in caught)
         left_out = tuple(text for text in said if text.startswith("figure "))
         for text in left_out:
             say(f"warning: {text}")
@@ -300,21 +327,44 @@ def versions() -> dict[str, str]:
 # --- writing
 
 
-def write_run(
+def _draw_safely(folder: Path, draw: Callable[[Path], None], placed: bool, say: Say) -> None:
+    """Draw the report; if that fails, say that the results are there all the same."""
+    again = f"the results are in '{folder}', and `marsyard report {folder}` makes the report"
+    try:
+        draw(folder)
+    except KeyboardInterrupt:
+        if placed:
+            say(f"stopped while the report was drawn: {again}")
+        raise
+    except OSError as error:
+        if placed and is_full(error):
+            raise InputError(f"no space is left for the report; {again}") from None
+        raise
+
+
+def _post_texts(post: Mapping[str, Any]) -> dict[str, str]:
+    if not post:
+        return {}
+    from marsyard.modules.post import post_texts
+
+    return post_texts(post)
+
+
+def write_results(
     folder: Path,
     simulation: Any,
     scenario: Scenario,
     data: Any,
     ground: Ground | None,
-    checks: Any,
-    answers: Any,
     info: Any,
     post: Mapping[str, Any],
+    shortened: bool = False,
 ) -> None:
-    """Write the files of a run; a scenario.yaml that is there stays."""
+    """Write the results of a run, nothing drawn; a scenario.yaml that is there stays."""
     import mujoco
 
-    from marsyard.results import save, save_figures, save_ground, write_report
+    from marsyard.results import save, save_ground
+    from marsyard.run_record import record_of, write_record
     from marsyard.scenario.packing import write_scenario
 
     save(data, folder / "results.nc")
@@ -323,20 +373,8 @@ def write_run(
     if not (folder / "scenario.yaml").exists():
         write_scenario(scenario, folder / "scenario.yaml", notes=info.get("notes", ()))
     mujoco.mj_saveModel(simulation.model, str(folder / "model.mjb"))
-    report = scenario.report
-    figures = save_figures(
-        data, report.figures, folder / "figures", ground=ground, ground_figures=report.ground,
-        surfaces=simulation.world.surfaces,
-    )  # fmt: skip
-    results = ""
     if post:
-        from marsyard.modules.post import write_post
+        from marsyard.modules.post import write_tables
 
-        results, drawn = write_post(folder, post)
-        figures += drawn
-    converged = info.get("convergence")
-    if converged is not None:
-        from marsyard.convergence import convergence_section
-
-        info = {**info, "convergence_html": convergence_section(converged)}
-    write_report(folder, data, scenario, checks, figures, info, ground, results, answers)
+        write_tables(folder, post)
+    write_record(record_of(info, shortened, _post_texts(post)), folder)

@@ -77,6 +77,9 @@ def from_dataset(
     for name in ("slip_ratio", "wheel_load"):
         if name not in ds:
             raise InputError(f"{path}: the run has no '{name}'; a run on soil is expected")
+    # rigs are level, and a recording does not say how the ground sloped
+    level = {"pull": "drawbar_pull_level", "side": "side_force_level"}
+    names |= {k: v for k, v in level.items() if v in ds}
     names = {k: v for k, v in names.items() if v in ds}
     time, wheels = ds["time"].values, [str(w) for w in ds["wheel"].values]
     chosen = [parse_condition(c) for c in where]

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.campaign.sensitivity import column
+from marsyard.drawing.colours import bar_ends
 from marsyard.drawing.page import number
 from marsyard.drawing.sheet import FONT, FigureFile, frame, save_png, slug, with_unit
 
@@ -67,7 +68,9 @@ def word_ticks(ax: Axes, ds: xr.Dataset, name: str, axis: str = "x") -> None:
 
 def colour_bar(canvas: Canvas, ax: Axes, drawn: Any, text: str) -> Any:
     """A bar of colours beside a map."""
-    bar = canvas.colorbar(drawn, ax=ax)
+    low, high = drawn.get_clim()
+    ends = bar_ends(np.ma.filled(drawn.get_array(), np.nan), low, high)
+    bar = canvas.colorbar(drawn, ax=ax, extend=ends)
     bar.set_label(text, fontsize=FONT)
     bar.ax.tick_params(labelsize=FONT - 1)
     bar.outline.set_visible(False)

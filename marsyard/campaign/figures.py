@@ -37,6 +37,7 @@ from marsyard.campaign.maps import drawn as are_drawn
 from marsyard.campaign.sensitivity import column, parameters_of, places, strongest
 from marsyard.campaign.study_file import StudyFile
 from marsyard.campaign.success_figures import success_figures
+from marsyard.drawing.colours import robust_limits
 from marsyard.drawing.page import capital
 from marsyard.drawing.sheet import FONT, FigureFile, wrap
 from marsyard.results.study_checks import outputs_of
@@ -205,7 +206,8 @@ def _map(ds: xr.Dataset, values: np.ndarray, x: str, y: str) -> Any:
         values = np.take(values, order, axis=dim)
         borders[name] = edges(at[order])
     shown = np.ma.masked_invalid(values)
-    drawn = ax.pcolormesh(borders[x], borders[y], shown, cmap="viridis")
+    low, high = robust_limits(np.ma.filled(shown, np.nan))
+    drawn = ax.pcolormesh(borders[x], borders[y], shown, cmap="viridis", vmin=low, vmax=high)
     if values.size <= WRITTEN:
         write_cells(ax, borders[x], borders[y], values, drawn, numbers(values))
     name_axes(ax, ds, x, y)

@@ -23,11 +23,11 @@ from marsyard.drawing.page import escape, number, pairs, quantity, tiles
 from marsyard.drawing.sheet import FigureFile
 from marsyard.results.report import (
     figures_section,
-    parameters_section,
     section,
     versions,
     write_page,
 )
+from marsyard.results.report_parameters import parameters_section
 
 if TYPE_CHECKING:
     from marsyard.campaign.running import Sweep

@@ -23,6 +23,7 @@ from marsyard.cli.import_robot import import_robot
 from marsyard.cli.list import list_
 from marsyard.cli.movie import movie
 from marsyard.cli.optimize import optimize
+from marsyard.cli.report import report
 from marsyard.cli.run import run
 from marsyard.cli.show import show
 from marsyard.cli.sweep import sweep
@@ -46,6 +47,7 @@ app.command("ground")(ground)
 app.command("edit")(edit)
 app.command("import")(import_robot)
 app.command("run")(run)
+app.command("report")(report)
 app.command("view")(view)
 app.command("movie")(movie)
 app.command("export")(export)

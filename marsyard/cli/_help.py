@@ -19,6 +19,7 @@ SUMMARIES = {
     },
     "Run and watch": {
         "run": "Run a scenario: checks, figures and a report.",
+        "report": "Make the report of a run again; figures for papers.",
         "view": "Replay a run in 3D in the browser.",
         "movie": "Film a run: MP4 or GIF, without a screen.",
         "export": "Write a run as ROS 2 bag, CSV or Parquet; a rover as URDF or FMU.",

@@ -60,6 +60,12 @@ def run(
     open_report: bool = typer.Option(
         False, "--open", help="Open the report in the browser when the run is done."
     ),
+    figures: str = typer.Option(
+        None,
+        "--figures",
+        metavar="FORMAT",
+        help="Also write every figure of the report as a file, for papers: png, svg or pdf.",
+    ),  # fmt: skip
     no_browser: bool = typer.Option(
         False, "--no-browser", help="Print the address of the live view, and do not open it."
     ),
@@ -73,13 +79,14 @@ def run(
         False, "--yes", "-y", help="Run also what would take longer than a day or most of memory."
     ),
 ) -> None:
-    """Run a scenario: progress bar, then results.nc, figures and report.html in a folder.
+    """Run a scenario: progress bar, then results.nc and report.html in a folder.
 
     A scenario with a study runs all its members and writes study.nc and study.csv instead.
 
     Exit code 0 if all checks pass, 1 if one fails or the run diverges, 2 for wrong input.
 
-    With --live a run that ctrl-c ends early still keeps and reports what it recorded.
+    With --live a run that ctrl-c ends early still keeps and reports what it recorded. Results are
+    in place before anything is drawn; `marsyard report` makes a report that ctrl-c stopped.
 
     \b
     Examples:
@@ -105,6 +112,7 @@ def run(
                 scenario, settings=settings, out=out or default_folder(scenario), say=bar.say,
                 progress=bar.update, study=not no_study, jobs=jobs, live=watched,
                 sequence=sequence, yes=yes, checked=bar.show, check_convergence=check_convergence,
+                figures=figures,
             )  # fmt: skip
         if check_convergence:
             _print_convergence(result)
@@ -169,6 +177,22 @@ def _print(result: Any) -> None:
         console.print(f"{failed} steps whose contact problem did not converge", style="bold red")
     if result.stopped:
         console.print(result.stopped, style="bold red", highlight=False)
+    _print_judgement(console, result)
+
+
+#: findings that are said by the lines above, or were when they were found
+_SAID = ("end", "solver", "warning")
+
+
+def _print_judgement(console: Any, result: Any) -> None:
+    """The run in one line, and what is to be said against it; notes are left to the report."""
+    from marsyard.results import findings_of, headline_of
+
+    console.print(headline_of(result.data, result.checks, result.stopped).words, highlight=False)
+    for found in findings_of(result.data, result.scenario, result.info, result.ground):
+        if found.level != "note" and found.subject not in _SAID:
+            style = "bold red" if found.level == "bad" else "yellow"
+            console.print(f"! {found.text}", style=style, highlight=False, markup=False)
 
 
 def _print_convergence(result: Any) -> None:

@@ -21,11 +21,11 @@ from marsyard.results import save
 from marsyard.results.report import (
     figures_section,
     intro,
-    parameters_section,
     section,
     versions,
     write_page,
 )
+from marsyard.results.report_parameters import parameters_section
 from marsyard.scenario.packing import write_scenario
 
 if TYPE_CHECKING:

@@ -34,17 +34,17 @@ from marsyard.drawing.sheet import (
     wrap,
 )
 from marsyard.errors import InputError
-from marsyard.results.dataset import Line, lines
-from marsyard.results.plots import (
+from marsyard.results.curves import (
     binned_medians,
     cut_curve,
     default_figures,
     followed_paths,
     has_travelled,
     long_name_of,
-    scale_ordinate,
     thinned,
 )
+from marsyard.results.dataset import Line, lines
+from marsyard.results.plots import scale_ordinate
 from marsyard.scenario.report_schema import Figure
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ sheet     figures: titled sheets of panels, frames, legends, PNG files
 ticks     numbers beside axes
 colours   of wheels, axes and curves, the same in all figures and 3D views
 page      HTML pages: numbers, tables and the style sheet
+solids    boxes, cylinders, balls and rings as triangles
 meshes    triangles to look at, of a model's bodies and of ground
 layers    solids, arrows, strokes and names that are laid over a picture
 """

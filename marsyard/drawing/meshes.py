@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.solids import Solid, box, capsule, cylinder, ellipsoid, join, torus
 from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
 
 if TYPE_CHECKING:
@@ -56,15 +57,12 @@ def ground_meshes(surfaces: Sequence[Surface], ds: xr.Dataset) -> list[GroundMes
         if isinstance(surface, Plane):
             meshes += _tiles(surface, ds)
         elif isinstance(surface, Sphere):
-            ball = _trimesh().creation.icosphere(subdivisions=4, radius=surface.radius)
-            vertices = np.asarray(ball.vertices) + np.asarray(surface.centre)
-            meshes.append(GroundMesh(vertices, np.asarray(ball.faces), ROCK, surface.name))
+            ball = ellipsoid(np.full(3, surface.radius), 40, 64).moved(surface.centre)
+            meshes.append(GroundMesh(ball.vertices, ball.faces, ROCK, surface.name))
         elif isinstance(surface, Box):
-            box = _trimesh().creation.box(extents=2 * np.asarray(surface.half_size))
-            box.unmerge_vertices()
-            vertices = np.asarray(box.vertices) @ surface.rotation_matrix().T
-            vertices = vertices + np.asarray(surface.centre)
-            meshes.append(GroundMesh(vertices, np.asarray(box.faces), ROCK, surface.name))
+            block = box(2 * np.asarray(surface.half_size))
+            vertices = block.vertices @ surface.rotation_matrix().T + np.asarray(surface.centre)
+            meshes.append(GroundMesh(vertices, block.faces, ROCK, surface.name))
         elif isinstance(surface, TriangleMesh):
             # corners of their own for each triangle, so that edges look like edges
             vertices = np.asarray(surface.vertices)[np.asarray(surface.triangles)].reshape(-1, 3)
@@ -103,20 +101,22 @@ def _tiles(plane: Plane, ds: xr.Dataset) -> list[GroundMesh]:
 # --- robot
 
 
-def body_shapes(model: mujoco.MjModel) -> dict[int, list[Shape]]:
-    """Shapes of each body that moves, by its number, in its own frame; wheels carry marks."""
+def body_shapes(model: mujoco.MjModel, smooth: bool = True) -> dict[int, list[Shape]]:
+    """Shapes of each body that moves, by its number, in its own frame; wheels carry marks.
+
+    `smooth`: meshes of models get own vertices on both sides of sharp edges, for those who shade by
+    vertices.
+    """
     shapes: dict[int, list[Shape]] = {}
     for geom in seen_geoms(model):
         body = int(model.geom_bodyid[geom])
-        mesh = geom_mesh(model, geom)
-        if mesh is None:
+        solid = geom_solid(model, geom, smooth)
+        if solid is None:
             continue
         rotation = np.zeros(9)
         mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
-        vertices = np.asarray(mesh.vertices) @ rotation.reshape(3, 3).T + model.geom_pos[geom]
-        shapes.setdefault(body, []).append(
-            Shape(vertices, np.asarray(mesh.faces), _colour(model, geom))
-        )
+        vertices = solid.vertices @ rotation.reshape(3, 3).T + model.geom_pos[geom]
+        shapes.setdefault(body, []).append(Shape(vertices, solid.faces, _colour(model, geom)))
     for body in wheel_bodies(model):
         if body in shapes:
             joint = int(model.body_jntadr[body])
@@ -175,40 +175,44 @@ def _trimesh():
     return trimesh
 
 
-def geom_mesh(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh | None:
+def geom_solid(model: mujoco.MjModel, geom: int, smooth: bool = True) -> Solid | None:
     """Triangles of a geom in its own frame; None for planes and height fields."""
-    make = _trimesh().creation
     kind, size = int(model.geom_type[geom]), model.geom_size[geom]
     if kind == _BOX:
-        mesh = make.box(extents=2 * size)
-    elif kind == _SPHERE:
-        mesh = make.icosphere(subdivisions=3, radius=size[0])
-    elif kind == _ELLIPSOID:
-        mesh = make.icosphere(subdivisions=3)
-        mesh.apply_scale(size)
-    elif kind == _CYLINDER:
-        mesh = make.cylinder(radius=size[0], height=2 * size[1], sections=48)
-    elif kind == _CAPSULE:
-        mesh = make.capsule(radius=size[0], height=2 * size[1], count=(24, 24))
-    elif kind == _MESH:
-        data = int(model.geom_dataid[geom])
-        first, count = int(model.mesh_vertadr[data]), int(model.mesh_vertnum[data])
-        start, faces = int(model.mesh_faceadr[data]), int(model.mesh_facenum[data])
-        mesh = _trimesh().Trimesh(
-            model.mesh_vert[first : first + count],
-            model.mesh_face[start : start + faces],
-            process=False,
-        )
-    else:
+        return box(2 * size)
+    if kind == _SPHERE:
+        return ellipsoid(np.full(3, size[0]))
+    if kind == _ELLIPSOID:
+        return ellipsoid(size)
+    if kind == _CYLINDER:
+        return cylinder(size[0], 2 * size[1])
+    if kind == _CAPSULE:
+        return capsule(size[0], 2 * size[1])
+    if kind != _MESH:
         return None
-    return _split_edges(mesh)
+    data = int(model.geom_dataid[geom])
+    first, count = int(model.mesh_vertadr[data]), int(model.mesh_vertnum[data])
+    start, faces = int(model.mesh_faceadr[data]), int(model.mesh_facenum[data])
+    solid = Solid(
+        np.array(model.mesh_vert[first : first + count], dtype=float),
+        np.array(model.mesh_face[start : start + faces]),
+    )
+    return _split_edges(solid) if smooth else solid
 
 
-def _split_edges(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
+def geom_mesh(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh | None:
+    """The same for those who write meshes to files."""
+    solid = geom_solid(model, geom)
+    return None if solid is None else _trimesh().Trimesh(*solid, process=False)
+
+
+def _split_edges(solid: Solid) -> Solid:
     """The same mesh with own vertices on both sides of sharp edges, so that shading shows them."""
-    if len(mesh.faces) > 20000:
-        return mesh
-    return _trimesh().graph.smooth_shade(mesh, angle=np.radians(35))
+    if len(solid.faces) > 20000:
+        return solid
+    mesh = _trimesh().Trimesh(*solid, process=False)
+    split = _trimesh().graph.smooth_shade(mesh, angle=np.radians(35))
+    return Solid(np.asarray(split.vertices), np.asarray(split.faces))
 
 
 def _colour(model: mujoco.MjModel, geom: int) -> Colour:
@@ -235,43 +239,27 @@ def _wheel_marks(shapes: list[Shape], axis: np.ndarray, anchor: np.ndarray) -> l
     else:
         parts = _disc_marks(round(radius, 6), round(half, 6))
     centre = anchor + middle * axis
-    return [
-        Shape(np.asarray(m.vertices) @ frame.T + centre, np.asarray(m.faces), c) for m, c in parts
-    ]
+    return [Shape(m.vertices @ frame.T + centre, m.faces, c) for m, c in parts]
 
 
 @lru_cache(maxsize=8)
-def _ball_marks(radius: float) -> list[tuple[trimesh.Trimesh, Colour]]:
+def _ball_marks(radius: float) -> list[tuple[Solid, Colour]]:
     """Two dark rings through the poles of a ball-shaped wheel, and a bright dot on one."""
-    trimesh = _trimesh()
-    turn = trimesh.transformations.rotation_matrix
-    ring = trimesh.creation.torus(radius, 0.03 * radius, major_sections=64, minor_sections=8)
-    ring.apply_transform(turn(np.pi / 2, [1, 0, 0]))
-    other = ring.copy().apply_transform(turn(np.pi / 2, [0, 0, 1]))
-    dot = trimesh.creation.icosphere(subdivisions=2, radius=0.14 * radius)
-    dot.apply_translation([0.93 * radius, 0, 0])
-    return [(_join([ring, other]), BLACK), (dot, MARK)]
+    ring = torus(radius, 0.03 * radius).turned(np.pi / 2, 0)
+    dot = ellipsoid(np.full(3, 0.14 * radius), 10, 20).moved([0.93 * radius, 0, 0])
+    return [(join([ring, ring.turned(np.pi / 2)]), BLACK), (dot, MARK)]
 
 
 @lru_cache(maxsize=8)
-def _disc_marks(radius: float, half: float) -> list[tuple[trimesh.Trimesh, Colour]]:
+def _disc_marks(radius: float, half: float) -> list[tuple[Solid, Colour]]:
     """Six spokes that stand out of both faces, ribs on the tread and a mark near the rim."""
-    trimesh = _trimesh()
-    turn = trimesh.transformations.rotation_matrix
     width = 2 * half + 0.06 * radius
-    spokes, ribs = [], []
-    for k in range(3):
-        # of slightly different width, or they flicker where they cross
-        bar = trimesh.creation.box(extents=[1.7 * radius, 0.1 * radius, width + 0.005 * k * radius])
-        spokes.append(bar.apply_transform(turn(np.pi * k / 3, [0, 0, 1])))
-    for k in range(20):
-        rib = trimesh.creation.box(extents=[0.05 * radius, 0.05 * radius, 1.9 * half])
-        rib.apply_translation([0.985 * radius, 0, 0])
-        ribs.append(rib.apply_transform(turn(2 * np.pi * k / 20, [0, 0, 1])))
-    mark = trimesh.creation.box(extents=[0.3 * radius, 0.16 * radius, width + 0.04 * radius])
-    mark.apply_translation([0.7 * radius, 0, 0])
-    return [(_join(spokes), STEEL), (_join(ribs), BLACK), (_split_edges(mark), MARK)]
-
-
-def _join(parts: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
-    return _trimesh().util.concatenate([_split_edges(p) for p in parts])
+    # of slightly different width, or they flicker where they cross
+    spokes = [
+        box([1.7 * radius, 0.1 * radius, width + 0.005 * k * radius]).turned(np.pi * k / 3)
+        for k in range(3)
+    ]
+    rib = box([0.05 * radius, 0.05 * radius, 1.9 * half]).moved([0.985 * radius, 0, 0])
+    ribs = [rib.turned(2 * np.pi * k / 20) for k in range(20)]
+    mark = box([0.3 * radius, 0.16 * radius, width + 0.04 * radius]).moved([0.7 * radius, 0, 0])
+    return [(join(spokes), STEEL), (join(ribs), BLACK), (mark, MARK)]

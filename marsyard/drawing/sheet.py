@@ -139,10 +139,15 @@ def _parted(word: str, width: int) -> str:
     return "\n".join(lines)
 
 
+#: kinds of files for figures
+FORMATS = ("png", "svg", "pdf")
+
+
 def save_png(canvas: Canvas, path: Path, dpi: int) -> Path:
-    """Write a figure, whole or not at all."""
+    """Write a figure, whole or not at all: PNG, or as the path ends."""
+    kind = path.suffix.lstrip(".")
     with replacing(path) as part:
-        canvas.savefig(part, format="png", dpi=dpi)
+        canvas.savefig(part, format=kind if kind in FORMATS else "png", dpi=dpi)
     return path
 
 

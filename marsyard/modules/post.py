@@ -8,7 +8,7 @@ the report says what it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from marsyard.drawing.page import escape, number
 from marsyard.drawing.sheet import FigureFile, save_png, slug
 from marsyard.errors import InputError, told
+from marsyard.files import read_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,28 +56,61 @@ class PostError(str):
     """What went wrong in a function, in one sentence, in place of its result."""
 
 
-def write_post(folder: Path, results: Mapping[str, Any]) -> tuple[str, list[FigureFile]]:
-    """Write pictures and tables into a run folder; the report's section, and its figures."""
-    rows, tables, figures = [], [], []
+#: what the report says of a picture
+_BY_USER = "By a function of the user's."
+
+
+def write_tables(folder: Path, results: Mapping[str, Any]) -> None:
+    """Write what is a table into a run folder."""
+    for name, value in results.items():
+        if not hasattr(value, "savefig") and (frame := _frame(value)) is not None:
+            path = folder / "post" / f"{slug(name)}.csv"
+            path.parent.mkdir(exist_ok=True)
+            frame.to_csv(path, index=False)
+
+
+def save_pictures(folder: Path, results: Mapping[str, Any]) -> list[FigureFile]:
+    """Draw what is a picture into a run folder."""
+    figures = []
     for name, value in results.items():
         if hasattr(value, "savefig"):
             path = folder / "figures" / f"post-{slug(name)}.png"
             path.parent.mkdir(exist_ok=True)
-            figures.append(
-                FigureFile(name, "By a function of the user's.", save_png(value, path, 130))
-            )
-            continue
-        frame = _frame(value)
-        if frame is not None:
-            path = folder / "post" / f"{slug(name)}.csv"
-            path.parent.mkdir(exist_ok=True)
-            frame.to_csv(path, index=False)
-            tables.append(f"<h3>{escape(name)}</h3>{_table(frame, path.name)}")
-            continue
-        rows.append(f"<tr><td>{escape(name)}</td><td>{escape(_text(value))}</td></tr>")
+            figures.append(FigureFile(name, _BY_USER, save_png(value, path, 130)))
+    return figures
+
+
+def kept_pictures(folder: Path) -> list[FigureFile]:
+    """The pictures that a run folder holds."""
+    found = sorted((folder / "figures").glob("post-*.png"))
+    return [FigureFile(path.stem.removeprefix("post-"), _BY_USER, path) for path in found]
+
+
+def post_texts(results: Mapping[str, Any]) -> dict[str, str]:
+    """What is neither a picture nor a table, in words."""
+    return {
+        name: _text(value)
+        for name, value in results.items()
+        if not hasattr(value, "savefig") and _frame(value) is None
+    }
+
+
+def post_section(texts: Mapping[str, str], folder: Path) -> str:
+    """The section of the report: texts, and the first rows of the tables in a run folder."""
+    import csv
+
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in texts.items()
+    )
     head = "<thead><tr><th>result</th><th>value</th></tr></thead>"
-    body = f'<table id="post">{head}<tbody>{"".join(rows)}</tbody></table>' if rows else ""
-    return body + "".join(tables), figures
+    parts = [f'<table id="post">{head}<tbody>{rows}</tbody></table>' if rows else ""]
+    for path in sorted((folder / "post").glob("*.csv")):
+        try:
+            names, *table = csv.reader(read_text(path, "table").splitlines())
+        except (csv.Error, ValueError):
+            raise InputError(f"'{path}' is not a table") from None
+        parts.append(f"<h3>{escape(path.stem)}</h3>{_table(names, table, path.name)}")
+    return "".join(parts)
 
 
 def _frame(value: Any) -> Any:
@@ -100,15 +134,23 @@ def _frame(value: Any) -> Any:
     return None
 
 
-def _table(frame: Any, file: str) -> str:
-    head = "".join(f"<th>{escape(str(c))}</th>" for c in frame.columns)
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]], file: str) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_text(v))}</td>" for v in row) + "</tr>"
-        for row in frame.head(_SHOWN).itertuples(index=False)
+        "<tr>" + "".join(f"<td>{escape(_cell(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows[:_SHOWN]
     )
-    more = f'<p class="soft">{len(frame)} rows, all in post/{escape(file)}.</p>'
+    more = f'<p class="soft">{len(rows)} rows, all in post/{escape(file)}.</p>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div>{more}'
+
+
+def _cell(text: str) -> str:
+    """A number as it is read, or the text."""
+    try:
+        return number(float(text))
+    except ValueError:
+        return text
 
 
 def _text(value: Any) -> str:

@@ -12,15 +12,17 @@ from marsyard.lazy import lazy_names
 if TYPE_CHECKING:
     from marsyard.drawing.sheet import FigureFile
     from marsyard.results.checks import CheckResult, Impact, evaluate, evaluate_all, impacts
+    from marsyard.results.curves import default_figures
     from marsyard.results.dataset import Line, lines, names, open_results, save, series
     from marsyard.results.energy import EnergyAccount, MotorEnergy, energy_account
     from marsyard.results.export import to_dataframe
     from marsyard.results.ground_file import Ground, ground_of, load_ground, save_ground
     from marsyard.results.ground_section import draw_section
     from marsyard.results.ground_stress import draw_stress
+    from marsyard.results.headline import Headline, headline_of
     from marsyard.results.movie import Movie, Shot, write_movie, write_still
     from marsyard.results.page_replay import Page3D, show
-    from marsyard.results.plots import default_figures, draw, draw_track, save_figures
+    from marsyard.results.plots import draw, draw_track, save_figures, save_ground_figures
     from marsyard.results.questions import Answer, answer_all, questions_text
     from marsyard.results.replay import (
         GroundMesh,
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
         open_scene,
         serve,
     )
-    from marsyard.results.report import check_table, write_report
+    from marsyard.results.report import check_table, findings_of, write_report
+    from marsyard.results.run_judgement import Finding, judge_run
     from marsyard.results.rut_map import draw_rut_map
     from marsyard.results.soil_figures import draw_soils, soil_canvas
     from marsyard.results.soil_report import WheelMean, wheel_means, wheel_table
@@ -42,8 +45,10 @@ _HOME = {
     "CheckResult": "checks",
     "EnergyAccount": "energy",
     "FigureFile": "plots",
+    "Finding": "run_judgement",
     "Ground": "ground_file",
     "GroundMesh": "replay",
+    "Headline": "headline",
     "Impact": "checks",
     "Line": "dataset",
     "Movie": "movie",
@@ -56,7 +61,7 @@ _HOME = {
     "answer_all": "questions",
     "build_scene": "replay",
     "check_table": "report",
-    "default_figures": "plots",
+    "default_figures": "curves",
     "draw": "plots",
     "draw_rut_map": "rut_map",
     "draw_section": "ground_section",
@@ -66,9 +71,12 @@ _HOME = {
     "energy_account": "energy",
     "evaluate": "checks",
     "evaluate_all": "checks",
+    "findings_of": "report",
     "ground_meshes": "replay",
     "ground_of": "ground_file",
+    "headline_of": "headline",
     "impacts": "checks",
+    "judge_run": "run_judgement",
     "lines": "dataset",
     "load_ground": "ground_file",
     "names": "dataset",
@@ -78,6 +86,7 @@ _HOME = {
     "save": "dataset",
     "save_figures": "plots",
     "save_ground": "ground_file",
+    "save_ground_figures": "plots",
     "serve": "replay",
     "series": "dataset",
     "show": "page_replay",
@@ -97,8 +106,10 @@ __all__ = [
     "CheckResult",
     "EnergyAccount",
     "FigureFile",
+    "Finding",
     "Ground",
     "GroundMesh",
+    "Headline",
     "Impact",
     "Line",
     "Movie",
@@ -121,9 +132,12 @@ __all__ = [
     "energy_account",
     "evaluate",
     "evaluate_all",
+    "findings_of",
     "ground_meshes",
     "ground_of",
+    "headline_of",
     "impacts",
+    "judge_run",
     "lines",
     "load_ground",
     "names",
@@ -133,6 +147,7 @@ __all__ = [
     "save",
     "save_figures",
     "save_ground",
+    "save_ground_figures",
     "serve",
     "series",
     "show",

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.drawing.page import escape, number, pairs, quantity
-from marsyard.drawing.sheet import FONT, FigureFile, legend, plain, save_png, sheet, slug
+from marsyard.drawing.sheet import FONT, FigureFile, legend, plain, save_png, sheet, slug, wrap
 from marsyard.files.replacing import replacing
 from marsyard.results.energy import CAUSES, EnergyAccount, MotorEnergy, causes_of, powers_of
 
@@ -50,8 +50,10 @@ def save_energy_figures(
     first: int = 1,
     dpi: int = 130,
     motors: bool = True,
+    kind: str = "png",
 ) -> list[FigureFile]:
-    """Power and energy over time and, if wanted, by motor; PNG files numbered from `first` on."""
+    """Power and energy over time and, if wanted, by motor;
+    files of a kind, numbered from `first` on."""
     piece = ds.sel(time=slice(account.start - 1e-9, account.end + 1e-9))
     words = f"{balance_words(account)} {assumption_words(account)}"
     drawn = [("Power and energy", words, draw_energy(piece, account))]
@@ -59,42 +61,51 @@ def save_energy_figures(
         drawn.append(("Energy motor by motor", assumption_words(account), draw_motors(account)))
     files = []
     for number_, (title, caption, canvas) in enumerate(drawn, first):
-        path = Path(folder) / f"{number_:02d}-{slug(title)}.png"
+        path = Path(folder) / f"{number_:02d}-{slug(title)}.{kind}"
         files.append(FigureFile(title, caption, save_png(canvas, path, dpi)))
     return files
+
+
+#: name, values, colour (none: that of ink), width, dashed
+EnergyCurve = tuple[str, np.ndarray, str, float, bool]
+
+
+def energy_curves(
+    ds: xr.Dataset, account: EnergyAccount
+) -> tuple[tuple[str, list[EnergyCurve]], ...]:
+    """Power by group of joints, and the work of the motors with where it went: the axis and the
+    curves of each panel."""
+    powers = powers_of(ds)
+    colours = role_colours(list(powers))
+    top: list[EnergyCurve] = [(role, p, colours[role], 1.3, False) for role, p in powers.items()]
+    if "electrical_power" in ds:
+        power = ds["electrical_power"].sum("motor").values
+        top.append(("electrical, all motors", power, "", 1.0, True))
+    terms = causes_of(ds)
+    scale = max(float(np.max(np.abs(v))) for v in terms.values()) or 1.0
+    work = terms.pop("motors")
+    bottom: list[EnergyCurve] = [(_label("motors, in", work[-1]), work, "", 2.2, False)]
+    for name, values in terms.items():
+        if np.max(np.abs(values)) > 1e-3 * scale or name == "rest":
+            label = _label(cause_name(account, name), values[-1])
+            bottom.append((label, values, _CAUSE_COLOURS[name], 1.4, name == "rest"))
+    return (("power [W]", top), ("work and change of energy [J]", bottom))
 
 
 def draw_energy(ds: xr.Dataset, account: EnergyAccount) -> Canvas:
     """Power by group of joints, and the work of the motors with where it went, over time."""
     time = ds["time"].values
-    canvas, (top, bottom) = sheet("Power and energy", [2.0, 2.8])
-    powers = powers_of(ds)
-    colours = role_colours(list(powers))
-    for role, power in powers.items():
-        top.plot(time, power, color=colours[role], linewidth=1.3, label=role)
-    if "electrical_power" in ds:
-        power = ds["electrical_power"].sum("motor").values
-        label = "electrical, all motors"
-        top.plot(time, power, color=_INK, linewidth=1.0, linestyle=(0, (4, 1.6)), label=label)
-    top.set_ylabel("power [W]", fontsize=FONT)
-    terms = causes_of(ds)
-    scale = max(float(np.max(np.abs(v))) for v in terms.values()) or 1.0
-    work = terms.pop("motors")
-    bottom.plot(time, work, color=_INK, linewidth=2.2, label=_label("motors, in", work[-1]))
-    for name, values in terms.items():
-        if np.max(np.abs(values)) > 1e-3 * scale or name == "rest":
-            style: Any = (0, (4, 1.6)) if name == "rest" else "-"
-            label = _label(cause_name(account, name), values[-1])
-            bottom.plot(
-                time, values, color=_CAUSE_COLOURS[name], linewidth=1.4, linestyle=style,
-                label=label,
-            )  # fmt: skip
-    bottom.set_ylabel("work and change\nof energy [J]", fontsize=FONT)
-    bottom.set_xlabel("time [s]", fontsize=FONT)
-    for ax in (top, bottom):
+    canvas, panels = sheet("Power and energy", [2.0, 2.8])
+    for ax, (label, curves) in zip(panels, energy_curves(ds, account), strict=True):
+        for name, values, colour, width, dashed in curves:
+            style: Any = (0, (4, 1.6)) if dashed else "-"
+            ink = colour or _INK
+            ax.plot(time, values, color=ink, linewidth=width, linestyle=style, label=name)
+        ax.set_ylabel(wrap(label), fontsize=FONT)
         legend(ax)
+    panels[-1].set_xlabel("time [s]", fontsize=FONT)
     if time[-1] > time[0]:
-        bottom.set_xlim(time[0], time[-1])
+        panels[-1].set_xlim(time[0], time[-1])
     return canvas
 
 
@@ -165,15 +176,15 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
     a = account
     rows = [
         ("span", f"{number(a.start, 4)} to {number(a.end, 4)} s"),
-        ("way of the base", quantity(a.way, "m", 4)),
-        ("distance made good", quantity(a.made_good, "m", 4)),
-        ("height won", quantity(a.rise, "m", 4)),
+        ("path length of the base", quantity(a.way, "m", 4)),
+        ("net displacement along the heading", quantity(a.made_good, "m", 4)),
+        ("elevation gain", quantity(a.rise, "m", 4)),
         ("work of the motors, spent / returned",
          f"{quantity(a.total.spent, 'J', 4)} / {quantity(a.total.returned, 'J', 4)}"),
         ("mean / peak mechanical power",
          f"{quantity(a.total.mean_power, 'W', 3)} / {quantity(a.total.peak_power, 'W', 3)}"),
-        ("mechanical energy by way", quantity(a.per_metre(a.mechanical), "J/m", 4)),
-        ("and by distance made good", quantity(a.per_metre(a.mechanical, a.made_good), "J/m", 4)),
+        ("mechanical energy per metre of path", quantity(a.per_metre(a.mechanical), "J/m", 4)),
+        ("and of net displacement", quantity(a.per_metre(a.mechanical, a.made_good), "J/m", 4)),
         ("cost of transport, mechanical (specific resistance)", number(a.specific_resistance, 3)),
     ]  # fmt: skip
     if math.isfinite(a.electrical):
@@ -182,18 +193,18 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
             ("electrical energy", quantity(a.electrical, "J", 4)),
             ("lost in copper / gear / burnt", " / ".join(
                 quantity(v, "J", 3) for v in (t.copper, t.gear, t.burnt))),
-            ("electrical energy by way", quantity(a.per_metre(a.electrical), "J/m", 4)),
-            ("and by distance made good",
+            ("electrical energy per metre of path", quantity(a.per_metre(a.electrical), "J/m", 4)),
+            ("and of net displacement",
              quantity(a.per_metre(a.electrical, a.made_good), "J/m", 4)),
             ("cost of transport, electrical", number(a.cost_of_transport, 3)),
         ]  # fmt: skip
     if a.weight == 0:  # what floats is not transported
         of_transport = (
-            "height won",
-            "mechanical energy by",
-            "and by",
+            "elevation gain",
+            "mechanical energy per",
+            "and of net",
             "cost of",
-            "electrical energy by",
+            "electrical energy per",
         )
         rows = [row for row in rows if not row[0].startswith(of_transport)]
     if abs(a.sampling) > 0.02:

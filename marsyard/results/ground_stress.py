@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.drawing.colours import wheel_colour
+from marsyard.drawing.colours import robust_limits, wheel_colour
 from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, legend, plain, sheet, wrap
 from marsyard.results.ground_file import Ground
 from marsyard.results.rut_map import colour_bar, loaded_wheels
@@ -104,7 +104,8 @@ def draw_footprints(ground: Ground) -> Canvas:
     owner = data["stress_body"].values
     wheels = loaded_wheels(ground)
     pressure = data["stress_normal"].values / 1000
-    top = float(np.nanmax(pressure[np.isin(owner, [w[5] for w in wheels])], initial=0.0))
+    loads = pressure[np.isin(owner, [w[5] for w in wheels])]
+    top = robust_limits(loads[loads > 0])[1] if (loads > 0).any() else 0.0
     norm = Normalize(0, max(top, 1e-6))
     placed, columns, rows = _arranged(wheels)
     reach = _footprint_reach(ground, wheels)

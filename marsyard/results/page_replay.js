@@ -180,6 +180,28 @@
     const command = data.commands.filter((c) => c[0] <= now + 1e-6).pop();
     label.textContent = `${now.toFixed(1)} s` + (command ? `  ·  ${command[1]}` : "");
   };
+  // plots in the same page show this time with their cursor, and take the replay to theirs
+  const tell = () => document.dispatchEvent(new CustomEvent("replay-time", { detail: now }));
+  document.addEventListener("replay-seek", (e) => {
+    now = Math.min(Math.max(e.detail, time[0]), time[last]);
+    slider.value = now;
+    draw();
+  });
+  // what WebGL has drawn is not printed
+  let picture = null;
+  window.addEventListener("beforeprint", () => {
+    draw();
+    picture = new Image();
+    picture.src = canvas.toDataURL();
+    picture.style.cssText = "width:100%;border-radius:.4rem";
+    canvas.before(picture);
+    canvas.style.display = "none";
+  });
+  window.addEventListener("afterprint", () => {
+    canvas.style.display = "";
+    if (picture) picture.remove();
+    draw();
+  });
   const step = (clock) => {
     if (!playing) return;
     now += Math.min(clock - before, 100) / 1000 * parseFloat(speed.value);
@@ -187,6 +209,7 @@
     if (now >= time[last]) { now = time[last]; playing = false; play.textContent = "play"; }
     slider.value = now;
     draw();
+    tell();
     requestAnimationFrame(step);
   };
   play.onclick = () => {
@@ -196,7 +219,7 @@
     before = performance.now();
     requestAnimationFrame(step);
   };
-  slider.oninput = () => { now = parseFloat(slider.value); draw(); };
+  slider.oninput = () => { now = parseFloat(slider.value); draw(); tell(); };
   canvas.onpointerdown = (e) => canvas.setPointerCapture(e.pointerId);
   canvas.onpointermove = (e) => {
     if (!e.buttons) return;
@@ -204,7 +227,9 @@
     camera.height = Math.min(Math.max(camera.height + 0.006 * e.movementY, 0.03), 1.5);
     draw();
   };
+  canvas.tabIndex = 0;
   canvas.onwheel = (e) => {
+    if (!e.ctrlKey && document.activeElement !== canvas) return; // the page scrolls
     e.preventDefault();
     camera.distance = Math.min(Math.max(camera.distance * Math.exp(0.001 * e.deltaY), 0.5), 80);
     draw();

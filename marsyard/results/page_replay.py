@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from marsyard.files.replacing import replacing
 from marsyard.ground.heights import height_of
 from marsyard.results.dataset import open_results
 from marsyard.results.ground_file import FILE_NAME, Ground, load_ground
+from marsyard.results.page_plots import json_in_page
 from marsyard.results.replay import Scene, build_scene, read_model, run_folder
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ def _of_run(run: Run) -> tuple[mujoco.MjModel, xr.Dataset, Scenario, Ground | No
 
 def replay_block(data: dict[str, Any]) -> str:
     """Canvas, slider and program for what `replay_data` gives; one in a page."""
-    # a page must not be ended by what it carries
-    text = json.dumps(data).replace("</", "<\\/")
-    script = Path(__file__).with_name("page_replay.js").read_text(encoding="utf-8")
+    text = json_in_page(data)
     speeds = "".join(f'<option value="{s}">{s}×</option>' for s in _SPEEDS)
     return (
         '<div id="replay"><canvas style="width:100%;height:26rem;border-radius:.4rem;'
@@ -110,10 +108,16 @@ def replay_block(data: dict[str, Any]) -> str:
         f'<select aria-label="speed">{speeds}</select>'
         '<input type="range" min="0" step="0.05" aria-label="time" style="flex:1">'
         '<output style="min-width:15rem"></output></div>'
-        '<p class="soft">Drag to turn, wheel to zoom. Lines on the ground are 1 m apart.</p></div>'
+        '<p class="soft">Drag to turn; the wheel zooms once the picture is clicked. Lines on the '
+        "ground are 1 m apart.</p></div>"
         f'<script type="application/json" id="replay-data">{text}</script>'
-        f"<script>{script}</script>"
+        f"<script>{replay_script()}</script>"
     )
+
+
+def replay_script() -> str:
+    """The program of the replay."""
+    return Path(__file__).with_name("page_replay.js").read_text(encoding="utf-8")
 
 
 def replay_data(
@@ -126,7 +130,8 @@ def replay_data(
 ) -> dict[str, Any]:
     """All that the program in the page needs; `zones` are outlines on the ground [m], [n, 2], and
     `start` is the time shown at first [s]."""
-    scene = build_scene(model, ds)
+    # the page lights faces by their own normals
+    scene = build_scene(model, ds, most=2 * FRAMES, smooth=False)
     keep = np.unique(np.linspace(0, len(scene.time) - 1, FRAMES).round().astype(int))
     position, turn = scene.position[keep], _continuous(scene.quaternion[keep])
     base = scene.base[keep]

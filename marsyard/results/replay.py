@@ -25,10 +25,10 @@ from marsyard.drawing.meshes import GroundMesh, Shape, body_shapes, ground_meshe
 from marsyard.errors import InputError
 from marsyard.files import check_file
 from marsyard.ground import Surface
+from marsyard.results.curves import followed_paths
 from marsyard.results.dataset import open_results, record_intervals, series
 from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import Ground, load_ground
-from marsyard.results.plots import followed_paths
 from marsyard.results.scene_parts import (
     LONGEST_ARROW,
     add_lines,
@@ -116,10 +116,13 @@ def build_scene(
     ground: Sequence[GroundMesh] = (),
     title: str | None = None,
     soil: Ground | None = None,
+    most: int | None = None,
+    smooth: bool = True,
 ) -> Scene:
     """The scene of a run from the robot's model, the run's data set and meshes of the ground.
 
-    `soil` is the soft ground as the run left it.
+    `soil` is the soft ground as the run left it, `most` the number of frames at most, `smooth` as
+    for `body_shapes`.
     """
     coordinates = series(ds, "coordinates").values
     if coordinates.shape[1] != model.nq:
@@ -132,9 +135,9 @@ def build_scene(
     count = int(broken[0]) if broken.size else len(coordinates)
     if count == 0:
         raise InputError("the run holds no record with finite coordinates; nothing to replay")
-    stride = max(1, math.ceil(count / MOST_FRAMES))
+    stride = max(1, math.ceil(count / (most or MOST_FRAMES)))
     frames = np.unique(np.append(np.arange(0, count, stride), count - 1))
-    shapes = {b: s for b, s in body_shapes(model).items() if s}
+    shapes = {b: s for b, s in body_shapes(model, smooth).items() if s}
     numbers = list(shapes)
     position, quaternion = _poses(model, coordinates[frames], numbers)
     base = series(ds, "position_base").values[frames]

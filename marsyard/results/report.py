@@ -1,14 +1,19 @@
 """The report of a run: one HTML file that stands alone, and the table of checks on the terminal.
 
-`report.html` carries its pictures and style inside, needs no script and loads nothing.
+`report.html` begins with the answer in one line and what is to be said against it, then the run in
+3D, three key plots, and a table of contents of the rest. It carries its data, pictures, programs
+and style inside, runs from a file, loads nothing, and allows no other program to run in it.
 """
 
 from __future__ import annotations
 
 import base64
-import math
+import hashlib
 import platform
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,33 +21,56 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.drawing.page import STYLE, escape, number, pairs, quantity, tiles, vector
+from marsyard.drawing.page import STYLE, capital, escape, number, pairs, quantity, tiles
+from marsyard.drawing.sheet import FigureFile
+from marsyard.errors import InputError
 from marsyard.files import parse_json
 from marsyard.files.replacing import replacing
-from marsyard.ground.soil import changed_numbers
-from marsyard.interaction.about import law_of_hard_ground
 from marsyard.results.checks import CheckResult
 from marsyard.results.energy_figures import energy_section
+from marsyard.results.headline import headline_of
+from marsyard.results.page_plots import (
+    json_in_page,
+    key_plot,
+    plot_html,
+    plots_data,
+    plots_of_run,
+)
 from marsyard.results.questions import Answer, questions_section
-from marsyard.results.soil_report import soil_section
+from marsyard.results.report_parameters import parameters_section
+from marsyard.results.run_judgement import BAD, NOTE, WARNING, Finding, judge_run
+from marsyard.results.soil_report import assumed_numbers, soil_section
 from marsyard.results.timeline import timeline_section
-from marsyard.scenario.drive import command_kind
-from marsyard.scenario.fmu import FmuLaw
-from marsyard.scenario.schema import Part, Scenario, SpeedLaw
+from marsyard.results.wheel_order import in_reading_order
+from marsyard.scenario.schema import Scenario
 
 if TYPE_CHECKING:
+    import mujoco
     from rich.table import Table
 
     from marsyard.results.ground_file import Ground
-    from marsyard.results.plots import FigureFile
 
 FILE_NAME = "report.html"
+_HERE = Path(__file__).parent
 _CLASS = {"pass": "pass", "fail": "fail"}
 _MARK = {"pass": "✓ pass", "fail": "✗ fail"}
-_SCHEMES = {
-    "moreau_jean": "Moreau-Jean", "semi_implicit": "semi-implicit Euler",
-    "implicit_damping": "implicit in damping",
-}  # fmt: skip
+#: findings that have an alarm of their own
+_ALARMED = ("end", "solver")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A folded part of the page: HTML under a title, and what it comes to in a few words."""
+
+    title: str
+    body: Any
+    summary: str = ""
+    open: bool = False
+
+    @property
+    def id(self) -> str:
+        """What links to it name."""
+        return "part-" + re.sub(r"[^a-z]+", "-", self.title.lower()).strip("-")
 
 
 def write_report(
@@ -50,37 +78,129 @@ def write_report(
     ds: xr.Dataset,
     scenario: Scenario,
     checks: Sequence[CheckResult],
-    figures: Sequence[FigureFile],
+    figures: Sequence[FigureFile] = (),
     run_info: Mapping[str, Any] | None = None,
     ground: Ground | None = None,
     results: str = "",
     answers: Sequence[Answer] = (),
+    model: mujoco.MjModel | None = None,
 ) -> Path:
     """Write `report.html` into `folder`, whole or not at all.
 
     `run_info` may hold `scenario` (its name), `overrides` (a list of "key=value"), `steps`,
     `wall_time` [s] of the loop, `compile_time` [s], `started`, `versions` (a mapping) and
     `convergence` with its section `convergence_html`; what is missing is looked up in `ds.attrs`.
-    `ground` is the soil as the run left it, `results` the section of post-processing functions.
+    `figures` are pictures to show beside the plots, `ground` is the soil as the run left it,
+    `results` the section of post-processing functions. With the `model` the run is shown in 3D.
     """
+    from markupsafe import Markup
+
     info = {**ds.attrs, **(run_info or {})}
+    info["slides"] = [str(s) for s in ds["slide"].values] if "slide" in ds.coords else []
     title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
-    sections = [
-        _head(title, ds, scenario, checks, info),
-        section("Questions", questions_section(answers)),
-        section("Checks", checks_section(checks)),
-        section("Convergence", str(info.get("convergence_html") or "")),
-        section("Commands", timeline_section(ds)),
-        section("Results of own functions", results),
-        section("Power and energy", energy_section(ds)),
-        section("Soil", soil_section(ds, scenario, ground)),
-        section("What was run", parameters_section(scenario, info)),
-        section("Figures", figures_section(figures)),
-        section("Solver health", _health(ds, info)),
-        section("Speed", pairs(_speed_rows(ds, info))),
-        section("Versions", pairs(versions(info))),
+    replay = _replay(model, ds, scenario, ground)
+    ds = in_reading_order(ds)
+    stopped = info.get("stopped") or ds.attrs.get("stopped")
+    found = findings_of(ds, scenario, info, ground)
+    first = key_plot(ds, scenario.report.figures)
+    plots = [*([first] if first else []), *plots_of_run(ds, scenario.report.figures)]
+    shown = len(plots) - (first is not None)
+    drawn = "".join(
+        plot_html(k, plot, k + (first is None)) for k, plot in enumerate(plots) if plot is not first
+    ) + "".join(_figure(shown + k, f) for k, f in enumerate(figures, 1))
+    judged, failing = [c for c in checks if c.judged], any(c.judged and not c.ok for c in checks)
+    passed = f"{sum(c.ok for c in judged)} of {len(judged)} checks passed" if judged else ""
+    parts = [
+        _Part("About this run", _about(ds, scenario, info, passed)),
+        _Part("Questions", questions_section(answers), open=bool(answers)),
+        _Part("Checks", checks_section(checks), passed, failing),
+        _Part("Convergence", str(info.get("convergence_html") or "")),
+        _Part("Commands", timeline_section(ds)),
+        _Part("Results of own functions", results),
+        _Part("Power and energy", energy_section(ds)),
+        _Part("Soil", soil_section(ds, scenario, ground)),
+        _Part("What was run", parameters_section(scenario, info)),
+        _Part("Figures", drawn, f"{shown + len(figures)}" if drawn else ""),
+        _Part("Solver health", _health(ds, info), _health_words(ds)),
+        _Part("Speed", pairs(_speed_rows(ds, info))),
+        _Part("Versions", pairs(versions(info))),
     ]
-    return write_page(folder, title, sections)
+    programs = [_program("page_plots.js"), *([_program("page_replay.js")] if replay else [])]
+    page = _template().render(
+        title=title,
+        name=str(info.get("scenario") or ""),
+        style=Markup(STYLE + (_HERE / "templates" / "run.css").read_text(encoding="utf-8")),
+        script_hashes=Markup(" ".join(f"'sha256-{_sha256(text)}'" for text in programs)),
+        headline=_unbroken(headline_of(ds, checks, str(stopped) if stopped else None).words),
+        alarms=_alarms(ds, stopped),
+        findings=[f for f in found if f.level != NOTE and f.subject not in _ALARMED],
+        notes=[f.text for f in found if f.level == NOTE],
+        replay=Markup(replay),
+        key_plot=Markup(plot_html(0, first)) if first else "",
+        parts=[_Part(p.title, Markup(p.body), p.summary, p.open) for p in parts if p.body],
+        plot_data=Markup(json_in_page(plots_data(plots))) if plots else "",
+        plot_script=Markup(programs[0]),
+    )
+    path = Path(folder) / FILE_NAME
+    with replacing(path) as part:
+        part.write_text(page, encoding="utf-8")
+    return path
+
+
+@cache
+def _template() -> Any:
+    """The page, whose texts are escaped unless they are marked as HTML."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(_HERE / "templates")
+    own = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    return own.get_template("run.html")
+
+
+def _unbroken(text: str) -> str:
+    """Numbers and their units on one line."""
+    return re.sub(r"(?<=\d) (?=\(?(?:m|s|%|J/m)\b|%)", "\u00a0", text)
+
+
+@cache
+def _program(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _sha256(text: str) -> str:
+    """As a page's policy names a program that may run in it."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def findings_of(
+    ds: xr.Dataset, scenario: Scenario, info: Mapping[str, Any], ground: Ground | None
+) -> list[Finding]:
+    """What is to be said of a run, with its warnings, the worst first."""
+    found = judge_run(ds, scenario, info, assumed_numbers(scenario, ground))
+    warned = [
+        Finding(WARNING, "warning", f"{capital(str(text)).rstrip('.')}.")
+        for text in info.get("warnings") or ()
+    ]
+    worst = [f for f in found if f.level == BAD]
+    return [*worst, *(f for f in found if f.level == WARNING), *warned,
+            *(f for f in found if f.level == NOTE)]  # fmt: skip
+
+
+def _replay(
+    model: mujoco.MjModel | None, ds: xr.Dataset, scenario: Scenario, ground: Ground | None
+) -> str:
+    """The run in 3D; empty where there is no model, or nothing was recorded for it."""
+    if model is None or "coordinates" not in ds:
+        return ""
+    from marsyard.results.page_replay import replay_block, replay_data
+
+    try:
+        return replay_block(replay_data(model, ds, scenario, ground))
+    except InputError:
+        return ""
 
 
 def write_page(folder: str | Path, title: str, sections: Sequence[str]) -> Path:
@@ -136,8 +256,13 @@ def section(title: str, body: str) -> str:
 def intro(title: str, scenario: Scenario, info: Mapping[str, Any]) -> str:
     """Name, title, description and sources."""
     name = str(info.get("scenario") or "")
-    parts = [f'<p class="kicker">marsyard{" · " + escape(name) if name else ""}</p>']
-    parts.append(f"<h1>{escape(title)}</h1>")
+    kicker = f'<p class="kicker">marsyard{" · " + escape(name) if name else ""}</p>'
+    return f"{kicker}<h1>{escape(title)}</h1>{_description(scenario)}"
+
+
+def _description(scenario: Scenario) -> str:
+    """What a scenario says of itself."""
+    parts = []
     if scenario.description:
         paragraphs = scenario.description.strip().split("\n\n")
         parts += [f'<p class="text">{escape(" ".join(p.split()))}</p>' for p in paragraphs]
@@ -147,37 +272,28 @@ def intro(title: str, scenario: Scenario, info: Mapping[str, Any]) -> str:
     return "".join(parts)
 
 
-def _head(
-    title: str,
-    ds: xr.Dataset,
-    scenario: Scenario,
-    checks: Sequence[CheckResult],
-    info: Mapping[str, Any],
-) -> str:
-    parts = [intro(title, scenario, info)]
-    stopped = info.get("stopped") or ds.attrs.get("stopped")
-    if stopped:
-        parts.append(
-            f'<div class="alarm" role="alert">The run diverged and {escape(stopped)}. What was '
-            "recorded until then is shown.</div>"
-        )
-    parts += [f'<div class="alarm">Warning: {escape(w)}.</div>' for w in info.get("warnings") or ()]
-    bad = unconverged(ds)
-    if bad:
-        parts.append(
-            f'<div class="alarm" role="alert">{bad} of the steps did not converge: in these the '
-            "contact problem was left with a residual above its tolerance. Results after the "
-            "first of them are not to be trusted; see Solver health.</div>"
-        )
-    passed = sum(c.ok for c in checks)
+def _about(ds: xr.Dataset, scenario: Scenario, info: Mapping[str, Any], passed: str) -> str:
+    """The scenario in its own words, and the run in a few numbers."""
     rows = [("simulated", quantity(_span(ds), "s"))]
-    if any(c.judged for c in checks):
-        judged = sum(c.judged for c in checks)
-        rows.insert(0, ("checks passed", f"{passed} of {judged}"))
     speed = dict(_speed_rows(ds, info))
     rows += [(key, speed[key]) for key in ("times real time", "time per step") if key in speed]
-    parts.append(tiles(rows))
-    return f"<header>{''.join(parts)}</header>"
+    if passed:
+        rows.insert(0, ("checks passed", passed.removesuffix(" checks passed")))
+    return _description(scenario) + tiles(rows)
+
+
+def _alarms(ds: xr.Dataset, stopped: Any) -> list[str]:
+    """What must not be overlooked."""
+    out = []
+    if stopped:
+        out.append(f"The run diverged and {stopped}. What was recorded until then is shown.")
+    if bad := unconverged(ds):
+        out.append(
+            f"{bad} of the steps did not converge: in these the contact problem was left with a "
+            "residual above its tolerance. Results after the first of them are not to be trusted; "
+            "see Solver health."
+        )
+    return out
 
 
 def checks_section(checks: Sequence[CheckResult]) -> str:
@@ -216,265 +332,6 @@ def _figure(index: int, figure: FigureFile) -> str:
         f'<figure><img src="data:image/png;base64,{data}" alt="{escape(figure.title)}">'
         f"<figcaption><b>Figure {index}: {escape(figure.title)}.</b>{note}</figcaption></figure>"
     )
-
-
-# --- parameters
-
-
-def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
-    """Everything that was set, in groups."""
-    robot, run, contact = scenario.robot, scenario.run, scenario.interaction
-    own = "that of the model"
-    attitude = robot.attitude and [math.degrees(a) for a in robot.attitude]
-    start = [
-        ("robot", robot.name),
-        ("start position", vector(robot.position, "m") if robot.position else own),
-        ("roll, pitch, yaw", vector(attitude, "°") if attitude else own),
-        ("start velocity", vector(robot.velocity, "m/s")),
-        ("start angular velocity", vector(robot.angular_velocity, "rad/s")),
-        ("wheel shape", robot.wheel_shape or "that of the robot"),
-        ("gravity", quantity(scenario.gravity, "m/s²")),
-    ]
-    if robot.settle:
-        start.append(("placed", "on the ground before the start"))
-    start += [(f"start angle {k}", quantity(v, "rad")) for k, v in robot.joints.items()]
-    start += [(f"start rate {k}", quantity(v, "rad/s")) for k, v in robot.joint_rates.items()]
-    start += [
-        (
-            f"spring {k}",
-            f"{quantity(s.stiffness, 'N·m/rad')}, damping {quantity(s.damping, 'N·m·s/rad')}",
-        )
-        for k, s in robot.springs.items()
-    ]
-
-    # laws tell their own numbers, but for MuJoCo's
-    acted = info.get("laws") or ()
-    hard, about = info.get("hard_contact", True), law_of_hard_ground(scenario)
-    law: list[tuple[str, str]] = [("law on hard ground", contact.law)]
-    if hard and about.is_mujocos:
-        law.append(("friction μ", number(contact.friction)))
-        law += [(f"on {name}", _differences(s)) for name, s in contact.surfaces.items()]
-    law += _elastic_layers(contact)
-    if hard and about.gives_rows:
-        law += [
-            ("solver", contact.solver.method),
-            ("solver tolerance", number(contact.solver.tolerance)),
-            ("most iterations", str(contact.solver.max_iterations)),
-        ]
-    time = [
-        ("duration", quantity(run.duration, "s")),
-        ("step h", quantity(run.step, "s")),
-        ("control period", quantity(run.control_period, "s")),
-        ("record period", quantity(run.record_period, "s")),
-        ("scheme", _SCHEMES.get(run.integrator, run.integrator)),
-    ]
-    if run.integrator == "moreau_jean":
-        time += [
-            ("θ", number(run.theta)),
-            ("activation γ", number(run.activation)),
-            ("position projection", "yes" if run.projection else "no"),
-        ]
-    ground = [(str(g.name), _ground(g)) for g in scenario.ground] or [("ground", "none")]
-    control = [(_joints(t.joints), _motor(t)) for t in scenario.control]
-    blocks = [("Robot and start", start), ("Contact", law), ("Time", time), ("Ground", ground)]
-    blocks += [(title, [(k, _told(v, unit)) for k, v, unit in rows]) for title, rows in acted]
-    if control:
-        blocks.append(("Control", control))
-    if scenario.motors:
-        blocks.append(("Motors", [(k, _differences(m)) for k, m in scenario.motors.items()]))
-    if scenario.drive is not None:
-        blocks.append(("Drive", _drive(scenario.drive)))
-    if scenario.tethers:
-        blocks.append(("Tethers", [(t.name, _tether(t)) for t in scenario.tethers]))
-    if scenario.parameters:
-        named = [(k, number(v)) for k, v in scenario.parameters.items()]
-        blocks.append(("Parameters (SI)", named))
-    if info.get("modules"):
-        modules = list(info["modules"].items())
-        blocks.append(("Own modules", modules))
-    if info.get("overrides"):
-        changes = info["overrides"]
-        changes = [changes] if isinstance(changes, str) else changes
-        blocks.append(("Changed on the command line", [("set", str(c)) for c in changes]))
-    body = "".join(f"<div><h3>{escape(name)}</h3>{pairs(rows)}</div>" for name, rows in blocks)
-    return f'<div class="columns">{body}</div>'
-
-
-def _told(value: Any, unit: str) -> str:
-    """A number with its unit, or words."""
-    return str(value) if isinstance(value, str) else quantity(float(value), unit)
-
-
-def _elastic_layers(contact: Any) -> list[tuple[str, str]]:
-    """Elastic layers of polygonal contact: of the ground under its law, and of each pair."""
-    polygonal = contact.polygonal
-    rows = []
-    if contact.law == "polygonal":
-        rows.append(("layer on the ground", _elastic_layer(polygonal.layer, contact.friction)))
-    for pair in polygonal.pairs:
-        name = pair.name or f"{pair.faces}-{pair.against}"
-        layer = _elastic_layer(pair.layer or polygonal.layer, contact.friction)
-        rows.append((f"pair {name}", f"faces of {pair.faces} against {pair.against}, {layer}"))
-    return rows
-
-
-def _elastic_layer(given: Any, friction: float) -> str:
-    from marsyard.interaction.polygonal.world import contact_layer
-
-    layer = contact_layer(given, friction)
-    text = f"stiffness {quantity(layer.stiffness, 'Pa/m')}, damping "
-    text += f"{quantity(layer.damping, 'Pa·s/m')}, friction {number(layer.slip)}"
-    return text if layer.stick == layer.slip else f"{text}, sticking {number(layer.stick)}"
-
-
-def _differences(part: Part) -> str:
-    set_here = part.model_dump(exclude_none=True)
-    return (
-        ", ".join(f"{k.replace('_', ' ')} {number(v)}" for k, v in set_here.items()) or "as above"
-    )
-
-
-def _ground(ground: Any) -> str:
-    if ground.kind == "plane":
-        text = f"plane through {vector(ground.through, 'm')}"
-        if ground.slope:
-            text += f", slope {quantity(math.degrees(ground.slope), '°')}"
-            text += f" rising towards heading {quantity(math.degrees(ground.uphill), '°')}"
-        return text
-    if ground.kind == "sphere":
-        return f"sphere, radius {quantity(ground.radius, 'm')}, centre {vector(ground.centre, 'm')}"
-    if ground.kind == "box":
-        return f"box {vector(ground.size, 'm')}, centre {vector(ground.centre, 'm')}"
-    if ground.kind == "mesh":
-        shape = ground.file or f"{len(ground.triangles)} triangles"
-        edge = ground.edge_normal
-        return f"mesh, {shape}" + (f", normal on edges {vector(edge)}" if edge else "")
-    if ground.kind == "rocks":
-        return _rocks(ground)
-    if ground.kind == "terrain":
-        terrain = ground.terrain if isinstance(ground.terrain, str) else _terrain(ground.terrain)
-        soil = ground.soil if isinstance(ground.soil, str | None) else _changed(ground.soil)
-        soil = f", soil {soil}" if soil else ""
-        return f"terrain {terrain}{soil}, grid {quantity(ground.spacing, 'm')}"
-    return str(ground.kind)
-
-
-def _rocks(ground: Any) -> str:
-    """A field of rocks and single ones."""
-    text = []
-    if ground.field is not None:
-        field = ground.field
-        text.append(
-            f"a field that covers {100 * field.coverage:g} %, {quantity(field.smallest, 'm')} to "
-            f"{quantity(field.largest, 'm')} wide, {100 * field.buried:g} % buried"
-        )
-    if ground.rocks:
-        text.append(f"{len(ground.rocks)} placed singly")
-    return f"rocks: {', and '.join(text)}; seed {ground.seed}"
-
-
-def _terrain(terrain: Any) -> str:
-    """A terrain by the name that it was read from, or by its layers."""
-    if terrain.name:
-        return Path(terrain.name).name
-    return ", ".join(str(layer.kind) for layer in terrain.layers) or "level"
-
-
-def _changed(soil: Mapping[str, Any]) -> str:
-    """A soil by name, with what was changed of it."""
-    changed = changed_numbers(soil)
-    changes = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in changed.items())
-    name = str(soil.get("name", "given here"))
-    return f"{name} ({changes})" if changes else name
-
-
-def _tether(tether: Any) -> str:
-    to = vector(tether.anchor, "m") if tether.anchor else f"{quantity(tether.behind, 'm')} behind"
-    return f"to {to}, stiffness {quantity(tether.stiffness, 'N/m')}"
-
-
-def _joints(joints: str | tuple[str, ...]) -> str:
-    return joints if isinstance(joints, str) else ", ".join(joints)
-
-
-#: commands that are told one by one
-_MOST_COMMANDS = 50
-_SHARES = {
-    "rates": "rates of plane kinematics",
-    "slip": "rates that make slips agree",
-}
-
-
-def _drive(drive: Any) -> list[tuple[str, str]]:
-    """The commands of a drive, and how they are carried out."""
-    shown = drive.commands[:_MOST_COMMANDS]
-    rows = [(f"command {k}", command_text(c)) for k, c in enumerate(shown)]
-    if len(drive.commands) > len(shown):
-        rows.append(("more commands", str(len(drive.commands) - len(shown))))
-    rows += [("aborted if", text) for text in drive.abort_limits.conditions().values()]
-    follow = drive.following
-    rows += [
-        ("control period", quantity(drive.period, "s")),
-        ("steering", drive.mode.replace("_", " ")),
-        ("path following", follow.law.replace("_", " ")),
-        ("slip compensation", "yes" if follow.compensate else "no"),
-        ("wheels", _SHARES[drive.share]),
-        ("knows its pose by", drive.sense.by.replace("_", " ")),
-    ]
-    return rows
-
-
-def command_text(command: Any) -> str:
-    text = _what(command)
-    for name, word in (("until", "until"), ("abort_if", "aborted if")):
-        condition = getattr(command, name)
-        text += f", {word} {condition}" if condition else ""
-    return text if command.timeout is None else f"{text}, at most {quantity(command.timeout, 's')}"
-
-
-def _what(command: Any) -> str:
-    """A command in words, without its conditions."""
-    kind = command_kind(command)
-    at = f" at {quantity(command.speed, 'm/s')}" if hasattr(command, "speed") else ""
-    if kind == "path":
-        return f"path of {len(command.path)} points to {vector(command.path[-1], 'm')}{at}"
-    if kind == "goal":
-        return f"goal {vector(command.goal, 'm')}{at}"
-    if kind == "arc":
-        shape = f"arc of curvature {quantity(command.arc.bend, '1/m')}"
-        return f"{shape}, {quantity(command.arc.way, 'm')} long{at}"
-    if kind == "turn":
-        to, angle = ("by", command.turn) if command.turn is not None else ("to", command.turn_to)
-        return f"turn {to} {quantity(math.degrees(angle), '°')}"
-    if kind == "crab":
-        direction = quantity(math.degrees(command.crab), "°")
-        return f"crab towards {direction}, {quantity(command.length, 'm')}{at}"
-    if kind == "steer":
-        turn = quantity(math.degrees(command.turn_rate), "°/s")
-        held = f"steer at {quantity(command.steer, 'm/s')} and {turn}"
-        return f"{held} for {quantity(command.duration, 's')}"
-    if kind == "wait":
-        wait = command.wait
-        return f"wait until {wait}" if isinstance(wait, str) else f"wait {quantity(wait, 's')}"
-    if kind == "posture":
-        posture = command.posture
-        return f"posture {posture if isinstance(posture, str) else ', '.join(posture)}"
-    return f"motors for {quantity(command.duration, 's')}"
-
-
-def _motor(law: Any) -> str:
-    """A law of torque or speed, or an FMU, in words."""
-    if isinstance(law, FmuLaw):
-        given = "; ".join(f"{name} → {command}" for name, command in law.outputs.items())
-        return f"{Path(law.file).name}: {given or 'commands nothing'}"
-    end = "to the end" if law.end is None else f"to {quantity(law.end, 's')}"
-    when = f"from {quantity(law.start, 's')} {end}"
-    if isinstance(law, SpeedLaw):
-        speed = law.speed if isinstance(law.speed, str) else number(law.speed)
-        limit = "" if law.limit is None else f", within ± {number(law.limit)}"
-        return f"speed {speed}, gain {number(law.gain)}{limit}, {when}"
-    torque = law.torque if isinstance(law.torque, str) else number(law.torque)
-    return f"torque {torque} N·m {when}"
 
 
 # --- health, speed, versions
@@ -528,6 +385,14 @@ def _health(ds: xr.Dataset, info: Mapping[str, Any]) -> str:
             f"t = {quantity(first, 's')}.</div>"
         )
     return alarm + pairs(rows + _energy_rows(ds))
+
+
+def _health_words(ds: xr.Dataset) -> str:
+    """All that a reader in a hurry needs to know of the solver."""
+    if "unconverged" not in ds:
+        return ""
+    bad = unconverged(ds)
+    return f"{bad} steps did not converge" if bad else "all steps converged"
 
 
 def _energy_rows(ds: xr.Dataset) -> list[tuple[str, str]]:

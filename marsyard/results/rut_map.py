@@ -14,9 +14,9 @@ import xarray as xr
 from marsyard.drawing.colours import GIVEN_PATH, wheel_colour
 from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, sheet, wrap
 from marsyard.ground import TriangleMesh
+from marsyard.results.curves import followed_paths
 from marsyard.results.dataset import attitude
 from marsyard.results.ground_file import Ground
-from marsyard.results.plots import followed_paths
 from marsyard.results.terrain_figures import INK, TINTS, _length, _nice
 from marsyard.scenario.report_schema import Section
 

@@ -21,6 +21,7 @@ from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil, read
 from marsyard.interaction import about
 from marsyard.interaction.soil_columns.options import Columns
 from marsyard.interaction.soil_contact.options import SoilContactOptions
+from marsyard.results.wheel_order import in_reading_order
 from marsyard.scenario.schema import Interaction, Scenario
 from marsyard.scenario.soil import TerrainGround, WheelLaw
 from marsyard.units import UNITS
@@ -66,9 +67,10 @@ class WheelMean:
 
 
 def wheel_means(ds: xr.Dataset) -> list[WheelMean]:
-    """A row per wheel that meets soil; empty where there is none."""
+    """A row per wheel that meets soil, front to rear; empty where there is none."""
     if "sinkage" not in ds or not ds.sizes.get("wheel", 0) or not ds.sizes["time"]:
         return []
+    ds = in_reading_order(ds)
     time = ds["time"].values
     late = time >= time[0] + (time[-1] - time[0]) * 2 / 3 - 1e-9
 
@@ -172,7 +174,8 @@ def _wheels_html(ds: xr.Dataset) -> str:
         f'<div class="scroll"><table class="runs" id="wheels"><thead><tr><th>wheel</th>{heads}</tr>'
         f"</thead><tbody>{body}</tbody></table></div>"
         '<p class="soft">Slip and sinkage of all wheels are means, forces and torques sums. Pull '
-        "is the force of the soil along the heading.</p>"
+        "is the force of the soil along the heading and the slope of the ground, load that upwards."
+        "</p>"
     )
 
 
@@ -372,6 +375,24 @@ def _given_soils(part: TerrainGround, ground: Ground | None, gravity: float) -> 
             soil = replace(soil, name=name)
         entries = given.get("definition", {}).get("numbers") or {}
         out.append(_Given(soil, used, entries, frozenset(changed_numbers(given))))
+    return out
+
+
+def assumed_numbers(scenario: Scenario, ground: Ground | None) -> list[str]:
+    """Numbers of the soils that their files mark as assumed, and the scenario does not set."""
+    found = [g for g in scenario.ground if isinstance(g, TerrainGround)]
+    if not found:
+        return []
+    out = []
+    for given in _given_soils(found[0], ground, scenario.gravity):
+        names = [
+            _NAMES[name]
+            for name, entry in given.entries.items()
+            if name in _NAMES and name not in given.changed and isinstance(entry, Mapping)
+            and entry.get("provenance") == "assumed"
+        ]  # fmt: skip
+        if names:
+            out.append(f"{', '.join(names)} of soil {given.soil.name}")
     return out
 
 

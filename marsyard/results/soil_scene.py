@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.colours import robust_limits
 from marsyard.results.glb import glb
 from marsyard.results.ground_file import Ground
 from marsyard.results.terrain_figures import TINTS
@@ -122,7 +123,10 @@ def soil_scene(ground: Ground, ds: xr.Dataset) -> SoilScene | None:
     if not blocks and around is None:
         return None
     sunk, risen = ground.extremes()
-    scale = max(0.8 * max(-sunk, risen), 1e-3)
+    change = np.abs(ground.data["change"].values)
+    # a single node that ran away does not make all ruts pale
+    usual = robust_limits(change[change > 1e-4])[1] if (change > 1e-4).any() else 0.0
+    scale = max(0.8 * min(max(-sunk, risen), usual), 1e-3)
     # where nodes are left out a column would stand for several
     return SoilScene(tuple(blocks), around, scale, ground.soils, ground.columns and every == 1)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.colours import bar_ends, robust_limits
 from marsyard.drawing.page import number
 from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, sheet, with_unit
 from marsyard.results.study_checks import axis_unit, second_axis, variable_name
@@ -40,7 +41,10 @@ def draw_map(ds: xr.Dataset, figure: StudyFigure) -> Canvas:
     for ax, name in zip(panels, names, strict=True):
         values = ds[variable_name(name)].values
         ax.grid(False)
-        drawn = ax.pcolormesh(x, y, np.ma.masked_invalid(values), cmap="viridis", zorder=1)
+        low, high = robust_limits(values)
+        drawn = ax.pcolormesh(
+            x, y, np.ma.masked_invalid(values), cmap="viridis", vmin=low, vmax=high, zorder=1
+        )
         _bar(canvas, ax, drawn, name, str(ds[variable_name(name)].attrs["units"]))
         if "succeeded" in ds:
             _region(ax, x, y, ds["succeeded"].values == 1)
@@ -114,7 +118,9 @@ def _numbers(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, drawn: 
 def _bar(canvas: Canvas, ax: Axes, drawn: object, name: str, units: str) -> None:
     place = ax.get_position()
     bar = canvas.add_axes(((LEFT + SPAN + 0.15) / WIDTH, place.y0, 0.12 / WIDTH, place.height))
-    canvas.colorbar(drawn, cax=bar)  # type: ignore[arg-type]
+    values, (low, high) = drawn.get_array(), drawn.get_clim()  # type: ignore[attr-defined]
+    ends = bar_ends(np.ma.filled(values, np.nan), low, high)
+    canvas.colorbar(drawn, cax=bar, extend=ends)  # type: ignore[arg-type]
     bar.tick_params(labelsize=FONT - 1.5, color="#8a8a8a")
     bar.set_ylabel(with_unit(name, units), fontsize=FONT - 1)
     for spine in bar.spines.values():

@@ -16,11 +16,11 @@ from marsyard.results.report import (
     checks_section,
     figures_section,
     intro,
-    parameters_section,
     section,
     versions,
     write_page,
 )
+from marsyard.results.report_parameters import parameters_section
 from marsyard.results.study_checks import axis_unit, outputs_of, second_axis
 from marsyard.scenario.schema import Scenario
 

@@ -411,13 +411,18 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     def add(name: str, values: np.ndarray, units: str, text: str) -> None:
         ds[name] = (("time", "wheel"), values, {"units": units, "long_name": text})
 
-    add("drawbar_pull", np.einsum("twk,twk->tw", force, heading), "N", "drawbar pull")
-    add("side_force", np.einsum("twk,twk->tw", force, left), "N", "force to the left")
+    normal = _surface_normals(s, r)
+    along = heading - np.sum(heading * normal, axis=-1, keepdims=True) * normal
+    along /= np.linalg.norm(along, axis=-1, keepdims=True)
+    pairs = (("", along, np.cross(normal, along), ""), ("_level", heading, left, ", level"))
+    for suffix, ahead, beside, how in pairs:
+        pull, side = (np.einsum("twk,twk->tw", force, way) for way in (ahead, beside))
+        add(f"drawbar_pull{suffix}", pull, "N", f"drawbar pull{how}")
+        add(f"side_force{suffix}", side, "N", f"force to the left{how}")
     add("wheel_load", force[..., 2], "N", "force of the soil upwards")
     torque = -np.einsum("twk,twk->tw", moment, r.wheel_axis)
     add("driving_torque", torque, "N·m", "torque the soil takes from the wheel")
-    normal = _surface_normals(s, r)
-    text = "depth below the undisturbed surface, across it"
+    text = "sinkage"
     add("sinkage", _sinkage(s, r, wheel_touching(s, r), normal), "m", text)
     for name, way, text in (
         ("ground_slope_along", heading, "slope of the ground along the heading, up positive"),

@@ -84,7 +84,7 @@ def test_show(tmp_path):
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    done = run_aside(["run", "rt0448/test-1", "--out", "here"], folder)
+    done = run_aside(["run", "rt0448/test-1", "--out", "here", "--figures", "png"], folder)
     return done, folder
 
 
@@ -101,7 +101,8 @@ def test_run_succeeds(finished):
 def test_run_folder_is_complete(finished):
     folder = finished[1] / "here"
     names = {p.name for p in folder.iterdir()}
-    assert {"results.nc", "scenario.yaml", "model.mjb", "figures", "report.html"} <= names
+    wanted = {"results.nc", "run.json", "scenario.yaml", "model.mjb", "figures", "report.html"}
+    assert wanted <= names
     with xr.open_dataset(folder / "results.nc", engine="h5netcdf") as data:
         assert data.sizes["time"] == 4001
         assert float(data.position_base[-1, 2]) == pytest.approx(0.57875, abs=1e-6)

@@ -242,7 +242,9 @@ def test_a_recording_gives_back_the_run(soil):
                 np.testing.assert_allclose(
                     back[name].transpose(*ds[name].dims).values, expected, atol=1e-9, err_msg=name
                 )
-    assert {"slip_ratio", "wheel_load", "driving_torque", "sinkage"} <= set(back.data_vars)
+    assert {"slip_ratio", "wheel_load", "driving_torque", "drawbar_pull_level"} <= set(
+        back.data_vars
+    )
 
 
 def test_identification_takes_a_recording_like_a_run(soil):
@@ -334,8 +336,8 @@ def test_a_foreign_recording_by_named_topics(foreign):
     wheel = back.sel(wheel="FL")
     np.testing.assert_allclose(wheel["slip_ratio"], 0.2, atol=1e-6)
     # x and y of the sensor point to the left and backwards
-    np.testing.assert_allclose(wheel["drawbar_pull"], 20.0, atol=1e-9)
-    np.testing.assert_allclose(wheel["side_force"], 3.0, atol=1e-9)
+    np.testing.assert_allclose(wheel["drawbar_pull_level"], 20.0, atol=1e-9)
+    np.testing.assert_allclose(wheel["side_force_level"], 3.0, atol=1e-9)
     np.testing.assert_allclose(wheel["wheel_load"], 150.0, atol=1e-9)
     assert float(back["time"][0]) == 0.0 and float(back["time"][-1]) == pytest.approx(2.0)
     data = read_wheel_data(foreign, robot="exomars", topics=TOPICS, window=0.5)

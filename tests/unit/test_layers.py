@@ -28,7 +28,7 @@ ORDER = (
     # what is kept and looked at
     "drawing", "web", "results",
     # the modules as black boxes, and one run with all of this
-    "modules", "convergence", "single_run",
+    "modules", "convergence", "run_record", "run_report", "single_run",
     # many runs, and what is said without one
     "study", "analysis", "comparison", "operations", "campaign", "gym", "fmi",
     # the doors

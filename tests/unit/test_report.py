@@ -1,15 +1,20 @@
-"""The report: complete, self-contained, and loud about what went wrong."""
+"""The report: the answer first, complete, self-contained, and loud about what went wrong."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html.parser
 import io
+import json
 import re
 
+import mujoco
+import numpy as np
 import pytest
 import xarray as xr
 from rich.console import Console
-from synthetic import dataset
+from synthetic import XML, dataset
 
 from marsyard.drawing.page import number
 from marsyard.results import check_table, evaluate_all, save_figures, write_report
@@ -66,10 +71,9 @@ def ds() -> xr.Dataset:
     return dataset(period=0.02, duration=8.0)
 
 
-def page(folder, ds, given, info=None) -> str:
+def page(folder, ds, given, info=None, figures=(), model=None) -> str:
     checks = evaluate_all(ds, given.report.checks)
-    figures = save_figures(ds, given.report.figures, folder / "figures", dpi=50)
-    path = write_report(folder, ds, given, checks, figures, info)
+    path = write_report(folder, ds, given, checks, figures, info, model=model)
     assert path == folder / "report.html"
     return path.read_text(encoding="utf-8")
 
@@ -82,29 +86,109 @@ class Reader(html.parser.HTMLParser):
         self.tags: list[str] = []
         self.references: list[str] = []
         self.words: list[str] = []
+        #: of each element `script` its type and text
+        self.scripts: list[list[str]] = []
+        self.inside = False
+        self.policy = ""
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
+        own = dict(attrs)
+        if tag == "script":
+            self.scripts.append([own.get("type") or "", ""])
+            self.inside = True
+        if own.get("http-equiv") == "Content-Security-Policy":
+            self.policy = own["content"]
         wanted = ("src", "href", "srcset", "data", "action")
         self.references += [str(v) for k, v in attrs if k in wanted]
 
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag != "script"
+
     def handle_data(self, data):
-        self.words.append(data)
+        if self.inside:
+            self.scripts[-1][1] += data
+        else:
+            self.words.append(data)
 
     @property
     def text(self) -> str:
         return " ".join(" ".join(self.words).split())
 
 
+def assert_stands_alone(reader: Reader) -> None:
+    """Nothing is loaded, and no program may run but those of the report."""
+    assert reader.references
+    assert all(r.startswith(("data:", "#part-")) for r in reader.references), reader.references
+    assert not {"iframe", "object", "embed", "base", "form"} & {*reader.tags}
+    allowed = re.findall(r"'sha256-([^']+)'", reader.policy)
+    programs = [text for kind, text in reader.scripts if kind != "application/json"]
+    own = [base64.b64encode(hashlib.sha256(p.encode()).digest()).decode() for p in programs]
+    assert sorted(own) == sorted(allowed) and 1 <= len(own) <= 2
+    assert reader.policy.startswith("default-src 'none'")
+    assert "script-src 'unsafe-inline'" not in reader.policy
+    for kind, text in reader.scripts:
+        if kind == "application/json":
+            assert "<" not in text and json.loads(text)
+
+
 def test_stands_alone(ds, tmp_path):
-    text = page(tmp_path, ds, scenario())
+    text = page(tmp_path, ds, scenario(), model=mujoco.MjModel.from_xml_string(XML))
     reader = Reader(text)
-    assert reader.references and all(r.startswith("data:") for r in reader.references)
-    assert "script" not in reader.tags and "iframe" not in reader.tags
+    assert_stands_alone(reader)
     assert not re.search(r"url\(|@import", text)
-    assert reader.tags.count("img") == 3
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in text
     assert not list(tmp_path.glob(".*"))
+
+
+def test_pictures_are_carried_inside(ds, tmp_path):
+    figures = save_figures(ds, scenario().report.figures, tmp_path / "figures", dpi=50)
+    text = page(tmp_path, ds, scenario(), figures=figures)
+    assert Reader(text).tags.count("img") == len(figures) == 3
+    assert_stands_alone(Reader(text))
+
+
+def test_answer_replay_key_plots_contents_in_this_order(ds, tmp_path):
+    text = page(tmp_path, ds, scenario(), model=mujoco.MjModel.from_xml_string(XML))
+    marks = ('<h1 id="answer">', 'id="replay"', 'data-plot="0"', '<nav class="contents"',
+             '<details class="part"')  # fmt: skip
+    places = [text.index(mark) for mark in marks]
+    assert places == sorted(places)
+    # every part is in the contents, and every link leads to a part
+    links = re.findall(r'<a href="#(part-[a-z-]+)">', text)
+    assert links == re.findall(r'<details class="part" id="(part-[a-z-]+)"', text)
+    for title in ("checks", "figures", "what-was-run", "solver-health", "versions"):
+        assert f"part-{title}" in links
+    # what fails is not folded away
+    assert re.search(r'id="part-checks" open>', text)
+    assert not re.search(r'id="part-figures" open>', text)
+
+
+def test_headline_has_the_numbers_of_the_data_set(ds, tmp_path):
+    text = page(tmp_path, ds, scenario())
+    said = re.search(r'<h1 id="answer">(.*?)</h1>', text)[1].replace("\u00a0", " ")
+    base = ds["position_base"].transpose("time", "axis").values
+    distance = np.linalg.norm(np.diff(base, axis=0), axis=1).sum()
+    metres, seconds = re.search(r"([\d.]+) m .*in ([\d.]+) s", said).groups()
+    assert float(metres) == pytest.approx(distance, rel=0.05)
+    assert float(seconds) == pytest.approx(8.0)
+    assert "2 of 3 checks fail" in said
+
+
+def test_plots_carry_the_curves_of_the_data_set(ds, tmp_path):
+    reader = Reader(page(tmp_path, ds, scenario()))
+    (data,) = [json.loads(t) for kind, t in reader.scripts if kind == "application/json"]
+    arrays = [np.frombuffer(base64.b64decode(a), dtype="<f4") for a in data["arrays"]]
+    height = next(p for p in data["plots"] if p["title"] == "Height")
+    (curve,) = height["panels"][0]["curves"]
+    np.testing.assert_allclose(arrays[curve["x"]], ds["time"], rtol=1e-6)
+    z = ds["position_base"].sel(axis="z")
+    np.testing.assert_allclose(arrays[curve["y"]], z, rtol=1e-6, atol=1e-7)
+    assert height["linked"] and height["panels"][0]["label"].endswith("[m]")
+    track = next(p for p in data["plots"] if p["title"] == "Track")
+    assert track["equal"] and not track["linked"]
 
 
 def test_tells_what_was_run_and_what_came_out(ds, tmp_path):
@@ -120,7 +204,7 @@ def test_tells_what_was_run_and_what_came_out(ds, tmp_path):
     text = Reader(page(tmp_path, ds, scenario(), info)).text
     for said in (
         "Drop & drive", "rt0448/test-1", "then drives.", "RT-0448, section 3",
-        "0.65", "0.21", "0.001 s", "Moreau-Jean", "slope 10°", "sphere, radius 1 m",
+        "0.65", "0.21", "1 ms", "20 ms", "Moreau-Jean", "slope 10°", "sphere, radius 1 m",
         "friction μ on sphere 0.3", "torque 0.1*t N·m from 5 s to 8 s", "interaction.friction=0.65",
         "Figure 1: Height. Figure 4.", "Figure 2: Track.",
         "16 000", "16 ×", "62.5 µs", "1.25 s", "9.9.9", "mujoco", "numba", "numpy", "python",
@@ -167,8 +251,8 @@ def test_text_of_users_is_escaped(ds, tmp_path):
     info = {"scenario": EVIL, "overrides": [EVIL], "versions": {EVIL: EVIL}, "started": EVIL}
     text = page(tmp_path, ds, given, info)
     reader = Reader(text)
-    assert "script" not in reader.tags
-    assert all(r.startswith("data:") for r in reader.references)
+    assert_stands_alone(reader)
+    assert "img" not in reader.tags
     assert reader.text.count("alert") >= 10
 
 
@@ -244,3 +328,34 @@ def test_layers_of_polygonal_contact_are_told(tmp_path, ds):
 
 def test_layers_are_not_told_where_none_is(tmp_path, ds):
     assert "layer on the ground" not in Reader(page(tmp_path, ds, scenario())).text
+
+
+def test_quantities_as_the_user_wrote_them(ds, tmp_path):
+    from marsyard.run_record import written_quantities
+
+    raw = {
+        "run": {"step": "0.5 ms", "duration": 8}, "parameters": {"slip": "40 %"},
+        "robot": {"name": "a 5 m", "joints": {"arm": "10 deg"}}, "gravity": "nine m/s²",
+    }  # fmt: skip
+    given = written_quantities(raw)
+    assert given == {
+        "run.step": "0.5 ms", "parameters.slip": "40 %", "robot.joints.arm": "10 deg"
+    }  # fmt: skip
+    made = scenario(parameters={"slip": "40 %"})
+    text = page(tmp_path, ds, made, {"given": given})
+    for words in ('<td class="key">step h</td><td>0.5 ms</td>',
+                  '<td class="key">slip</td><td>40 %</td>',
+                  '<td class="key">record period</td><td>20 ms</td>'):  # fmt: skip
+        assert words in text, words
+
+
+def test_the_law_that_acted_is_named(ds, tmp_path):
+    text = Reader(page(tmp_path, ds, scenario())).text
+    assert "law on hard ground" in text and "law of soil" not in text
+    soft = scenario(
+        ground=[{"kind": "terrain", "name": "bed", "terrain": {"layers": []}, "soil": "dry_sand"}],
+        interaction={"wheel": {"model": "ding"}},
+    )
+    text = Reader(page(tmp_path, ds, soft, {"hard_contact": False})).text
+    assert "law on hard ground" not in text and "onsmooth" not in text
+    assert "law of soil" in text and "wheel model Ding" in text

@@ -116,9 +116,13 @@ def test_a_parked_rover_stays():
     # down the slope: it wanders by a tenth of a millimetre and goes nowhere
     x = place[:, 0]
     assert abs(x[80] - x[205]) < 5e-4 and abs(x[175] - x[300]) < 3e-4
-    # the soil holds it: forces along the slope
+    # the soil holds it: along the slope what gravity pulls down with, level nothing
     force = d.drawbar_pull.values[-100:].mean(axis=0).sum()
-    assert force == pytest.approx(0.0, abs=0.02 * WEIGHT)
+    assert force == pytest.approx(WEIGHT * math.sin(math.radians(10)), abs=0.02 * WEIGHT)
+    level = d.drawbar_pull_level.values[-100:].mean(axis=0).sum()
+    assert level == pytest.approx(0.0, abs=0.02 * WEIGHT)
+    for name in ("side_force", "side_force_level"):
+        assert d[name].values[-100:].mean(axis=0).sum() == pytest.approx(0.0, abs=0.02 * WEIGHT)
     load = d.wheel_load.values[-100:].mean(axis=0).sum()
     assert load == pytest.approx(WEIGHT, rel=0.01)
 

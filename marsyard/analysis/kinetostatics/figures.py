@@ -23,7 +23,7 @@ from marsyard.analysis.kinetostatics.way_figures import (
     along_figure,
     climb_demand,
 )
-from marsyard.drawing.colours import wheel_colour
+from marsyard.drawing.colours import bar_ends, robust_limits, wheel_colour
 from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, legend, plain, sheet
 from marsyard.errors import InputError
 
@@ -68,11 +68,12 @@ def sigma_map(
         raise InputError("values: none is finite; there is nothing to draw")
     canvas, (ax,) = sheet(title, [4.9])
     across, up = np.degrees(x), np.degrees(y)
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    low, high = robust_limits(values)
     if high - low < 1e-12:
         high = low + 1.0
     levels = _round_levels(min(low, 0.0) if low > -1e-9 else low, high)
-    filled = ax.contourf(across, up, values, levels=levels, cmap="viridis", extend="neither")
+    ends = bar_ends(values, levels[0], levels[-1])
+    filled = ax.contourf(across, up, values, levels=levels, cmap="viridis", extend=ends)
     lines = ax.contour(across, up, values, levels=levels[1:-1:2], colors="white", linewidths=0.5,
                        alpha=0.7)  # fmt: skip
     ax.clabel(lines, fmt="%g", fontsize=FONT - 2)

@@ -334,12 +334,21 @@ def _verdicts(found: Any) -> list[tuple[int, str]]:
 def _table(title: str, heads: Sequence[str]) -> Table:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(
-        title=title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold"
-    )
+    class Plain(Table):
+        """Cells are texts as they stand: '[m]' is a unit, and no markup."""
+
+        def add_row(self, *cells: Any, **options: Any) -> None:
+            plain = (Text(cell) if isinstance(cell, str) else cell for cell in cells)
+            super().add_row(*plain, **options)
+
+    table = Plain(
+        title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD,
+        title_style="bold",
+    )  # fmt: skip
     for k, head in enumerate(heads):
-        table.add_column(head, justify="left" if k == 0 else "right")
+        table.add_column(Text(head), justify="left" if k == 0 else "right")
     return table
 
 

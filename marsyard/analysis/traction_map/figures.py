@@ -191,6 +191,8 @@ def _maps(
     width, height = columns * (each + 0.45 + beside) + 0.35, rows * (tall + 0.5) + 0.8
     canvas = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(canvas)
+    # room around all, so that no label touches the edge
+    canvas.get_layout_engine().set(w_pad=0.12, h_pad=0.08)  # type: ignore[union-attr, call-arg]
     ground = found.attrs.get("ground", "")
     canvas.suptitle(title, x=0.01, ha="left", fontsize=FONT + 3, fontweight="bold")
     grid = canvas.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)

@@ -130,7 +130,7 @@ def traction_map(
     rover, names = rover_tables(robot, joints, torque)
     terrain, title = _ground(ground)
     own = getattr(terrain, "bounds", None)
-    area = _area(bounds, own)
+    area = _area(bounds, own, terrain)
     heading = _headings(headings)
     x, y = _cells(area[0], area[1], spacing), _cells(area[2], area[3], spacing)
     if len(x) * len(y) * len(heading) > _MOST_POSES:
@@ -237,9 +237,12 @@ def _ground(ground: Any) -> tuple[Ground, str]:
     return ground, ground.title if isinstance(ground, Terrain) else ""
 
 
-def _area(bounds: Bounds | None, own: Bounds | None) -> Bounds:
+def _area(bounds: Bounds | None, own: Bounds | None, ground: Any = None) -> Bounds:
+    from marsyard.ground.terrain import Terrain, usual_view
+
     half = USUAL_SIZE / 2
-    area = bounds or own or (-half, half, -half, half)
+    usual = usual_view(ground) if isinstance(ground, Terrain) else (-half, half, -half, half)
+    area = bounds or own or usual
     if not (area[0] < area[1] and area[2] < area[3] and np.all(np.isfinite(area))):
         raise InputError(
             f"bounds: {area} must be xmin < xmax, ymin < ymax, all four finite numbers in metres"

@@ -22,11 +22,11 @@ from marsyard.drawing.page import capital, escape, number, pairs, tiles
 from marsyard.drawing.sheet import FigureFile, unit_text, with_unit
 from marsyard.results.report import (
     figures_section,
-    parameters_section,
     section,
     versions,
     write_page,
 )
+from marsyard.results.report_parameters import parameters_section
 
 if TYPE_CHECKING:
     from marsyard.campaign.optimize.running import Optimized

@@ -22,6 +22,7 @@ et al. 2019, Icarus 326, 63–87). Heights of overlapping craters add up.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from marsyard.ground.terrain.layer import Layer
 
 RIM_OVER_DEPTH = 0.036 / 0.196
 EJECTA = (3.0, 4.0)  # where they begin to fade and where they end, over the radius
+SHOWN = 1.5  # of a crater with its rim, over the radius
 MOST_CRATERS = 500_000
 
 
@@ -41,7 +43,9 @@ def crater(spec: Any) -> Layer:
     if rim is None:
         rim = RIM_OVER_DEPTH * spec.depth_ratio
     numbers = np.array([spec.diameter / 2, spec.depth_ratio * spec.diameter, rim * spec.diameter])
-    return _layer(np.array([spec.centre]), numbers[None, :], None)
+    layer = _layer(np.array([spec.centre]), numbers[None, :], None)
+    (x, y), reach = spec.centre, SHOWN * numbers[0]
+    return replace(layer, feature=(x - reach, x + reach, y - reach, y + reach))
 
 
 def craters(spec: Any, random: np.random.Generator) -> Layer:

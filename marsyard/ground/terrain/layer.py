@@ -22,9 +22,11 @@ class Layer:
         bounds: where it is defined [m]; None everywhere.
         soil: name of the soil where `covers` says so; None if it has none of its own.
         covers: whether points x, y lie on that soil.
+        feature: rectangle around what is to be seen of a layer that is one thing at one place [m].
     """
 
     heights: Heights
     bounds: Bounds | None = None
     soil: str | None = None
     covers: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    feature: Bounds | None = None

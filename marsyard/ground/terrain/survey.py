@@ -86,8 +86,8 @@ def survey(
 ) -> Survey:
     """Heights and soils on a grid around `centre` [m], `size` along x and y [m].
 
-    By default all of a terrain that ends somewhere, else 20 m around the origin; 500 points along
-    the longer side.
+    By default all of a terrain that ends somewhere, else 20 m around the origin and, where the
+    terrain has a crater of its own, all of that; 500 points along the longer side.
     """
     x0, x1, y0, y1 = _rectangle(terrain, size, centre)
     longer = max(x1 - x0, y1 - y0)
@@ -107,12 +107,22 @@ def survey(
     )  # fmt: skip
 
 
+def usual_view(terrain: Terrain) -> tuple[float, float, float, float]:
+    """What is looked at of an endless terrain: the origin's surroundings, and no half a crater."""
+    half = USUAL_SIZE / 2
+    found = [layer.feature for layer in terrain.layers if layer.feature is not None]
+    x0, x1, y0, y1 = zip(*found, (-half, half, -half, half), strict=True)
+    return min(x0), max(x1), min(y0), max(y1)
+
+
 def _rectangle(
     terrain: Terrain, size: tuple[float, float] | None, centre: tuple[float, float] | None
 ) -> tuple[float, float, float, float]:
     bounds = terrain.bounds
     if size is None and centre is None and bounds is not None:
         return bounds
+    if size is None and centre is None:
+        return usual_view(terrain)
     width, depth = size or (USUAL_SIZE, USUAL_SIZE)
     if centre is None and bounds is not None:
         centre = (bounds[0] + bounds[1]) / 2, (bounds[2] + bounds[3]) / 2

@@ -188,7 +188,8 @@ def save_run(vehicle: Vehicle, folder: Path, stopped: str = "") -> Path:
     need what a session does not record."""
     from marsyard.results import ground_of
     from marsyard.run_folder import written_whole
-    from marsyard.single_run import versions, write_run
+    from marsyard.run_report import Finished, draw_report
+    from marsyard.single_run import versions, write_results
 
     simulation, scenario = vehicle.simulation, vehicle.scenario
     data = simulation.dataset()
@@ -202,5 +203,9 @@ def save_run(vehicle: Vehicle, folder: Path, stopped: str = "") -> Path:
     with written_whole(folder) as staging, warnings.catch_warnings():
         assert staging is not None
         warnings.simplefilter("ignore", UserWarning)
-        write_run(staging, simulation, scenario, data, ground_of(simulation), [], (), info, {})
+        ground = ground_of(simulation)
+        write_results(staging, simulation, scenario, data, ground, info, {})
+        surfaces = simulation.world.surfaces
+        finished = Finished(data, scenario, simulation.model, ground, surfaces, info=info)
+        draw_report(staging, finished)
     return folder

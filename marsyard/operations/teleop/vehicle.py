@@ -387,7 +387,7 @@ def words_of(action: Action) -> str:
     if isinstance(action, Motors):
         return f"motors for {action.duration:g} s"
     if isinstance(action, Command):
-        from marsyard.results.report import command_text
+        from marsyard.results.report_parameters import command_text
 
         return command_text(command_of(action, None))
     return action.name

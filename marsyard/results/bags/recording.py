@@ -11,9 +11,9 @@ made perpendicular to the axle, its radius that to the tips of the grousers; a w
 not recorded has NaN.
 
 A wrench is turned into the world from its frame (a link, a frame fixed to one by /tf_static, or the
-world); its vertical part is the wheel's load, the part along the level heading the drawbar pull,
-the one to the left the side force. The torque is that about the axle, else the effort of the
-wheel's joint.
+world); its vertical part is the wheel's load, the part along the level heading the level drawbar
+pull, the one to the left the level side force. The torque is that about the axle, else the effort
+of the wheel's joint.
 
 Records lie at the times of the joint states. Other messages are interpolated to them: places and
 numbers linearly, attitudes along the shorter arc.
@@ -325,8 +325,8 @@ class Recording:
         add("wheel_force", force, "N", "axis")
         add("wheel_axle", axle, "1", "axis")
         add("wheel_load", force[..., 2], "N")
-        add("drawbar_pull", np.sum(force * level, axis=-1), "N")
-        add("side_force", np.sum(force * left, axis=-1), "N")
+        add("drawbar_pull_level", np.sum(force * level, axis=-1), "N")
+        add("side_force_level", np.sum(force * left, axis=-1), "N")
         joints = [w["joint"] for w in self.wheels.values()]
         effort = ds["motor_torque"].sel(joint=joints).values
         torque = -moment[..., 0]

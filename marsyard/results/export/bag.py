@@ -39,6 +39,7 @@ from marsyard import library
 from marsyard.errors import InputError
 from marsyard.files.replacing import replacing
 from marsyard.results._extras import needed
+from marsyard.results.curves import followed_paths
 from marsyard.results.dataset import record_intervals
 from marsyard.results.export.cdr import encode
 from marsyard.results.export.imu import specific_force
@@ -49,7 +50,6 @@ from marsyard.results.export.terrain import Cloud, clouds
 from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, has_own_root, urdf_of
 from marsyard.results.ground_file import FILE_NAME as GROUND
 from marsyard.results.ground_file import load_ground
-from marsyard.results.plots import followed_paths
 from marsyard.results.quaternions import conjugate, product, rotate, rotate_back
 from marsyard.results.replay import on_ground
 
@@ -362,7 +362,9 @@ def _soil_force(source: Source, ds: xr.Dataset, axle: np.ndarray) -> np.ndarray:
     heading = np.stack([axle[:, 1], -axle[:, 0], np.zeros(len(axle))], axis=1)
     heading /= np.maximum(np.linalg.norm(heading, axis=1, keepdims=True), 1e-12)
     left = np.stack([-heading[:, 1], heading[:, 0], np.zeros(len(axle))], axis=1)
-    along, across = ds["drawbar_pull"].values[:, None], ds["side_force"].values[:, None]
+    # runs made before there were components along the slope have level ones by the plain names
+    level = "_level" if "drawbar_pull_level" in ds else ""
+    along, across = (ds[f"{n}{level}"].values[:, None] for n in ("drawbar_pull", "side_force"))
     return along * heading + across * left + ds["wheel_load"].values[:, None] * [0.0, 0.0, 1.0]
 
 

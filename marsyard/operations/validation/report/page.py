@@ -15,7 +15,8 @@ from marsyard.operations.validation.judgement import CommandFinding, Finding
 from marsyard.operations.validation.report.figures import save_figures
 from marsyard.operations.validation.report.replay import replay_section
 from marsyard.operations.validation.table import end_words, limit_words, probability, thinnest
-from marsyard.results.report import parameters_section, section, versions, write_page
+from marsyard.results.report import section, versions, write_page
+from marsyard.results.report_parameters import parameters_section
 
 if TYPE_CHECKING:
     from marsyard.operations.uncertain import Distribution
