@@ -103,8 +103,8 @@ class Wheel:
         return normal / np.linalg.norm(normal), y
 
     def weight(self, y, ds, on_side=False, level=0.0, place=(0.0, 0.0)):
-        """Part of a cell of the grid that a node stands for (head of `footprint`): its level is over
-        the wheel's centre, its place from there."""
+        """Part of a cell of the grid that a node stands for (head of `footprint`); level and place
+        are those from the wheel's centre."""
         flat = math.hypot(self.axis[0], self.axis[1])
         rows = ds * max(abs(self.axis[0]), abs(self.axis[1])) / flat
         if abs(y) >= self.half * (1 - 1e-12) and on_side:

@@ -184,7 +184,7 @@ def test_beyond_the_strength_of_the_soil_it_slides():
     assert 2 * fine - coarse == pytest.approx(free, rel=5e-3)
     # over a contact not much longer than K not all of the strength is mobilised: it slides faster
     assert 1.1 < sliding(1e-3, "janosi", False, plain=True) / rough < 1.25
-    # grousers of 8 mm drag a layer of soil along where they stand close: locked wheels dig in and plough
+    # grousers of 8 mm that stand close drag a layer along: locked wheels dig in and plough
     assert 0.6 < sliding(1e-3, "janosi", True, plain=True) / rough < 0.85
 
 

@@ -54,7 +54,7 @@ class SoilBody:
     tread: Tread | None = None
 
     def carried_layer(self, soil: Soil) -> float:
-        """Mean thickness of the soil that moves with the surface [m]; lugs of a track stand close."""
+        """Mean thickness of the soil that moves with the surface [m]; a track's lugs are close."""
         if self.tread is not None:
             return self.tread.carried_layer(soil)
         return self.lugs + soil.shear_layer

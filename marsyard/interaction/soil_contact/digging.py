@@ -4,7 +4,7 @@ A layer of thickness δ (`tread`) moves back with the body's surface. What it ca
 
     V = δ b v_t h,   v_t [m/s] the mean slip of the surface over soil that it drives, b the width,
 
-and it takes it where the surface cuts into soil of which less than the trench z_s is gone (`trench`;
+and it takes it where the surface cuts into soil of which less than the depth z_s is gone (`trench`,
 without end under bodies that are no wheels): soil that lies in the way there is not pressed. Where
 V is less than what lies in the way, all of it gives the same part, and the rest is pressed; the
 part is that of the last step. A wheel that spins on the spot thus digs itself in.
