@@ -286,7 +286,8 @@ def _alarms(ds: xr.Dataset, stopped: Any) -> list[str]:
     """What must not be overlooked."""
     out = []
     if stopped:
-        out.append(f"The run diverged and {stopped}. What was recorded until then is shown.")
+        how = f"was {stopped}" if "by hand" in str(stopped) else f"diverged and {stopped}"
+        out.append(f"The run {how}. What was recorded until then is shown.")
     if bad := unconverged(ds):
         out.append(
             f"{bad} of the steps did not converge: in these the contact problem was left with a "
