@@ -60,7 +60,8 @@ def headline_of(
     duration = float(time[-1] - time[0])
     verb, distance, rise, told = _motion(ds)
     slip, cost = math.nan, math.nan
-    parts = [f"{told} in {number(duration, 3)} s"]
+    how_long = "for" if verb == "stayed" else "in"
+    parts = [f"{told} {how_long} {number(duration, 3)} s"]
     if verb in ("climbed", "descended", "drove"):
         slip = mean_slip(ds)
         if math.isfinite(slip):
