@@ -104,7 +104,7 @@ def written_quantities(data: Any, path: str = "") -> dict[str, str]:
         at = f"{path}.{key}" if path else str(key)
         if isinstance(value, str):
             number, _, unit = value.strip().partition(" ")
-            if dimension_of(unit) is not None and _is_number(number):
+            if unit and dimension_of(unit) is not None and _is_number(number):
                 out[at] = value.strip()
         else:
             out |= written_quantities(value, at)
@@ -119,12 +119,28 @@ def _is_number(text: str) -> bool:
 
 
 def record_of(info: Mapping[str, Any], shortened: bool, post: Mapping[str, str]) -> RunRecord:
-    """The record of a run that has just been made."""
+    """The record of a run that has just been made. What a law or a module says of itself may be
+    of any type; it is kept as a finite number or as text."""
     given = {k: v for k, v in info.items() if k in RunRecord.model_fields and v is not None}
     found = given.pop("convergence", None)
     if found is not None:
         given["convergence"] = dataclasses.asdict(found)
+    given["laws"] = [
+        (str(title), [(str(name), _plain(value), str(unit)) for name, value, unit in rows])
+        for title, rows in info.get("laws") or ()
+    ]
+    for name in ("overrides", "warnings"):
+        given[name] = [str(text) for text in info.get(name) or ()]
+    for name in ("versions", "modules"):
+        given[name] = {str(k): str(v) for k, v in (info.get(name) or {}).items()}
     return RunRecord.model_validate({**given, "shortened": shortened, "post": dict(post)})
+
+
+def _plain(value: Any) -> float | str:
+    try:
+        return float(value) if math.isfinite(value) else str(value)
+    except (TypeError, ValueError):
+        return str(value)
 
 
 def write_record(record: RunRecord, folder: Path) -> None:

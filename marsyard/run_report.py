@@ -57,16 +57,19 @@ def draw_report(folder: Path, run: Finished, figures: str | None = None) -> Path
 
     wanted = run.scenario.report
     drawn = folder / FIGURES
-    shown = []
-    if run.ground is not None:
-        shown = save_ground_figures(
-            run.data, run.ground, drawn, wanted=wanted.ground, surfaces=run.surfaces
-        )
+    saved, shown = [], []
     if figures is not None:
-        save_figures(
-            run.data, wanted.figures, drawn, dpi=200, ground=run.ground,
-            ground_figures=wanted.ground, surfaces=run.surfaces, kind=figures,
-        )  # fmt: skip
+        saved = save_figures(
+            run.data, wanted.figures, drawn, dpi=200, surfaces=run.surfaces, kind=figures
+        )
+    if run.ground is not None:
+        first = len(saved) + 1
+        soil = (run.data, run.ground, drawn)
+        shown = save_ground_figures(*soil, wanted=wanted.ground, surfaces=run.surfaces, first=first)
+        if figures not in (None, "png"):  # the page shows PNG
+            save_ground_figures(
+                *soil, wanted=wanted.ground, surfaces=run.surfaces, first=first, kind=str(figures)
+            )
     info = dict(run.info)
     found = info.get("convergence")
     if found is not None:
@@ -119,4 +122,8 @@ def read_finished(folder: str | Path) -> Finished:
 def make_report(folder: str | Path, figures: str | None = None) -> Path:
     """Make the report of a run again from what its folder holds; the path of the page."""
     check_format(figures)
-    return draw_report(Path(folder), read_finished(folder), figures)
+    run = read_finished(folder)
+    for path in (Path(folder) / FIGURES).glob("[0-9][0-9]-*.*"):
+        if path.suffix in (".png", ".svg", ".pdf"):  # those of the report before
+            path.unlink()
+    return draw_report(Path(folder), run, figures)

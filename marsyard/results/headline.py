@@ -60,7 +60,8 @@ def headline_of(
     duration = float(time[-1] - time[0])
     verb, distance, rise, told = _motion(ds)
     slip, cost = math.nan, math.nan
-    parts = [f"{told} in {number(duration, 3)} s"]
+    how_long = "for" if verb == "stayed" else "in"
+    parts = [f"{told} {how_long} {number(duration, 3)} s"]
     if verb in ("climbed", "descended", "drove"):
         slip = mean_slip(ds)
         if math.isfinite(slip):
@@ -72,7 +73,7 @@ def headline_of(
         if math.isfinite(cost):
             parts.append(f"{_plain(cost, 3)} J/m")
     if stopped:
-        parts.append("then the run diverged" if "diverge" in stopped else "ended early")
+        parts.append("ended by hand" if "by hand" in stopped else "then the run diverged")
     parts.append(checks_words(checks))
     words = ", ".join(part for part in parts if part)
     return Headline(verb, distance, rise, duration, slip, cost, words[:1].upper() + words[1:])

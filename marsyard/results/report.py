@@ -23,7 +23,6 @@ import xarray as xr
 
 from marsyard.drawing.page import STYLE, capital, escape, number, pairs, quantity, tiles
 from marsyard.drawing.sheet import FigureFile
-from marsyard.errors import InputError
 from marsyard.files import parse_json
 from marsyard.files.replacing import replacing
 from marsyard.results.checks import CheckResult
@@ -199,7 +198,7 @@ def _replay(
 
     try:
         return replay_block(replay_data(model, ds, scenario, ground))
-    except InputError:
+    except ValueError:  # InputError is one; so is what numbers without bound lead to
         return ""
 
 
@@ -286,7 +285,8 @@ def _alarms(ds: xr.Dataset, stopped: Any) -> list[str]:
     """What must not be overlooked."""
     out = []
     if stopped:
-        out.append(f"The run diverged and {stopped}. What was recorded until then is shown.")
+        how = f"was {stopped}" if "by hand" in str(stopped) else f"diverged and {stopped}"
+        out.append(f"The run {how}. What was recorded until then is shown.")
     if bad := unconverged(ds):
         out.append(
             f"{bad} of the steps did not converge: in these the contact problem was left with a "

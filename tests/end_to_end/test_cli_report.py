@@ -57,9 +57,11 @@ def test_the_same_report_again(folder):
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_figures_for_papers(folder, kind):
-    shutil.rmtree(folder / "figures")
+    (folder / "figures" / "mine.txt").write_text("stays")
     assert run_here(["report", folder, "--figures", kind], folder).returncode == 0
-    files = sorted((folder / "figures").iterdir())
+    assert (folder / "figures" / "mine.txt").exists()
+    # those of the report before are gone
+    files = sorted(p for p in (folder / "figures").iterdir() if p.suffix != ".txt")
     assert len(files) >= 4 and {p.suffix for p in files} == {f".{kind}"}
     head = files[0].read_bytes()[:8]
     assert head.startswith(b"<?xml" if kind == "svg" else b"\x89PNG")

@@ -190,3 +190,32 @@ def test_no_other_program_may_run(browser, report):
     assert page.evaluate("window.bad === undefined")
     assert any("Content Security Policy" in text for text in page.problems)
     page.close()
+
+
+def test_two_fingers_zoom_and_one_moves_the_cursor(browser, report):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    page.wait_for_selector("#key-plots svg.canvas .curve")
+    before = labels(page)
+    box = canvas(page, 0)
+    y = box["y"] + 60
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, *shares: float) -> None:
+        points = [{"x": at(box, s), "y": y, "id": k} for k, s in enumerate(shares)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    send("touchStart", 0.5)
+    shown = page.locator("#cursor-time").inner_text().removeprefix("t = ").removesuffix(" s")
+    assert float(shown) == pytest.approx(6.0, abs=0.1)
+    send("touchEnd")
+    # what lies at 40 and 60 % is drawn apart to 20 and 80 %: a third of the 12 s is left
+    send("touchStart", 0.4, 0.6)
+    send("touchMove", 0.3, 0.7)
+    send("touchMove", 0.2, 0.8)
+    send("touchEnd")
+    zoomed = [float(t) for t in labels(page)]
+    assert labels(page) != before and zoomed[0] > 3.9 and zoomed[-1] < 8.1
+    assert zoomed[-1] - zoomed[0] >= 2
+    context.close()

@@ -359,3 +359,18 @@ def test_the_law_that_acted_is_named(ds, tmp_path):
     text = Reader(page(tmp_path, ds, soft, {"hard_contact": False})).text
     assert "law on hard ground" not in text and "onsmooth" not in text
     assert "law of soil" in text and "wheel model Ding" in text
+
+
+def test_a_run_that_broke_down_still_has_its_report(ds, tmp_path):
+    """Numbers that are not finite, or without bound, spoil neither plots nor page."""
+    bad = ds.copy(deep=True)
+    for name in ("position_base", "velocity_base", "wheel_rate", "coordinates", "contact_point"):
+        bad[name][-20:] = np.nan
+        bad[name][-40:-20] = 1e300
+    model = mujoco.MjModel.from_xml_string(XML)
+    text = page(tmp_path, bad, scenario(), {"stopped": "stopped at 7.6 s"}, model=model)
+    assert "The run diverged and stopped at 7.6 s" in text
+    assert "then the run diverged" in text
+    for kind, content in Reader(text).scripts:
+        if kind == "application/json":
+            json.loads(content, parse_constant=lambda word: pytest.fail(word))

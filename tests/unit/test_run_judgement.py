@@ -204,7 +204,7 @@ def test_driving_and_checks_that_fail():
 
 def test_falling_turning_and_standing():
     ds = drive(speed=0.0)
-    assert headline_of(ds).words == "Stayed in place in 20 s"
+    assert headline_of(ds).words == "Stayed in place for 20 s"
     fallen = ds.copy(deep=True)
     fallen["position_base"][:, 2] = np.linspace(1.42, 0.0, ds.sizes["time"])
     assert headline_of(fallen).words == "Fell 1.42 m in 20 s"
