@@ -57,14 +57,11 @@ import math
 from typing import Literal, NamedTuple
 
 from marsyard.ground.soil import Soil
-from marsyard.jit import inlined
 from marsyard.robot import Wheel
 from marsyard.wheel_surface import TreadSurface
 
 #: how slip softens the soil
 SlipSinkage = Literal["lyasko", "exponent", "none"]
-#: share of the soil carried by lugs that is released under the rear arc
-RELEASED = 1 / 3
 
 
 class Strength(NamedTuple):
@@ -136,9 +133,3 @@ def softening(soil: Soil, slip_sinkage: str) -> float:
 def wall_scale(soil: Soil, width: float) -> float:
     """b tan φ_r of a wheel's trench [m]."""
     return width * math.tan(soil.number("repose_angle"))
-
-
-@inlined
-def trench_depth(layer, scale):
-    """z_s where a layer of this thickness is carried out of a trench with sliding walls [m]."""
-    return 2.0 * layer / (1.0 + math.sqrt(1.0 + 4.0 * layer / max(scale, 1e-9)))
