@@ -34,6 +34,7 @@ from numba.core.typing.typeof import typeof_impl
 from numba.extending import (
     NativeValue,
     infer_getattr,
+    intrinsic,
     lower_getattr_generic,
     register_model,
     unbox,
@@ -111,6 +112,24 @@ inner = _decorator(Part)
 inlined = _decorator(Part, forceinline=True)
 #: for functions that make arrays, outside the loop
 allocating = _decorator(Kernel, _nrt=True)
+
+
+@intrinsic
+def _natural(typing: Any, index: Any) -> Any:
+    """An index that is never negative. Numba counts negative ones from the end and looks at each
+    for it, which takes longer than most of what is done with an item, unless LLVM sees that it need
+    not: of the variable of a loop it does, of what was read from an array it is told by this."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        (value,) = given
+        builder.assume(builder.icmp_signed(">=", value, ir.Constant(value.type, 0)))
+        return value
+
+    return index(index), code
+
+
+#: see there: an index that kernels need not look at for a sign
+natural: Any = _natural
 #: `fastmath` of loops that are to run on vector units: sums in any order, fused multiply-add
 VECTOR = {"reassoc", "contract", "nsz", "arcp"}
 #: `fastmath` that only fuses multiplication and addition

@@ -152,6 +152,7 @@ class SoilGrid:
             dz = np.maximum(heights(*np.meshgrid(x, y, indexing="ij")), 0.0).ravel()
             # a micron and less is nothing
             laid = np.flatnonzero(dz > 1e-6)
+            a.risen[0] += dz.max(initial=0.0)
             nodes = slot * NODES + laid
             a.ref[nodes] += dz[laid]
             a.time[nodes] = 0.0
@@ -266,6 +267,8 @@ class SoilGrid:
             self.arrays = before
             raise
         a = self.arrays
+        # what was listed before does not hold here
+        a.risen[:] = before.risen + self.spacing
         for name in _CHANGING:
             getattr(a, name)[: len(state[name])] = state[name]
         if self.columns:
@@ -290,6 +293,7 @@ def _room_for(tiles: int, spacing: float, columns: bool) -> GridArrays:
         tile=np.zeros((tiles, 2), dtype=np.int64),
         top=np.zeros(tiles),
         used=np.zeros(1, dtype=np.int64),
+        risen=np.zeros(1),
         node=np.zeros((n, 4)),
         relief=np.zeros((n, RELIEF_COLUMNS)),
         soil=np.zeros(n, dtype=np.uint8),
@@ -309,6 +313,7 @@ def _copy_tiles(old: GridArrays, new: GridArrays, tiles: int, columns: bool) -> 
     new.tile[:tiles] = old.tile[:tiles]
     new.top[:tiles] = old.top[:tiles]
     new.used[0] = tiles
+    new.risen[:] = old.risen
     first, count = (int(v) for v in old.queue_ends)
     new.queue[:count] = np.take(old.queue, np.arange(first, first + count), mode="wrap")
     new.queue_ends[:] = 0, count

@@ -58,6 +58,7 @@ class GridArrays(NamedTuple):
     tile: I2  # int64[t, 2], tile numbers along x and y
     top: F1  # float64[t], no node of the tile is higher than this [m]
     used: I1  # int64[1], tiles in use
+    risen: F1  # float64[1], no soil has risen further than this so far [m]
     node: F2  # float64[t · 1024, 4], BASE, REF, DEPTH, TIME of each node
     relief: F2  # float64[t · 1024, RELIEF_COLUMNS], strips of the nodes' cells
     soil: U1  # uint8[t · 1024]
@@ -186,6 +187,8 @@ def node_y(grid, node):
 @inlined
 def deposit(grid, node, dz):
     """Soil of height dz ≥ 0 comes to rest on a node. As a hollow fills it becomes more even."""
+    # the deepest strip is no deeper than all together, and no strip rises further than it is filled
+    grid.risen[0] += (1 + MOST_STRIPS) * dz
     depth = grid.node[node, DEPTH]
     fill = min(dz, depth)
     relief = grid.relief[node]

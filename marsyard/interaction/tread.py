@@ -23,7 +23,11 @@ Slip sinkage. Lugs dig: the soil they hold moves back with the slip, on the mean
 layer of the thickness δ = f_lugs h (and, under any wheel, the soil's `shear_layer`). A wheel that
 rolls steadily leaves behind what it carries, a layer of a = δ s/(1 − s) (A. R. Reece 1965, for lugs
 that stand close), δ |s| where it brakes (not in the wheel models). It comes from a trench whose
-walls slide in at the angle of repose: `trench`.
+walls slide in at the angle of repose φ_r,
+
+    z_s + z_s²/(b tan φ_r) = a
+
+b the wheel's width: z_s = a where the trench is shallow; the walls are ours.
 
 Beside that, slip softens soil that is pressed (M. G. Lyasko, J. Terramechanics 47 (2010) 21–31,
 after Vasil'ev): the sinkage grows to z = z₀ K_ss^(n/(n+1)), K_ss = (1 + s)/(1 − s/2). In terms of

@@ -55,6 +55,15 @@ LANES = 64
     SLIP_X, SLIP_Y, FLUX, DUG_HERE, WANTED, LEFT_OUT, FILLED,
 ) = range(0, 49 * LANES, LANES)  # fmt: skip
 BLOCK_COLUMNS = 49
+# columns of Patch.candidate: place of the node [m], how far the undisturbed ground rises over a
+# spacing behind and ahead of it, to its left and right, and how far the soil is from the wheel [m]
+AT_X, AT_Y, BEHIND, AHEAD, LEFT, RIGHT, DISTANCE = range(7)
+CANDIDATE_COLUMNS = 7
+# columns of Patch.listed_at after the centre and the axle of the wheel: lean of its strips,
+# steepest drop across them, how far soil had risen; how far wheel and soil have moved since, and in
+# how many steps
+LISTED_LEAN, LISTED_STEEP, LISTED_RISEN, LISTED_MOVED, LISTED_STEPS = range(6, 11)
+LISTED_COLUMNS = 11
 # columns of Patch.field, the stresses as last recorded
 F_X, F_Y, F_Z, F_PRESSURE, F_ALONG, F_ACROSS, F_AREA = range(7)
 FIELD_COLUMNS = 7
@@ -110,6 +119,11 @@ class Patch(NamedTuple):
     found_key: I2  # int64[b, n], which
     found_at: I2  # int64[b, n], their places in the list
     touched: I1  # int64[b], how many of them the body touched
+    candidates: I1  # int64[b], nodes that the wheel may touch (`candidates`), −1: not known
+    candidate_node: I2  # int64[b, n]
+    candidate_key: I2  # int64[b, n]
+    candidate: F3  # float64[b, n, CANDIDATE_COLUMNS]
+    listed_at: F2  # float64[b, LISTED_COLUMNS], where the wheel stood when they were listed
     strips: I1  # int64[b], into how many strips the cells of its nodes are cut
     cut: I1  # int64[b], 0: one behind the other along x, 1: along y
     share: F1  # float64[b], of the soil in its way that slip carries along
@@ -159,6 +173,8 @@ def make_patch(bodies: int, room: int) -> Patch:
         key=f((2, b, n), i), node=f((2, b, n), i), touching=f((2, b, n), np.uint8),
         state=f((2, b, n, STATE_COLUMNS)), listed=f((2, b), i), side=f(b, i),
         found=f(b, i), found_key=f((b, n), i), found_at=f((b, n), i), touched=f(b, i),
+        candidates=np.full(b, -1), candidate_node=f((b, n), i), candidate_key=f((b, n), i),
+        candidate=f((b, n, CANDIDATE_COLUMNS)), listed_at=f((b, LISTED_COLUMNS)),
         strips=np.ones(b, i), cut=f(b, i), share=f(b), blocks=f(1, i),
         block=f((k, BLOCK_COLUMNS * LANES)), block_count=f(k, i),
         block_soil=f(k, i), block_key=f((k, LANES), i), block_node=f((k, LANES), i),

@@ -26,7 +26,7 @@ from marsyard.ground.soil_grid import Surface
 from marsyard.interaction.geoms import colliding_geoms
 from marsyard.interaction.soil_contact.arrays import BELT, MESH, WHEEL
 from marsyard.interaction.tread import Tread
-from marsyard.interaction.trench import RELEASED
+from marsyard.interaction.slip import RELEASED
 from marsyard.robot import Robot, Track
 from marsyard.robot.belt import belt_triangles
 

@@ -67,6 +67,7 @@ from __future__ import annotations
 import math
 
 from marsyard.ground.soil_nodes import MOST_STRIPS, REF
+from marsyard.interaction.slip import softened
 from marsyard.interaction.soil_contact.arrays import (
     AREA,
     BELT,
@@ -193,15 +194,6 @@ def stresses(grid, soils, bodies, patch, options, belts, b):
 
 
 # --- shared by all laws of bodies on nodes
-
-
-@inlined
-def softened(power_of_slip, kappa):
-    """What slip leaves of the modulus, K_ss^(−n N/(n + 1)) (`interaction.tread`)."""
-    if power_of_slip == 0.0 or kappa == 0.0:
-        return 1.0
-    slip = abs(kappa)
-    return ((1.0 - 0.5 * slip) / (1.0 + slip)) ** power_of_slip
 
 
 @kernel

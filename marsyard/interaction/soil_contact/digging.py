@@ -4,7 +4,7 @@ A layer of thickness δ (`tread`) moves back with the body's surface. What it ca
 
     V = δ b v_t h,   v_t [m/s] the mean slip of the surface over soil that it drives, b the width,
 
-and it takes it where the surface cuts into soil of which less than the depth z_s is gone (`trench`,
+and it takes it where the surface cuts into soil of which less than the trench z_s is gone (`tread`,
 without end under bodies that are no wheels): soil that lies in the way there is not pressed. Where
 V is less than what lies in the way, all of it gives the same part, and the rest is pressed; the
 part is that of the last step. A wheel that spins on the spot thus digs itself in.
@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 
 from marsyard.ground.soil_nodes import DEPTH, LEVELS, REF, STRIPS, TIME, keep_top
+from marsyard.interaction.slip import trench_depth
 from marsyard.interaction.soil_contact.arrays import (
     CARRIED,
     DUG,
@@ -55,8 +56,7 @@ from marsyard.interaction.soil_contact.arrays import (
 )
 from marsyard.interaction.soil_contact.footprint import TINY, has_axle, strip_area
 from marsyard.interaction.soil_kernels import T_VOLUME
-from marsyard.interaction.trench import trench_depth
-from marsyard.jit import VECTOR, inlined, kernel
+from marsyard.jit import VECTOR, inlined, kernel, natural
 
 #: slip of a wheel that spins on the spot, for what it carries along
 _SPINS = 0.999
@@ -107,18 +107,15 @@ def move_soil(grid, soils, bodies, patch, options, b):
     total = patch.total[b]
     plan = flux = in_the_way = taken = lifted = gap = 0.0
     for k in range(patch.blocks[0]):
-        w, layer = patch.block[k], soils.layer[b, patch.block_soil[k]]
-        if layer <= 0.0:
-            continue
-        released = cell * soils.released[b, patch.block_soil[k]]
-        for lane in range(patch.block_count[k]):
-            area = cell * w[WEIGHT + lane]
-            plan += area if w[FLUX + lane] > 0.0 else 0.0
-            flux += area * layer * w[FLUX + lane]
-            in_the_way += cell * w[WANTED + lane]
-            taken += cell * w[CARRIED + lane]
-            lifted += released * w[CARRIED + lane]
-            gap += cell * w[FILLED + lane]
+        layer = soils.layer[b, patch.block_soil[k]]
+        if layer > 0.0:
+            drives, slides, wanted, carried, opened = weigh(patch.block[k], patch.block_count[k])
+            plan += cell * drives
+            flux += cell * layer * slides
+            in_the_way += cell * wanted
+            taken += cell * carried
+            lifted += cell * soils.released[b, patch.block_soil[k]] * carried
+            gap += cell * opened
     room = 0.0
     if flux > 0.0:
         width = 2.0 * bodies.shape[b, 1] if has_axle(bodies, b) else math.sqrt(plan)
@@ -126,6 +123,9 @@ def move_soil(grid, soils, bodies, patch, options, b):
     patch.share[b] = room / max(room, in_the_way) if room > 0.0 else 0.0
     filled = min(1.0, lifted / gap) if gap > 0.0 else 0.0
     left = 1.0 - filled * gap / taken if taken > 0.0 else 0.0
+    # soil rises under this body, which looks there; others may come to meet it
+    if filled > 0.0 and stands_by_wheel(grid, bodies, b):
+        grid.risen[0] += filled * gap / cell
     state = patch.state[patch.side[b], b]
     for k in range(patch.blocks[0]):
         w, count = patch.block[k], patch.block_count[k]
@@ -135,47 +135,75 @@ def move_soil(grid, soils, bodies, patch, options, b):
         )
 
 
+@inlined
+def stands_by_wheel(grid, bodies, b):
+    """Whether another body is a wheel so near to b that soil under b may come to lie in it."""
+    c = bodies.centre[b]
+    for other in range(bodies.kind.shape[0]):
+        if other != b and bodies.kind[other] == WHEEL:
+            near = bodies.reach[b] + bodies.reach[other] + 2.0 * grid.spacing[0]
+            dx, dy = bodies.centre[other, 0] - c[0], bodies.centre[other, 1] - c[1]
+            if dx * dx + dy * dy < near * near:
+                return True
+    return False
+
+
+@kernel(fastmath=VECTOR)
+def weigh(w, count):
+    """Sums over a block: weights of strips over which soil is carried, and by its speed; heights in
+    the way, carried away, and open behind."""
+    drives = slides = wanted = carried = opened = 0.0
+    for k in range(count):
+        flux, weight = w[FLUX + k], w[WEIGHT + k]
+        drives += weight if flux > 0.0 else 0.0
+        slides += weight * flux
+        wanted += w[WANTED + k]
+        carried += w[CARRIED + k]
+        opened += w[FILLED + k]
+    return drives, slides, wanted, carried, opened
+
+
 @kernel(fastmath=VECTOR)
 def carry(w, count, filled, left, cell):
-    """Heights filled, and the volumes that are displaced. Returns their sum."""
+    """Heights filled, first in the plastic hollow, and the volumes that are displaced. Returns the
+    sum of these."""
     volume = 0.0
     for k in range(count):
         drag = left * cell * w[CARRIED + k]
-        w[FILLED + k] *= filled
         w[PUSHED_VOLUME + k] += drag
         w[PUSHED_X + k] += drag * w[SLIP_X + k]
         w[PUSHED_Y + k] += drag * w[SLIP_Y + k]
         volume += w[SUNK_VOLUME + k] + w[PUSHED_VOLUME + k]
+        fill = filled * w[FILLED + k]
+        hollow = min(fill, w[SINKAGE + k])
+        w[SINKAGE + k] -= hollow
+        w[FILLED + k] = fill - hollow
     return volume
 
 
 @inlined
 def write_back(grid, nodes, places, w, count, strips, state, options):
     """Give the nodes their new sinkage, and the contact its state and the displaced soil."""
+    strips = natural(strips)
     per_strips = 1.0 / strips
     for at in range(count // strips):
-        node = nodes[at]
-        touch = state[places[at]]
-        first = at * strips
-        pressed = raised = filled = 0.0
+        node = natural(nodes[at])
+        touch = state[natural(places[at])]
+        first = natural(at * strips)
+        pressed = raised = 0.0
         for k in range(strips):
             lane = first + k
             touch[M_ALONG + STRIP_COLUMNS * k] = w[MOBILE_ALONG + lane]
             touch[M_ACROSS + STRIP_COLUMNS * k] = w[MOBILE_ACROSS + lane]
             touch[DUG + STRIP_COLUMNS * k] = w[DUG_HERE + lane]
-            # soil that is laid down fills the plastic hollow first
-            fill = min(w[FILLED + lane], w[SINKAGE + lane])
-            w[SINKAGE + lane] -= fill
             pressed += w[SINKAGE + lane] - w[SUNK + lane]
-            filled += w[FILLED + lane]
-            w[FILLED + lane] -= fill
             raised += w[FILLED + lane] - w[CARRIED + lane]
         if pressed != 0.0 or raised != 0.0:
             row = grid.node[node]
             row[DEPTH] = max(row[DEPTH] + pressed * per_strips, 0.0)
             mean = raised * per_strips
             row[REF] += mean
-            if filled > 0.0:
+            if raised > pressed:
                 keep_top(grid, node)
             row[TIME] = options.time
             if strips > 1:
@@ -185,8 +213,13 @@ def write_back(grid, nodes, places, w, count, strips, state, options):
                     relief[STRIPS + k] = w[SINKAGE + lane] - row[DEPTH]
                     relief[LEVELS + k] += w[FILLED + lane] - w[CARRIED + lane] - mean
             if options.flow:
+                sunk = pushed = push_x = push_y = 0.0
                 for lane in range(first, first + strips):
-                    touch[V_SINKAGE] += w[SUNK_VOLUME + lane]
-                    touch[V_PUSHED] += w[PUSHED_VOLUME + lane]
-                    touch[PUSH_X] += w[PUSHED_X + lane]
-                    touch[PUSH_Y] += w[PUSHED_Y + lane]
+                    sunk += w[SUNK_VOLUME + lane]
+                    pushed += w[PUSHED_VOLUME + lane]
+                    push_x += w[PUSHED_X + lane]
+                    push_y += w[PUSHED_Y + lane]
+                touch[V_SINKAGE] += sunk
+                touch[V_PUSHED] += pushed
+                touch[PUSH_X] += push_x
+                touch[PUSH_Y] += push_y

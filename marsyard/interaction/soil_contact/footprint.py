@@ -59,7 +59,8 @@ soil. Where e is a small fraction of a spacing, single rows of nodes would be ra
 drive across a slope: such a node has the weight min(1, 2 e/D), which is 1 where the grid resolves
 the side, and leaves the sides of upright wheels on coarse grids to the law of `side_wall`.
 
-Other bodies are triangle meshes (`mesh_footprint`), in nodes.
+The nodes in which soil lies in a wheel are found by `candidates`. Other bodies are triangle meshes
+(`mesh_footprint`), in nodes.
 """
 
 from __future__ import annotations
@@ -72,14 +73,10 @@ from marsyard.ground.soil_nodes import (
     DEPTH,
     LEVELS,
     REF,
-    SIDE,
     STRIPS,
-    ask_for_tile,
     beside,
-    find_tile,
     node_x,
     node_y,
-    tile_key,
 )
 from marsyard.interaction.soil_contact.arrays import (
     BELT,
@@ -101,7 +98,6 @@ from marsyard.interaction.soil_contact.arrays import (
     WHEEL,
     Z,
 )
-from marsyard.interaction.soil_kernels import NEEDS_TILES, TOO_MANY_NODES
 from marsyard.jit import VECTOR, inlined, kernel
 
 #: soil is not laid nearer to a body than this, in grid spacings
@@ -234,25 +230,42 @@ def lean_of(strips, cut, ax, ay):
 
 
 @inlined
-def slopes_at(grid, node, cut, lean):
-    """Slopes per spacing from strip to strip of a node: of the undisturbed ground behind and ahead
-    of the node, and of the plastic sinkage."""
+def base_drops(grid, node, cut):
+    """How far the undisturbed ground rises over a spacing: from the node behind to this one, on to
+    the one ahead, and so across, along the strips and beside them."""
     along = 1 - cut
-    place = grid.node[node]
-    before = grid.node[beside_or_same(grid, node, -along, -cut)]
-    after = grid.node[beside_or_same(grid, node, along, cut)]
-    back = place[BASE] - before[BASE]
-    ahead = after[BASE] - place[BASE]
-    sinks = even_slope(before[DEPTH], place[DEPTH], after[DEPTH])
+    here = grid.node[node, BASE]
+    behind = here - grid.node[beside_or_same(grid, node, -along, -cut), BASE]
+    ahead = grid.node[beside_or_same(grid, node, along, cut), BASE] - here
+    left = here - grid.node[beside_or_same(grid, node, -cut, -along), BASE]
+    right = grid.node[beside_or_same(grid, node, cut, along), BASE] - here
+    return behind, ahead, left, right
+
+
+@inlined
+def incline(lean, behind, ahead, left, right):
+    """Slopes of the undisturbed ground from strip to strip, per spacing, behind and ahead of a
+    node."""
     if abs(lean) > STRAIGHT:
-        before = grid.node[beside_or_same(grid, node, -cut, -along)]
-        after = grid.node[beside_or_same(grid, node, cut, along)]
-        left = lean * (place[BASE] - before[BASE])
-        right = lean * (after[BASE] - place[BASE])
-        back += left if lean > 0.0 else right
+        left, right = lean * left, lean * right
+        behind += left if lean > 0.0 else right
         ahead += right if lean > 0.0 else left
-        sinks += lean * even_slope(before[DEPTH], place[DEPTH], after[DEPTH])
-    return back, ahead, sinks
+    return behind, ahead
+
+
+@inlined
+def sinkage_slope(grid, node, cut, lean):
+    """Slope of the plastic sinkage from strip to strip of a node, per spacing."""
+    along = 1 - cut
+    here = grid.node[node, DEPTH]
+    before = grid.node[beside_or_same(grid, node, -along, -cut), DEPTH]
+    after = grid.node[beside_or_same(grid, node, along, cut), DEPTH]
+    sinks = even_slope(before, here, after)
+    if abs(lean) > STRAIGHT:
+        before = grid.node[beside_or_same(grid, node, -cut, -along), DEPTH]
+        after = grid.node[beside_or_same(grid, node, cut, along), DEPTH]
+        sinks += lean * even_slope(before, here, after)
+    return sinks
 
 
 @inlined
@@ -291,11 +304,13 @@ def clearance(grid, bodies, patch, node):
         a = bodies.axis[b]
         strips, cut = patch.strips[b], patch.cut[b]
         lean = lean_of(strips, cut, a[0], a[1])
-        back, ahead, sinks = 0.0, 0.0, 0.0
-        if strips > 1:
-            back, ahead, sinks = slopes_at(grid, node, cut, lean)
         relief = grid.relief[node]
         known = relief[CUT] == cut_code(strips, cut)
+        back, ahead, sinks = 0.0, 0.0, 0.0
+        if strips > 1:
+            behind, before, left, right = base_drops(grid, node, cut)
+            back, ahead = incline(lean, behind, before, left, right)
+            sinks = 0.0 if known else sinkage_slope(grid, node, cut, lean)
         for k in range(strips):
             off = (k + 0.5) / strips - 0.5
             x = px + off * ds * (lean if cut else 1.0)
@@ -344,140 +359,6 @@ def new_block(patch, n, lanes, soil):
         return False
     patch.block_soil[n + 1] = soil
     return True
-
-
-@kernel
-def wheel_footprint(grid, patch, radius, half, c, a, strips, cut):
-    """Nodes where soil may lie in the wheel, with their strips. Returns their number or −status."""
-    ds = grid.spacing[0]
-    cx, cy, cz = c[0], c[1], c[2]
-    ax, ay, az = a[0], a[1], a[2]
-    patch.blocks[0] = 0
-    flat = math.sqrt(max(ax * ax + ay * ay, 1e-12))
-    hx = radius * math.sqrt(max(0.0, 1.0 - ax * ax)) + half * abs(ax)
-    hy = radius * math.sqrt(max(0.0, 1.0 - ay * ay)) + half * abs(ay)
-    # one more node all round: there the displaced soil will be laid down
-    i0 = int(math.ceil((cx - hx) / ds)) - 1
-    i1 = int(math.floor((cx + hx) / ds)) + 1
-    j0 = int(math.ceil((cy - hy) / ds)) - 1
-    j1 = int(math.floor((cy + hy) / ds)) + 1
-    top = -math.inf
-    missing = False
-    for ti in range(i0 // SIDE, i1 // SIDE + 1):
-        for tj in range(j0 // SIDE, j1 // SIDE + 1):
-            slot = find_tile(grid, ti, tj)
-            if slot < 0:
-                ask_for_tile(grid, ti, tj)
-                missing = True
-            else:
-                top = max(top, grid.top[slot])
-    if missing:
-        return -NEEDS_TILES
-    # only what is lower than the highest soil counts: a chord of the wheel
-    below = (cz - top - half * abs(az)) / flat
-    if below >= radius:
-        return 0
-    # strips lie one behind the other along the heading: a spacing along x or y, `lean` across
-    lean = lean_of(strips, cut, ax, ay)
-    step_x = lean * ds if cut else ds
-    step_y = ds if cut else lean * ds
-    # those of nodes next to the wheel may lie in it
-    farthest = 0.5 - 0.5 / strips
-    if below > 0.0:
-        chord = math.sqrt(radius * radius - below * below)
-        slack = radius * abs(az)
-        hx = min(hx, chord * abs(ay) / flat + half * abs(ax) + slack) + ROUNDING
-        hy = min(hy, chord * abs(ax) / flat + half * abs(ay) + slack) + ROUNDING
-    hx += farthest * abs(step_x)
-    hy += farthest * abs(step_y)
-    i0 = int(math.ceil((cx - hx) / ds))
-    i1 = int(math.floor((cx + hx) / ds))
-    j0 = int(math.ceil((cy - hy) / ds))
-    j1 = int(math.floor((cy + hy) / ds))
-    square = radius * radius
-    # rows of nodes are taken along y: where the axle is not along x they are cut to the width
-    slack = half + ROUNDING + radius * abs(az)
-    per_ds = 1.0 / ds
-    per_ay = 1.0 / ay if abs(ay) > 0.1 else 0.0
-    reach = slack * abs(per_ay)
-    per_strips = 1.0 / strips
-    code = cut_code(strips, cut)
-    n = -1
-    lanes = LANES
-    soil = -1
-    found = 0
-    w = patch.block[0]
-    keys = patch.block_key[0]
-    nodes = patch.block_node[0]
-    for ti in range(i0 // SIDE, i1 // SIDE + 1):
-        for tj in range(j0 // SIDE, j1 // SIDE + 1):
-            slot = find_tile(grid, ti, tj)
-            rank = tile_key(ti, tj) * (SIDE * SIDE) - slot * (SIDE * SIDE)
-            for i in range(max(i0, ti * SIDE), min(i1, ti * SIDE + SIDE - 1) + 1):
-                px = i * ds - cx
-                row = (slot * SIDE + (i - ti * SIDE)) * SIDE - tj * SIDE
-                first = max(j0, tj * SIDE)
-                last = min(j1, tj * SIDE + SIDE - 1)
-                if per_ay != 0.0:
-                    middle = cy - ax * px * per_ay
-                    first = max(first, math.ceil((middle - reach) * per_ds))
-                    last = min(last, math.floor((middle + reach) * per_ds))
-                elif abs(ax * px) > slack + abs(ay) * hy:
-                    continue
-                for j in range(first, last + 1):
-                    py = j * ds - cy
-                    node = row + j
-                    place = grid.node[node]
-                    level = place[BASE] + place[REF] - cz
-                    sunk = place[DEPTH]
-                    back, ahead, sinks = 0.0, 0.0, 0.0
-                    if strips > 1:
-                        back, ahead, sinks = slopes_at(grid, node, cut, lean)
-                    # does the soil of a strip lie inside the wheel's tread and width?
-                    relief = grid.relief[node]
-                    known = relief[CUT] == code
-                    inside = False
-                    for k in range(strips):
-                        off = (k + 0.5) * per_strips - 0.5
-                        s = level + off * (back if off < 0.0 else ahead)
-                        s += relief[LEVELS + k] if known else 0.0
-                        s -= max(sunk + (relief[STRIPS + k] if known else off * sinks), 0.0)
-                        x = px + off * step_x
-                        y = py + off * step_y
-                        u = ax * x + ay * y + az * s
-                        inside = s >= 0.0 or (
-                            abs(u) <= half + ROUNDING and x * x + y * y + s * s - u * u <= square
-                        )
-                        if inside:
-                            break
-                    if not inside:
-                        continue
-                    if lanes + strips > LANES or grid.soil[node] != soil:
-                        soil = grid.soil[node]
-                        if not new_block(patch, n, lanes, soil):
-                            return -TOO_MANY_NODES
-                        n += 1
-                        lanes = 0
-                        w = patch.block[n]
-                        keys = patch.block_key[n]
-                        nodes = patch.block_node[n]
-                    at = lanes // strips
-                    nodes[at] = node
-                    keys[at] = rank + node
-                    for k in range(strips):
-                        off = (k + 0.5) * per_strips - 0.5
-                        w[PX + lanes] = px + off * step_x
-                        w[PY + lanes] = py + off * step_y
-                        higher = relief[LEVELS + k] if known else 0.0
-                        w[LEVEL + lanes] = level + off * (back if off < 0.0 else ahead) + higher
-                        deeper = relief[STRIPS + k] if known else off * sinks
-                        w[SUNK + lanes] = max(sunk + deeper, 0.0)
-                        lanes += 1
-                    found += 1
-    if n >= 0:
-        patch.block_count[n] = lanes
-    patch.blocks[0] = n + 1
-    return found
 
 
 @kernel

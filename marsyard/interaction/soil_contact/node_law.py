@@ -264,7 +264,9 @@ class NodeLaw(SoilLaw):
         """Go on from what `state` gave."""
         p = self.patch
         p.side[:] = 0
-        p.found[:] = -1  # not known: the lists are compared
+        # not known: the lists are compared, and made anew
+        p.found[:] = -1
+        p.candidates[:] = -1
         for b in range(len(p.side)):
             n = len(state[f"soil_contact_{b}_node"])
             p.listed[0, b] = n

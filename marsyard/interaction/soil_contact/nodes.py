@@ -21,15 +21,11 @@ from marsyard.interaction.soil_contact.arrays import (
     WEIGHT,
     WHEEL,
 )
-from marsyard.interaction.soil_contact.footprint import (
-    cut_code,
-    strips_of,
-    wheel_footprint,
-    wheel_surface,
-)
+from marsyard.interaction.soil_contact.candidates import wheel_footprint
+from marsyard.interaction.soil_contact.footprint import cut_code, strips_of, wheel_surface
 from marsyard.interaction.soil_contact.mesh_footprint import mesh_footprint
 from marsyard.interaction.soil_kernels import OK, TOO_MANY_NODES
-from marsyard.jit import inlined, kernel
+from marsyard.jit import inlined, kernel, natural
 
 _LAST = 2**62
 #: cells are cut the other way when the axle has turned so far beyond the diagonal, as a ratio
@@ -49,7 +45,7 @@ def find_nodes(grid, bodies, patch, b, most):
         patch.strips[b] = strips
         if strips > 1:
             cut_across(patch, b, a)
-        found = wheel_footprint(grid, patch, s[0], s[1], c, a, strips, patch.cut[b])
+        found = wheel_footprint(grid, patch, b, s[0], s[1], c, a, strips, patch.cut[b])
     else:
         found = mesh_footprint(
             grid, patch, b, bodies.triangle, bodies.triangles[b, 0], bodies.triangles[b, 1],
@@ -78,6 +74,7 @@ def cut_across(patch, b, a):
     cut = patch.cut[b]
     if (ax > _TURNED * ay and cut == 0) or (ay > _TURNED * ax and cut == 1):
         patch.cut[b] = 1 - cut
+        patch.candidates[b] = -1
         # the strips lie another way now: they begin with the means of their cells
         now = patch.side[b]
         strips = patch.strips[b]
@@ -190,14 +187,14 @@ def note_touched(grid, patch, b, k):
     """Flag the nodes of block k of which a strip is touched. Returns whether others were left."""
     left = False
     w = patch.block[k]
-    strips = patch.strips[b]
+    strips = natural(patch.strips[b])
     touching = patch.touching[patch.side[b], b]
     for at in range(patch.block_count[k] // strips):
-        first = WEIGHT + at * strips
+        first = natural(at * strips)
         most = 0.0
         for strip in range(strips):
-            most = max(most, w[first + strip])
-        place, node = patch.block_at[k, at], patch.block_node[k, at]
+            most = max(most, w[WEIGHT + first + strip])
+        place, node = natural(patch.block_at[k, at]), natural(patch.block_node[k, at])
         if most > 0.0:
             touching[place] = 1
             grid.flag[node] |= UNDER
@@ -206,9 +203,11 @@ def note_touched(grid, patch, b, k):
             code = cut_code(strips, patch.cut[b])
             relief = grid.relief[node]
             if strips > 1 and relief[CUT] != code:
+                # to a body that cuts as it was cut before, the cell has other strips now
+                grid.risen[0] += grid.spacing[0] if relief[CUT] != 0.0 else 0.0
                 relief[CUT] = code
                 for strip in range(strips):
-                    sunk = w[SUNK + at * strips + strip]
+                    sunk = w[SUNK + first + strip]
                     relief[STRIPS + strip] = sunk - grid.node[node, DEPTH]
                     relief[LEVELS + strip] = 0.0
         elif touching[place]:
@@ -222,11 +221,11 @@ def take_mobilised(patch, b, k):
     """Write what the contact remembers of the strips of block k into it. Returns its length, filled
     up to a multiple of eight."""
     state, w = patch.state[patch.side[b], b], patch.block[k]
-    strips, count = patch.strips[b], patch.block_count[k]
+    strips, count = natural(patch.strips[b]), patch.block_count[k]
     padded = (count + 7) & ~7
     for at in range(count // strips):
-        touch = state[patch.block_at[k, at]]
-        first = at * strips
+        touch = state[natural(patch.block_at[k, at])]
+        first = natural(at * strips)
         for strip in range(strips):
             w[MOBILE_ALONG + first + strip] = touch[M_ALONG + STRIP_COLUMNS * strip]
             w[MOBILE_ACROSS + first + strip] = touch[M_ACROSS + STRIP_COLUMNS * strip]

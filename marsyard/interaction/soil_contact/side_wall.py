@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 from marsyard.ground.soil_nodes import level_at, node_at
+from marsyard.interaction.slip import build_up
 from marsyard.interaction.soil_contact.arrays import K_ACROSS, KAPPA, LAMBDA, WHEEL
 from marsyard.interaction.soil_kernels import T_AREA, T_NODES
 from marsyard.jit import inlined, kernel
@@ -30,9 +31,8 @@ _SHORTEST = 0.05
 
 
 @inlined
-def build_up(bodies, patch, b, V, h):
-    """κ and λ at the end of a step: L κ̇ = w − v_x − V κ, L λ̇ = v_y − max(V, |v_y|) λ, V the larger
-    of |w| and |v_x|, L half the length of the contact."""
+def slip_after(bodies, patch, b, V, h):
+    """κ and λ at the end of a step (`interaction.slip`), and the derivative of λ."""
     a, shape = bodies.axis[b], bodies.shape[b]
     flat = math.sqrt(max(a[0] * a[0] + a[1] * a[1], 1e-12))
     v_x = (V[0] * a[1] - V[1] * a[0]) / flat
@@ -40,11 +40,9 @@ def build_up(bodies, patch, b, V, h):
     w = shape[0] * (V[3] * a[0] + V[4] * a[1] + V[5] * a[2])
     length = 0.25 * patch.total[b, T_AREA] / shape[1]
     per = h / max(length, _SHORTEST * shape[0])
-    fast = max(abs(w), abs(v_x))
-    kappa = (bodies.slip[b, KAPPA] + per * (w - v_x)) / (1.0 + per * fast)
-    lam = (bodies.slip[b, LAMBDA] + per * v_y) / (1.0 + per * max(fast, abs(v_y)))
-    growth = per / (1.0 + per * max(fast, abs(v_y)))
-    return min(max(kappa, -1.0), 1.0), min(max(lam, -1.0), 1.0), growth
+    slip = bodies.slip[b]
+    kappa, lam, _, growth = build_up(slip[KAPPA], slip[LAMBDA], v_x, v_y, w, per)
+    return kappa, lam, growth
 
 
 @kernel
@@ -53,7 +51,7 @@ def take_slip(bodies, patch, b, V, h):
     the ground forgets it."""
     kappa, lam = 0.0, 0.0
     if patch.total[b, T_NODES] > 0.0:
-        kappa, lam, _ = build_up(bodies, patch, b, V, h)
+        kappa, lam, _ = slip_after(bodies, patch, b, V, h)
     bodies.slip[b, KAPPA], bodies.slip[b, LAMBDA] = kappa, lam
 
 
@@ -72,7 +70,7 @@ def push_on_wall(grid, soils, bodies, patch, h, b):
     by_depth, by_square = soils.wall[b, soil, 0], soils.wall[b, soil, 1]
     if by_depth == 0.0 and by_square == 0.0:
         return
-    _, lam, growth = build_up(bodies, patch, b, bodies.twist[b], h)
+    _, lam, growth = slip_after(bodies, patch, b, bodies.twist[b], h)
     if lam == 0.0:
         return
     lx, ly = a[0] / flat, a[1] / flat

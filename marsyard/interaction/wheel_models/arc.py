@@ -66,6 +66,7 @@ import math
 
 import numpy as np
 
+from marsyard.interaction.slip import softened
 from marsyard.interaction.wheel_models.numbers import (
     BLADE,
     BLADE_SQUARE,
@@ -144,12 +145,9 @@ def entry_angles(wheel, soil, z):
 
 
 @inlined
-def softened(soil, N, s):
+def modulus(soil, N, s):
     """k of the pressure-sinkage law under a wheel that slips."""
-    if soil[SOFTENING] == 0.0:
-        return soil[MODULUS]
-    size = abs(s)
-    return soil[MODULUS] * ((1.0 - 0.5 * size) / (1.0 + size)) ** (soil[SOFTENING] * N)
+    return soil[MODULUS] * softened(soil[SOFTENING] * N, s)
 
 
 @inlined
@@ -199,7 +197,7 @@ def arc_forces(wheel, soil, a0, a1, together, z, v_x, v_y, w, out):
     entry, lug = entry_angles(wheel, soil, z)
     floor = math.cos(entry)
     N = exponent(soil, v_x, v_y, w)
-    scale = softened(soil, N, s) * r**N
+    scale = modulus(soil, N, s) * r**N
     top = peak_share(a0, a1, s) * entry
     leave = exit_angle(wheel, soil, s, z, entry, scale * (math.cos(top) - floor) ** N)
     top = max(top, leave + 0.02 * (entry - leave))

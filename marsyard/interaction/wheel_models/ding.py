@@ -46,9 +46,9 @@ from marsyard.interaction.wheel_models.arc import (
     exit_angle,
     exponent,
     mobilised,
+    modulus,
     peak_share,
     slip_ratio,
-    softened,
     speeds,
 )
 from marsyard.interaction.wheel_models.numbers import (
@@ -110,7 +110,7 @@ def ding(wheel, soil, own, z, v_x, v_y, w, out):
     top = peak_share(own[PEAK_0], own[PEAK_1], s) * entry
     cos_top, sin_top = math.cos(top), math.sin(top)
     N = exponent(soil, v_x, v_y, w)
-    sigma = softened(soil, N, s) * (r * (cos_top - math.cos(entry))) ** N
+    sigma = modulus(soil, N, s) * (r * (cos_top - math.cos(entry))) ** N
     leave = exit_angle(wheel, soil, s, z, entry, sigma)
     A = (cos_top - math.cos(leave)) / (top - leave) + (cos_top - math.cos(entry)) / (entry - top)
     B = (sin_top - math.sin(leave)) / (top - leave) + (sin_top - math.sin(entry)) / (entry - top)

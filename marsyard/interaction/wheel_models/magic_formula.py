@@ -36,8 +36,8 @@ from marsyard.interaction.wheel_models.arc import (
     entry_angles,
     exit_angle,
     exponent,
+    modulus,
     slip_ratio,
-    softened,
 )
 from marsyard.interaction.wheel_models.numbers import (
     ENTRY,
@@ -104,7 +104,7 @@ def magic_formula(wheel, soil, own, z, v_x, v_y, w, camber, out):
     z = max(z, 0.0)
     N = exponent(soil, v_x, v_y, w)
     kappa = slip_ratio(v_x, w)
-    k = softened(soil, N, kappa)
+    k = modulus(soil, N, kappa)
     load = bekker_load(wheel, k, N, z)
     more = (load - own[NOMINAL]) / own[NOMINAL]
     size = max(abs(v_x), abs(w))

@@ -28,8 +28,8 @@ from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import UNLOADING_STIFFNESS, Soil
 from marsyard.ground.typical import warn_stand_in
 from marsyard.interaction.side_wall import blade_resistance, passive_resistance
+from marsyard.interaction.slip import trench_depth
 from marsyard.interaction.tread import SlipSinkage, softening, strength, wall_scale
-from marsyard.interaction.trench import trench_depth
 from marsyard.interaction.wheel_models import (
     ding,
     ishigami,

@@ -53,6 +53,7 @@ import math
 from typing import NamedTuple
 
 from marsyard.ground.soil_nodes import GridArrays, level_at, node_at
+from marsyard.interaction.slip import build_up, trench_depth
 from marsyard.interaction.soil_kernels import (
     T_AREA,
     T_BULLDOZING,
@@ -63,7 +64,6 @@ from marsyard.interaction.soil_kernels import (
     T_SHEAR_WORK,
     T_VOLUME,
 )
-from marsyard.interaction.trench import trench_depth
 from marsyard.interaction.wheel_models.arc import MOST_DUG
 from marsyard.interaction.wheel_models.model import (
     MAGIC_FORMULA,
@@ -251,10 +251,7 @@ def wheel_contact(A, L, b, h, ahead_h):
     w = r_s * (V[3] * ax + V[4] * ay + V[5] * az)
     # slip, way by way
     per = h / length
-    fast = max(abs(w), abs(v_x))
     turn = w if abs(w) > abs(v_x) else v_x
-    build_x = per / (1.0 + per * fast)
-    build_y = per / (1.0 + per * max(fast, abs(v_y)))
     state[DIRECTION] = (state[DIRECTION] + per * turn) / (1.0 + per * abs(turn))
     if z <= 0.0:
         state[KAPPA] = 0.0
@@ -263,9 +260,7 @@ def wheel_contact(A, L, b, h, ahead_h):
         state[TRENCH] = 0.0
         return False
     kappa, lam = state[KAPPA], state[LAMBDA]
-    state[KAPPA] = min(max((kappa + per * (w - v_x)) / (1.0 + per * fast), -1.0), 1.0)
-    state[LAMBDA] = (lam + per * v_y) / (1.0 + per * max(fast, abs(v_y)))
-    state[LAMBDA] = min(max(state[LAMBDA], -1.0), 1.0)
+    state[KAPPA], state[LAMBDA], build_x, build_y = build_up(kappa, lam, v_x, v_y, w, per)
     rate_x = (state[KAPPA] - kappa) / h
     rate_y = (state[LAMBDA] - lam) / h
     # soil under the wheel, firmer where it was pressed before
