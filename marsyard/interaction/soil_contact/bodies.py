@@ -24,9 +24,9 @@ from marsyard.errors import InputError, few
 from marsyard.ground.soil import Soil
 from marsyard.ground.soil_grid import Surface
 from marsyard.interaction.geoms import colliding_geoms
+from marsyard.interaction.slip import RELEASED
 from marsyard.interaction.soil_contact.arrays import BELT, MESH, WHEEL
 from marsyard.interaction.tread import Tread
-from marsyard.interaction.slip import RELEASED
 from marsyard.robot import Robot, Track
 from marsyard.robot.belt import belt_triangles
 
