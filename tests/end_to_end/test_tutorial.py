@@ -87,7 +87,9 @@ def test_the_rest(tmp_path, monkeypatch):
     wheel = names["wheel"]
     assert float(wheel.drawbar_pull) == pytest.approx(float(shown[1]), abs=0.06)
     assert float(wheel.sinkage) == pytest.approx(float(shown[2]), abs=6e-4)
-    pulls = re.search(r"from (−?[\d.]+) N at zero slip to ([\d.]+) N at 20 % and ([\d.]+) N", text)
+    pulls = re.search(
+        r"from (−?[\d.]+) N at zero slip to (−?[\d.]+) N at 20 % and is (−?[\d.]+) N", text
+    )
     assert pulls
     with (tmp_path / "runs" / "soil-wheel" / "study.csv").open(encoding="utf-8") as file:
         loose = [row for row in csv.DictReader(file) if float(row["cohesion [Pa]"]) == 0]
