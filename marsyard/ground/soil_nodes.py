@@ -127,16 +127,30 @@ def ask_for_tile(grid, ti, tj):
 
 
 @kernel
+def highest_soil(grid, ti0, ti1, tj0, tj1):
+    """A bound on the height of the soil in some tiles [m]; infinite where some are not there, which
+    are asked for."""
+    top = -math.inf
+    for ti in range(ti0, ti1 + 1):
+        for tj in range(tj0, tj1 + 1):
+            slot = find_tile(grid, ti, tj)
+            if slot < 0:
+                ask_for_tile(grid, ti, tj)
+                top = math.inf
+            else:
+                top = max(top, grid.top[slot])
+    return top
+
+
+@kernel
 def ask_for_tiles(grid, x, y, reach):
     """Ask for the tiles within `reach` of a place that are not there [m]; whether all are."""
     side = SIDE * grid.spacing[0]
-    ready = True
-    for ti in range(math.floor((x - reach) / side), math.floor((x + reach) / side) + 1):
-        for tj in range(math.floor((y - reach) / side), math.floor((y + reach) / side) + 1):
-            if find_tile(grid, ti, tj) < 0:
-                ask_for_tile(grid, ti, tj)
-                ready = False
-    return ready
+    top = highest_soil(
+        grid, math.floor((x - reach) / side), math.floor((x + reach) / side),
+        math.floor((y - reach) / side), math.floor((y + reach) / side),
+    )  # fmt: skip
+    return top < math.inf
 
 
 @kernel

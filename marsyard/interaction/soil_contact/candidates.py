@@ -32,8 +32,8 @@ from marsyard.ground.soil_nodes import (
     REF,
     SIDE,
     STRIPS,
-    ask_for_tile,
     find_tile,
+    highest_soil,
     tile_key,
 )
 from marsyard.interaction.soil_contact.arrays import (
@@ -221,17 +221,8 @@ def list_nodes(grid, patch, b, radius, half, c, a, strips, cut, lean):
     i1 = int(math.floor((cx + hx) / ds)) + 1
     j0 = int(math.ceil((cy - hy) / ds)) - 1
     j1 = int(math.floor((cy + hy) / ds)) + 1
-    top = -math.inf
-    missing = False
-    for ti in range(i0 // SIDE, i1 // SIDE + 1):
-        for tj in range(j0 // SIDE, j1 // SIDE + 1):
-            slot = find_tile(grid, ti, tj)
-            if slot < 0:
-                ask_for_tile(grid, ti, tj)
-                missing = True
-            else:
-                top = max(top, grid.top[slot])
-    if missing:
+    top = highest_soil(grid, i0 // SIDE, i1 // SIDE, j0 // SIDE, j1 // SIDE)
+    if top == math.inf:
         return NEEDS_TILES
     # only what is lower than the highest soil counts: a chord of the wheel
     below = (cz - top - half * abs(az)) / flat

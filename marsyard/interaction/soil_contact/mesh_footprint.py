@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from marsyard.ground.soil_nodes import BASE, DEPTH, REF, SIDE, ask_for_tile, find_tile, tile_key
+from marsyard.ground.soil_nodes import BASE, DEPTH, REF, SIDE, find_tile, highest_soil, tile_key
 from marsyard.interaction.soil_contact.arrays import LANES, NX, NY, NZ, PX, PY, PZ, SUNK, WEIGHT, Z
 from marsyard.interaction.soil_contact.footprint import STEEPEST, fill_lanes, new_block
 from marsyard.interaction.soil_kernels import NEEDS_TILES, TOO_MANY_NODES
@@ -40,17 +40,8 @@ def mesh_footprint(grid, patch, b, triangle, first, last, reach, c, R):
     patch.blocks[0] = 0
     box = patch.window_box[b]
     box[0], box[1], box[2], box[3] = i0, j0, 0, 0
-    missing = False
-    top = -math.inf
-    for ti in range(i0 // SIDE, i1 // SIDE + 1):
-        for tj in range(j0 // SIDE, j1 // SIDE + 1):
-            slot = find_tile(grid, ti, tj)
-            if slot < 0:
-                ask_for_tile(grid, ti, tj)
-                missing = True
-            else:
-                top = max(top, grid.top[slot])
-    if missing:
+    top = highest_soil(grid, i0 // SIDE, i1 // SIDE, j0 // SIDE, j1 // SIDE)
+    if top == math.inf:
         return -NEEDS_TILES
     # a body that is higher than all soil around it
     lowest = math.inf
