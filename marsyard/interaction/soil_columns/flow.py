@@ -1,6 +1,7 @@
 """Displaced soil goes outwards from column to column (`push`), then the surface flows (`surface`).
 
-What a body carries along or pushes ahead is laid down in that direction, as in `soil_contact.flow`.
+What a body carries along or pushes ahead is laid down in that direction, as in
+`soil_contact.deposition`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from marsyard.interaction.soil_columns.push import forget_layers, has_way_out, pass_outwards
 from marsyard.interaction.soil_columns.surface import flow_of_columns
 from marsyard.interaction.soil_contact.arrays import V_PUSHED, V_SINKAGE
-from marsyard.interaction.soil_contact.flow import (
+from marsyard.interaction.soil_contact.deposition import (
     end_flow,
     find_border,
     offer,
@@ -21,7 +22,7 @@ from marsyard.jit import kernel
 @kernel
 def lay_down(grid, bodies, patch, options, exponent, b):
     """Lay the displaced soil of body b down on the border of its footprint; `exponent` is m of eq.
-    (10) of `soil_contact.flow`."""
+    (10) of `soil_contact.deposition`."""
     now = patch.side[b]
     waiting = volume_waiting(patch, b)
     n = 0
@@ -37,9 +38,9 @@ def lay_down(grid, bodies, patch, options, exponent, b):
             state = patch.state[now, b, i]
             sunk = 0.0 if has_way_out(grid, patch, b, i) else state[V_SINKAGE]
             if sunk + state[V_PUSHED] > 0.0:
-                offer(grid, patch, exponent, patch.node[now, b, i], state, sunk, n)
+                offer(grid, bodies, patch, exponent, b, i, sunk, n)
         forget_layers(grid, patch, b)
-        rest = take(grid, patch, n) / waiting
+        rest = take(grid, bodies, patch, options.time, b, n) / waiting
     end_flow(grid, bodies, patch, options.time, b, n, rest)
 
 

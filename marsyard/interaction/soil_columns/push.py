@@ -6,8 +6,8 @@ what it is given. Every column under a body has a layer, the number of steps fro
 column that is free; matter goes in equal parts to all neighbours of the next layer outwards, and
 comes to lie on the free columns next to the footprint. From there it flows (see `surface`).
 
-Matter that a body carries along or pushes ahead goes in that direction as in `soil_contact.flow`,
-eq. (10) there: the paper is silent about it.
+Matter that a body carries along or pushes ahead goes in that direction as in
+`soil_contact.deposition`, eq. (10): the paper is silent about it.
 """
 
 from __future__ import annotations

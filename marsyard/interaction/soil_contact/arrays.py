@@ -137,11 +137,16 @@ class Patch(NamedTuple):
     field: F3  # float64[b, n, FIELD_COLUMNS]
     field_count: I1  # int64[b]
     border: I1  # int64[n]
+    border_side: I1  # int64[n], on which side of a wheel (`deposition`)
     border_x: F1  # float64[n]
     border_y: F1
     border_free: F1  # free height under wheels [m]
     border_weight: F1
     border_amount: F1  # volume offered to the node [m³]
+    # float64[4], by side of the wheel: how far the footprint reaches [m], share, sum of weights
+    side_reach: F1
+    side_share: F1
+    side_weight: F1
     near: I1  # int64[8], neighbours of the node that settles
     near_height: F1  # float64[8], their surfaces [m]
     near_excess: F1  # float64[8], how much too low they lie [m]
@@ -180,6 +185,7 @@ def make_patch(bodies: int, room: int) -> Patch:
         block_soil=f(k, i), block_key=f((k, LANES), i), block_node=f((k, LANES), i),
         block_at=f((k, LANES), i),
         field=f((b, n, FIELD_COLUMNS)), field_count=f(b, i), border=f(n, i),
+        border_side=f(n, i), side_reach=f(4), side_share=f(4), side_weight=f(4),
         border_x=f(n), border_y=f(n), border_free=f(n), border_weight=f(n), border_amount=f(n),
         near=f(8, i), near_height=f(8), near_excess=f(8), near_free=f(8),
         window=f((b, n)), window_face=f((b, n), i), window_box=f((b, 4), i),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from marsyard.ground.soil_nodes import ask_for_tiles
 from marsyard.interaction.soil_contact.contact import body_contact
-from marsyard.interaction.soil_contact.flow import lay_down, settle
+from marsyard.interaction.soil_contact.deposition import lay_down
+from marsyard.interaction.soil_contact.erosion import settle
 from marsyard.interaction.soil_kernels import LEFT_THE_MAP, NEEDS_TILES, OK, on_map
 from marsyard.jit import kernel
 
