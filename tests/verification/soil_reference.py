@@ -479,7 +479,43 @@ class Model:
                     out[node] = self.free(node)
         return out
 
-    def shares(self, node, touch, border):
+    def beside(self, node):
+        """How far a node lies ahead of the wheel and to its left [m]."""
+        left = self.wheel.axis[:2] / np.linalg.norm(self.wheel.axis[:2])
+        place = self.ground.ds * np.asarray(node, dtype=float) - self.wheel.centre[:2]
+        return float(place @ (left[1], -left[0])), float(place @ left)
+
+    def side_of(self, node):
+        along, left = self.beside(node)
+        if abs(left) >= self.wheel.half:
+            return "left" if left > 0 else "right"
+        return "front" if along > 0 else "rear"
+
+    def reach(self, border):
+        """How far the footprint reaches ahead and behind: to the height of the soil there [m]."""
+        out = {"front": 0.0, "rear": 0.0}
+        radius = float(self.wheel.tread(0.0))
+        for side in out:
+            heights = [self.ground.height(n) for n in border if self.side_of(n) == side]
+            if heights:
+                drop = min(max(float(self.wheel.centre[2] - np.mean(heights)), 0.0), radius)
+                out[side] = math.sqrt(radius**2 - drop**2)
+        return out
+
+    def to_sides(self, node, reach):
+        """Eq. (9a): 1/d² integrated along the four sides of the footprint."""
+        along, left = self.beside(node)
+        half, least = self.wheel.half, 1e-3 * self.wheel.half
+        far = {"front": reach["front"] - along, "rear": reach["rear"] + along,
+               "left": half - left, "right": half + left}  # fmt: skip
+        far = {side: max(a, least) for side, a in far.items()}
+        ends = {"front": ("left", "right"), "left": ("front", "rear")}
+        ends |= {"rear": ends["front"], "right": ends["left"]}
+        return {
+            side: sum(math.atan2(far[end], a) for end in ends[side]) / a for side, a in far.items()
+        }
+
+    def shares(self, node, touch, border, reach):
         """Volume this node offers to each border node."""
         ds = self.ground.ds
         d = np.array([np.subtract(b, node) * ds for b in border], dtype=float)
@@ -496,8 +532,36 @@ class Model:
                 given += touch.pushed * w / w.sum()
             else:
                 sinkage += touch.pushed
-        w = 1.0 / square
-        return given + sinkage * w / w.sum()
+        sides, parts = np.array([self.side_of(b) for b in border]), self.to_sides(node, reach)
+        w, there = 1.0 / square, sum(parts[side] for side in set(sides))
+        for side in set(sides):
+            on = sides == side
+            given[on] += sinkage * parts[side] / there * w[on] / w[on].sum()
+        return given
+
+    def pass_on(self, node, dz):
+        """Lay soil down further out; returns how much finds no room."""
+        g, w = self.ground, self.wheel
+        along, left = self.beside(node)
+        axis = w.axis[:2] / np.linalg.norm(w.axis[:2])
+        across = self.side_of(node) in ("left", "right")
+        way = left * axis if across else along * np.array([axis[1], -axis[0]])
+        di, dj = (round(float(v)) for v in way / np.linalg.norm(way))
+        for k in range(1, int(math.hypot(w.radius, w.half) / g.ds) + 2):
+            other = (node[0] + k * di, node[1] + k * dj)
+            if other in g.under:
+                break
+            if other in self.present:
+                continue
+            given = min(dz, self.free(other))
+            if given > 0:
+                g.know(other)
+                g.put(other, given)
+                g.wake(other)
+                dz -= given
+            if dz <= 0:
+                break
+        return dz
 
     def flow(self):
         """Lay down, then let slide."""
@@ -511,22 +575,24 @@ class Model:
         if not border:
             self._forget()
             return
-        amount = np.zeros(len(border))
+        amount, reach, self.present = np.zeros(len(border)), self.reach(border), set(border)
         for node in sorted(self.touch, key=key):
             touch = self.touch[node]
             if touch.sinkage + touch.pushed > 0:
-                amount += self.shares(node, touch, list(border))
+                amount += self.shares(node, touch, list(border), reach)
         free = np.array(list(border.values()))
         offer, rest = amount.copy(), 0.0
         for _ in range(3):
             given = np.minimum(offer, cell * free)
-            for node, v in zip(border, given, strict=True):
+            left = np.zeros(len(border))
+            for k, (node, v) in enumerate(zip(border, given, strict=True)):
                 g.know(node)
                 g.put(node, v / cell)
-            full = given >= cell * free
+                if v < offer[k]:
+                    left[k] = cell * self.pass_on(node, (offer[k] - v) / cell)
             free = free - given / cell
-            rest = float(np.sum(offer - given))
-            amount[full] = 0.0
+            rest = float(np.sum(left))
+            amount[left > 0] = 0.0
             if rest <= 0 or amount.sum() <= 0:
                 break
             offer = amount * rest / amount.sum()

@@ -315,11 +315,12 @@ def take(grid, bodies, patch, time, b, n):
             if given > 0.0:
                 deposit(grid, patch.border[k], given / area)
                 patch.border_free[k] -= given / area
+            left = 0.0
             if given < offered:
                 over = (offered - given) / area
-                given += area * pass_on(grid, bodies, patch, time, b, k, over)
-            rest += max(offered - given, 0.0)
-            if given < offered or given == free:
+                left = area * pass_on(grid, bodies, patch, time, b, k, over)
+            if left > 0.0:
+                rest += left
                 patch.border_amount[k] = 0.0
             else:
                 open_ += patch.border_amount[k]
@@ -332,7 +333,7 @@ def take(grid, bodies, patch, time, b, n):
 @kernel
 def pass_on(grid, bodies, patch, time, b, k, height):
     """Lay soil for which border node k has no room down further out, from node to node, as far as
-    the body is large. Returns how much of `height` has found room."""
+    the body is large. Returns how much of `height` finds no room."""
     x = patch.border_x[k] - bodies.centre[b, 0]
     y = patch.border_y[k] - bodies.centre[b, 1]
     if has_sides(bodies, b):
@@ -345,11 +346,10 @@ def pass_on(grid, bodies, patch, time, b, k, height):
             x, y = x - across * a[0], y - across * a[1]
     size = math.sqrt(x * x + y * y)
     if size == 0.0:
-        return 0.0
+        return height
     di = int(round(x / size))
     dj = int(round(y / size))
     node = patch.border[k]
-    placed = 0.0
     for _ in range(int(bodies.reach[b] / grid.spacing[0]) + 1):
         node = neighbour(grid, node, di, dj)
         if node < 0 or grid.flag[node] & UNDER:
@@ -357,12 +357,12 @@ def pass_on(grid, bodies, patch, time, b, k, height):
         # the border takes what it is offered itself
         if grid.flag[node] & MARKED:
             continue
-        given = min(height - placed, clearance(grid, bodies, patch, node))
+        given = min(height, clearance(grid, bodies, patch, node))
         if given > 0.0:
             deposit(grid, node, given)
             grid.node[node, TIME] = time
             wake(grid, node)
-            placed += given
-        if placed >= height:
+            height -= given
+        if height <= 0.0:
             break
-    return placed
+    return height
