@@ -20,7 +20,7 @@ ORDER = (
     # shared by all
     "lazy", "errors", "units", "fields", "cards", "cores", "executors", "files", "file_mistakes",
     "exit_rule", "wheel_surface", "parts", "kernel_cache", "jit", "c_calls", "aside", "ports",
-    "plugins", "run_folder",
+    "plugins", "run_folder", "rotations",
     # what there is
     "library", "robot", "ground", "control", "interaction.about", "scenario", "interaction",
     # what moves it
