@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from marsyard.campaign import prepared
-from marsyard.campaign.executors import Executor, Here, Processes, run_members
 from marsyard.campaign.journal import Journal
 from marsyard.campaign.member import Plan
 from marsyard.campaign.prepared import Prepared
 from marsyard.campaign.running import counted, members_left
+from marsyard.executors import Executor, Here, Processes, run_members
 
 RATIO_BAR, OVERHEAD_BAR, DASK_BAR = 1.9, 1.0, 1.7
 SHORT = 300

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from marsyard.drawing.page import escape, number
+from marsyard.drawing.page import badge, joined, number, paragraph, table
 from marsyard.errors import InputError
 from marsyard.scenario.report_schema import Measure
 
@@ -250,25 +250,22 @@ def convergence_section(found: Convergence | None) -> str:
     """For the report."""
     if found is None:
         return ""
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td>"
-        + "".join(f'<td class="num">{escape(cell)}</td>' for cell in cells)
-        + f'<td><span class="verdict {"pass" if moved.converged else "fail"}">{escape(verdict)}'
-        "</span></td></tr>"
+    rows = [
+        (*cells, badge(verdict, "pass" if moved.converged else "fail"))
         for moved in found.numbers
-        for name, *cells, verdict in [_cells(moved)]
-    )
-    heads = "".join(f"<th>{escape(name)}</th>" for name in _heads(found))
-    said = str(found)
-    return (
-        f"<p>This run is {escape(said)}.</p>"
-        f'<div class="scroll"><table id="convergence"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-        '<p class="soft">The run was computed again with half of each. The changes are those from '
-        "the run reported here; their sizes add up to what halving both at once may change at "
-        "most. Checks are compared with their tolerance, other numbers with their size (places: "
-        "with the distance from the start), of which 5 % are allowed; means are of the second "
-        "half.</p>"
+        for *cells, verdict in [_cells(moved)]
+    ]
+    heads = _heads(found)
+    return joined(
+        paragraph(f"This run is {found}."),
+        table(heads, rows, numeric=range(1, len(heads) - 1), id="convergence"),
+        paragraph(
+            "The run was computed again with half of each. The changes are those from the run "
+            "reported here; their sizes add up to what halving both at once may change at most. "
+            "Checks are compared with their tolerance, other numbers with their size (places: with "
+            "the distance from the start), of which 5 % are allowed; means are of the second half.",
+            "soft",
+        ),
     )
 
 

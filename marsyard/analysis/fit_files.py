@@ -23,7 +23,11 @@ from marsyard.analysis.fit import Fit, Found
 from marsyard.analysis.fit_covariance import soil_covariance
 from marsyard.analysis.parameters import SCM, find, has_exit, needs
 from marsyard.analysis.wheel_data import QUANTITIES
-from marsyard.drawing.sheet import FONT, FigureFile, plain, save_png
+from marsyard.drawing.colours import OTHERS
+from marsyard.drawing.page import capital, items, number, pairs, picture, table
+from marsyard.drawing.page_plots import PageCurve, PagePanel, PagePlot, plot_over
+from marsyard.drawing.report_page import FIGURES, WARNING, Part, ReportPage, write_report_page
+from marsyard.drawing.sheet import FONT, FigureFile, plain, save_png, unit_text
 from marsyard.files.replacing import replacing
 from marsyard.ground.soil import NUMBERS
 from marsyard.interaction.wheel_models import WheelModel
@@ -482,30 +486,70 @@ ERROR_HEADS = ["quantity", "values", "rms at start", "rms fitted", "unit", "stat
 
 
 def _report(fit: Fit, folder: Path, figures: list[FigureFile]) -> Path:
-    from marsyard.drawing.page import escape
-    from marsyard.results.report import figures_section, section, versions, write_page
+    from marsyard.results.report import versions
 
-    def table(heads: list[str], rows: list[list[str]]) -> str:
-        head = "".join(f"<th>{escape(h)}</th>" for h in heads)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows
-        )
-        return (
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
-        )
+    key = key_plot(fit)
+    above = [] if key else figures[:1]
+    page = ReportPage(
+        answer=_answer(fit),
+        title=f"{fit.model} fitted to {fit.data.name}",
+        kind="identify",
+        remarks=[(WARNING, f"{capital(w).rstrip('.')}.") for w in fit.warnings],
+        picture=picture(above[0]) if above else "",
+        key_plots=[key] if key else [],
+        parts=[
+            Part("Parameters", table(parameter_heads(fit), parameter_rows(fit)), open=True),
+            Part("Errors", table(ERROR_HEADS, error_rows(fit))),
+            FIGURES,
+            Part("Notes", items([*fit.notes, f"use soil.yaml with {use(fit)}"])),
+            Part("Versions", pairs(versions())),
+        ],
+        figures=figures[len(above) :],
+    )
+    return write_report_page(folder, page)
 
-    def items(texts: tuple[str, ...]) -> str:
-        return "<ul>" + "".join(f"<li>{escape(t)}</li>" for t in texts) + "</ul>" if texts else ""
 
-    title = f"{fit.model} fitted to {fit.data.name}"
-    sections = [
-        f'<p class="kicker">marsyard · identify</p><h1>{escape(title)}</h1>',
-        section("Parameters", table(parameter_heads(fit), parameter_rows(fit))),
-        section("Errors", table(ERROR_HEADS, error_rows(fit))),
-        section("Warnings", items(fit.warnings)),
-        section("Figures", figures_section(figures)),
-        section("Notes", items((*fit.notes, f"use soil.yaml with {use(fit)}"))),
-        section("Versions", table(["package", "version"], [list(v) for v in versions()])),
-    ]
-    return write_page(folder, title, sections)
+#: parameters that the answer names
+_NAMED = 3
+
+
+def _answer(fit: Fit) -> str:
+    """What was found, and how much nearer the model is to the data than before."""
+    found = []
+    for f in fit.found[:_NAMED]:
+        k, unit = f.parameter.factor, unit_text(f.parameter.unit)
+        error = "" if f.error is None else f" ± {number(f.error * k, 2)}"
+        found.append(f"{f.name} {number(f.value * k, 3)}{error} {unit}".strip())
+    more = len(fit.found) - _NAMED
+    said = ", ".join([*found, f"and {more} more"] if more > 0 else found)
+    q = next(iter(fit.after))
+    _, k, unit, name = QUANTITIES[q]
+    before, after = fit.before[q] * k, fit.after[q] * k
+    return f"{said}; {name} within {after:.2g} {unit} rms, {before:.2g} at the start"
+
+
+def key_plot(fit: Fit) -> PagePlot | None:
+    """Measured and fitted over slip (or slip angle), a colour for each group of points; none where
+    there are too many groups."""
+    found = groups(fit)
+    if len(found) > len(OTHERS):
+        return None
+    panels = []
+    for name in fit.data.quantities[:3]:
+        if not np.isfinite(fit.data.measured[name]).any():
+            continue
+        factor, curves = QUANTITIES[name][1], []
+        for (label, wheel, rows), colour in zip(found, OTHERS, strict=False):
+            at, y = _abscissa(fit)[rows], fit.data.measured[name][rows]
+            if not np.isfinite(y).any():
+                continue
+            model, offset = fit.models[wheel], fit.offset if name == "sinkage" else 0.0
+            x, values = (
+                _curve(fit, model, rows, name) if isinstance(model, WheelModel)
+                else _through(at, fit.computed[name][rows] - offset)
+            )  # fmt: skip
+            curves.append(PageCurve("", at, factor * y, colour, points=True))
+            curves.append(PageCurve(label or "fitted", x, factor * (values + offset), colour))
+        panels.append(PagePanel(f"{QUANTITIES[name][3]} [{QUANTITIES[name][2]}]", tuple(curves)))
+    over = "slip angle [°]" if over_angle(fit) else "slip"
+    return plot_over("Measured (points) and fitted", over, panels)

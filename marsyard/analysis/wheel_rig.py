@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.executors import Workers
 from marsyard.ground.soil import NUMBERS, Soil
-from marsyard.study.workers import Workers
 
 SCENARIO = "soil/wheel"
 #: distances in radii: before averaging, and of averaging

@@ -14,12 +14,14 @@ import contextlib
 import os
 import queue
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from marsyard import executors
 from marsyard.campaign.member import Plan, digest, failed
 from marsyard.errors import InputError
-from marsyard.study.workers import Outcome
+from marsyard.executors import Executor
+from marsyard.study.task import Outcome
 
 #: seconds to reach a scheduler
 PATIENCE = 10.0
@@ -27,6 +29,19 @@ PATIENCE = 10.0
 AHEAD = 3
 #: members' names on the cluster: a study's, and a number
 Key = tuple[str, int]
+
+
+def make_executor(
+    plan: Plan,
+    jobs: int,
+    scheduler: str = "",
+    most: int = 1,
+    stop: Callable[[], bool] = lambda: False,
+) -> Executor:
+    """The executor for `most` members: a cluster where a scheduler is named, else processes."""
+    if scheduler:
+        return Cluster(plan, scheduler)
+    return executors.make_executor(plan, jobs, most, stop)
 
 
 class Cluster:
@@ -43,6 +58,7 @@ class Cluster:
         self._shared = self._client.submit(_hand_over, plan, key=f"marsyard_plan-{self._study}")
         self._slots = (0.0, 1)
         self._count = 0
+        self.progress: Callable[[], Any] = lambda: None
 
     @property
     def slots(self) -> int:
@@ -58,6 +74,10 @@ class Cluster:
         threads = self._workers()
         many = f"{len(threads)} worker{'s' if len(threads) != 1 else ''}"
         return f"{many} with {sum(threads.values())} threads of {self._address}"
+
+    def simulated(self) -> float:
+        """Members on a cluster do not say how far they are."""
+        return 0.0
 
     def _workers(self) -> dict[str, int]:
         with contextlib.suppress(Exception):  # a scheduler that is gone is told by ready()

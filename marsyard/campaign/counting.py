@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from marsyard.campaign.executors import Executor, Finished, Settings, run_members
 from marsyard.campaign.folder import keep
 from marsyard.campaign.journal import Journal
-from marsyard.campaign.member import TOO_LONG, outcome_of, too_long
-from marsyard.study.workers import Outcome
+from marsyard.campaign.member import Settings, outcome_of
+from marsyard.executors import TOO_LONG, Executor, Finished, run_members, too_long
+from marsyard.study.task import Outcome
 
 Key = TypeVar("Key", bound=Hashable)
 #: makes the record of a finished member for the journal: key, settings, outcome

@@ -24,7 +24,7 @@ from marsyard.campaign.prepared import Prepared
 from marsyard.errors import InputError
 from marsyard.results.dataset import load_file
 from marsyard.results.study_checks import variable_name
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 FILE_NAME, ZARR = "sweep.nc", "sweep.zarr"
 NOT_RUN = "not run yet"

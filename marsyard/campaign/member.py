@@ -21,13 +21,14 @@ from typing import Any
 
 from marsyard.campaign.base import varied
 from marsyard.errors import InputError
+from marsyard.executors import Stopped, too_long
 from marsyard.scenario.study_schema import Limit, Output
 from marsyard.study.bisection import between
-from marsyard.study.workers import Outcome, Stopped, take
+from marsyard.study.task import Outcome, take
 
 Tell = Callable[[float], Any]
-#: how the reason of a run begins that was ended because it took too long
-TOO_LONG = "took longer than the time limit"
+#: what a member changes of the study's scenario
+Settings = Mapping[str, Any]
 
 
 class Late(Exception):
@@ -63,6 +64,10 @@ class Plan:
                 outcome = failed(self, f"failed with {type(error).__name__}: {error}")
         said = tuple(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
         return replace(outcome, warnings=said)
+
+    def lost(self, reason: str) -> Outcome:
+        """The outcome of a member that took its processes with it."""
+        return failed(self, reason)
 
     def _run(self, settings: Mapping[str, Any], tell: Tell | None) -> Outcome:
         from marsyard.operations.validation.members import simulate
@@ -103,11 +108,6 @@ def within(limit: float | None, tell: Tell | None) -> Tell | None:
             tell(simulated)
 
     return clocked
-
-
-def too_long(limit: float | None) -> str:
-    """Why a run was ended that took too long."""
-    return f"{TOO_LONG} of {limit:g} s" if limit is not None else TOO_LONG
 
 
 def outcome_of(record: Mapping[str, Any]) -> Outcome:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import xarray as xr
 
+from marsyard.campaign._drawing import label
 from marsyard.campaign.base import varied
-from marsyard.campaign.maps import success_words
+from marsyard.campaign.maps import drawn, success_words
 from marsyard.campaign.prepared import Prepared
+from marsyard.campaign.sensitivity import column, parameters_of, strongest
 from marsyard.campaign.tables import (
     SHARES,
     grouped,
@@ -19,21 +22,34 @@ from marsyard.campaign.tables import (
     sobol_rows,
     summaries,
 )
-from marsyard.drawing.page import escape, number, pairs, quantity, tiles
-from marsyard.drawing.sheet import FigureFile
-from marsyard.results.report import (
-    figures_section,
-    section,
-    versions,
-    write_page,
+from marsyard.drawing.colours import OTHERS
+from marsyard.drawing.page import (
+    alarm,
+    headed,
+    joined,
+    number,
+    pairs,
+    paragraph,
+    paragraphs,
+    picture,
+    quantity,
+    table,
+    tiles,
 )
+from marsyard.drawing.page_plots import PageCurve, PagePanel, PagePlot, plot_over
+from marsyard.drawing.report_page import BAD, FIGURES, Part, ReportPage, write_report_page
+from marsyard.drawing.sheet import FigureFile
+from marsyard.results.report import versions
 from marsyard.results.report_parameters import parameters_section
+from marsyard.results.study_checks import outputs_of
 
 if TYPE_CHECKING:
     from marsyard.campaign.running import Sweep
 
 #: failed runs that are listed one by one
 _LISTED = 50
+#: outputs among the key plots
+_PANELS = 3
 _DESIGNS = {
     "latin_hypercube": "Latin hypercube", "sobol": "Sobol sequence",
     "monte_carlo": "Monte-Carlo sample", "saltelli": "Saltelli sample",
@@ -43,52 +59,111 @@ _DESIGNS = {
 def write_report(found: Sweep, folder: Path, figures: Sequence[FigureFile]) -> Path:
     """Write `report.html` of a study."""
     ready, ds = found.ready, found.data
-    title = ready.study.title or f"Sweep of {ready.study.scenario}"
     base = varied(ready.plan.name, ready.plan.data, {})
-    sections = [
-        _head(title, found),
-        section("Outputs", _outputs(ds) + _gaps(found)),
-        section("Which parameter matters", _sensitivity(ds)),
-        section("Figures", figures_section(figures)),
-        section("Runs that failed", _failures(found)),
-        section("Warnings", warnings_table(found.warned, found.ready.words, "runs")),
-        section("What was varied", _varied(ready)),
-        section("Base scenario", parameters_section(base, {})),
-        section("Speed", pairs(speed_rows(found.info))),
-        section("Versions", pairs(versions({}))),
-    ]
-    return write_page(folder, title, sections)
+    key = key_plots(ds)
+    # maps, and what stands over words, are pictures
+    above = [] if key else list(figures[:1])
+    page = ReportPage(
+        answer=_answer(found),
+        title=ready.study.title or f"Sweep of {ready.study.scenario}",
+        name=ready.name,
+        kind="sweep",
+        remarks=_remarks(found),
+        notes=[what_was_run(ready)],
+        picture=picture(above[0]) if above else "",
+        key_plots=key,
+        parts=[
+            Part("About this study", joined(paragraphs(found.study.description or ""),
+                                            _tiles(found))),
+            Part("Outputs", joined(_outputs(ds), _gaps(found))),
+            Part("Which parameter matters", _sensitivity(ds)),
+            FIGURES,
+            Part("Runs that failed", _failures(found), str(len(found.failures))),
+            Part("Warnings", warnings_table(found.warned, ready.words, "runs")),
+            Part("What was varied", _varied(ready)),
+            Part("Base scenario", parameters_section(base, {})),
+            Part("Speed", pairs(speed_rows(found.info))),
+            Part("Versions", pairs(versions({}))),
+        ],
+        figures=figures[len(above) :],
+    )  # fmt: skip
+    return write_report_page(folder, page)
 
 
-def _head(title: str, found: Sweep) -> str:
-    study, info = found.study, found.info
-    parts = title_parts(title, found.ready.name, study.description)
-    parts.append(f'<p class="text">{escape(what_was_run(found.ready))}</p>')
+def _answer(found: Sweep) -> str:
+    """How many runs succeeded where that was asked, else where the first output lies."""
+    ds, runs = found.data, len(found.outcomes)
+    good = success_words(ds)
+    if good:
+        count, comma, share = good.partition(",")
+        return f"{count} runs succeeded{comma}{share}"
+    said = f"{runs} runs"
+    for s in summaries(ds):
+        if s.count:
+            low, middle, high = s.at_shares
+            said += (
+                f": {s.name} {quantity(middle, s.unit, 3)} in the median, "
+                f"{number(low, 3)} to {quantity(high, s.unit, 3)} in 90 % of them"
+            )
+            break
+    failed = len(found.failures)
+    return f"{said}; {failed} failed" if failed else said
+
+
+def _remarks(found: Sweep) -> list[tuple[str, str]]:
+    """What is to be said against the numbers."""
+    out = []
     failed, runs = len(found.failures), len(found.outcomes)
     if failed:
-        parts.append(
-            f'<div class="alarm" role="alert">{failed} of {runs} runs failed; they give no '
-            "numbers, and the table below says why.</div>"
-        )
-    bad = int((found.data["unconverged"].values > 0).sum())
-    if bad:
-        parts.append(
-            f'<div class="alarm" role="alert">{bad} of {runs} runs had steps whose contact problem '
-            "did not converge.</div>"
-        )
-    rows = [("runs", str(runs)), ("failed", str(failed))]
+        out.append((BAD, f"{failed} of {runs} runs failed; they give no numbers, and the table "
+                    "below says why."))  # fmt: skip
+    return out + unconverged_remarks(found.data, f"of {runs} runs")
+
+
+def unconverged_remarks(ds: xr.Dataset, what: str) -> list[tuple[str, str]]:
+    """How many runs had steps that did not converge; nothing of none."""
+    bad = int((ds["unconverged"].values > 0).sum())
+    said = f"{bad} {what} had steps whose contact problem did not converge."
+    return [(BAD, said)] if bad else []
+
+
+def _tiles(found: Sweep) -> str:
+    rows = [("runs", str(len(found.outcomes))), ("failed", str(len(found.failures)))]
     good = success_words(found.data)
     if good:
         rows.append(("succeeded (95 % interval)" if "(" in good else "succeeded", good))
-    rows.append(elapsed_tile(info))
-    return f"<header>{''.join(parts)}{tiles(rows)}</header>"
+    return tiles([*rows, elapsed_tile(found.info)])
 
 
-def title_parts(title: str, name: str, description: str) -> list[str]:
-    """The head of a campaign's page: its name, title and description."""
-    parts = [f'<p class="kicker">marsyard · {escape(name)}</p>', f"<h1>{escape(title)}</h1>"]
-    texts = description.strip().split("\n\n") if description else []
-    return parts + [f'<p class="text">{escape(" ".join(text.split()))}</p>' for text in texts]
+def key_plots(ds: xr.Dataset) -> list[PagePlot]:
+    """The first outputs over the parameter that matters most: a point per run of a sample, the
+    mean at each value of a grid; none where that parameter has words."""
+    outputs = [o for o in outputs_of(ds) if np.isfinite(ds[o].values).any()][:_PANELS]
+    if not outputs:
+        return []
+    name = strongest(ds, column(ds, outputs[0]).astype(float), parameters_of(ds))[0]
+    if ds[name].dtype.kind not in "fiu" or (not drawn(ds) and len(parameters_of(ds)) > 1):
+        return []
+    x = column(ds, name).astype(float)
+    panels = [PagePanel(label(ds, o), _curves(ds, x, o)) for o in outputs]
+    made = plot_over("Outputs", label(ds, name), panels)
+    return [made] if made else []
+
+
+def _curves(ds: xr.Dataset, x: np.ndarray, output: str) -> tuple[PageCurve, ...]:
+    y = column(ds, output).astype(float)
+    if not drawn(ds):
+        at = np.unique(x[np.isfinite(y)])
+        mean = np.array([y[np.isfinite(y) & (x == v)].mean() for v in at])
+        return (PageCurve("", at, mean, OTHERS[0], dots=True),)
+    if "succeeded" not in ds:
+        return (PageCurve("", x, y, OTHERS[0], points=True),)
+    good = column(ds, "succeeded") == 1
+    return tuple(
+        PageCurve(name, x[some], y[some], colour, points=True)
+        for name, some, colour in (("success", good, OTHERS[0]), ("failure", ~good, OTHERS[1]))
+        if some.any()
+    )
 
 
 def what_was_run(ready: Prepared) -> str:
@@ -102,21 +177,6 @@ def what_was_run(ready: Prepared) -> str:
     return f"{words}; seed {study.seed}."
 
 
-def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """A table whose first columns are texts and the others numbers."""
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        kinds = [tag if k < texts else f'{tag} class="num"' for k in range(len(cells))]
-        inner = (f"<{k}>{escape(c)}</{tag}>" for k, c in zip(kinds, cells, strict=True))
-        return f"<tr>{''.join(inner)}</tr>"
-
-    body = "".join(row("td", cells) for cells in rows)
-    return (
-        f'<div class="scroll"><table class="runs"><thead>{row("th", head)}</thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
 def _outputs(ds: xr.Dataset) -> str:
     head = ["output", "unit", "runs", "mean", "standard deviation", "min"]
     head += [*(f"{100 * s:g} %" for s in SHARES), "max"]
@@ -124,7 +184,7 @@ def _outputs(ds: xr.Dataset) -> str:
     for s in summaries(ds):
         numbers = (s.mean, s.deviation, s.low, *s.at_shares, s.high)
         rows.append([s.name, s.unit, str(s.count), *(number(v, 4) for v in numbers)])
-    return html_table(head, rows, 2)
+    return table(head, rows, 2)
 
 
 def _gaps(found: Sweep) -> str:
@@ -135,8 +195,8 @@ def _gaps(found: Sweep) -> str:
     ]
     if not rows:
         return ""
-    table = html_table(["output", "runs without it", "why", "for example"], rows, 4)
-    return f"<h3>Runs that went to their end without a number</h3>{table}"
+    without = table(["output", "runs without it", "why", "for example"], rows, 4)
+    return headed("Runs that went to their end without a number", without)
 
 
 def _sensitivity(ds: xr.Dataset) -> str:
@@ -153,7 +213,8 @@ def _sensitivity(ds: xr.Dataset) -> str:
         for p in ds["parameter"].values
     ]  # fmt: skip
     note = "Spearman's ρ: 1 where the output always rises with the parameter, −1 where it falls."
-    return html_table(["output", "parameter", "rank correlation"], rows, 2) + _soft(note)
+    shown = table(["output", "parameter", "rank correlation"], rows, 2)
+    return joined(shown, paragraph(note, "soft"))
 
 
 def _sobol(ds: xr.Dataset) -> str:
@@ -163,17 +224,14 @@ def _sobol(ds: xr.Dataset) -> str:
         "and with all it does together with others; ± half of the 95 % interval."
     )
     missing = left_out(ds)
-    alarm = f'<div class="alarm" role="alert">{escape(missing)}</div>' if missing else ""
-    page = alarm + html_table(head, sobol_rows(ds), 2) + _soft(note)
+    parts = [alarm(missing) if missing else "", table(head, sobol_rows(ds), 2),
+             paragraph(note, "soft")]  # fmt: skip
     if "sobol_second" in ds and ds.sizes["parameter"] > 1:
         head = ["output", "parameter", "with", "second order", "±"]
-        page += "<h3>Pairs</h3>" + html_table(head, pair_rows(ds), 3)
-        page += _soft("The share that two parameters make together, beyond each by itself.")
-    return page
-
-
-def _soft(text: str) -> str:
-    return f'<p class="soft">{escape(text)}</p>'
+        more = "The share that two parameters make together, beyond each by itself."
+        pairs_of = joined(table(head, pair_rows(ds), 3), paragraph(more, "soft"))
+        parts.append(headed("Pairs", pairs_of))
+    return joined(*parts)
 
 
 def _failures(found: Sweep) -> str:
@@ -185,18 +243,19 @@ def _failures(found: Sweep) -> str:
         [str(len(members)), reason, ready.words(members[0])]
         for reason, members in grouped(failures)
     ]
-    table = html_table(["runs", "why", "for example"], groups, 3)
     listed = [[str(k), ready.words(k), reason] for k, reason in list(failures.items())[:_LISTED]]
-    table += "<h3>One by one</h3>" + html_table(["run", "parameters", "why"], listed, 3)
+    singly = [table(["run", "parameters", "why"], listed, 3)]
     if len(failures) > _LISTED:
-        table += f'<p class="soft">… and {len(failures) - _LISTED} more, see sweep.csv.</p>'
-    return table
+        more = f"… and {len(failures) - _LISTED} more, see sweep.csv."
+        singly.append(paragraph(more, "soft"))
+    by_reason = table(["runs", "why", "for example"], groups, 3)
+    return joined(by_reason, headed("One by one", joined(*singly)))
 
 
 def warnings_table(warned: Mapping[int, str], words: Callable[[int], str], head: str) -> str:
     """Which warnings runs gave, how often, and an example in `words`; empty without any."""
     rows = [[str(len(m)), said, words(m[0])] for said, m in grouped(warned)]
-    return html_table([head, "said", "for example"], rows, 3) if rows else ""
+    return table([head, "said", "for example"], rows, 3) if rows else ""
 
 
 def _varied(ready: Prepared) -> str:
@@ -210,9 +269,8 @@ def _varied(ready: Prepared) -> str:
         unit = "" if parameter.words else parameter.unit
         rows.append([parameter.label, ", ".join(parameter.paths), how, unit])
     fixed = [(f"set {k}", str(v)) for k, v in ready.study.set.items()]
-    return html_table(["parameter", "path", "values", "unit"], rows, 4) + (
-        pairs(fixed) if fixed else ""
-    )
+    shown = table(["parameter", "path", "values", "unit"], rows, 4)
+    return joined(shown, pairs(fixed) if fixed else "")
 
 
 def elapsed_tile(info: Mapping[str, Any]) -> tuple[str, str]:

@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marsyard.campaign.cluster import make_executor
 from marsyard.campaign.counting import Count, Watch, known
 from marsyard.campaign.data import FILE_NAME, ZARR, dataset, save_data, write_table
-from marsyard.campaign.executors import make_executor
 from marsyard.campaign.files import read
 from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
@@ -34,7 +34,7 @@ from marsyard.campaign.study_file import StudyFile
 from marsyard.cores import job_count
 from marsyard.run_folder import INPUTS
 from marsyard.single_run import Say
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -44,7 +44,7 @@ def begin(
 
 def check_outputs(ds: xr.Dataset, outputs: Sequence[Output], where: str) -> None:
     """Refuse outputs that the records of a run do not have; `where` begins sentences."""
-    from marsyard.study.workers import take
+    from marsyard.study.task import take
 
     for output in outputs:
         try:

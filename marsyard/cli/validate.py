@@ -69,10 +69,10 @@ def validate(
     """
     from rich.console import Console
 
+    from marsyard.executors import Stopped
     from marsyard.operations import load_sequence
     from marsyard.operations import validate as validate_sequence
     from marsyard.scenario import parse_setting
-    from marsyard.study.workers import Stopped
 
     commands = load_sequence(sequence)
     base = _base(robot, ground, scenario, dict(parse_setting(text) for text in set_))
@@ -80,7 +80,7 @@ def validate(
     try:
         with _Bar(Console(stderr=True), quiet or json_) as bar:
             found = validate_sequence(
-                commands, base, soil, n, limits, seed=seed, workers=jobs, out=folder,
+                commands, base, soil, n, limits, seed=seed, jobs=jobs, out=folder,
                 progress=bar.update, stop=bar.stopped,
             )  # fmt: skip
     except Stopped:

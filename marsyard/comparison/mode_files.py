@@ -15,16 +15,12 @@ import xarray as xr
 
 from marsyard.comparison.mode_answer import ModeComparison
 from marsyard.comparison.mode_measures import Row
-from marsyard.drawing.page import escape, number, pairs, tiles
+from marsyard.drawing.page import capital, headed, joined, number, pairs, table, tiles
+from marsyard.drawing.page_plots import PageCurve, PagePanel, PagePlot, plot_over
+from marsyard.drawing.report_page import FIGURES, Part, ReportPage, write_report_page
 from marsyard.drawing.sheet import FONT, WIDTH, FigureFile, legend, save_png, sheet
 from marsyard.results import save
-from marsyard.results.report import (
-    figures_section,
-    intro,
-    section,
-    versions,
-    write_page,
-)
+from marsyard.results.report import description_of, versions
 from marsyard.results.report_parameters import parameters_section
 from marsyard.scenario.packing import write_scenario
 
@@ -284,12 +280,10 @@ def _cell(row: Row, name: str, factor: float, digits: int) -> str:
 
 
 def _page(folder: Path, result: ModeComparison, figures: list[FigureFile]) -> Path:
-    title = f"Modes of locomotion: {result.scenario.title or result.name}"
     cards = [(m.mode, "none" if m.climbs is None else f"{math.degrees(m.climbs):.1f}°")
              for m in result.limits]  # fmt: skip
     cards += [(f"{result.basis} cost equal", f"{math.degrees(s):.1f}°") for s in result.crossings]
-    answer = f'<p class="text"><b>{escape(result.words)}</b></p>{tiles(cards)}'
-    tables = "".join(_html(result, v.name) for v in result.modes)
+    runs = joined(*(headed(v.name, table(*table_of(result, v.name), 0)) for v in result.modes))
     rules = pairs([
         ("climbs if", f"in the later half of the run it makes {100 * result.info['least']:.0f} % "
          "of its planned speed, does not tip over and the run goes through"),
@@ -299,29 +293,43 @@ def _page(folder: Path, result: ModeComparison, figures: list[FigureFile]) -> Pa
         ("time", f"{result.info['elapsed']:.0f} s for {len(result.rows)} runs, "
          f"{result.info['jobs']} at a time"),
     ])  # fmt: skip
-    sections = [
-        intro(title, result.scenario, result.info),
-        section("Answer", answer),
-        section("Figures", figures_section(figures)),
-        section("Runs", tables),
-        section("What was compared", rules),
-        section("The scenario", parameters_section(result.scenario, result.info)),
-        section("Versions", pairs(versions(result.info))),
-    ]
-    return write_page(folder, title, sections)
+    key = key_plot(result)
+    page = ReportPage(
+        answer=capital(result.words),
+        title=f"Modes of locomotion: {result.scenario.title or result.name}",
+        name=str(result.info.get("scenario") or ""),
+        kind="compare modes",
+        key_plots=[key] if key else [],
+        parts=[
+            Part("About this comparison", joined(description_of(result.scenario), tiles(cards))),
+            Part("Runs", runs, str(len(result.rows))),
+            FIGURES,
+            Part("What was compared", rules),
+            Part("The scenario", parameters_section(result.scenario, result.info)),
+            Part("Versions", pairs(versions(result.info))),
+        ],
+        figures=figures,
+    )
+    return write_report_page(folder, page)
+
+
+def key_plot(result: ModeComparison) -> PagePlot | None:
+    """Energy per metre, speed and slip over the slope, a curve per mode."""
+    panels = []
+    for label, name, factor in (
+        (f"{result.basis} energy per metre [J/m]", result.basis, 1.0),
+        ("speed up the slope [mm/s]", "speed", 1e3),
+        ("slip [%]", "slip", 100.0),
+    ):
+        curves = []
+        for k, variant in enumerate(result.modes):
+            rows = [r for r in result.of(variant.name) if r.climbs]
+            x = np.array([math.degrees(r.slope) for r in rows])
+            y = np.array([factor * getattr(r, name) for r in rows])
+            curves.append(PageCurve(variant.name, x, y, COLOURS[k % len(COLOURS)], dots=True))
+        panels.append(PagePanel(label, tuple(curves), logarithmic=name == result.basis))
+    return plot_over("Modes against the slope", "slope [°]", panels)
 
 
 def _mode_text(mode: str, settings: Mapping[str, Any]) -> str:
     return ", ".join([mode, *(f"{k} {v}" for k, v in settings.items())])
-
-
-def _html(result: ModeComparison, mode: str) -> str:
-    heads, rows = table_of(result, mode)
-    top = "".join(f'<th class="num">{escape(h)}</th>' for h in heads)
-    body = "".join(
-        "<tr>" + "".join(f'<td class="num">{escape(c)}</td>' for c in row) + "</tr>" for row in rows
-    )
-    return (
-        f'<h3>{escape(mode)}</h3><div class="scroll"><table class="runs"><thead><tr>{top}</tr>'
-        f"</thead><tbody>{body}</tbody></table></div>"
-    )

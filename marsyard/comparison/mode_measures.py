@@ -25,6 +25,7 @@ import xarray as xr
 from marsyard.control.locomotion import STATES
 from marsyard.errors import InputError
 from marsyard.results.energy import energy_account
+from marsyard.rotations import z_axes
 
 #: the base tips over beyond this [rad]
 TIPPED = math.radians(45)
@@ -148,8 +149,7 @@ def _fails(
     ds: xr.Dataset, slope: float, uphill: float, still: float, speed: float, least: float
 ) -> str:
     """Why the robot does not climb; empty if it does."""
-    w, x, y, z = ds["quaternion_base"].transpose("time", "quat").values.T
-    up = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=-1)
+    up = z_axes(ds["quaternion_base"].transpose("time", "quat").values)
     lean = np.arccos(np.clip(up @ normal(slope, uphill), -1.0, 1.0))
     if np.nanmax(lean) > TIPPED:
         return "tips over"

@@ -182,7 +182,7 @@ class _Crew:
 
     def run(self, searches: Sequence[Search]) -> list[Row]:
         """All rows, by mode and slope."""
-        from marsyard.study.workers import Workers
+        from marsyard.executors import Workers
 
         rows: list[Row] = []
         done_time = 0.0

@@ -21,6 +21,7 @@ import numpy as np
 import xarray as xr
 
 from marsyard.drawing.colours import OTHERS
+from marsyard.drawing.page_plots import PageCurve, PagePanel, PagePlot
 from marsyard.drawing.sheet import (
     FONT,
     SPAN,
@@ -56,6 +57,8 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "p")
 BANDS = 3
 #: panels on one sheet
 MOST_PANELS = 6
+#: as `look`, on a page
+_DASHES = ("", "5 2", "1.5 1.5")
 #: jitter below this is rounding, in any unit
 NOISE = 1e-6
 #: letters of a name that fit beside a panel
@@ -148,6 +151,40 @@ def _defaults(datasets: Sequence[xr.Dataset]) -> list[Figure]:
             if figure.title in _WORTH:
                 out.setdefault(figure.title, figure)
     return [out[t] for t in _WORTH if t in out]
+
+
+#: panels of the key plot of a page
+KEY_PANELS = 3
+
+
+def key_plot(
+    names: Sequence[str], datasets: Sequence[xr.Dataset], figures: Sequence[Figure]
+) -> PagePlot | None:
+    """The first quantities over time for a page, a curve per law; the mean where there are many
+    wheels."""
+    own = [f for f in figures if f.against is None] or _defaults(datasets)
+    found: dict[tuple[str, tuple[str, ...]], Quantity] = {}
+    for figure in own:
+        for quantity in quantities(datasets, figure)[0]:
+            found.setdefault((quantity.variable, quantity.picks), quantity)
+    shown = [q for q in found.values() if any(np.ptp(c.mean) > 0 for c in q.curves)][:KEY_PANELS]
+    times = [c.time for q in shown for c in q.curves]
+    if not times:
+        return None
+    panels = []
+    for quantity in shown:
+        curves = []
+        for curve in quantity.curves:
+            smooth = calm(curve.mean)
+            values = curve.mean if smooth is None else smooth
+            dash, colour = _DASHES[(curve.law // len(OTHERS)) % 3], OTHERS[curve.law % len(OTHERS)]
+            line = thinned(curve.time, _begun(values))
+            # where curves coincide the earlier ones show as a rim
+            width = max(1.2, 2.4 - 0.4 * curve.law)
+            curves.append(PageCurve(names[curve.law], *line, colour, width, dash))
+        panels.append(PagePanel(_label(quantity).replace("\n", " "), tuple(curves)))
+    limits = (float(min(t[0] for t in times)), float(max(t[-1] for t in times)))
+    return PagePlot("Key plots", tuple(panels), "time [s]", limits)
 
 
 # --- what is drawn

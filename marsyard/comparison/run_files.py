@@ -8,20 +8,40 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from marsyard.comparison.laws import known_laws
 from marsyard.comparison.runs import Comparison, Side
 from marsyard.comparison.summary import columns_of, shown
-from marsyard.drawing.page import escape, number, pairs, quantity, tiles
+from marsyard.drawing.page import (
+    badge,
+    capital,
+    columns,
+    headed,
+    joined,
+    link,
+    number,
+    pairs,
+    paragraph,
+    picture,
+    quantity,
+    strong,
+    table,
+    tiles,
+)
+from marsyard.drawing.page_plots import PagePlot
+from marsyard.drawing.report_page import (
+    BAD,
+    FIGURES,
+    WARNING,
+    Part,
+    ReportPage,
+    write_report_page,
+)
 from marsyard.drawing.sheet import FigureFile, unit_text
 from marsyard.interaction.wheel_models.options import WheelModelOptions
 from marsyard.results import save
-from marsyard.results.report import (
-    figures_section,
-    intro,
-    section,
-    versions,
-    write_page,
-)
+from marsyard.results.report import description_of, versions
 from marsyard.results.report_parameters import parameters_section
 from marsyard.scenario.packing import write_scenario
 
@@ -171,87 +191,154 @@ def _study_figures(folder: Path, result: Comparison) -> list[FigureFile]:
 
 
 def _report(folder: Path, result: Comparison, figures: Sequence[FigureFile]) -> Path:
+    passed = _passed(result)
+    key = _key_plots(result)
+    above = [] if key else list(figures[:1])
     names = ", ".join(s.name for s in result.sides)
-    title = f"{result.scenario.title or result.name}: {names}"
-    numbers, pictures = _table(result), figures_section(figures)
-    sections = [
-        _head(title, result),
-        section("Boundary", _boundaries(result)),
-        # the numbers of a study are many, and its figures say the same
-        section("Figures", pictures) if result.is_study else section("Side by side", numbers),
-        section("Side by side", numbers) if result.is_study else section("Figures", pictures),
-        section("Checks", _checks(result)),
-        section("What each law is", _what(result)),
-        section("Scenario as it stands", parameters_section(result.scenario, result.info)),
-        section("Versions", pairs(versions(result.info))),
-    ]
-    return write_page(folder, title, sections)
+    page = ReportPage(
+        answer=_answer(result),
+        title=f"{result.scenario.title or result.name}: {names}",
+        name=str(result.info.get("scenario") or ""),
+        kind="compare",
+        remarks=_remarks(result),
+        notes=[f"{capital(n).rstrip('.')}." for n in result.notes],
+        picture=picture(above[0]) if above else "",
+        key_plots=key,
+        parts=[
+            Part("About this comparison", joined(description_of(result.scenario), _tiles(result))),
+            Part("Boundary", _boundaries(result)),
+            Part("Side by side", _side_by_side(result), open=not result.is_study),
+            FIGURES,
+            Part("Checks", _checks(result), passed),
+            Part("What each law is", _what(result)),
+            Part("Scenario as it stands", parameters_section(result.scenario, result.info)),
+            Part("Versions", pairs(versions(result.info))),
+        ],
+        figures=figures[len(above) :],
+    )
+    return write_report_page(folder, page)
 
 
-def _head(title: str, result: Comparison) -> str:
-    parts = [intro(title, result.scenario, result.info)]
+#: numbers that tell most of how laws differ, the first that two of them have
+_TELLING = ("apart", "pull", "distance", "slip", "energy")
+
+
+def _answer(result: Comparison) -> str:
+    """By how much the laws differ in what tells most, and in how they end."""
+    count = len(result.sides)
+    if count == 1:
+        return f"One law: {result.sides[0].name}"
+    if result.is_study:
+        said = _study_answer(result)
+    else:
+        said = _run_answer(result)
+    passed = _passed(result)
+    return f"{said}; {passed}" if passed else said
+
+
+def _run_answer(result: Comparison) -> str:
+    numbers = [dict(result.summary[s.name]) for s in result.sides]
+    said: list[str] = []
+    columns = {c[0]: c for c in columns_of(numbers)}
+    for key, what, unit, factor, _ in (columns[k] for k in _TELLING if k in columns):
+        values = [(shown(own, key, factor), s.name)
+                  for own, s in zip(numbers, result.sides, strict=True)]  # fmt: skip
+        known = [(v, name) for v, name in values if v is not None]
+        if len(known) + (key == "apart") < 2 or len(said) == 2:
+            continue
+        (low, least), (high, most) = min(known), max(known)
+        if key == "apart":
+            if high > 5e-7:
+                said.append(f"ends up to {quantity(high, unit, 2)} apart ({most})")
+        elif high - low > 1e-3 * max(abs(low), abs(high)):
+            said.append(f"{what} {number(low, 3)} ({least}) to {quantity(high, unit, 3)} ({most})")
+    many = f"{len(result.sides)} laws"
+    return f"{many}: {', '.join(said)}" if said else f"{many} that do the same"
+
+
+def _study_answer(result: Comparison) -> str:
+    """By how much the first output differs at most, and where."""
+    from marsyard.results.study_checks import axis_unit, outputs_of
+
+    ds, varied = result.data, result.data.attrs["varied"]
+    many = f"{len(result.sides)} laws over {ds[varied].attrs['long_name']}"
+    for variable, name in outputs_of(ds).items():
+        values = ds[variable].transpose("law", ...).values.reshape(len(result.sides), -1)
+        known = np.isfinite(values).all(axis=0)
+        if not known.any():
+            continue
+        spread = np.where(known, np.ptp(np.where(known, values, 0.0), axis=0), -1.0)
+        k = int(np.argmax(spread))
+        unit = unit_text(str(ds[variable].attrs["units"]))
+        place = ds[varied].values[k % ds.sizes[varied]]
+        at = str(place) if isinstance(place, str) else quantity(
+            float(place), unit_text(axis_unit(ds, varied)), 4
+        )  # fmt: skip
+        return f"{many}: {name} differs by up to {quantity(float(spread[k]), unit, 3)}, at {at}"
+    return many
+
+
+def _passed(result: Comparison) -> str:
+    """'all checks pass under 2 of 3'."""
+    if not result.sides[0].run.checks:
+        return ""
+    good = sum(all(c.ok for c in s.run.checks) for s in result.sides)
+    if good == len(result.sides):
+        return "all checks pass"
+    return f"all checks pass under {good} of {len(result.sides)}"
+
+
+def _remarks(result: Comparison) -> list[tuple[str, str]]:
+    out = []
     for side in result.sides:
-        run = side.run
-        if run.stopped:
-            parts.append(f'<div class="alarm" role="alert">{escape(side.name)}: the run diverged '
-                         f"and {escape(run.stopped)}.</div>")  # fmt: skip
+        if side.run.stopped:
+            out.append((BAD, f"{side.name}: the run diverged and {side.run.stopped}."))
         bad = result.summary[side.name].get("unconverged", 0)
         if bad:
-            parts.append(
-                f'<div class="alarm">{escape(side.name)}: {bad} steps did not converge.</div>'
-            )
-        parts += [
-            f'<div class="alarm">{escape(side.name)}: {escape(w)}.</div>' for w in run.warnings
-        ]
-    parts += [f'<p class="text">{escape(n[:1].upper() + n[1:])}.</p>' for n in result.notes]
-    rows = [
+            out.append((BAD, f"{side.name}: {bad} steps did not converge."))
+        out += [(WARNING, f"{side.name}: {w.rstrip('.')}.") for w in side.run.warnings]
+    return out
+
+
+def _tiles(result: Comparison) -> str:
+    return tiles([
         ("side by side", str(len(result.sides))),
         ("processes", str(result.info["jobs"])),
         ("elapsed", quantity(result.info["elapsed"], "s", 3)),
-    ]
-    return f"<header>{''.join(parts)}{tiles(rows)}</header>"
+    ])  # fmt: skip
 
 
-def _html_table(heads: Sequence[str], rows: Sequence[Sequence[str]], first: int = 1) -> str:
-    """A table whose columns from `first` on are numbers; heads and cells are escaped already."""
-    head = "".join(f"<th{' class=num' if k >= first else ''}>{h}</th>" for k, h in enumerate(heads))
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{' class=num' if k >= first else ''}>{c}</td>" for k, c in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="scroll"><table class="runs"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+def _key_plots(result: Comparison) -> list[PagePlot]:
+    """Outputs of a study over its value, or the first quantities over time; a curve per law."""
+    if result.is_study:
+        from marsyard.results.study_report import key_plots_of_study
+
+        return key_plots_of_study(result.data)
+    from marsyard.comparison.run_figures import key_plot
+
+    names = [s.name for s in result.sides]
+    found = key_plot(names, [s.run.data for s in result.sides], result.scenario.report.figures)
+    return [found] if found else []
 
 
-def _table(result: Comparison) -> str:
-    laws = [
-        f'<a href="laws/{escape(s.folder)}/report.html">{escape(s.name)}</a>' for s in result.sides
-    ]
-    parts = []
-    for table in tables(result):
-        title = f"<h3>{escape(table.title)}</h3>" if table.title else ""
-        rows = [[escape(c) for c in row] for row in table.rows]
-        parts.append(title + _html_table([escape(table.head), *laws], rows))
+def _side_by_side(result: Comparison) -> str:
+    laws = [link(f"laws/{s.folder}/report.html", s.name) for s in result.sides]
+    shown_tables = [headed(t.title, table([t.head, *laws], t.rows)) for t in tables(result)]
     note = "Each law's own report is behind its name."
     if not result.is_study:
         note = (
             "Means over all wheels and the whole run. Sinkage is that of the rim in wheel models, "
             f"of the tips of grousers in the soil contact model. {note}"
         )
-    return "".join(parts) + f'<p class="soft">{note}</p>'
+    return joined(*shown_tables, paragraph(note, "soft"))
 
 
 def _boundaries(result: Comparison) -> str:
-    found = [
-        f'<p class="text"><b>{escape(s.name)}</b>: {escape(b.words)}.</p>'
+    return joined(*(
+        paragraph(joined(strong(s.name), f": {b.words}."))
         for s in result.sides
         for b in getattr(s.run, "boundaries", ())
-    ]
-    return "".join(found)
+    ))  # fmt: skip
 
 
 def _checks(result: Comparison) -> str:
@@ -259,15 +346,13 @@ def _checks(result: Comparison) -> str:
     checks = result.sides[0].run.checks
     if not checks:
         return ""
-    heads = ["check", "published or exact", "± tolerance", "unit"]
-    heads += [escape(s.name) for s in result.sides]
-    rows = []
-    for k, check in enumerate(checks):
-        row = [escape(check.name), number(check.expected), number(check.tolerance)]
-        row.append(escape(check.unit))
-        row += [_verdict(side, k, check.name) for side in result.sides]
-        rows.append(row)
-    return _html_table(heads, rows)
+    heads = ["check", "published or exact", "± tolerance", "unit", *(s.name for s in result.sides)]
+    rows = [
+        [c.name, number(c.expected), number(c.tolerance), c.unit,
+         *(_verdict(side, k, c.name) for side in result.sides)]
+        for k, c in enumerate(checks)
+    ]  # fmt: skip
+    return table(heads, rows)
 
 
 def _verdict(side: Side, index: int, name: str) -> str:
@@ -275,11 +360,8 @@ def _verdict(side: Side, index: int, name: str) -> str:
     if index >= len(own) or own[index].name != name:
         return "–"
     check = own[index]
-    mark = {"pass": ("pass", "✓"), "fail": ("fail", "✗")}.get(check.verdict, ("open", "–"))
-    return (
-        f'{number(check.computed)} <span class="verdict {mark[0]}" '
-        f'title="{escape(check.reason)}">{mark[1]}</span>'
-    )
+    kind, mark = {"pass": ("pass", "✓"), "fail": ("fail", "✗")}.get(check.verdict, ("open", "–"))
+    return joined(f"{number(check.computed)} ", badge(mark, kind, check.reason))
 
 
 def settings_text(changes: Mapping[str, Any]) -> str:
@@ -316,5 +398,5 @@ def _what(result: Comparison) -> str:
         ]
         if text := exit_text(side):
             rows.append(("exit rule", text))
-        blocks.append(f"<div><h3>{escape(side.name)}</h3>{pairs(rows)}</div>")
-    return f'<div class="columns">{"".join(blocks)}</div>'
+        blocks.append((side.name, pairs(rows)))
+    return columns(blocks)

@@ -425,7 +425,7 @@ class _Crew:
         scenarios: Sequence[Scenario],
         places: Sequence[Path | None],
     ) -> list[Run]:
-        from marsyard.study.workers import Workers
+        from marsyard.executors import Workers
 
         inputs = None if self.staging is None else self.staging / INPUTS
         tasks = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from marsyard.comparison.run_figures import MARKS
 from marsyard.comparison.wheels import ANGLES, FORCES, SLIPS, Candidate, WheelComparison, zero_of
 from marsyard.drawing.colours import OTHERS
 from marsyard.drawing.page import number
+from marsyard.drawing.page_plots import INK, PageCurve, PagePanel, PagePlot, plot_over
 from marsyard.drawing.sheet import FONT, FigureFile, plain, save_png
 from marsyard.interaction.wheel_models import WheelModel
 
@@ -48,6 +50,34 @@ def look(index: int) -> dict[str, Any]:
         "linestyle": dashes[index % len(dashes)],
         "linewidth": 1.7,
     }
+
+
+def key_plot(result: WheelComparison) -> PagePlot | None:
+    """Curves over slip for a page, at the first slip angle or through the first measured points."""
+    panels = []
+    data = result.data
+    rows = groups(data)[:1] if data is not None else []
+    names = ("pull", "torque", "sinkage") if data is None else data.quantities
+    for q in names[:3]:
+        factor, curves = QUANTITIES[q][1], []
+        for k, c in enumerate(result.candidates):
+            if data is None:
+                assert result.curves is not None
+                x, y = SLIPS, result.curves[FORCES[q]].values[k, 0]
+            else:
+                ((_, wheel, some),) = rows
+                x, y = curve_over_slip(data, c.models[wheel], some, q)
+                y = y + (_shift(result, c, data) if q == "sinkage" else 0.0)
+            curves.append(PageCurve(c.name, x, factor * y, OTHERS[k % len(OTHERS)]))
+        if data is not None:
+            ((_, _, some),) = rows
+            measured = factor * data.measured[q][some]
+            curves.append(PageCurve("measured", data.slip[some], measured, INK, points=True))
+        panels.append(PagePanel(f"{QUANTITIES[q][3]} [{QUANTITIES[q][2]}]", tuple(curves)))
+    made = plot_over("Key plots", "slip", panels)
+    if made is None or not rows or not rows[0][0]:
+        return made
+    return replace(made, caption=f"The first of the measured curves: {rows[0][0]}.")
 
 
 # --- sheets

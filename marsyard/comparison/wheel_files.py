@@ -11,7 +11,24 @@ import numpy as np
 from marsyard.analysis.wheel_columns import QUANTITIES
 from marsyard.analysis.wheel_data import WheelData
 from marsyard.comparison.wheels import WheelComparison
-from marsyard.drawing.page import escape, number, quantity, tiles
+from marsyard.drawing.page import (
+    capital,
+    joined,
+    number,
+    pairs,
+    paragraph,
+    picture,
+    quantity,
+    table,
+    tiles,
+)
+from marsyard.drawing.report_page import (
+    FIGURES,
+    Part,
+    ReportPage,
+    write_report_page,
+)
+from marsyard.drawing.sheet import FigureFile
 from marsyard.interaction.wheel_models import MODELS
 from marsyard.run_folder import written_whole
 
@@ -26,8 +43,6 @@ def save_wheels(result: WheelComparison, folder: str | Path) -> Path:
     """Write all files of a comparison into `folder`, whole or not at all; the path of its page."""
     from marsyard.comparison.wheel_figures import save_wheel_figures
     from marsyard.results import save
-    from marsyard.results.report import figures_section, section, write_page
-    from marsyard.results.report import versions as version_rows
 
     target = Path(folder)
     with written_whole(target) as staging:
@@ -35,21 +50,59 @@ def save_wheels(result: WheelComparison, folder: str | Path) -> Path:
         save(dataset(result), staging / "compare.nc")
         _write_table(staging / "compare.csv", result)
         figures = save_wheel_figures(result, staging / "figures")
-        heads, rows = heads_and_rows(result)
-        title = f"{result.title}: {', '.join(c.name for c in result.candidates)}"
-        notes = "".join(f"<li>{escape(n)}</li>" for n in result.notes)
-        sections = [
-            f'<header><p class="kicker">marsyard · compare</p><h1>{escape(title)}</h1>'
-            + tiles(_tiles(result)) + "</header>",
-            section("Side by side", _table(heads, rows) + _explained(result)),
-            section("Figures", figures_section(figures)),
-            section("What each model was given", _table(*_given(result), first=9)),
-            section("Notes", f"<ul>{notes}</ul>" if notes else ""),
-            section("Versions", _table(["package", "version"], [list(v) for v in version_rows()],
-                                       first=9)),
-        ]  # fmt: skip
-        write_page(staging, title, sections)
+        write_report_page(staging, _page(result, figures))
     return target / "report.html"
+
+
+def _page(result: WheelComparison, figures: list[FigureFile]) -> ReportPage:
+    from marsyard.comparison.wheel_figures import key_plot
+    from marsyard.results.report import versions
+
+    heads, rows = heads_and_rows(result)
+    given, coefficients = _given(result)
+    key = key_plot(result)
+    above = [] if key else figures[:1]
+    return ReportPage(
+        answer=_answer(result),
+        title=f"{result.title}: {', '.join(c.name for c in result.candidates)}",
+        kind="compare",
+        notes=[f"{capital(n).rstrip('.')}." for n in result.notes],
+        picture=picture(above[0]) if above else "",
+        key_plots=[key] if key else [],
+        parts=[
+            Part("Side by side", joined(tiles(_tiles(result)), table(heads, rows, 3),
+                                        paragraph(_explained(result), "soft")), open=True),
+            FIGURES,
+            Part("What each model was given", table(given, coefficients, len(given))),
+            Part("Versions", pairs(versions())),
+        ],
+        figures=figures[len(above) :],
+    )  # fmt: skip
+
+
+def _answer(result: WheelComparison) -> str:
+    """Which model is nearest to the measured rows, or how far apart their pull lies."""
+    if result.data is not None:
+        q = result.data.quantities[0]
+        _, factor, unit, name = QUANTITIES[q]
+        order = sorted(result.candidates, key=lambda c: result.rms[c.name][q])
+        best, last = (quantity(factor * result.rms[c.name][q], unit, 3)
+                      for c in (order[0], order[-1]))  # fmt: skip
+        said = f"{order[0].name} is nearest to {len(result.data)} measured rows: {name} "
+        said += f"within {best} rms"
+        return said if len(order) == 1 else f"{said}, {order[-1].name} {last}"
+    assert result.curves is not None
+    pull = result.curves["drawbar_pull"].isel(at_angle=0).sel(slip=0.2, method="nearest")
+    known = [(float(pull.sel(law=c.name)), c.name) for c in result.candidates]
+    known = [each for each in known if each[0] == each[0]]
+    if not known:
+        return "The wheel sinks to its axle under every model"
+    (low, least), (high, most) = min(known), max(known)
+    if least == most:
+        return f"Drawbar pull {quantity(low, 'N', 3)} at slip 0.2 ({least})"
+    return (
+        f"Drawbar pull at slip 0.2: {number(low, 3)} ({least}) to {quantity(high, 'N', 3)} ({most})"
+    )
 
 
 def heads_and_rows(result: WheelComparison) -> tuple[list[str], list[list[str]]]:
@@ -94,28 +147,10 @@ def _tiles(result: WheelComparison) -> list[tuple[str, str]]:
 
 def _explained(result: WheelComparison) -> str:
     if result.data is None:
-        return '<p class="soft">At the first slip angle; "–": the wheel sinks to its axle.</p>'
+        return 'At the first slip angle; "–": the wheel sinks to its axle.'
     return (
-        '<p class="soft">Root mean square of computed less measured, over the rows at which the '
-        "wheel carries its load.</p>"
-    )
-
-
-def _table(heads: list[str], rows: list[list[str]], first: int = 3) -> str:
-    head = "".join(
-        f"<th{' class=num' if k >= first else ''}>{escape(h)}</th>" for k, h in enumerate(heads)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{' class=num' if k >= first else ''}>{escape(c)}</td>" for k, c in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="scroll"><table class="runs"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        "Root mean square of computed less measured, over the rows at which the wheel carries its "
+        "load."
     )
 
 

@@ -45,6 +45,7 @@ from marsyard.control.placement import rotation
 from marsyard.control.rover_kinematics import RoverKinematics, WheelFrames
 from marsyard.errors import InputError
 from marsyard.robot import Robot
+from marsyard.rotations import matrices, rotation_vectors
 
 _UP = np.array([0.0, 0.0, 1.0])
 
@@ -153,7 +154,7 @@ class _Step:
         axle = before.axle @ R0.T + frames.axle @ R1.T
         self.axle = axle / np.linalg.norm(axle, axis=1, keepdims=True)
         relative = (R1 @ frames.carrier) @ np.swapaxes(R0 @ before.carrier, 1, 2)
-        self.turn = _rotation_vectors(relative) + turns[:, None] * self.axle
+        self.turn = rotation_vectors(relative) + turns[:, None] * self.axle
         ahead = np.cross(self.axle, _UP)
         size = np.linalg.norm(ahead, axis=1, keepdims=True)
         if np.any(size < 1e-3):
@@ -220,14 +221,7 @@ def attitude_matrix(attitude) -> np.ndarray:
     if values.shape == (3,):
         return rotation(*values)
     if values.shape == (4,):
-        w, x, y, z = values / np.linalg.norm(values)
-        return np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
+        return matrices(values / np.linalg.norm(values))
     raise InputError(
         f"attitude: {values.shape[0] if values.ndim else 1} numbers; give roll, pitch, yaw, or "
         "roll, pitch, or a quaternion of four"
@@ -237,13 +231,3 @@ def attitude_matrix(attitude) -> np.ndarray:
 def _about_up(angle: float) -> np.ndarray:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _rotation_vectors(matrices: np.ndarray) -> np.ndarray:
-    """Axis times angle of rotations [n, 3, 3] by less than half a turn."""
-    skew = matrices - np.swapaxes(matrices, 1, 2)
-    sine = np.column_stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]]) / 2
-    size = np.linalg.norm(sine, axis=1)
-    angle = np.arctan2(size, (np.trace(matrices, axis1=1, axis2=2) - 1) / 2)
-    factor = np.where(size > 1e-12, angle / np.where(size > 1e-12, size, 1.0), 1.0)
-    return sine * factor[:, None]

@@ -46,6 +46,7 @@ from marsyard.control.rover_kinematics import RoverKinematics
 from marsyard.errors import InputError
 from marsyard.robot import Robot
 from marsyard.robot.closing import closure_rows
+from marsyard.rotations import matrix_of, quaternion_of
 from marsyard.units import read_gravity
 
 #: steps of the search, bound of one step [m, rad], step at which it ends [m, rad]
@@ -300,7 +301,7 @@ class Placer:
         x, y, heading = self._place
         q = self._base_q
         data.qpos[q : q + 3] = x, y, u[0]
-        data.qpos[q + 3 : q + 7] = quaternion(u[1], u[2], heading)
+        data.qpos[q + 3 : q + 7] = quaternion_of(u[1], u[2], heading)
         data.qpos[self._q] = u[3:]
         mujoco.mj_kinematics(model, data)
 
@@ -504,22 +505,7 @@ def place(
 
 def rotation(roll: float, pitch: float, heading: float) -> np.ndarray:
     """R_z(heading) R_y(pitch) R_x(roll), [3, 3]."""
-    matrix = np.zeros(9)
-    mujoco.mju_quat2Mat(matrix, quaternion(roll, pitch, heading))
-    return matrix.reshape(3, 3)
-
-
-def quaternion(roll: float, pitch: float, heading: float) -> np.ndarray:
-    """The quaternion w, x, y, z of R_z(heading) R_y(pitch) R_x(roll)."""
-    (a, p), (b, q), (c, r) = ((np.cos(t / 2), np.sin(t / 2)) for t in (roll, pitch, heading))
-    return np.array(
-        [
-            a * b * c + p * q * r,
-            p * b * c - a * q * r,
-            a * q * c + p * b * r,
-            a * b * r - p * q * c,
-        ]
-    )
+    return matrix_of(quaternion_of(roll, pitch, heading))
 
 
 def positive(matrix: np.ndarray, scale: float) -> np.ndarray:

@@ -15,6 +15,7 @@ import xarray as xr
 
 from marsyard.drawing.solids import Solid, box, capsule, cylinder, ellipsoid, join, torus
 from marsyard.ground import Box, Plane, Sphere, Surface, TriangleMesh
+from marsyard.rotations import matrix_of
 
 if TYPE_CHECKING:
     import trimesh
@@ -113,9 +114,8 @@ def body_shapes(model: mujoco.MjModel, smooth: bool = True) -> dict[int, list[Sh
         solid = geom_solid(model, geom, smooth)
         if solid is None:
             continue
-        rotation = np.zeros(9)
-        mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
-        vertices = solid.vertices @ rotation.reshape(3, 3).T + model.geom_pos[geom]
+        rotation = matrix_of(model.geom_quat[geom])
+        vertices = solid.vertices @ rotation.T + model.geom_pos[geom]
         shapes.setdefault(body, []).append(Shape(vertices, solid.faces, _colour(model, geom)))
     for body in wheel_bodies(model):
         if body in shapes:

@@ -1,75 +1,29 @@
-"""Pieces of a page: numbers, tables and the style sheet of the report."""
+"""Pieces of a page: numbers in words; tables, tiles, figures and notes as HTML.
+
+HTML is made by the macros of `templates/pieces.html` alone, which escape every text that is given
+to them; what they made themselves (`Markup`) goes in as it is.
+"""
 
 from __future__ import annotations
 
-import html
+import base64
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-STYLE = """
-:root { color-scheme: light dark;
-  --ink: #1d2329; --soft: #5c6670; --paper: #ffffff; --card: #f6f4f1; --rule: #ddd8d0;
-  --accent: #a6461f; --good: #1a7f37; --good-bg: #e3f4e6; --bad: #b42318; --bad-bg: #fde7e4;
-  --open: #8a5a00; --open-bg: #fdf1d6; }
-@media (prefers-color-scheme: dark) { :root {
-  --ink: #e7e4df; --soft: #a8a39b; --paper: #17181a; --card: #212327; --rule: #3a3d42;
-  --accent: #f0936a; --good: #6fd08c; --good-bg: #12351d; --bad: #ff9c90; --bad-bg: #47150f;
-  --open: #f0c463; --open-bg: #3c2c08; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .3rem; }
-h2 { font-size: 1.25rem; margin: 2.6rem 0 .8rem; padding-bottom: .3rem;
-  border-bottom: 2px solid var(--accent); }
-h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; color: var(--soft); font-weight: 600; }
-p { margin: .5rem 0; max-width: 46rem; }
-.kicker { color: var(--accent); font-weight: 600; letter-spacing: .04em; margin: 0 0 .3rem; }
-a { color: var(--accent); }
-.soft { color: var(--soft); }
-.text { max-width: 72ch; }
-.tiles { display: flex; flex-wrap: wrap; gap: .7rem; margin: 1.2rem 0 0; padding: 0; }
-.tile { background: var(--card); border-radius: .5rem; padding: .6rem .9rem; min-width: 8.5rem; }
-.tile b { display: block; font-size: 1.15rem; font-variant-numeric: tabular-nums; }
-.tile span { color: var(--soft); font-size: .82rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .92rem; }
-th { text-align: left; color: var(--soft); font-weight: 600; font-size: .82rem; }
-th, td { padding: .38rem .7rem .38rem 0; border-bottom: 1px solid var(--rule);
-  vertical-align: top; }
-td.num, th.num { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.key { color: var(--soft); width: 15rem; }
-.columns td.key { width: 10.5rem; }
-table.pairs { max-width: 46rem; }
-table.runs td, table.runs th { padding-right: 1.1rem; }
-.verdict { display: inline-block; padding: 0 .55rem; border-radius: 1rem; font-weight: 600;
-  white-space: nowrap; }
-.pass { color: var(--good); background: var(--good-bg); }
-.fail { color: var(--bad); background: var(--bad-bg); }
-.open { color: var(--open); background: var(--open-bg); }
-.alarm { color: var(--bad); background: var(--bad-bg); border-left: .4rem solid var(--bad);
-  padding: .8rem 1rem; border-radius: .3rem; font-weight: 600; margin: 1rem 0; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr));
-  gap: 0 2.5rem; }
-figure { margin: 1.4rem 0 2rem; break-inside: avoid; }
-figure img { display: block; width: 100%; height: auto; background: #fff; border-radius: .4rem;
-  border: 1px solid var(--rule); }
-figcaption { color: var(--soft); font-size: .9rem; margin-top: .45rem; }
-figcaption b { color: var(--ink); }
-footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
-@media print { :root { --ink: #000; --soft: #444; --paper: #fff; --card: #f3f3f3; --rule: #bbb;
-    --accent: #a6461f; --good: #1a7f37; --good-bg: #fff; --bad: #b42318; --bad-bg: #fff;
-    --open: #8a5a00; --open-bg: #fff; }
-  main { max-width: none; padding: 0; } body { font-size: 10pt; }
-  h2 { break-after: avoid; } tr, .tile { break-inside: avoid; } @page { margin: 16mm; } }
-"""
+from marsyard.drawing.sheet import FigureFile
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    from marsyard.drawing.page_plots import PagePlot
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def escape(text: object) -> str:
-    """Text made safe for HTML."""
-    return html.escape(str(text), quote=True)
 
 
 def capital(text: str) -> str:
@@ -102,19 +56,147 @@ def vector(values: Iterable[float], unit: str = "") -> str:
     return f"({', '.join(number(v) for v in values)}) {unit}".strip()
 
 
-def pairs(rows: Sequence[tuple[str, str]]) -> str:
-    """A two-column table of names and values; both are escaped here."""
-    body = "".join(
-        f'<tr><td class="key">{escape(key)}</td><td>{escape(value)}</td></tr>'
-        for key, value in rows
-    )
-    return f'<div class="scroll"><table class="pairs"><tbody>{body}</tbody></table></div>'
+@cache
+def templates() -> Environment:
+    """All templates; they escape what is not marked as HTML."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
 
 
-def tiles(rows: Sequence[tuple[str, str]]) -> str:
+def _piece(name: str, *given: Any, **more: Any) -> Markup:
+    from markupsafe import Markup
+
+    macro = getattr(_pieces(), name)
+    return Markup(str(macro(*given, **more)).strip())
+
+
+@cache
+def _pieces() -> Any:
+    return templates().get_template("pieces.html").module
+
+
+def joined(*parts: str, by: str = "") -> Markup:
+    """Pieces one after the other; texts among them are escaped."""
+    from markupsafe import Markup, escape
+
+    return Markup(escape(by)).join(parts)
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> Markup:
+    """A two-column table of names and values."""
+    return _piece("pairs", list(rows))
+
+
+def tiles(rows: Iterable[tuple[str, str]]) -> Markup:
     """A row of cards, each a value above what it is."""
-    body = "".join(
-        f'<div class="tile"><b>{escape(value)}</b><span>{escape(key)}</span></div>'
-        for key, value in rows
-    )
-    return f'<div class="tiles">{body}</div>'
+    return _piece("tiles", list(rows))
+
+
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    texts: int = 1,
+    numeric: Collection[int] | None = None,
+    id: str = "",
+) -> Markup:
+    """A table whose first columns are `texts` and the others numbers, or those of `numeric`."""
+    rows = [list(row) for row in rows]
+    width = max([len(heads), *map(len, rows)])
+    numbers = range(texts, width) if numeric is None else numeric
+    return _piece("table", list(heads), rows, list(numbers), id)
+
+
+def badge(word: str, kind: str = "open", hint: str = "") -> Markup:
+    """A word on a coloured ground; kinds: pass, fail, open."""
+    return _piece("badge", word, kind, hint)
+
+
+def paragraph(words: str, kind: str = "text") -> Markup:
+    """A paragraph; of the kind "soft" a quiet one."""
+    return _piece("paragraph", words, kind)
+
+
+def paragraphs(words: str) -> Markup:
+    """Paragraphs that are parted by empty lines."""
+    parts = words.strip().split("\n\n") if words.strip() else []
+    return joined(*(paragraph(" ".join(part.split())) for part in parts))
+
+
+def soft(words: str) -> Markup:
+    """A quiet part of a sentence."""
+    return _piece("soft", words)
+
+
+def strong(words: str) -> Markup:
+    """A part of a sentence that stands out."""
+    return _piece("strong", words)
+
+
+def stacked(*parts: str) -> Markup:
+    """Texts below each other in one cell."""
+    from markupsafe import Markup
+
+    return Markup("<br>").join(p for p in parts if p)
+
+
+def alarm(words: str) -> Markup:
+    """What must not be overlooked."""
+    return _piece("alarm", words)
+
+
+def items(words: Iterable[str]) -> Markup:
+    """A list; nothing of none."""
+    return _piece("items", list(words))
+
+
+def headed(title: str, body: str) -> Markup:
+    """A part of a part, with a title; nothing where there is no body."""
+    return _piece("headed", title, body)
+
+
+def columns(blocks: Iterable[tuple[str, str]]) -> Markup:
+    """Titled blocks side by side, as many as there is room for."""
+    return _piece("columns", [headed(title, body) for title, body in blocks])
+
+
+def link(to: str, words: str) -> Markup:
+    """A link to a file beside the page or a part of it."""
+    return _piece("link", to, words)
+
+
+def code(words: str, block: bool = False) -> Markup:
+    """What is typed, or with `block` what a file says."""
+    return _piece("code", words, block)
+
+
+def folded(title: str, body: str) -> Markup:
+    """What is shown once its title is clicked."""
+    return _piece("folded", title, body)
+
+
+def picture(figure: FigureFile, index: int | None = None) -> Markup:
+    """A figure with its caption, inside the page; with a number where it has one."""
+    data = base64.b64encode(Path(figure.path).read_bytes()).decode("ascii")
+    return _piece("picture", figure, data, index)
+
+
+def plot(place: int, shown: PagePlot, index: int | None = None) -> Markup:
+    """Where a plot stands, the one at `place` of the page's data; with a number if it has one."""
+    return _piece("plot", place, shown.title, shown.caption, index)
+
+
+def replay(data: str, speeds: Sequence[int]) -> Markup:
+    """Canvas, slider and program of a replay; its data are JSON that is safe in a page."""
+    from markupsafe import Markup
+
+    return _piece("replay", Markup(data), Markup(program("page_replay.js")), speeds)
+
+
+@cache
+def program(name: str) -> str:
+    """A program that pages carry."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

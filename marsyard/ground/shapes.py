@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marsyard.errors import InputError
+from marsyard.rotations import matrices
 
 
 def finite_vector(field: str, value: Sequence[float], length: int = 3) -> tuple[float, ...]:
@@ -168,14 +169,7 @@ class Box:
 
     def rotation_matrix(self) -> np.ndarray:
         """R_WB, columns are the box's axes in the world, shape (3, 3)."""
-        w, x, y, z = self.rotation
-        return np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
+        return matrices(np.array(self.rotation))
 
     def corners(self) -> np.ndarray:
         """The eight corners in the world [m], shape (8, 3); corner 4i+2j+k has signs (i, j, k)."""

@@ -8,12 +8,12 @@ the report says what it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marsyard.drawing.page import escape, number
+from marsyard.drawing.page import headed, joined, number, paragraph, table
 from marsyard.drawing.sheet import FigureFile, save_png, slug
 from marsyard.errors import InputError, told
 from marsyard.files import read_text
@@ -99,18 +99,17 @@ def post_section(texts: Mapping[str, str], folder: Path) -> str:
     """The section of the report: texts, and the first rows of the tables in a run folder."""
     import csv
 
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in texts.items()
-    )
-    head = "<thead><tr><th>result</th><th>value</th></tr></thead>"
-    parts = [f'<table id="post">{head}<tbody>{rows}</tbody></table>' if rows else ""]
+    shown = table(("result", "value"), texts.items(), 2, id="post") if texts else ""
+    parts = [shown]
     for path in sorted((folder / "post").glob("*.csv")):
         try:
-            names, *table = csv.reader(read_text(path, "table").splitlines())
+            names, *rows = csv.reader(read_text(path, "table").splitlines())
         except (csv.Error, ValueError):
             raise InputError(f"'{path}' is not a table") from None
-        parts.append(f"<h3>{escape(path.stem)}</h3>{_table(names, table, path.name)}")
-    return "".join(parts)
+        first = [[_cell(cell) for cell in row] for row in rows[:_SHOWN]]
+        more = paragraph(f"{len(rows)} rows, all in post/{path.name}.", "soft")
+        parts.append(headed(path.stem, joined(table(names, first, len(names)), more)))
+    return joined(*parts)
 
 
 def _frame(value: Any) -> Any:
@@ -132,17 +131,6 @@ def _frame(value: Any) -> Any:
         scalar = all(not hasattr(v, "__len__") or isinstance(v, str) for v in value.values())
         return pd.DataFrame([value] if scalar else dict(value))
     return None
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]], file: str) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_cell(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows[:_SHOWN]
-    )
-    more = f'<p class="soft">{len(rows)} rows, all in post/{escape(file)}.</p>'
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{table}</div>{more}'
 
 
 def _cell(text: str) -> str:

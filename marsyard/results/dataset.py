@@ -25,6 +25,7 @@ from marsyard.errors import InputError, suggest
 from marsyard.files.netcdf import checksum_line, encode_netcdf, load_netcdf
 from marsyard.files.regular import format_reason
 from marsyard.files.replacing import replacing
+from marsyard.rotations import attitudes
 
 FILE_NAME = "results.nc"
 
@@ -120,10 +121,7 @@ def attitude(quaternion: np.ndarray) -> np.ndarray:
 
     R = Rz(yaw) Ry(pitch) Rx(roll); roll and yaw run on past ±π.
     """
-    w, x, y, z = np.moveaxis(quaternion, -1, 0)
-    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1.0, 1.0))
-    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    roll, pitch, yaw = np.moveaxis(attitudes(quaternion), -1, 0)
     return np.stack([np.unwrap(roll), pitch, np.unwrap(yaw)], axis=-1)
 
 

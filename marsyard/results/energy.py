@@ -48,6 +48,7 @@ import xarray as xr
 
 from marsyard.errors import InputError
 from marsyard.results.dataset import open_results, span_text
+from marsyard.rotations import x_axes
 
 if TYPE_CHECKING:
     from marsyard.single_run import Run
@@ -440,8 +441,7 @@ def _weight(ds: xr.Dataset) -> float:
 def _direction(ds: xr.Dataset, along: Sequence[float] | None) -> np.ndarray:
     """The wanted direction, a unit vector in the world."""
     if along is None:
-        w, x, y, z = ds["quaternion_base"].transpose("time", "quat").values[0]
-        return np.array([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)])
+        return x_axes(ds["quaternion_base"].transpose("time", "quat").values[0])
     given = np.array([*along, 0.0][:3], dtype=float)
     size = np.linalg.norm(given)
     if len(along) not in (2, 3) or not np.isfinite(size) or size == 0:

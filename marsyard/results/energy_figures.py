@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.drawing.page import escape, number, pairs, quantity
+from marsyard.drawing.page import headed, joined, number, pairs, paragraph, quantity, table
 from marsyard.drawing.sheet import FONT, FigureFile, legend, plain, save_png, sheet, slug, wrap
 from marsyard.files.replacing import replacing
 from marsyard.results.energy import CAUSES, EnergyAccount, MotorEnergy, causes_of, powers_of
@@ -262,21 +262,21 @@ def energy_tables(account: EnergyAccount) -> list[Table]:
     from rich.table import Table
     from rich.text import Text
 
-    def table(title: str, heads: Sequence[str]) -> Table:
+    def titled(title: str, heads: Sequence[str]) -> Table:
         out = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for k, head in enumerate(heads):
             out.add_column(Text(head), justify="right" if k else "left", no_wrap=True)
         return out
 
     heads = _heads(account)
-    motors = table("Motor by motor", ("motor", *heads))
+    motors = titled("Motor by motor", ("motor", *heads))
     for name, motor in _lines(account):
         motors.add_row(Text(name), *_cells(motor, len(heads)))
-    causes = table("Where the work of the motors went", ("cause", "energy [J]", "share [%]"))
+    causes = titled("Where the work of the motors went", ("cause", "energy [J]", "share [%]"))
     for name, value, share in cause_rows(account):
         causes.add_row(Text(name), number(value, 4), number(100 * share, 3))
     causes.add_row("work of the motors", number(account.work, 4), "100")
-    whole = table("The robot", ("", ""))
+    whole = titled("The robot", ("", ""))
     for name, text in number_rows(account):
         whole.add_row(Text(name), Text(text))
     return [motors, causes, whole]
@@ -288,27 +288,21 @@ def energy_section(ds: xr.Dataset) -> str:
     if account is None:
         return ""
     heads = _heads(account)
-    motors = "".join(
-        f"<tr><td>{escape(name)}</td>"
-        + "".join(f'<td class="num">{escape(c)}</td>' for c in _cells(motor, len(heads)))
-        + "</tr>"
-        for name, motor in _lines(account)
-    )
-    causes = "".join(
-        f'<tr><td>{escape(name)}</td><td class="num">{number(value, 4)}</td>'
-        f'<td class="num">{number(100 * share, 3)}</td></tr>'
+    causes = [
+        (name, number(value, 4), number(100 * share, 3))
         for name, value, share in cause_rows(account)
-    )
-    top = "".join(f'<th class="num">{escape(h)}</th>' for h in heads)
-    return (
-        pairs(number_rows(account))
-        + '<h3>Where the work of the motors went</h3><div class="scroll"><table class="runs" '
-        'id="causes"><thead><tr><th>cause</th><th class="num">energy [J]</th><th class="num">share '
-        f"[%]</th></tr></thead><tbody>{causes}</tbody></table></div>"
-        f'<p class="soft">{escape(balance_words(account))} {escape(assumption_words(account))}</p>'
-        '<h3>Motor by motor</h3><div class="scroll"><table class="runs" id="motors"><thead><tr>'
-        f"<th>motor</th>{top}</tr></thead><tbody>{motors}</tbody></table></div>"
-    )
+    ]
+    motors = [(name, *_cells(motor, len(heads))) for name, motor in _lines(account)]
+    words = f"{balance_words(account)} {assumption_words(account)}"
+    return joined(
+        pairs(number_rows(account)),
+        headed(
+            "Where the work of the motors went",
+            joined(table(("cause", "energy [J]", "share [%]"), causes, id="causes"),
+                   paragraph(words, "soft")),
+        ),
+        headed("Motor by motor", table(("motor", *heads), motors, id="motors")),
+    )  # fmt: skip
 
 
 def account_of(ds: xr.Dataset) -> EnergyAccount | None:

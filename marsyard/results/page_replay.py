@@ -25,12 +25,13 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from marsyard.drawing.page import replay, templates
+from marsyard.drawing.page_plots import json_in_page
 from marsyard.errors import InputError
 from marsyard.files.replacing import replacing
 from marsyard.ground.heights import height_of
 from marsyard.results.dataset import open_results
 from marsyard.results.ground_file import FILE_NAME, Ground, load_ground
-from marsyard.results.page_plots import json_in_page
 from marsyard.results.replay import Scene, build_scene, read_model, run_folder
 
 if TYPE_CHECKING:
@@ -74,12 +75,8 @@ def show(run: str | Path | Run, height: int = 500) -> Page3D:
     else:
         parts = _of_run(run)
     data = replay_data(*parts)
-    title = html.escape(str(data["title"]))
-    page = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        "<style>body{font:14px system-ui,sans-serif;margin:0}.soft{color:#666}"
-        f"</style></head><body>{replay_block(data)}</body></html>"
-    )
+    shown = replay_block(data)
+    page = templates().get_template("replay.html").render(title=data["title"], replay=shown)
     return Page3D(page, height)
 
 
@@ -99,25 +96,7 @@ def _of_run(run: Run) -> tuple[mujoco.MjModel, xr.Dataset, Scenario, Ground | No
 
 def replay_block(data: dict[str, Any]) -> str:
     """Canvas, slider and program for what `replay_data` gives; one in a page."""
-    text = json_in_page(data)
-    speeds = "".join(f'<option value="{s}">{s}×</option>' for s in _SPEEDS)
-    return (
-        '<div id="replay"><canvas style="width:100%;height:26rem;border-radius:.4rem;'
-        'touch-action:none;cursor:grab"></canvas>'
-        '<div style="display:flex;gap:.7rem;align-items:center"><button>play</button>'
-        f'<select aria-label="speed">{speeds}</select>'
-        '<input type="range" min="0" step="0.05" aria-label="time" style="flex:1">'
-        '<output style="min-width:15rem"></output></div>'
-        '<p class="soft">Drag to turn; the wheel zooms once the picture is clicked. Lines on the '
-        "ground are 1 m apart.</p></div>"
-        f'<script type="application/json" id="replay-data">{text}</script>'
-        f"<script>{replay_script()}</script>"
-    )
-
-
-def replay_script() -> str:
-    """The program of the replay."""
-    return Path(__file__).with_name("page_replay.js").read_text(encoding="utf-8")
+    return replay(json_in_page(data), _SPEEDS)
 
 
 def replay_data(

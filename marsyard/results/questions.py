@@ -8,13 +8,13 @@ needs. An answer is no verdict on the run: a docking that fails is a result, too
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from marsyard.drawing.page import escape, quantity
+from marsyard.drawing.page import badge, joined, quantity, soft, stacked, strong, table
 from marsyard.drawing.sheet import unit_text
 from marsyard.errors import InputError
 from marsyard.results.checks import NOT_JUDGED, measure_in, measure_unit, within
@@ -136,24 +136,21 @@ def questions_section(answers: Sequence[Answer]) -> str:
     """The body of the section in the report; nothing where nothing was asked."""
     if not answers:
         return ""
-    rows = "".join(
-        f"<tr><td><b>{escape(a.question)}</b>{_list(a)}</td>"
-        f'<td><span class="verdict {_CLASS.get(a.answer, "open")}">{escape(a.answer)}</span></td>'
-        "</tr>"
+    rows = [
+        (stacked(strong(a.question), *_numbers(a)), badge(a.answer, _CLASS.get(a.answer, "open")))
         for a in answers
-    )
-    return f'<div class="scroll"><table id="questions"><tbody>{rows}</tbody></table></div>'
+    ]
+    return table((), rows, 2, id="questions")
 
 
-def _list(answer: Answer) -> str:
-    lines = []
+def _numbers(answer: Answer) -> Iterator[str]:
+    """The numbers that speak for an answer, and its note."""
     for n in answer.numbers:
         mark = {True: "✓ ", False: "✗ ", None: ""}[n.kept]
-        source = f' <span class="soft">{escape(n.bound.source)}</span>' if n.bound.source else ""
-        lines.append(f"<br>{mark}{escape(n.words)}{source}")
+        source = soft(n.bound.source) if n.bound.source else ""
+        yield joined(f"{mark}{n.words} ", source)
     if answer.note:
-        lines.append(f'<br><span class="soft">{escape(" ".join(answer.note.split()))}</span>')
-    return "".join(lines)
+        yield soft(" ".join(answer.note.split()))
 
 
 def questions_text(answers: Sequence[Answer]) -> Text:

@@ -1,19 +1,12 @@
 """The report of a run: one HTML file that stands alone, and the table of checks on the terminal.
 
-`report.html` begins with the answer in one line and what is to be said against it, then the run in
-3D, three key plots, and a table of contents of the rest. It carries its data, pictures, programs
-and style inside, runs from a file, loads nothing, and allows no other program to run in it.
+The page is that of all reports (`drawing.report_page`), with the run in 3D as its picture.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import platform
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,23 +14,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from marsyard.drawing.page import STYLE, capital, escape, number, pairs, quantity, tiles
+from marsyard.drawing.page import (
+    alarm,
+    badge,
+    capital,
+    joined,
+    number,
+    pairs,
+    paragraph,
+    paragraphs,
+    quantity,
+    soft,
+    stacked,
+    table,
+    tiles,
+)
+from marsyard.drawing.report_page import FIGURES, Part, ReportPage, write_report_page
 from marsyard.drawing.sheet import FigureFile
 from marsyard.files import parse_json
-from marsyard.files.replacing import replacing
 from marsyard.results.checks import CheckResult
 from marsyard.results.energy_figures import energy_section
 from marsyard.results.headline import headline_of
-from marsyard.results.page_plots import (
-    json_in_page,
-    key_plot,
-    plot_html,
-    plots_data,
-    plots_of_run,
-)
 from marsyard.results.questions import Answer, questions_section
 from marsyard.results.report_parameters import parameters_section
 from marsyard.results.run_judgement import BAD, NOTE, WARNING, Finding, judge_run
+from marsyard.results.run_plots import key_plot, plots_of_run
 from marsyard.results.soil_report import assumed_numbers, soil_section
 from marsyard.results.timeline import timeline_section
 from marsyard.results.wheel_order import in_reading_order
@@ -49,27 +50,10 @@ if TYPE_CHECKING:
 
     from marsyard.results.ground_file import Ground
 
-FILE_NAME = "report.html"
-_HERE = Path(__file__).parent
 _CLASS = {"pass": "pass", "fail": "fail"}
 _MARK = {"pass": "✓ pass", "fail": "✗ fail"}
 #: findings that have an alarm of their own
 _ALARMED = ("end", "solver")
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A folded part of the page: HTML under a title, and what it comes to in a few words."""
-
-    title: str
-    body: Any
-    summary: str = ""
-    open: bool = False
-
-    @property
-    def id(self) -> str:
-        """What links to it name."""
-        return "part-" + re.sub(r"[^a-z]+", "-", self.title.lower()).strip("-")
 
 
 def write_report(
@@ -92,86 +76,45 @@ def write_report(
     `figures` are pictures to show beside the plots, `ground` is the soil as the run left it,
     `results` the section of post-processing functions. With the `model` the run is shown in 3D.
     """
-    from markupsafe import Markup
-
     info = {**ds.attrs, **(run_info or {})}
     info["slides"] = [str(s) for s in ds["slide"].values] if "slide" in ds.coords else []
-    title = scenario.title or str(info.get("title") or info.get("scenario") or "A run")
-    replay = _replay(model, ds, scenario, ground)
+    shown = _replay(model, ds, scenario, ground)
     ds = in_reading_order(ds)
     stopped = info.get("stopped") or ds.attrs.get("stopped")
     found = findings_of(ds, scenario, info, ground)
     first = key_plot(ds, scenario.report.figures)
-    plots = [*([first] if first else []), *plots_of_run(ds, scenario.report.figures)]
-    shown = len(plots) - (first is not None)
-    drawn = "".join(
-        plot_html(k, plot, k + (first is None)) for k, plot in enumerate(plots) if plot is not first
-    ) + "".join(_figure(shown + k, f) for k, f in enumerate(figures, 1))
     judged, failing = [c for c in checks if c.judged], any(c.judged and not c.ok for c in checks)
     passed = f"{sum(c.ok for c in judged)} of {len(judged)} checks passed" if judged else ""
     parts = [
-        _Part("About this run", _about(ds, scenario, info, passed)),
-        _Part("Questions", questions_section(answers), open=bool(answers)),
-        _Part("Checks", checks_section(checks), passed, failing),
-        _Part("Convergence", str(info.get("convergence_html") or "")),
-        _Part("Commands", timeline_section(ds)),
-        _Part("Results of own functions", results),
-        _Part("Power and energy", energy_section(ds)),
-        _Part("Soil", soil_section(ds, scenario, ground)),
-        _Part("What was run", parameters_section(scenario, info)),
-        _Part("Figures", drawn, f"{shown + len(figures)}" if drawn else ""),
-        _Part("Solver health", _health(ds, info), _health_words(ds)),
-        _Part("Speed", pairs(_speed_rows(ds, info))),
-        _Part("Versions", pairs(versions(info))),
+        Part("About this run", _about(ds, scenario, info, passed)),
+        Part("Questions", questions_section(answers), open=bool(answers)),
+        Part("Checks", checks_section(checks), passed, failing),
+        Part("Convergence", info.get("convergence_html") or ""),
+        Part("Commands", timeline_section(ds)),
+        Part("Results of own functions", results),
+        Part("Power and energy", energy_section(ds)),
+        Part("Soil", soil_section(ds, scenario, ground)),
+        Part("What was run", parameters_section(scenario, info)),
+        FIGURES,
+        Part("Solver health", _health(ds, info), _health_words(ds)),
+        Part("Speed", pairs(_speed_rows(ds, info))),
+        Part("Versions", pairs(versions(info))),
     ]
-    programs = [_program("page_plots.js"), *([_program("page_replay.js")] if replay else [])]
-    page = _template().render(
-        title=title,
+    page = ReportPage(
+        answer=headline_of(ds, checks, str(stopped) if stopped else None).words,
+        parts=parts,
+        title=scenario.title or str(info.get("title") or info.get("scenario") or "A run"),
         name=str(info.get("scenario") or ""),
-        style=Markup(STYLE + (_HERE / "templates" / "run.css").read_text(encoding="utf-8")),
-        script_hashes=Markup(" ".join(f"'sha256-{_sha256(text)}'" for text in programs)),
-        headline=_unbroken(headline_of(ds, checks, str(stopped) if stopped else None).words),
         alarms=_alarms(ds, stopped),
-        findings=[f for f in found if f.level != NOTE and f.subject not in _ALARMED],
+        remarks=[(f.level, f.text) for f in found if f.level != NOTE and f.subject not in _ALARMED],
         notes=[f.text for f in found if f.level == NOTE],
-        replay=Markup(replay),
-        key_plot=Markup(plot_html(0, first)) if first else "",
-        parts=[_Part(p.title, Markup(p.body), p.summary, p.open) for p in parts if p.body],
-        plot_data=Markup(json_in_page(plots_data(plots))) if plots else "",
-        plot_script=Markup(programs[0]),
+        picture=shown,
+        is_replay=bool(shown),
+        key_plots=[first] if first else [],
+        plots=plots_of_run(ds, scenario.report.figures),
+        figures=figures,
     )
-    path = Path(folder) / FILE_NAME
-    with replacing(path) as part:
-        part.write_text(page, encoding="utf-8")
-    return path
-
-
-@cache
-def _template() -> Any:
-    """The page, whose texts are escaped unless they are marked as HTML."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    loader = FileSystemLoader(_HERE / "templates")
-    own = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    return own.get_template("run.html")
-
-
-def _unbroken(text: str) -> str:
-    """Numbers and their units on one line."""
-    return re.sub(r"(?<=\d) (?=\(?(?:m|s|%|J/m)\b|%)", "\u00a0", text)
-
-
-@cache
-def _program(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
-def _sha256(text: str) -> str:
-    """As a page's policy names a program that may run in it."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return write_report_page(folder, page)
 
 
 def findings_of(
@@ -202,23 +145,6 @@ def _replay(
         return ""
 
 
-def write_page(folder: str | Path, title: str, sections: Sequence[str]) -> Path:
-    """Write `report.html` from its sections, with the style inside, whole or not at all."""
-    page = (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} – marsyard</title>\n"
-        '<link rel="icon" href="data:,">\n'
-        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(s for s in sections if s)
-        + "\n</main>\n</body>\n</html>\n"
-    )
-    path = Path(folder) / FILE_NAME
-    with replacing(path) as part:
-        part.write_text(page, encoding="utf-8")
-    return path
-
-
 def check_table(checks: Sequence[CheckResult]) -> Table:
     """The checks as a table for the terminal; the report also has their sources."""
     from rich.table import Table
@@ -244,31 +170,15 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
     return table
 
 
-# --- sections of the page
+# --- parts of the page
 
 
-def section(title: str, body: str) -> str:
-    """A headed part of a page; nothing where there is no body."""
-    return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>" if body else ""
-
-
-def intro(title: str, scenario: Scenario, info: Mapping[str, Any]) -> str:
-    """Name, title, description and sources."""
-    name = str(info.get("scenario") or "")
-    kicker = f'<p class="kicker">marsyard{" · " + escape(name) if name else ""}</p>'
-    return f"{kicker}<h1>{escape(title)}</h1>{_description(scenario)}"
-
-
-def _description(scenario: Scenario) -> str:
-    """What a scenario says of itself."""
-    parts = []
-    if scenario.description:
-        paragraphs = scenario.description.strip().split("\n\n")
-        parts += [f'<p class="text">{escape(" ".join(p.split()))}</p>' for p in paragraphs]
+def description_of(scenario: Scenario) -> str:
+    """What a scenario says of itself, and its sources."""
+    told = [paragraphs(scenario.description or "")]
     if scenario.sources:
-        items = "; ".join(escape(s) for s in scenario.sources)
-        parts.append(f'<p class="soft">Source: {items}</p>')
-    return "".join(parts)
+        told.append(paragraph(f"Source: {'; '.join(scenario.sources)}", "soft"))
+    return joined(*told)
 
 
 def _about(ds: xr.Dataset, scenario: Scenario, info: Mapping[str, Any], passed: str) -> str:
@@ -278,7 +188,7 @@ def _about(ds: xr.Dataset, scenario: Scenario, info: Mapping[str, Any], passed: 
     rows += [(key, speed[key]) for key in ("times real time", "time per step") if key in speed]
     if passed:
         rows.insert(0, ("checks passed", passed.removesuffix(" checks passed")))
-    return _description(scenario) + tiles(rows)
+    return joined(description_of(scenario), tiles(rows))
 
 
 def _alarms(ds: xr.Dataset, stopped: Any) -> list[str]:
@@ -297,41 +207,23 @@ def _alarms(ds: xr.Dataset, stopped: Any) -> list[str]:
 
 
 def checks_section(checks: Sequence[CheckResult]) -> str:
+    """A row for each check; without any that is said."""
     if not checks:
-        return '<p class="soft">This scenario lists no checks.</p>'
-    rows = []
-    for c in checks:
-        difference = None if c.computed is None else c.computed - c.expected
-        reason = f'<br><span class="soft">{escape(c.reason)}</span>' if c.reason else ""
-        rows.append(
-            f"<tr><td>{escape(c.name)}{reason}</td>"
-            f'<td class="num">{number(c.computed)}</td><td class="num">{number(c.expected)}</td>'
-            f'<td class="num">{number(difference, 3)}</td>'
-            f'<td class="num">± {number(c.tolerance)}</td><td>{escape(c.unit)}</td>'
-            f'<td><span class="verdict {_CLASS.get(c.verdict, "open")}">'
-            f"{escape(_MARK.get(c.verdict, '– ' + c.verdict))}</span></td>"
-            f'<td class="soft">{escape(c.source)}</td></tr>'
+        return paragraph("This scenario lists no checks.", "soft")
+    heads = ("check", "computed", "published or exact", "difference", "tolerance", "unit",
+             "verdict", "source")  # fmt: skip
+    rows = [
+        (
+            stacked(c.name, soft(c.reason) if c.reason else ""),
+            number(c.computed), number(c.expected),
+            number(None if c.computed is None else c.computed - c.expected, 3),
+            f"± {number(c.tolerance)}", c.unit,
+            badge(_MARK.get(c.verdict, f"– {c.verdict}"), _CLASS.get(c.verdict, "open")),
+            soft(c.source),
         )
-    return (
-        '<div class="scroll"><table id="checks"><thead><tr><th>check</th>'
-        '<th class="num">computed</th><th class="num">published or exact</th>'
-        '<th class="num">difference</th><th class="num">tolerance</th><th>unit</th>'
-        f"<th>verdict</th><th>source</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def figures_section(figures: Sequence[FigureFile]) -> str:
-    """All figures with their captions, numbered."""
-    return "".join(_figure(i, f) for i, f in enumerate(figures, 1))
-
-
-def _figure(index: int, figure: FigureFile) -> str:
-    data = base64.b64encode(Path(figure.path).read_bytes()).decode("ascii")
-    note = f" {escape(figure.caption)}" if figure.caption else ""
-    return (
-        f'<figure><img src="data:image/png;base64,{data}" alt="{escape(figure.title)}">'
-        f"<figcaption><b>Figure {index}: {escape(figure.title)}.</b>{note}</figcaption></figure>"
-    )
+        for c in checks
+    ]  # fmt: skip
+    return table(heads, rows, numeric=range(1, 5), id="checks")
 
 
 # --- health, speed, versions
@@ -376,15 +268,12 @@ def _health(ds: xr.Dataset, info: Mapping[str, Any]) -> str:
         ("largest penetration", quantity(_largest(ds, "penetration"), "m", 3)),
         ("in grid and step", str(info.get("convergence") or "not checked (--check-convergence)")),
     ]  # fmt: skip
-    alarm = ""
+    told = ""
     if bad:
         first = float(ds["time"].values[np.flatnonzero(ds["unconverged"].values > 0)[0]])
         of = f" of {steps}" if steps else ""
-        alarm = (
-            f'<div class="alarm">{bad} unconverged steps{of}, the first before '
-            f"t = {quantity(first, 's')}.</div>"
-        )
-    return alarm + pairs(rows + _energy_rows(ds))
+        told = alarm(f"{bad} unconverged steps{of}, the first before t = {quantity(first, 's')}.")
+    return joined(told, pairs(rows + _energy_rows(ds)))
 
 
 def _health_words(ds: xr.Dataset) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from marsyard.drawing.page import escape, number, pairs, quantity, vector
+from marsyard.drawing.page import columns, number, pairs, quantity, vector
 from marsyard.ground.soil import changed_numbers
 from marsyard.interaction.about import SOIL, WHEEL, law_of_hard_ground, laws
 from marsyard.scenario.drive import command_kind
@@ -104,8 +104,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         changes = info["overrides"]
         changes = [changes] if isinstance(changes, str) else changes
         blocks.append(("Changed on the command line", [("set", str(c)) for c in changes]))
-    body = "".join(f"<div><h3>{escape(name)}</h3>{pairs(rows)}</div>" for name, rows in blocks)
-    return f'<div class="columns">{body}</div>'
+    return columns((name, pairs(rows)) for name, rows in blocks)
 
 
 def _laws(scenario: Scenario, hard: bool) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from pydantic import BaseModel
 
-from marsyard.drawing.page import escape, number, pairs, quantity
+from marsyard.drawing.page import headed, joined, number, pairs, paragraph, quantity, soft, table
 from marsyard.errors import InputError
 from marsyard.ground.gravity_scaling import at_gravity
 from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil, read_soil
@@ -145,38 +145,31 @@ def soil_section(ds: xr.Dataset, scenario: Scenario, ground: Ground | None) -> s
     if not found:
         return ""
     part = found[0]
-    blocks = [_wheels_html(ds)]
-    blocks.append("<h3>Ground at the end</h3>" + pairs(_ground_rows(ds, part, ground)))
+    blocks = [
+        _wheels(ds), headed("Ground at the end", pairs(_ground_rows(ds, part, ground))),
+    ]  # fmt: skip
     if ground is not None and (acted := acted_rows(ground)):
-        blocks.append("<h3>What acts on which bodies</h3>" + pairs(acted))
-    blocks.append("<h3>Law of soil</h3>" + pairs(law_rows(scenario.interaction)))
+        blocks.append(headed("What acts on which bodies", pairs(acted)))
+    blocks.append(headed("Law of soil", pairs(law_rows(scenario.interaction))))
     if scenario.interaction.wheel is not None:
-        blocks.append("<h3>Wheel model</h3>" + pairs(wheel_rows(scenario.interaction.wheel)))
+        blocks.append(headed("Wheel model", pairs(wheel_rows(scenario.interaction.wheel))))
     for index, given in enumerate(_given_soils(part, ground, scenario.gravity)):
-        blocks.append(_soil_html(given, index))
-    return "".join(blocks)
+        blocks.append(_soil(given, index))
+    return joined(*blocks)
 
 
-def _wheels_html(ds: xr.Dataset) -> str:
+def _wheels(ds: xr.Dataset) -> str:
     rows = wheel_means(ds)
     if not rows:
         return ""
     shown = [*rows, _total(rows)] if len(rows) > 1 else rows
-    heads = "".join(f'<th class="num">{escape(h)}</th>' for h in _HEADS)
-    body = "".join(
-        f"<tr><td>{escape(r.wheel)}</td>"
-        + "".join(f'<td class="num">{escape(c)}</td>' for c in _cells(r))
-        + "</tr>"
-        for r in shown
+    means = table(("wheel", *_HEADS), [(r.wheel, *_cells(r)) for r in shown], id="wheels")
+    note = paragraph(
+        "Slip and sinkage of all wheels are means, forces and torques sums. Pull is the force of "
+        "the soil along the heading and the slope of the ground, load that upwards.",
+        "soft",
     )
-    return (
-        "<h3>Wheels, mean of the last third of the run</h3>"
-        f'<div class="scroll"><table class="runs" id="wheels"><thead><tr><th>wheel</th>{heads}</tr>'
-        f"</thead><tbody>{body}</tbody></table></div>"
-        '<p class="soft">Slip and sinkage of all wheels are means, forces and torques sums. Pull '
-        "is the force of the soil along the heading and the slope of the ground, load that upwards."
-        "</p>"
-    )
+    return headed("Wheels, mean of the last third of the run", joined(means, note))
 
 
 def _ground_rows(
@@ -396,7 +389,7 @@ def assumed_numbers(scenario: Scenario, ground: Ground | None) -> list[str]:
     return out
 
 
-def _soil_html(given: _Given, index: int) -> str:
+def _soil(given: _Given, index: int) -> str:
     soil, rows = given.soil, []
     for name, kind in NUMBERS.items():
         value = getattr(soil, name)
@@ -413,22 +406,14 @@ def _soil_html(given: _Given, index: int) -> str:
         if used != value:
             source = f"{_value(value, kind.dimension)} at {soil.measured_at:g} m/s²; {source}"
             value, whence = used, f"{whence}, scaled by gravity".removeprefix(", ")
-        rows.append(
-            f"<tr><td>{escape(_NAMES[name])}</td>"
-            f'<td class="num">{escape(_value(value, kind.dimension))}</td>'
-            f'<td>{escape(whence or "–")}</td><td class="soft">{escape(source)}</td></tr>'
-        )
+        rows.append((_NAMES[name], _value(value, kind.dimension), whence or "–", soft(source)))
     title = f": {soil.title}" if soil.title else ""
     at = "holds at any gravity" if soil.measured_at is None else (
         f"measured at {quantity(soil.measured_at, 'm/s²')}"
     )  # fmt: skip
-    return (
-        f"<h3>Soil {escape(soil.name)}{escape(title)}</h3>"
-        f'<p class="soft">Numbers {escape(at)}.</p>'
-        f'<div class="scroll"><table id="soil-{index}"><thead><tr><th>number</th>'
-        '<th class="num">value</th><th>provenance</th><th>source</th></tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    heads = ("number", "value", "provenance", "source")
+    numbers = table(heads, rows, numeric=(1,), id=f"soil-{index}")
+    return headed(f"Soil {soil.name}{title}", joined(paragraph(f"Numbers {at}.", "soft"), numbers))
 
 
 def _value(value: float, dimension: str) -> str:

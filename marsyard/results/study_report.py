@@ -7,22 +7,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
-from marsyard.drawing.page import escape, number, pairs, quantity, tiles
-from marsyard.drawing.sheet import FigureFile, unit_text
-from marsyard.results.checks import CheckResult
-from marsyard.results.report import (
-    checks_section,
-    figures_section,
-    intro,
-    section,
-    versions,
-    write_page,
+from marsyard.drawing.colours import OTHERS
+from marsyard.drawing.page import (
+    badge,
+    capital,
+    joined,
+    link,
+    number,
+    pairs,
+    paragraph,
+    picture,
+    quantity,
+    stacked,
+    table,
+    tiles,
 )
+from marsyard.drawing.page_plots import PageCurve, PagePanel, PagePlot, plot_over
+from marsyard.drawing.report_page import (
+    BAD,
+    FIGURES,
+    WARNING,
+    Part,
+    ReportPage,
+    write_report_page,
+)
+from marsyard.drawing.sheet import FigureFile, unit_text, with_unit
+from marsyard.results.checks import CheckResult
+from marsyard.results.report import checks_section, description_of, versions
 from marsyard.results.report_parameters import parameters_section
 from marsyard.results.study_checks import axis_unit, outputs_of, second_axis
 from marsyard.scenario.schema import Scenario
+
+#: outputs, and curves in each of their panels, among the key plots
+_PANELS, _CURVES = 3, 8
 
 
 @dataclass(frozen=True)
@@ -54,62 +74,94 @@ def write_study_report(
     info: Mapping[str, Any],
 ) -> Path:
     """Write `report.html` of a study; `found` are the sentences of the bisection."""
-    title = scenario.title or str(info.get("scenario") or "A study")
-    sections = [
-        _head(title, ds, scenario, checks, rows, info),
-        section(
-            "Boundary", "".join(f'<p class="text"><b>{escape(_sentence(w))}</b></p>' for w in found)
-        ),
-        section("Checks", checks_section(checks) if checks else ""),
-        section("Figures", figures_section(figures)),
-        section("Runs", _members(ds, rows)),
-        section("Base scenario", parameters_section(scenario, info)),
-        section("Speed", pairs(_speed(rows, info))),
-        section("Versions", pairs(versions(info))),
-    ]
-    return write_page(folder, title, sections)
+    good = sum(c.ok for c in checks)
+    passed = f"{good} of {len(checks)} checks passed" if checks else ""
+    key = key_plots_of_study(ds)
+    # what the key plots cannot show: a map, an axis of words
+    above = [] if key else list(figures[:1])
+    page = ReportPage(
+        answer=_answer(ds, rows, found, passed),
+        title=scenario.title or str(info.get("scenario") or "A study"),
+        name=str(info.get("scenario") or ""),
+        kind="study",
+        remarks=_remarks(rows, info),
+        notes=[_what(ds, rows)],
+        picture=picture(above[0]) if above else "",
+        key_plots=key,
+        parts=[
+            Part("About this study", joined(description_of(scenario), _tiles(ds, rows, info))),
+            Part("Boundary", joined(*(paragraph(_sentence(w)) for w in found))),
+            Part("Checks", checks_section(checks) if checks else "", passed,
+                 good < len(checks)),
+            FIGURES,
+            Part("Runs", _members(ds, rows), str(len(rows))),
+            Part("Base scenario", parameters_section(scenario, info)),
+            Part("Speed", pairs(_speed(rows, info))),
+            Part("Versions", pairs(versions(info))),
+        ],
+        figures=figures[len(above) :],
+    )  # fmt: skip
+    return write_report_page(folder, page)
 
 
 def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:] + "."
+    return capital(words).rstrip(".") + "."
 
 
-def _head(
-    title: str,
-    ds: xr.Dataset,
-    scenario: Scenario,
-    checks: Sequence[CheckResult],
-    rows: Sequence[Row],
-    info: Mapping[str, Any],
-) -> str:
-    parts = [intro(title, scenario, info), f'<p class="text">{escape(_what(ds, rows))}</p>']
+# --- the top of the page
+
+
+def _answer(ds: xr.Dataset, rows: Sequence[Row], found: Sequence[str], passed: str) -> str:
+    """The boundary where one was sought, else how far the first output goes; and the checks."""
+    if len(found) == 1:
+        said = found[0].partition(" (")[0].rstrip(".")
+    elif found:
+        said = f"{len(found)} boundaries over {_long_name(ds, ds.attrs['varied'])}"
+    else:
+        said = f"{_count(len(rows), 'run')} over {_long_name(ds, ds.attrs['varied'])}"
+        for variable, name in outputs_of(ds).items():
+            values = ds[variable].values[np.isfinite(ds[variable].values)]
+            if values.size:
+                unit = unit_text(str(ds[variable].attrs["units"]))
+                low, high = number(float(values.min()), 3), quantity(float(values.max()), unit, 3)
+                said += f": {name} {high if low == high.split()[0] else f'{low} to {high}'}"
+                break
+    judged = [r.succeeded for r in rows if r.succeeded is not None]
+    if judged and not found:
+        said += f", {sum(judged)} of {len(judged)} succeed"
+    return capital(f"{said}; {passed}" if passed else said)
+
+
+def _long_name(ds: xr.Dataset, dim: str) -> str:
+    return str(ds[dim].attrs["long_name"])
+
+
+def _remarks(rows: Sequence[Row], info: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is to be said against the numbers."""
+    out = []
     stopped = sum(1 for r in rows if r.stopped)
     if stopped:
-        parts.append(
-            f'<div class="alarm" role="alert">{_count(stopped, "run")} of {len(rows)} diverged and '
-            "stopped before the end; the table says when and why. They give no numbers.</div>"
-        )
+        out.append((BAD, f"{_count(stopped, 'run')} of {len(rows)} diverged and stopped before the "
+                    "end; the table says when and why. They give no numbers."))  # fmt: skip
     bad = sum(1 for r in rows if r.unconverged)
     if bad:
-        parts.append(
-            f'<div class="alarm" role="alert">{_count(bad, "run")} had steps whose contact problem '
-            "did not converge; see the table.</div>"
-        )
-    parts += [f'<div class="alarm">Warning: {escape(w)}.</div>' for w in info.get("warnings") or ()]
+        out.append((BAD, f"{_count(bad, 'run')} had steps whose contact problem did not converge; "
+                    "see the table."))  # fmt: skip
+    return out + [(WARNING, _sentence(str(w))) for w in info.get("warnings") or ()]
+
+
+def _tiles(ds: xr.Dataset, rows: Sequence[Row], info: Mapping[str, Any]) -> str:
     numbers = [("runs", str(len(rows)))]
-    if checks:
-        passed = sum(c.ok for c in checks)
-        numbers.insert(0, ("checks passed", f"{passed} of {len(checks)}"))
     if second_axis(ds) is None and "boundary_success" in ds:
         varied = ds.attrs["varied"]
         ends = [float(ds[f"boundary_{end}"]) for end in ("success", "failure")]
         middle = quantity(sum(ends) / 2, unit_text(axis_unit(ds, varied)), 4)
-        numbers.append((f"{ds[varied].attrs['long_name']} at the boundary", middle))
+        numbers.append((f"{_long_name(ds, varied)} at the boundary", middle))
     if info.get("simulated"):
         numbers.append(("simulated", quantity(info["simulated"], "s")))
     if info.get("elapsed"):
         numbers.append(("elapsed", quantity(info["elapsed"], "s", 3)))
-    return f"<header>{''.join(parts)}{tiles(numbers)}</header>"
+    return tiles(numbers)
 
 
 def _count(count: int, what: str) -> str:
@@ -131,11 +183,59 @@ def _what(ds: xr.Dataset, rows: Sequence[Row]) -> str:
 
     varied = ds.attrs["varied"]
     other = second_axis(ds)
-    text = f"Varied: {span(varied)}"
+    said = f"Varied: {span(varied)}"
     if other:
-        text += f"; for each {span(other)}"
+        said += f"; for each {span(other)}"
     refined = sum(r.refined for r in rows)
-    return text + (f"; {_count(refined, 'run')} more to find the boundary." if refined else ".")
+    return said + (f"; {_count(refined, 'run')} more to find the boundary." if refined else ".")
+
+
+# --- key plots
+
+
+def key_plots_of_study(ds: xr.Dataset) -> list[PagePlot]:
+    """The first outputs over the varied value, a dot per run; none where they have no number, or
+    there are more curves than can be told apart."""
+    varied, other = ds.attrs["varied"], second_axis(ds)
+    if other is not None and ds.sizes[other] > _CURVES:
+        return []
+    words = ds[varied].dtype.kind not in "fiu"
+    named = [(float(k), str(v)) for k, v in enumerate(ds[varied].values)] if words else []
+    panels = []
+    for variable, name in list(outputs_of(ds).items())[:_PANELS]:
+        curves = [
+            PageCurve(label, *_points(curve, variable, words), OTHERS[k % len(OTHERS)], dots=True)
+            for k, (label, curve) in enumerate(_curves(ds, other))
+        ]
+        label = with_unit(name, str(ds[variable].attrs["units"]))
+        panels.append(PagePanel(label, tuple(curves)))
+    label = with_unit(_long_name(ds, varied), axis_unit(ds, varied))
+    made = plot_over("Outputs", label, panels, named)
+    return [made] if made else []
+
+
+def _curves(ds: xr.Dataset, other: str | None) -> list[tuple[str, xr.Dataset]]:
+    """What is drawn as a curve of its own, and its name."""
+    if other is None:
+        return [("", ds)]
+    unit, label = unit_text(axis_unit(ds, other)), _long_name(ds, other)
+    return [
+        (v if isinstance(v, str) else f"{label} {quantity(float(v), unit)}", ds.isel({other: k}))
+        for k, v in enumerate(ds[other].values.tolist())
+    ]
+
+
+def _points(curve: xr.Dataset, variable: str, words: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The runs in order of their value, those of a bisection among them."""
+    values = curve[curve.attrs["varied"]].values
+    x = np.arange(len(values), dtype=float) if words else values.astype(float)
+    y = curve[variable].values.astype(float)
+    if f"bisection_{variable}" in curve:
+        x = np.append(x, curve["bisection_value"].values)
+        y = np.append(y, curve[f"bisection_{variable}"].values)
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    order = known[np.argsort(x[known], kind="stable")]
+    return x[order], y[order]
 
 
 # --- the table
@@ -143,48 +243,33 @@ def _what(ds: xr.Dataset, rows: Sequence[Row]) -> str:
 
 def _members(ds: xr.Dataset, rows: Sequence[Row]) -> str:
     varied, other = ds.attrs["varied"], second_axis(ds)
-    names = [str(ds[d].attrs["long_name"]) for d in (varied, other) if d]
-    outputs = outputs_of(ds)
+    heads = [_long_name(ds, d) for d in (varied, other) if d]
+    for variable, name in outputs_of(ds).items():
+        heads.append(with_unit(name, str(ds[variable].attrs["units"])))
     judged = any(r.succeeded is not None for r in rows)
-    head = "".join(f'<th class="num">{escape(n)}</th>' for n in names)
-    for variable, name in outputs.items():
-        unit = unit_text(str(ds[variable].attrs["units"]))
-        head += f'<th class="num">{escape(name)}{f" [{escape(unit)}]" if unit else ""}</th>'
-    head += '<th class="verdicts">outcome</th><th>notes</th>'
     ordered = sorted(rows, key=lambda r: (r.curve_index, r.place))
-    body = "".join(_row(r, bool(other), judged) for r in ordered)
-    note = (
-        '<p class="soft">Runs in italics were added by the bisection.</p>'
-        if any(r.refined for r in rows)
-        else ""
-    )
-    return (
-        f'<div class="scroll"><table class="runs"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>{note}"
-    )
+    cells = [_cells(r, bool(other), judged) for r in ordered]
+    note = "Those marked · were added by the bisection." if any(r.refined for r in rows) else ""
+    shown = table((*heads, "outcome", "notes"), cells, numeric=range(len(heads)))
+    return joined(shown, paragraph(note, "soft") if note else "")
 
 
-def _row(row: Row, other: bool, judged: bool) -> str:
+def _cells(row: Row, other: bool, judged: bool) -> list[str]:
     place = [row.value, row.curve] if other else [row.value]
     if row.refined:
-        cells = "".join(f'<td class="num"><i>{escape(p)}</i></td>' for p in place)
-    else:
-        cells = "".join(f'<td class="num">{escape(p)}</td>' for p in place)
-    cells += "".join(f'<td class="num">{number(n, 4)}</td>' for n in row.numbers)
+        place[0] = f"· {place[0]}"
     if row.stopped:
-        mark, text = "fail", "stopped"
+        outcome = badge("stopped", "fail")
     elif judged:
-        mark, text = ("pass", "success") if row.succeeded else ("fail", "failure")
+        outcome = badge("success", "pass") if row.succeeded else badge("failure", "fail")
     else:
-        mark, text = "pass", "completed"
+        outcome = badge("completed", "pass")
     notes = [f"the run {row.stopped}"] if row.stopped else list(row.reasons)
     if row.unconverged:
         notes.append(f"{_count(row.unconverged, 'step')} not converged")
-    said = escape("; ".join(notes))
-    if row.kept:
-        link = f'<a href="{escape(row.kept)}/report.html">report</a>'
-        said = f"{said}; {link}" if said else link
-    return f'<tr>{cells}<td><span class="verdict {mark}">{text}</span></td><td>{said}</td></tr>'
+    report = link(f"{row.kept}/report.html", "report") if row.kept else ""
+    return [*place, *(number(n, 4) for n in row.numbers), outcome,
+            stacked("; ".join(notes), report)]  # fmt: skip
 
 
 def _speed(rows: Sequence[Row], info: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,7 +6,6 @@ survey's grid. All pictures say their scale; the relief also how much its height
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.drawing.page import STYLE, escape, number, pairs
+from marsyard.drawing.page import items, joined, number, pairs, paragraphs, picture
+from marsyard.drawing.report_page import FIGURES, Part, ReportPage, write_report_page
+from marsyard.drawing.sheet import FigureFile
 from marsyard.files.replacing import replacing
 from marsyard.ground.terrain import Survey, Terrain
 
@@ -92,10 +93,7 @@ def save_terrain(
     say("writing heights.npz and index.html")
     with replacing(folder / "heights.npz") as part, part.open("wb") as stream:
         np.savez_compressed(stream, x=view.x, y=view.y, z=view.z, soil=view.soil)
-    page = folder / "index.html"
-    with replacing(page) as part:
-        part.write_text(_page(view, figures, about, sources), encoding="utf-8")
-    return page
+    return write_report_page(folder, _page(view, figures, about, sources), "index.html")
 
 
 def middle_profile(view: Survey) -> Profile:
@@ -424,27 +422,28 @@ def _plain(ax: Axes, size: float = 8) -> None:
 
 def _page(
     view: Survey, figures: Sequence[tuple[str, Path]], about: str, sources: Sequence[str]
-) -> str:
-    shown = "".join(
-        f'<figure><img src="data:image/png;base64,{_encoded(path)}" alt="{escape(title)}"></figure>'
-        for title, path in figures
+) -> ReportPage:
+    """What the page says: its first figure above, the numbers, the others."""
+    first, *others = (FigureFile(title, "", path) for title, path in figures)
+    return ReportPage(
+        answer=_answer(view),
+        title=view.title or "Terrain",
+        kind="ground",
+        picture=picture(first),
+        parts=[
+            Part("About this ground", joined(paragraphs(about), items(sources)), open=True),
+            Part("Numbers", pairs(summary(view)), open=True),
+            FIGURES,
+        ],
+        figures=others,
     )
-    listed = "".join(f"<li>{escape(s)}</li>" for s in sources)
-    parts = [
-        '<p class="kicker">marsyard ground</p>',
-        f"<h1>{escape(view.title or 'Terrain')}</h1>",
-        f'<p class="text">{escape(about.strip())}</p>' if about.strip() else "",
-        f"<h2>Numbers</h2>{pairs(summary(view))}",
-        f"<h2>Pictures</h2>{shown}",
-        f"<h2>Sources</h2><ul>{listed}</ul>" if listed else "",
-    ]
+
+
+def _answer(view: Survey) -> str:
+    """A terrain in one line: how large, how high, how steep."""
+    wide, deep = view.x[-1] - view.x[0], view.y[-1] - view.y[0]
+    steepest = math.degrees(view.steepest[0])
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(view.title or 'Terrain')}</title><style>{STYLE}</style></head>"
-        f"<body><main>{''.join(parts)}</main></body></html>\n"
+        f"{number(wide, 3)} m × {number(deep, 3)} m, {_length(float(np.ptp(view.z)))} from the "
+        f"lowest point to the highest, slopes up to {number(steepest, 2)}°"
     )
-
-
-def _encoded(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode("ascii")

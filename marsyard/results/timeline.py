@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from marsyard.drawing.page import escape, number
+from marsyard.drawing.page import joined, number, paragraph, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,16 +45,8 @@ def timeline_section(ds: xr.Dataset) -> str:
     rows = timeline_rows(ds)
     if not rows:
         return ""
-    head = "".join(_cell("th", k, text) for k, text in enumerate(HEADINGS))
-    body = "".join(
-        f"<tr>{''.join(_cell('td', k, text) for k, text in enumerate(row))}</tr>"
-        for row in rows[:_MOST]
-    )
-    more = f'<p class="soft">and {len(rows) - _MOST} more</p>' if len(rows) > _MOST else ""
-    return (
-        f'<div class="scroll"><table id="timeline"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>{more}"
-    )
+    more = paragraph(f"and {len(rows) - _MOST} more", "soft") if len(rows) > _MOST else ""
+    return joined(table(HEADINGS, rows[:_MOST], numeric=_NUMERIC, id="timeline"), more)
 
 
 def timeline_table(ds: xr.Dataset) -> Table | None:
@@ -65,19 +57,14 @@ def timeline_table(ds: xr.Dataset) -> Table | None:
     rows = timeline_rows(ds)
     if not rows:
         return None
-    table = Table(title="Commands", title_justify="left", expand=False)
+    shown = Table(title="Commands", title_justify="left", expand=False)
     for k, name in enumerate(HEADINGS):
-        table.add_column(Text(name), justify="right" if k in _NUMERIC else "left")
+        shown.add_column(Text(name), justify="right" if k in _NUMERIC else "left")
     for row in rows[:_MOST_THERE]:
-        table.add_row(*(Text(text) for text in row))
+        shown.add_row(*(Text(text) for text in row))
     if len(rows) > _MOST_THERE:
-        table.caption = f"and {len(rows) - _MOST_THERE} more, in the report"
-    return table
-
-
-def _cell(tag: str, column: int, text: str) -> str:
-    kind = ' class="num"' if column in _NUMERIC else ""
-    return f"<{tag}{kind}>{escape(text)}</{tag}>"
+        shown.caption = f"and {len(rows) - _MOST_THERE} more, in the report"
+    return shown
 
 
 def _number(value: float) -> str:

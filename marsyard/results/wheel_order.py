@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from marsyard.rotations import x_axes, y_axes
+
 #: wheels this close along the heading are a pair, as a share of the distance from first to last
 _PAIR = 0.2
 
@@ -22,10 +24,8 @@ def wheel_order(ds: xr.Dataset) -> list[int]:
         return list(range(count))
     place = ds["wheel_position"].transpose("time", "wheel", "axis").values[0]
     base = ds["position_base"].transpose("time", "axis").values[0]
-    w, x, y, z = ds["quaternion_base"].transpose("time", "quat").values[0]
-    ahead = np.array([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)])
-    left = np.array([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)])
-    along, across = (place - base) @ ahead, (place - base) @ left
+    turn = ds["quaternion_base"].transpose("time", "quat").values[0]
+    along, across = (place - base) @ x_axes(turn), (place - base) @ y_axes(turn)
     if not (np.isfinite(along).all() and np.isfinite(across).all()):
         return list(range(count))
     room = _PAIR * float(np.ptp(along))

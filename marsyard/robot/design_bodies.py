@@ -8,6 +8,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from marsyard.rotations import matrix_of
+
 
 @dataclass(frozen=True)
 class Body:
@@ -21,7 +23,7 @@ class Body:
     @classmethod
     def of(cls, model: mujoco.MjModel, i: int) -> Body:
         """A body of a compiled model."""
-        turn = _turn(model.body_iquat[i])
+        turn = matrix_of(model.body_iquat[i])
         principal = model.body_inertia[i]
         about_centre = turn @ np.diag(principal.sum() / 2 - principal) @ turn.T
         mass, centre = float(model.body_mass[i]), model.body_ipos[i].copy()
@@ -42,13 +44,6 @@ class Body:
         return np.trace(moments) * np.eye(3) - moments
 
 
-def _turn(quaternion: np.ndarray) -> np.ndarray:
-    """The rotation matrix of a quaternion."""
-    rows = np.empty(9)
-    mujoco.mju_quat2Mat(rows, quaternion)
-    return rows.reshape(3, 3)
-
-
 def write_inertia(body: Any, new: Body) -> None:
     """Give a body of a specification its mass and inertia."""
     inertia = new.inertia()
@@ -67,7 +62,7 @@ def stretch_geoms(spec: mujoco.MjSpec, model: mujoco.MjModel, i: int, s: np.ndar
             geom.fromto = [*(s @ geom.fromto[:3]), *(s @ geom.fromto[3:])]
             continue
         # by how much each axis of the shape gets longer
-        factors = np.linalg.norm(s @ _turn(model.geom_quat[first + k]), axis=0)
+        factors = np.linalg.norm(s @ matrix_of(model.geom_quat[first + k]), axis=0)
         geom.pos = s @ geom.pos
         geom.size = np.array(geom.size) * _size_factors(geom.type, factors)
 

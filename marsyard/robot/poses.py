@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
+
+from marsyard.rotations import matrix_of, quaternion_of_matrix
 
 
 class Pose(NamedTuple):
@@ -41,9 +42,7 @@ class Pose(NamedTuple):
     @staticmethod
     def of_quat(place: np.ndarray, quat: np.ndarray) -> Pose:
         """From a quaternion w, x, y, z."""
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, np.asarray(quat, dtype=float))
-        return Pose(np.array(place, dtype=float), turn.reshape(3, 3))
+        return Pose(np.array(place, dtype=float), matrix_of(quat))
 
     def then(self, inner: Pose) -> Pose:
         """The pose of a frame that stands at `inner` in this one."""
@@ -55,8 +54,7 @@ class Pose(NamedTuple):
 
     def quat(self) -> np.ndarray:
         """The turn as a quaternion w, x, y, z with w ≥ 0."""
-        quat = np.zeros(4)
-        mujoco.mju_mat2Quat(quat, np.ascontiguousarray(self.turn).ravel())
+        quat = quaternion_of_matrix(self.turn)
         return -quat if quat[0] < 0 else quat
 
     def attributes(self) -> dict[str, str]:

@@ -24,6 +24,7 @@ import numpy as np
 from marsyard.errors import InputError
 from marsyard.robot import extent
 from marsyard.robot.organs import Foot
+from marsyard.rotations import matrix_of
 
 _SAME = 1e-3  # heights nearer than this are the same [m]
 _STANDS = 0.5  # cosine of the lean
@@ -74,9 +75,7 @@ def _end(model: mujoco.MjModel, data: mujoco.MjData, g: int) -> Sole:
     """The lower end of a geom."""
     kind, size = int(model.geom_type[g]), np.array(model.geom_size[g])
     middle = np.array(model.geom_pos[g])
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.geom_quat[g])
-    axes = turn.reshape(3, 3)
+    axes = matrix_of(model.geom_quat[g])
     if kind == _KINDS.mjGEOM_SPHERE:
         return Sole(middle, float(size[0]))
     capsule = kind == _KINDS.mjGEOM_CAPSULE

@@ -28,6 +28,7 @@ from marsyard.control.rolling import Rolling, RollingGait
 from marsyard.control.stability_margin import static_margin
 from marsyard.control.walking import Walking, WalkingGait
 from marsyard.errors import InputError
+from marsyard.rotations import matrix_of
 from marsyard.scenario.gait import PeristalticMode, RollingMode, WalkingMode
 from marsyard.scenario.schema import whole_ratio
 from marsyard.simulation.commands import PLAN_ROWS
@@ -159,9 +160,7 @@ class GaitRun:
 
     def _sense(self) -> Sensed:
         s = self.simulation
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, s.qpos[3:7])
-        return Sensed(s.time, np.array(s.qpos[:3]), turn.reshape(3, 3))
+        return Sensed(s.time, np.array(s.qpos[:3]), matrix_of(s.qpos[3:7]))
 
     def _first_pose(self) -> Pose:
         """As the robot stands; with joints not at zero its base is that much displaced."""

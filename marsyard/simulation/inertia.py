@@ -31,6 +31,7 @@ import mujoco
 import numpy as np
 
 from marsyard.jit import by_reference, inlined, inner
+from marsyard.linear_algebra import cholesky, solve_cholesky
 from marsyard.simulation.mujoco_c import call_md, call_mdppi
 
 Array = np.ndarray
@@ -219,27 +220,7 @@ def factor_dense(tree, data, nv):
         first = tree.row[i, 0]
         for k in range(first, first + tree.row[i, 1]):
             L[i, tree.column[k]] += data.inertia[k]
-    for i in range(nv):
-        for j in range(i + 1):
-            total = L[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
-
-
-@inner
-def solve_dense(L, nv, out, rhs):
-    """out = (L Lᵀ)⁻¹ rhs."""
-    for i in range(nv):
-        total = rhs[i]
-        for k in range(i):
-            total -= L[i, k] * out[k]
-        out[i] = total / L[i, i]
-    for i in range(nv - 1, -1, -1):
-        total = out[i]
-        for k in range(i + 1, nv):
-            total -= L[k, i] * out[k]
-        out[i] = total / L[i, i]
+    cholesky(L, nv, L, 0.0, math.nan)
 
 
 @inner
@@ -247,7 +228,7 @@ def solve_inertia(F, m, d, model, data, out, rhs):
     """out = M̂⁻¹ rhs, with M̂ factored."""
     tree = model.tree
     if tree.dense:
-        solve_dense(tree.factor, model.nv, out, rhs)
+        solve_cholesky(tree.factor, model.nv, rhs, out)
         return
     if not tree.articulated:
         call_mdppi(F.solve_inertia, m, d, out.ctypes.data, rhs.ctypes.data, 1)

@@ -26,6 +26,7 @@ from marsyard.control.command import STATES
 from marsyard.interaction.contact_geometry.organs import is_cone
 from marsyard.interaction.law import Column, Recorded, Variable, WheelSizes, stored_energy
 from marsyard.robot.soles import sole
+from marsyard.rotations import x_axes, y_axes
 from marsyard.simulation.attached import WORK
 from marsyard.simulation.commands import motors_of
 from marsyard.simulation.energy_constants import add_energy_constants
@@ -266,18 +267,6 @@ def _headings(axis: np.ndarray) -> np.ndarray:
     return heading / np.where(size > 0, size, 1.0)
 
 
-def _rotate(quaternion: np.ndarray) -> np.ndarray:
-    """The base frame's x direction in the world, shape [time, 3]."""
-    w, x, y, z = (quaternion[:, k] for k in range(4))
-    return np.stack([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)], axis=-1)
-
-
-def _left(quaternion: np.ndarray) -> np.ndarray:
-    """The base frame's y direction in the world, shape [time, 3]."""
-    w, x, y, z = (quaternion[:, k] for k in range(4))
-    return np.stack([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)], axis=-1)
-
-
 def _add_slip(s: Simulation, ds: Columns, add: Any) -> None:
     slip, angle = wheel_slip(s, s.records)
     centre = s.records.wheel_centre
@@ -290,7 +279,7 @@ def wheel_slip(s: Simulation, r: WheelMotion) -> tuple[np.ndarray, np.ndarray]:
     """Slip ratio and slip angle [rad] of the wheels, shape [time, wheel]."""
     # along the wheel's heading, tilted as the robot is: a wheel that climbs does not slip by it
     axis, v = r.wheel_axis, r.wheel_velocity
-    ahead = _rotate(r.base_quaternion)
+    ahead = x_axes(r.base_quaternion)
     lean = np.einsum("tk,twk->tw", ahead, axis)
     size = np.sqrt(np.maximum(1.0 - lean * lean, 0.0))
     forward = (ahead[:, None, :] - lean[..., None] * axis) / np.maximum(size, 0.3)[..., None]
@@ -385,9 +374,9 @@ def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
     robot, r = s.world.robot, s.records
     angles = [int(s.model.jnt_qposadr[s.model.joint(t.joint).id]) for t in robot.tracks.values()]
     belt = np.diff(r.coordinates[:, angles], axis=0, prepend=np.nan) * radii
-    ahead = _rotate(r.base_quaternion)[:, None, :]
+    ahead = x_axes(r.base_quaternion)[:, None, :]
     beside = np.array([t.y for t in robot.tracks.values()])[:, None]
-    place = r.organ_position[:, feet:] + beside * _left(r.base_quaternion)[:, None, :]
+    place = r.organ_position[:, feet:] + beside * y_axes(r.base_quaternion)[:, None, :]
     way = np.diff(place, axis=0, prepend=np.nan)
     frame = np.sum(way * ahead, axis=-1)
     larger = np.maximum(np.abs(belt), np.abs(frame))

@@ -28,6 +28,7 @@ from marsyard.interaction.contact_geometry.wheel import wheel_core
 from marsyard.interaction.hard_ground import Wheels
 from marsyard.interaction.law import NEEDS_ROOM, PRESS, RIGID
 from marsyard.interaction.nonsmooth.codes import AUTO
+from marsyard.rotations import yaw_of, z_axes
 from marsyard.scenario.schema import ContactSolver
 from marsyard.simulation import arrays
 from marsyard.simulation.attached import LAW
@@ -200,8 +201,7 @@ class _Clock:
 
 def _up(qpos: np.ndarray) -> np.ndarray:
     """The base's z axis in the world."""
-    w, x, y, z = qpos[3:7]
-    return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+    return z_axes(qpos[3:7])
 
 
 @contextmanager
@@ -251,11 +251,11 @@ def _onto_rigid_ground(s: Simulation, clock: _Clock) -> None:
     _touch(s)
     # without friction, straight down: wheels that stick would keep others in the air; then with it
     place = s.data.qpos[:2].copy()
-    heading = _heading(s.data.qpos)
+    heading = yaw_of(s.data.qpos[3:7])
     for _ in range(3):
         _sink(s, clock, friction=0.0, upright=True)
         s.data.qpos[:2] = place
-        _turn(s.data.qpos, heading - _heading(s.data.qpos))
+        _turn(s.data.qpos, heading - yaw_of(s.data.qpos[3:7]))
     _sink(s, clock, friction=2.0, upright=False)
 
 
@@ -277,10 +277,10 @@ def _press_onto(s: Simulation, clock: _Clock) -> None:
     _lift(s, law_gap)
     _touch(s, law_gap)
     place = s.data.qpos[:2].copy()
-    heading = _heading(s.data.qpos)
+    heading = yaw_of(s.data.qpos[3:7])
     _sink(s, clock, friction=0.0, upright=True)
     s.data.qpos[:2] = place
-    _turn(s.data.qpos, heading - _heading(s.data.qpos))
+    _turn(s.data.qpos, heading - yaw_of(s.data.qpos[3:7]))
     for law in s.laws:
         law.forget()
     _sink(s, clock, friction=None, upright=False)
@@ -292,11 +292,6 @@ def law_gap(simulation: Simulation, margin: float = np.inf) -> tuple[float, str]
     s.look_at_attachments()
     gap, where = min((law.gap(s.data) for law in s.laws), default=(np.inf, ""))
     return (gap, where) if gap <= margin else (np.inf, "")
-
-
-def _heading(qpos: np.ndarray) -> float:
-    w, x, y, z = qpos[3:7]
-    return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
 
 
 def _turn(qpos: np.ndarray, angle: float) -> None:

@@ -22,6 +22,7 @@ from marsyard.interaction.rows import NEARBY
 from marsyard.kernel_cache import unfit
 from marsyard.robot.closing import close_loops, close_rates
 from marsyard.robot.model_file import quiet
+from marsyard.rotations import quaternion_of
 from marsyard.scenario.fmu import FmuLaw
 from marsyard.scenario.resolving import resolve
 from marsyard.scenario.schema import Scenario, whole_ratio
@@ -50,7 +51,6 @@ from marsyard.simulation.world import (
     build_world,
     check_between_stops,
     fix_tethers,
-    quaternion,
     start_angles,
 )
 
@@ -489,7 +489,7 @@ class Simulation(SimulationView):
             if robot.position is not None:
                 d.qpos[:3] = robot.position
             if robot.attitude is not None:
-                d.qpos[3:7] = quaternion(robot.attitude)
+                d.qpos[3:7] = quaternion_of(*robot.attitude)
         angles = start_angles(world.robot, world.joints, self.scenario)
         for name, angle in angles.items():
             check_between_stops(m, name, angle)

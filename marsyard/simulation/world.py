@@ -7,7 +7,6 @@ Wheels meet the ground through our own exact geometry.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from marsyard.interaction.soft_ground import terrain_of
 from marsyard.interaction.soil_bed import SoilBed
 from marsyard.interaction.soil_law import WorldSoil
 from marsyard.robot import Robot, Wheel, designed, load_robot
+from marsyard.rotations import quaternion_of, quaternion_to
 from marsyard.scenario.schema import Ground, Scenario
 from marsyard.scenario.soil import TerrainGround
 
@@ -126,7 +126,7 @@ def _surface(g: Ground, scenario: Scenario) -> Surface:
         return Sphere(g.centre, g.radius, name=name)
     if g.kind == "box":
         half = tuple(s / 2 for s in g.size)
-        return Box(g.centre, half, quaternion(g.attitude), name=name)
+        return Box(g.centre, half, quaternion_of(*g.attitude).tolist(), name=name)
     assert g.kind == "mesh"
     if g.file is not None:
         return TriangleMesh.from_file(g.file, name=name, edge_normal=g.edge_normal)
@@ -143,18 +143,6 @@ def _terrain(scenario: Scenario) -> Terrain | None:
             except InputError as error:
                 raise InputError(f"the terrain they lie on: {error}") from None
     return None
-
-
-def quaternion(attitude: tuple[float, float, float]) -> tuple[float, float, float, float]:
-    """w, x, y, z of R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    cr, cp, cy = (math.cos(a / 2) for a in attitude)
-    sr, sp, sy = (math.sin(a / 2) for a in attitude)
-    return (
-        cr * cp * cy + sr * sp * sy,
-        sr * cp * cy - cr * sp * sy,
-        cr * sp * cy + sr * cp * sy,
-        cr * cp * sy - sr * sp * cy,
-    )
 
 
 def build_world(
@@ -456,7 +444,7 @@ def _add_ground_geom(spec: mujoco.MjSpec, surface: Surface, scenario: Scenario) 
     if isinstance(surface, Plane):
         geom = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[_TILE, _TILE, 1])
         geom.pos = surface.point
-        geom.quat = _rotation_to(np.array(surface.normal))
+        geom.quat = quaternion_to(np.array(surface.normal))
     elif isinstance(surface, Sphere):
         geom = spec.worldbody.add_geom(
             type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[surface.radius, 0, 0]
@@ -484,13 +472,6 @@ def _laws_that(know: str) -> str:
     """'a or b' of the laws of hard ground that know something."""
     known = [n for n, a in laws(HARD).items() if getattr(a, know) and a is not NONE]
     return " or ".join(known)
-
-
-def _rotation_to(normal: np.ndarray) -> np.ndarray:
-    """Quaternion that turns z into `normal`."""
-    q = np.zeros(4)
-    mujoco.mju_quatZ2Vec(q, normal / np.linalg.norm(normal))
-    return q
 
 
 def _compile(spec: mujoco.MjSpec, robot: Robot) -> mujoco.MjModel:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError, refuse_all
+from marsyard.executors import Workers
 from marsyard.results.study_checks import check_values, evaluate_study
 from marsyard.run_folder import INPUTS, written_whole
 from marsyard.scenario import Scenario, resolve
@@ -29,7 +30,7 @@ from marsyard.study import bisection
 from marsyard.study.bisection import Boundary
 from marsyard.study.data import dataset, write_table
 from marsyard.study.members import Family, Member, Result
-from marsyard.study.workers import Outcome, Task, Workers
+from marsyard.study.task import Outcome, Task
 
 if TYPE_CHECKING:
     import xarray as xr

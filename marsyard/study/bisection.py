@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from marsyard.scenario.study_schema import Study
 from marsyard.study.axes import Axis
 from marsyard.study.members import Family, Member, Result
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 from marsyard.units import in_unit
 
 _MOST = 60  # halvings; far below any tolerance that means something

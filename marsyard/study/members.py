@@ -11,7 +11,7 @@ from marsyard.errors import InputError, refuse_all
 from marsyard.scenario import Scenario, apply_setting, validate
 from marsyard.scenario.short_names import full_paths
 from marsyard.study.axes import Axis, label_of, make_axis
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 from browsing import IN_A_BROWSER, open_page, pixels
 from synthetic import XML, dataset
 
+from marsyard.drawing.page import code, table
+from marsyard.drawing.page_plots import PageCurve, PagePanel, plot_over
+from marsyard.drawing.report_page import Part, ReportPage, write_report_page
 from marsyard.results import evaluate_all, write_report
 from marsyard.scenario.schema import Scenario
 
@@ -219,3 +222,59 @@ def test_two_fingers_zoom_and_one_moves_the_cursor(browser, report):
     assert labels(page) != before and zoomed[0] > 3.9 and zoomed[-1] < 8.1
     assert zoomed[-1] - zoomed[0] >= 2
     context.close()
+
+
+@pytest.fixture(scope="module")
+def other_report(tmp_path_factory):
+    """A report of many runs: plots over words and over a number, long texts, no replay."""
+    x = np.array([0.0, 1.0, 2.0])
+    words = [(0.0, "sphere"), (1.0, "disc"), (2.0, "torus")]
+    curves = (PageCurve("slow", x, 10 * x, "#2b5fc0", dots=True),
+              PageCurve("fast", x, 20 * x + 1, "#d55e00", dots=True))  # fmt: skip
+    cloud = PageCurve("runs", np.linspace(0, 2, 40), np.linspace(3, 5, 40), "#2f8f4e", points=True)
+    panels = [PagePanel("pull [N]", curves), PagePanel("work [J]", (cloud,))]
+    long = "a_very_long_name_without_any_place_to_break_it/" * 4
+    rows = [[long, *(f"{k}.123456" for k in range(14))]]
+    page = ReportPage(
+        answer=f"Pull 0 to 41 N over {long}", name=long, kind="study", verdict=("GO", "pass"),
+        key_plots=[plot_over("Outputs", "wheel shape", panels, words)],
+        parts=[Part("Runs", table(["name", *map(str, range(14))], rows)),
+               Part("File", code("x" * 300, block=True))],
+    )  # fmt: skip
+    return write_report_page(tmp_path_factory.mktemp("other"), page)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_reports_of_many_runs_fit_the_window(browser, other_report, width):
+    page = opened(browser, other_report, width, 844)
+    page.locator("#open-all").click()
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.locator("details.part:not([open])").count() == 0
+    assert page.problems == []
+    page.close()
+
+
+def test_plots_over_words_have_their_names_and_a_cursor(browser, other_report):
+    page = opened(browser, other_report)
+    assert labels(page) == ["sphere", "disc", "torus"]
+    box = canvas(page, 0)
+    page.mouse.move(at(box, 0.5), box["y"] + 40)
+    panel = page.locator("#key-plots .panel").first
+    assert panel.locator(".legend output").all_inner_texts() == ["10", "21"]
+    assert panel.locator(".at").inner_text() == "wheel shape: disc"
+    assert page.locator("#cursor-time").inner_text() == ""
+    # the zoom is that of both panels
+    page.locator("#key-plots svg.canvas").first.focus()
+    page.keyboard.press("+")
+    assert labels(page) == ["disc"]
+    page.close()
+
+
+def test_a_page_without_plots_still_opens_its_parts(browser, tmp_path):
+    file = write_report_page(tmp_path, ReportPage("a", [Part("One", "text"), Part("Two", "more")]))
+    page = open_page(browser, file.as_uri(), 800, 600)
+    page.locator("a[href='#part-two']").click()
+    page.wait_for_selector("#part-two[open]")
+    assert page.problems == []
+    page.close()

@@ -6,8 +6,10 @@ import os
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
-from marsyard.study.workers import Outcome
+from marsyard.errors import InputError
+from marsyard.study.task import Outcome
 
 
 class DeadlyPlan:
@@ -22,7 +24,10 @@ class DeadlyPlan:
     def __init__(self, folder, time_limit=None):
         self.folder, self.time_limit = str(folder), time_limit
 
-    def evaluate(self, settings):
+    def lost(self, reason):
+        return Outcome((None,), ("",), (reason,), reason, 0, 0, 0.0, 0.0, ())
+
+    def evaluate(self, settings, tell=None):
         number = settings["number"]
         begun = len(list(Path(self.folder).glob(f"{number}-*")))
         (Path(self.folder) / f"{number}-{begun}").touch()
@@ -33,3 +38,18 @@ class DeadlyPlan:
         if die == "always" or (die == "once" and begun == 0):
             os.kill(os.getpid(), signal.SIGKILL)
         return Outcome((float(number),), ("",), ("",), None, 0, 0, 0.0, 0.0, ())
+
+
+class Sum:
+    """A task of `Workers`: its number after a word; `how` it ends instead: "raise" or "die"."""
+
+    def __init__(self, number, how=""):
+        self.number, self.how = number, how
+
+    def work(self, tell):
+        tell(0.5)
+        if self.how == "raise":
+            raise InputError(f"task {self.number} is wrong")
+        if self.how == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return SimpleNamespace(simulated=1.0, number=self.number, process=os.getpid())

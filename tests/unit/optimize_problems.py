@@ -9,7 +9,7 @@ from marsyard.campaign.member import Plan
 from marsyard.campaign.optimize.problem import Cases, Problem
 from marsyard.campaign.optimize.study_file import OptimizeFile
 from marsyard.campaign.optimize.variables import Variable
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 
 @dataclass(frozen=True)

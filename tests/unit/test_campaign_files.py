@@ -15,7 +15,6 @@ import xarray as xr
 from marsyard.campaign import named_files
 from marsyard.campaign.base import Base, replica_seed
 from marsyard.campaign.design import make_points
-from marsyard.campaign.executors import run_members
 from marsyard.campaign.files import made
 from marsyard.campaign.journal import Journal, read_records
 from marsyard.campaign.maps import success_map, success_of, success_words
@@ -26,6 +25,7 @@ from marsyard.campaign.sensitivity import indices, sobol_indices
 from marsyard.campaign.study_file import Design, StudyFile, Varied
 from marsyard.campaign.tables import grouped, left_out, sobol_rows
 from marsyard.errors import InputError
+from marsyard.executors import run_members
 from marsyard.operations.verdict import clopper_pearson
 from marsyard.scenario import scenario_data
 

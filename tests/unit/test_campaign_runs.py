@@ -16,12 +16,12 @@ from deadly import DeadlyPlan
 
 import marsyard
 from marsyard.campaign import Interrupted, open_sweep
-from marsyard.campaign.executors import Here, Processes, run_members
 from marsyard.campaign.journal import Journal, read_records
-from marsyard.campaign.member import Plan, too_long
+from marsyard.campaign.member import Plan
 from marsyard.errors import InputError
+from marsyard.executors import Here, Processes, run_members, too_long
 from marsyard.scenario.study_schema import Output
-from marsyard.study.workers import take
+from marsyard.study.task import take
 
 STUDY = {
     "scenario": "rt0448/test-1",
@@ -217,7 +217,7 @@ def test_a_process_that_dies_is_replaced(tmp_path):
 
 
 def test_a_member_that_hangs_is_ended_after_its_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr("marsyard.campaign.executors.GRACE", 0.5)
+    monkeypatch.setattr("marsyard.executors.GRACE", 0.5)
     members = [(k, {"number": k}) for k in range(3)]
     members[1][1]["die"] = "hang"
     outcomes = {}
@@ -247,7 +247,7 @@ def test_workers_end_with_a_killed_parent(tmp_path):
     script.write_text(
         f"import sys; sys.path.insert(0, {here!r})\n"
         "from deadly import DeadlyPlan\n"
-        "from marsyard.campaign.executors import Processes\n"
+        "from marsyard.executors import Processes\n"
         "if __name__ == '__main__':\n"
         f"    executor = Processes(DeadlyPlan({folder!r}), 1)\n"
         "    executor.submit(0, {'number': 0, 'die': 'hang'})\n"

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from marsyard.results.export.imu import specific_force
-from marsyard.results.quaternions import rotate, rotate_back
+from marsyard.rotations import rotate, rotate_back
 
 G = np.array([0.0, 0.0, -3.72])
 

@@ -18,9 +18,9 @@ ROOT = Path(marsyard.__file__).parent
 #: top-level packages and modules, each may import from those before it
 ORDER = (
     # shared by all
-    "lazy", "errors", "units", "fields", "cards", "cores", "files", "file_mistakes", "exit_rule",
-    "wheel_surface", "parts", "kernel_cache", "jit", "c_calls", "aside", "ports", "plugins",
-    "run_folder",
+    "lazy", "errors", "units", "fields", "cards", "cores", "executors", "files", "file_mistakes",
+    "exit_rule", "wheel_surface", "parts", "kernel_cache", "jit", "linear_algebra", "c_calls",
+    "aside", "ports", "plugins", "run_folder", "rotations",
     # what there is
     "library", "robot", "ground", "control", "interaction.about", "scenario", "interaction",
     # what moves it
@@ -186,7 +186,7 @@ OF_OTHERS = {
     "web/viser_messages.py": {"_impl"},
     "web/viser_site.py": {"_gui_input_handle_from_uuid", "_live_connections", "_websock_server"},
     # Python's
-    "campaign/executors.py": {"_exit"},
+    "executors.py": {"_exit"},
     "web/viser_events.py": {"_get_running_loop"},
 }
 #: public in spite of their names

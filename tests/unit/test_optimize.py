@@ -21,7 +21,7 @@ from marsyard.campaign.optimize.scoring import score
 from marsyard.campaign.optimize.study_file import OptimizeFile
 from marsyard.campaign.optimize.tables import objective_labels
 from marsyard.errors import InputError
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 # --- fronts
 

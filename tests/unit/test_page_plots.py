@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from synthetic import dataset, soil_dataset
 
-from marsyard.results.page_plots import (
+from marsyard.drawing.page_plots import (
     PageCurve,
     PagePanel,
     PagePlot,
     json_in_page,
-    key_plot,
     plots_data,
-    plots_of_run,
 )
+from marsyard.results.run_plots import key_plot, plots_of_run
 from marsyard.scenario.report_schema import Figure
 
 

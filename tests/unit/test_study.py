@@ -24,7 +24,7 @@ from marsyard.study.axes import field_unit, make_axis
 from marsyard.study.bisection import succeeded
 from marsyard.study.data import dataset, write_table
 from marsyard.study.members import Family, Result
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 BASE = {
     "robot": {"name": "exomars_rt0448", "attitude": [0, 0, 0]},

@@ -13,6 +13,7 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 
 from marsyard.errors import InputError
+from marsyard.executors import Workers
 from marsyard.ground import Box, Plane, Sphere, TriangleMesh
 from marsyard.operations.uncertain import uncertain_of
 from marsyard.operations.validation.base import base_scenario
@@ -32,7 +33,6 @@ from marsyard.operations.validation.zones import Zone, footprints
 from marsyard.operations.verdict import Policy, chance
 from marsyard.scenario import validate
 from marsyard.scenario.drive import WaitCommand
-from marsyard.study.workers import Workers
 
 # --- zones
 
@@ -544,10 +544,10 @@ def test_processes_that_begin_meanwhile_are_deaf_to_ctrl_c():
     import subprocess
     import sys
 
-    from marsyard.study.workers import deaf
+    from marsyard.executors import block_sigint
 
     asks = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    with deaf(patient=True):
+    with block_sigint():
         said = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True)
     assert said.stdout.strip() == "True"
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

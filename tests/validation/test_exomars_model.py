@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from marsyard.robot import load_robot
-from marsyard.simulation.world import quaternion
+from marsyard.rotations import quaternion_of
 
 ORACLE = Path(__file__).parents[2].parent / "shared" / "reference" / "exomars-rt0448" / "oracle.npz"
 JOINTS = [
@@ -65,7 +65,7 @@ def put(model, q, v, variant):
     if variant == "B":
         sign[0] = -1.0  # the rear bogie turns about −x there
     data.qpos[:3] = q[:3]
-    data.qpos[3:7] = quaternion(tuple(q[3:6]))
+    data.qpos[3:7] = quaternion_of(*q[3:6])
     T, dT = np.zeros((21, 21)), np.zeros((21, 21))
     T[:3, :3] = np.eye(3)
     T[3:6, 3:6], dT[3:6, 3:6] = rates_to_spin(q[3:6], v[3:6])
@@ -88,7 +88,7 @@ def test_cardan_rates(rover):
     # E and Ė themselves, by differences of the quaternion: ω_body = 2 q̄ ∘ q̇
     rng = np.random.default_rng(3)
     a, da, e = rng.normal(size=3), rng.normal(size=3), 1e-6
-    q0, q1 = (np.array(quaternion(tuple(a + s * e * da))) for s in (-1, 1))
+    q0, q1 = (quaternion_of(*(a + s * e * da)) for s in (-1, 1))
     spin = np.zeros(3)
     mujoco.mju_subQuat(spin, q1, q0)
     E, D = rates_to_spin(a, da)

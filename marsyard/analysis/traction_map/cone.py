@@ -32,6 +32,8 @@ from typing import NamedTuple
 import numpy as np
 
 from marsyard.jit import VECTOR, inner
+from marsyard.linear_algebra import cholesky_in_any_order as cholesky
+from marsyard.linear_algebra import solve_in_any_order as solve_cholesky
 
 #: outcome of a cone program
 OPTIMAL, IMPOSSIBLE, STUCK = 0, 1, 2
@@ -192,33 +194,6 @@ def _normal_matrix(q, m, n, A, w, eta, scaled, normal):
 
 
 @inner(fastmath=VECTOR)
-def _factorise(H, n, L):
-    """Cholesky's factor; a pivot that is nothing but rounding takes its row out."""
-    for i in range(n):
-        for j in range(i + 1):
-            total = H[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            if i == j:
-                L[i, i] = math.sqrt(total) if total > 1e-15 * H[i, i] else 1e100
-            else:
-                L[i, j] = total / L[j, j]
-
-
-@inner(fastmath=VECTOR)
-def _solve(L, m, v):
-    """v becomes (L Lᵀ)⁻¹ v."""
-    for i in range(m):
-        for k in range(i):
-            v[i] -= L[i, k] * v[k]
-        v[i] /= L[i, i]
-    for i in range(m - 1, -1, -1):
-        for k in range(i + 1, m):
-            v[i] -= L[k, i] * v[k]
-        v[i] /= L[i, i]
-
-
-@inner(fastmath=VECTOR)
 def _dot(a, b, n):
     total = 0.0
     for i in range(n):
@@ -256,7 +231,7 @@ def _refine(q, m, n, work, share, d_tau):
     for _ in range(2):
         for r in range(m):
             p[r] = share * dual[_RP, r] + dual[_B, r] * d_tau - _dot(A[r], dx, n)
-        _solve(work.factor, m, p)
+        solve_cholesky(work.factor, m, p, p)
         for r in range(m):
             part = p[r]
             dy[r] += part
@@ -280,7 +255,7 @@ def _direction(q, m, n, work, share, rg, g_tau, tau, kappa):
     p = dual[_P]
     for r in range(m):
         p[r] = share * dual[_RP, r] - _dot(A[r], x0, n)
-    _solve(work.factor, m, p)
+    solve_cholesky(work.factor, m, p, p)
     for r in range(m):
         for i in range(n):
             x0[i] += scaled[r, i] * p[r]
@@ -311,11 +286,12 @@ def _prepare(q, m, n, work):
     w, eta = vector[_W], work.eta
     _scale(q, n, vector[_X], vector[_S], w, eta, vector[_L])
     _normal_matrix(q, m, n, A, w, eta, scaled, work.normal)
-    _factorise(work.normal, m, work.factor)
+    # a pivot that is nothing but rounding takes its row out
+    cholesky(work.normal, m, work.factor, 1e-15, 1e100)
     c, x1 = vector[_C], vector[_X1]
     for r in range(m):
         dual[_Q, r] = dual[_B, r] + _dot(scaled[r], c, n)
-    _solve(work.factor, m, dual[_Q])
+    solve_cholesky(work.factor, m, dual[_Q], dual[_Q])
     for i in range(n):
         x1[i] = -c[i]
     _times(q, n, w, eta, -1.0, x1, x1)

@@ -19,32 +19,16 @@ import math
 import numpy as np
 
 from marsyard.jit import inner, kernel
+from marsyard.linear_algebra import cholesky
 
 #: outcome of a quadratic program
 SOLVED, INFEASIBLE, UNDECIDED = 0, 1, 2
 
 
 @inner
-def cholesky(H, n, L):
-    """Lower triangle L with H = L Lᵀ; whether H is positive definite."""
-    for i in range(n):
-        for j in range(i + 1):
-            total = H[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            if i == j:
-                if not total > 0.0:
-                    return False
-                L[i, i] = math.sqrt(total)
-            else:
-                L[i, j] = total / L[j, j]
-    return True
-
-
-@inner
 def _begin(H, g, n, L, J, x):
     """x = −H⁻¹g and J = L⁻ᵀ."""
-    if not cholesky(H, n, L):
+    if not cholesky(H, n, L, 0.0, math.nan):
         return False
     for c in range(n):
         # column c of L⁻¹ is row c of L⁻ᵀ

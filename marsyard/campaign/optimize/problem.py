@@ -17,7 +17,7 @@ from marsyard.drawing.page import quantity
 from marsyard.errors import InputError
 from marsyard.scenario.short_names import full_path
 from marsyard.single_run import Say
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 Values = Mapping[str, Any]
 

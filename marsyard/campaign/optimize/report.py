@@ -6,26 +6,36 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from marsyard.campaign._drawing import BLUE, ORANGE, RED
 from marsyard.campaign.base import varied
 from marsyard.campaign.optimize.best import best_of
 from marsyard.campaign.optimize.data import units_of
 from marsyard.campaign.optimize.tables import bounds_words, nearest_words, objective_labels
 from marsyard.campaign.report import (
     elapsed_tile,
-    html_table,
     speed_rows,
-    title_parts,
+    unconverged_remarks,
     warnings_table,
 )
 from marsyard.campaign.tables import grouped
-from marsyard.drawing.page import capital, escape, number, pairs, tiles
-from marsyard.drawing.sheet import FigureFile, unit_text, with_unit
-from marsyard.results.report import (
-    figures_section,
-    section,
-    versions,
-    write_page,
+from marsyard.drawing.page import (
+    capital,
+    joined,
+    number,
+    pairs,
+    paragraph,
+    paragraphs,
+    picture,
+    quantity,
+    table,
+    tiles,
 )
+from marsyard.drawing.page_plots import PageCurve, PagePanel, PagePlot, plot_over
+from marsyard.drawing.report_page import BAD, FIGURES, Part, ReportPage, write_report_page
+from marsyard.drawing.sheet import FigureFile, unit_text, with_unit
+from marsyard.results.report import versions
 from marsyard.results.report_parameters import parameters_section
 
 if TYPE_CHECKING:
@@ -37,57 +47,116 @@ def write_report(
 ) -> Path:
     """Write `report.html` of an optimisation."""
     study = found.study
-    title = study.title or f"Optimisation {found.problem.name}"
-    sections = [
-        _head(title, found),
-        section("The best candidates", _best(found, best)),
-        section("Figures", figures_section(figures)),
-        section("Not feasible", _infeasible(found)),
-        section("Warnings", warnings_table(found.warned, found.words, "candidates")),
-        section("What was sought", _sought(found)),
-        section("What could change", _variables(found)),
-    ]
+    shown = best_words(found, best)
+    key = key_plots(found)
+    above = [] if key else list(figures[:1])
+    parts = [
+        Part("About this optimisation", joined(paragraphs(study.description or ""),
+                                               _tiles(found))),
+        Part("The best candidates", shown, open=bool(shown)),
+        FIGURES,
+        Part("Not feasible", _infeasible(found), str(len(found.infeasible))),
+        Part("Warnings", warnings_table(found.warned, found.words, "candidates")),
+        Part("What was sought", _sought(found)),
+        Part("What could change", _variables(found)),
+    ]  # fmt: skip
     for case, given in study.all_cases.items():
         base = varied(given.scenario, found.problem.bases[case], {})
         name = f"Base scenario: {case}" if study.cases else "Base scenario"
-        sections.append(section(name, parameters_section(base, {})))
-    sections.append(section("Speed", pairs(speed_rows(found.info))))
-    sections.append(section("Versions", pairs(versions({}))))
-    return write_page(folder, title, sections)
-
-
-def _head(title: str, found: Optimized) -> str:
-    study, info = found.study, found.info
-    parts = title_parts(title, found.problem.name, study.description)
-    asked = study.optimiser
-    said = (
-        f"{asked.kind}: {asked.evaluations} candidates in generations of {asked.population}, "
-        f"{found.problem.runs} run{'s' if found.problem.runs > 1 else ''} each; seed {study.seed}."
+        parts.append(Part(name, parameters_section(base, {})))
+    parts.append(Part("Speed", pairs(speed_rows(found.info))))
+    parts.append(Part("Versions", pairs(versions({}))))
+    page = ReportPage(
+        answer=_answer(found),
+        title=study.title or f"Optimisation {found.problem.name}",
+        name=found.problem.name,
+        kind="optimize",
+        remarks=_remarks(found),
+        notes=[_asked(found)],
+        picture=picture(above[0]) if above else "",
+        key_plots=key,
+        parts=parts,
+        figures=figures[len(above) :],
     )
-    parts.append(f'<p class="text">{escape(said)}</p>')
+    return write_report_page(folder, page)
+
+
+def _answer(found: Optimized) -> str:
+    """The best candidate and its values, or how far the front goes."""
+    if not found.front:
+        return "No candidate is feasible"
+    units = units_of(found.problem, found.candidates)
+    sought = [o.output for o in found.study.objectives]
+    labels = objective_labels(found.study)
+    values = [found.candidates[k].score.objectives for k in found.front]
+    if len(values) == 1:
+        best = [
+            f"{label} {quantity(value, unit_text(units[name]), 4)}"
+            for label, name, value in zip(labels, sought, values[0], strict=True)
+        ]
+        return f"{capital(', '.join(best))} with {found.words(found.front[0])}"
+    spans = []
+    for k, (label, name) in enumerate(zip(labels, sought, strict=True)):
+        low, high = min(v[k] for v in values), max(v[k] for v in values)
+        spans.append(f"{label} {number(low, 3)} to {quantity(high, unit_text(units[name]), 3)}")
+    return f"{len(values)} candidates on the front: {', '.join(spans)}"
+
+
+def _asked(found: Optimized) -> str:
+    asked, runs = found.study.optimiser, found.problem.runs
+    return (
+        f"{asked.kind}: {asked.evaluations} candidates in generations of {asked.population}, "
+        f"{runs} run{'s' if runs > 1 else ''} each; seed {found.study.seed}."
+    )
+
+
+def _remarks(found: Optimized) -> list[tuple[str, str]]:
+    out = []
     if not found.front:
         nearest = nearest_words(found)
         more = f" {capital(nearest)}." if nearest else ""
-        parts.append(
-            '<div class="alarm" role="alert">No candidate is feasible; the table below says what '
-            f"stands against them.{escape(more)}</div>"
-        )
-    bad = int((found.data["unconverged"].values > 0).sum())
-    if bad:
-        parts.append(
-            f'<div class="alarm" role="alert">{bad} candidates had steps whose contact problem '
-            "did not converge.</div>"
-        )
-    rows = [
+        out.append((BAD, f"The table below says what stands against them.{more}"))
+    return out + unconverged_remarks(found.data, "candidates")
+
+
+def _tiles(found: Optimized) -> str:
+    return tiles([
         ("candidates", str(len(found.candidates))),
         ("feasible", str(int(found.data["feasible"].sum()))),
         ("on the front", str(len(found.front))),
-        elapsed_tile(info),
+        elapsed_tile(found.info),
+    ])  # fmt: skip
+
+
+def key_plots(found: Optimized) -> list[PagePlot]:
+    """Of one objective its value over the evaluations, else the first two against each other."""
+    values = found.data["objective"].values
+    feasible = found.data["feasible"].values == 1
+    missed = ~feasible & np.isfinite(values).all(axis=1)
+    units = units_of(found.problem, found.candidates)
+    labels = [with_unit(o.output, units[o.output]) for o in found.study.objectives]
+    if len(labels) == 1:
+        x, y = np.arange(len(values), dtype=float), values[:, 0]
+        sign = found.study.objectives[0].sign
+        best = sign * np.fmin.accumulate(np.where(feasible, sign * y, np.nan))
+        over, line = "evaluation", PageCurve("best so far", x, best, ORANGE, 2.0)
+    else:
+        (x, y), over = values[:, :2].T, labels[0]
+        front = sorted(found.front, key=lambda k: x[k])
+        line = PageCurve("Pareto front", x[front], y[front], ORANGE, dots=True)
+    clouds = [
+        PageCurve(name, x[some], y[some], colour, points=True)
+        for name, some, colour in (("candidate", feasible, BLUE), ("misses a limit", missed, RED))
+        if some.any()
     ]
-    return f"<header>{''.join(parts)}{tiles(rows)}</header>"
+    if not clouds:
+        return []
+    made = plot_over("The search", over, [PagePanel(labels[min(1, len(labels) - 1)],
+                                                    (*clouds, line))])  # fmt: skip
+    return [made] if made else []
 
 
-def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
+def best_words(found: Optimized, best: Mapping[int, list[Path]]) -> str:
     chosen = best_of(found)
     if not chosen:
         return ""
@@ -108,12 +177,13 @@ def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
         row += [number(value, 4) for value in candidate.score.objectives]
         several = [candidate.score.numbers[name] for name in limited]
         rows.append([*row, *(number(sum(n) / len(n), 4) for n in several)])
-    note = f"{len(found.front)} candidates are on the front"
+    many = len(found.front)
+    note = f"{many} candidates are on the front" if many > 1 else "One candidate is on the front"
     if len(found.front) > len(chosen):
         note += f"; {len(chosen)} of them that lie far apart are shown"
     files = ", ".join(p.name for k in chosen[:3] for p in best.get(k, [])[:1])
     note += f". Their scenarios are in best/ ({files}, …), ready for marsyard run."
-    return html_table(head, rows, 1) + f'<p class="soft">{escape(note)}</p>'
+    return joined(table(head, rows, 1), paragraph(note, "soft"))
 
 
 def _infeasible(found: Optimized) -> str:
@@ -123,7 +193,7 @@ def _infeasible(found: Optimized) -> str:
         [str(len(members)), reason, found.words(members[0])]
         for reason, members in grouped(found.infeasible)
     ]
-    return html_table(["candidates", "why", "for example"], rows, 3)
+    return table(["candidates", "why", "for example"], rows, 3)
 
 
 def _sought(found: Optimized) -> str:
@@ -138,7 +208,7 @@ def _sought(found: Optimized) -> str:
         goal = f"{bounds_words(c)} {unit_text(units[c.output])}".strip()
         rows.append([c.output, goal, over])
     head, wide = ["output", "goal", "over"], 3 if several else 2
-    return html_table(head[:wide], [row[:wide] for row in rows], wide)
+    return table(head[:wide], [row[:wide] for row in rows], wide)
 
 
 def _variables(found: Optimized) -> str:
@@ -148,4 +218,4 @@ def _variables(found: Optimized) -> str:
         how += ", whole numbers" if v.integer else ""
         how += ", by its logarithm" if v.log else ""
         rows.append([v.label, ", ".join(v.paths), how, unit_text(v.unit)])
-    return html_table(["variable", "path", "values", "unit"], rows, 4)
+    return table(["variable", "path", "values", "unit"], rows, 4)

@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from marsyard.campaign.cluster import make_executor
 from marsyard.campaign.counting import Count, Watch, known
-from marsyard.campaign.executors import Executor, make_executor
 from marsyard.campaign.files import read
 from marsyard.campaign.folder import earlier_journal, new_journal, room_for, write_study
 from marsyard.campaign.journal import Journal
@@ -31,8 +31,9 @@ from marsyard.campaign.optimize.resume import header_of, what_changed
 from marsyard.campaign.optimize.scoring import Score, score
 from marsyard.campaign.optimize.study_file import OptimizeFile
 from marsyard.cores import job_count
+from marsyard.executors import Executor
 from marsyard.single_run import Say
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 if TYPE_CHECKING:
     import xarray as xr

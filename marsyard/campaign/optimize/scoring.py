@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marsyard.campaign.optimize.study_file import Constraint, OptimizeFile
-from marsyard.study.workers import Outcome
+from marsyard.study.task import Outcome
 
 #: violation that a candidate without a score counts with
 FAILED = 1e12

@@ -32,6 +32,7 @@ from marsyard.interaction.law import PRESS, Law, check_range
 from marsyard.interaction.place import Place
 from marsyard.robot import Robot
 from marsyard.robot.belt import outline
+from marsyard.rotations import matrix_of
 from marsyard.scenario.schema import Scenario
 
 #: K of a curve that says nothing [m]
@@ -337,6 +338,4 @@ def geom_elements(model: mujoco.MjModel, g: int, size: float) -> Elements:
     else:
         name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_GEOM, g) or f"geom {g}"
         raise InputError(f"geom '{name}': a {kind.name[7:].lower()} cannot be divided in elements")
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.geom_quat[g])
-    return made.moved(np.array(model.geom_pos[g]), turn.reshape(3, 3))
+    return made.moved(np.array(model.geom_pos[g]), matrix_of(model.geom_quat[g]))

@@ -22,6 +22,7 @@ from marsyard.ground import GroundArrays, Surface, TriangleMesh, pack
 from marsyard.interaction.contact_geometry.kinds import CYLINDER, SPHERE
 from marsyard.jit import F1, F2, I1, by_reference
 from marsyard.robot.extent import vertices
+from marsyard.rotations import matrix_of
 
 _ROUNDING = 0.2
 
@@ -67,9 +68,7 @@ def _rows(
 ) -> list[tuple[int, np.ndarray, np.ndarray, int, float, float]]:
     body = int(model.geom_bodyid[g])
     centre, size = np.array(model.geom_pos[g]), model.geom_size[g]
-    rotation = np.zeros(9)
-    mujoco.mju_quat2Mat(rotation, model.geom_quat[g])
-    turn = rotation.reshape(3, 3)
+    turn = matrix_of(model.geom_quat[g])
     axis = turn[:, 2]
     kind = int(model.geom_type[g])
     if kind == mujoco.mjtGeom.mjGEOM_SPHERE:

@@ -68,6 +68,7 @@ from marsyard.interaction.polygonal.pairs import MOST_TOUCHING, pressed
 from marsyard.interaction.polygonal.profile import around, polygons
 from marsyard.robot import Robot, Wheel
 from marsyard.robot.shapes import Revolution, Shape
+from marsyard.rotations import matrix_of, quaternion_to
 from marsyard.scenario.schema import Scenario
 
 #: k of a layer that says nothing [Pa/m]
@@ -293,9 +294,9 @@ def _ground(surface: GroundSurface, walls: float) -> tuple[Other, np.ndarray]:
     if isinstance(surface, Sphere):
         return sphere(surface.radius), _frame(np.array(surface.centre), np.array([0.0, 0.0, 1.0]))
     if isinstance(surface, Box):
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, np.array(surface.rotation))
-        return solid_box(np.array(surface.half_size)), np.concatenate([surface.centre, turn])
+        turn = matrix_of(np.array(surface.rotation))
+        here = np.concatenate([surface.centre, turn.ravel()])
+        return solid_box(np.array(surface.half_size)), here
     made = open_surface(surface.vertices, surface.triangles, f"ground.{surface.name}")
     return mesh(with_walls(made, walls)), _HERE
 
@@ -389,9 +390,7 @@ def _geoms(robot: Robot, model: mujoco.MjModel, size: float) -> list[_Part]:
 
 
 def _geom_frame(model: mujoco.MjModel, g: int) -> np.ndarray:
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.geom_quat[g])
-    return np.concatenate([model.geom_pos[g], turn])
+    return np.concatenate([model.geom_pos[g], matrix_of(model.geom_quat[g]).ravel()])
 
 
 def geom_surface(model: mujoco.MjModel, g: int, size: float, name: str) -> Surface:
@@ -598,10 +597,7 @@ def _from_file(robot: Robot, shape: Shape, label: str) -> Surface:
 
 def _frame(place: np.ndarray, axis: np.ndarray) -> np.ndarray:
     """Origin and rotation that turns z into the axis."""
-    q, turn = np.zeros(4), np.zeros(9)
-    mujoco.mju_quatZ2Vec(q, np.asarray(axis, dtype=float) / np.linalg.norm(axis))
-    mujoco.mju_quat2Mat(turn, q)
-    return np.concatenate([place, turn])
+    return np.concatenate([place, matrix_of(quaternion_to(axis)).ravel()])
 
 
 # --- the law

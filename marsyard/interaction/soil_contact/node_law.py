@@ -44,6 +44,7 @@ from marsyard.interaction.soil_law import Flow, Pressing, SoilLaw, left_the_map
 from marsyard.interaction.soil_records import STRESS_BINS, soil_variables, stress_angles
 from marsyard.interaction.tread import softening, strength
 from marsyard.robot import Robot
+from marsyard.rotations import matrix_of
 from marsyard.scenario.schema import Interaction, Scenario
 
 #: soils without elastic unloading release their stress within p/this [Pa/m]
@@ -384,10 +385,9 @@ def _attachment(model: mujoco.MjModel, body: SoilBody) -> Attachment:
     """A body and the soil: at the centre of the wheel, of the track's frame or of the geom."""
     here, at = HERE, (0.0, 0.0, 0.0)
     if body.geom >= 0:
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, model.geom_quat[body.geom])
         x, y, z = (float(v) for v in model.geom_pos[body.geom])
-        here, at = np.concatenate([[x, y, z], turn]), (x, y, z)
+        turn = matrix_of(model.geom_quat[body.geom])
+        here, at = np.concatenate([[x, y, z], turn.ravel()]), (x, y, z)
     made = Attachment(
         body.name, (body.body, 0), (here, HERE), at=at, axle=body.joint, wheel=body.wheel,
         organ=body.organ,

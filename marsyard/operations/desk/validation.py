@@ -34,7 +34,7 @@ def validator(
         from marsyard.operations import validate
 
         found = validate(
-            sequence, scenario, n=runs, workers=workers, out=_next(where()), stop=stop,
+            sequence, scenario, n=runs, jobs=workers, out=_next(where()), stop=stop,
             progress=lambda done, total, what: progress(done / max(total, 1)), **more,
         )  # fmt: skip
         return judged(found)

@@ -19,6 +19,7 @@ from marsyard.operations.editor.checking import stand, standing
 from marsyard.operations.editor.environment import Environment
 from marsyard.operations.editor.relief import Relief
 from marsyard.results.soil_scene import soil_colours, soil_mesh, squares
+from marsyard.rotations import quaternion_of_matrix
 
 if TYPE_CHECKING:
     import viser
@@ -154,7 +155,7 @@ class EditorScene:
                 _remove(handle)
             base = self._scene.add_frame(f"{HOME}/robot", show_axes=False)
             for number, parts in enumerate(robot.shapes):
-                at, wxyz = robot.position[number], _quaternion(robot.rotation[number])
+                at, wxyz = robot.position[number], quaternion_of_matrix(robot.rotation[number])
                 for k, shape in enumerate(parts):
                     self._scene.add_mesh_simple(
                         f"{HOME}/robot/{number}-{k}", shape.vertices.astype(np.float32),
@@ -163,7 +164,7 @@ class EditorScene:
                     )  # fmt: skip
             self._robot = (name, [base])
         base = self._robot[1][0]
-        base.position, base.wxyz = place, _quaternion(turn)
+        base.position, base.wxyz = place, quaternion_of_matrix(turn)
         x, y, heading = environment.start
         reach = 1.3 * max(0.3, float(np.abs(robot.feet[:, 0]).max(initial=0.3)))
         tip = x + reach * math.cos(heading), y + reach * math.sin(heading)
@@ -230,15 +231,6 @@ def _ring_points(relief: Relief, place: tuple[float, float], radius: float) -> n
     x, y = place[0] + radius * np.cos(angle), place[1] + radius * np.sin(angle)
     points = np.column_stack([x, y, relief.height(x, y) + 0.02])
     return np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
-
-
-def _quaternion(turn: np.ndarray) -> np.ndarray:
-    """w, x, y, z of a rotation matrix."""
-    import mujoco
-
-    out = np.zeros(4)
-    mujoco.mju_mat2Quat(out, np.ascontiguousarray(turn).ravel())
-    return out
 
 
 def _remove(handle: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import html
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from marsyard.files import parse_json, read_text
 if TYPE_CHECKING:
     import xarray as xr
 
+    from marsyard.drawing.page_plots import PagePlot
     from marsyard.operations.teleop.teleoperation import Teleoperation
 
 
@@ -140,33 +140,59 @@ def _write_page(
     session: Teleoperation, ds: xr.Dataset, folder: Path, truth: Path | None, figures: list[Path]
 ) -> None:
     """A page with what happened."""
-    import base64
+    from marsyard.drawing.page import joined, link, pairs, paragraph, picture, table
+    from marsyard.drawing.report_page import FIGURES, Part, ReportPage, write_report_page
+    from marsyard.drawing.sheet import FigureFile
+    from marsyard.results.report import versions
 
-    title = html.escape(f"Teleoperation: {session.scenario.title}")
-    rows = _facts(session, ds)
-    table = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
-    orders = "".join(
-        f"<tr><td>{o.id}</td><td>{html.escape(o.words)}</td><td>{html.escape(o.state)}</td>"
-        f"<td>{html.escape(o.reason)}</td></tr>"
-        for o in session.orders()
+    shown = [FigureFile(path.stem.capitalize(), "", path) for path in figures]
+    facts = _facts(session, ds)
+    orders = [(str(o.id), o.words, o.state, o.reason) for o in session.orders()]
+    own_run = paragraph(link("truth/report.html", "The rover's own run")) if truth else ""
+    page = ReportPage(
+        answer=_answer(session, len(orders)),
+        title=session.scenario.title,
+        kind="teleoperation",
+        picture=joined(*(picture(each) for each in shown[:1])),
+        key_plots=_key_plots(ds),
+        parts=[
+            Part("About this session", joined(pairs(facts), own_run), open=True),
+            Part("Orders", table(("id", "order", "state", "why"), orders, 4), str(len(orders))),
+            FIGURES,
+            Part("Versions", pairs(versions())),
+        ],
+        figures=shown[1:],
     )
-    coded = {f.stem: base64.b64encode(f.read_bytes()).decode() for f in figures}
-    pictures = "".join(
-        f'<img alt="{name}" src="data:image/png;base64,{data}">' for name, data in coded.items()
+    write_report_page(folder, page)
+
+
+def _answer(session: Teleoperation, orders: int) -> str:
+    """How long, how many orders, and how the rover was at the end."""
+    state = f"{session.remote.state} {session.remote.reason}".strip()
+    return f"{session.now:.0f} s, {orders} order{'' if orders == 1 else 's'}; the rover: {state}"
+
+
+def _key_plots(ds: xr.Dataset) -> list[PagePlot]:
+    """How far off predictions were, and what of the soil was learned."""
+    from marsyard.drawing.colours import OTHERS
+    from marsyard.drawing.page_plots import INK, PageCurve, PagePanel, PagePlot
+
+    time = ds["time"].values
+    if len(time) < 2:
+        return []
+    curves = (
+        PageCurve("95 %, larger axis", time, 100 * ds["ellipse_major"].values, INK, 1.0),
+        PageCurve("error", time, 100 * ds["error_distance"].values, OTHERS[0]),
     )
-    where = "" if truth is None else '<p><a href="truth/report.html">The rover\'s own run</a></p>'
-    style = (
-        "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
-        "table{border-collapse:collapse}td,th{padding:.1em .8em .1em 0;text-align:left;"
-        "font-weight:normal;border-bottom:1px solid #ddd}img{max-width:100%}"
-    )
-    page = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{style}</style><h1>{title}</h1><table>{table}</table>{pictures}{where}"
-        f"<h2>Orders</h2><table><tr><th>id</th><th>order</th><th>state</th><th>why</th></tr>{orders}"
-        "</table></html>"
-    )
-    (folder / "report.html").write_text(page, encoding="utf-8")
+    panels = [PagePanel("error of prediction [cm]", curves)]
+    if ds.sizes["learned"] > 1:
+        learned = tuple(
+            PageCurve(str(name), ds["learned"].values, ds["factor"].values[:, k],
+                      OTHERS[k % len(OTHERS)])
+            for k, name in enumerate(ds["parameter"].values)
+        )  # fmt: skip
+        panels.append(PagePanel("belief / first belief", learned))
+    return [PagePlot("Key plots", tuple(panels), "time [s]", (float(time[0]), float(time[-1])))]
 
 
 def _facts(session: Teleoperation, ds: xr.Dataset) -> list[tuple[str, str]]:

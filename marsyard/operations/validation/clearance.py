@@ -22,6 +22,7 @@ import mujoco
 import numpy as np
 
 from marsyard.ground.heights import Heights, height_of
+from marsyard.rotations import matrices
 
 if TYPE_CHECKING:
     from marsyard.robot import Robot
@@ -137,13 +138,5 @@ def clearance(
 ) -> np.ndarray:
     """Clearance [m], [time], of points of the underside at poses of the base: position [time, 3]
     and quaternion [time, 4], w x y z."""
-    w, x, y, z = quaternion.T
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    world = position[:, None] + np.einsum("abt,pb->tpa", R, points)
+    world = position[:, None] + np.einsum("tab,pb->tpa", matrices(quaternion), points)
     return (world[..., 2] - height(world[..., 0], world[..., 1])).min(axis=1)

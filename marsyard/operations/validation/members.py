@@ -22,6 +22,7 @@ from marsyard.errors import InputError
 from marsyard.operations.validation.limits import Limit
 from marsyard.operations.validation.quantities import command_numbers, quantities, tilt
 from marsyard.operations.validation.winding import Winding
+from marsyard.rotations import yaw_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -176,8 +177,7 @@ def reduced(
     outcome = tuple(str(o) for o in ds.command_outcome.values)
     reasons = tuple(str(o) for o in ds.command_reason.values)
     notes = _notes(outcome, reasons, of, tilt(ds), stopped)
-    w, x, y, z = ds.quaternion_base.values[-1]
-    heading = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    heading = yaw_of(ds.quaternion_base.values[-1])
     return Outcome(
         number, float(time[-1]), float(simulation.wall_time), next((t for t in notes if t), ""),
         int(ds.unconverged.sum()), np.array([*place[-1, :2], heading]),

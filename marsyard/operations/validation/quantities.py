@@ -41,6 +41,7 @@ from marsyard.operations.validation.clearance import belly_points, clearance, gr
 from marsyard.operations.validation.limits import Limit, wheel_motors
 from marsyard.operations.validation.winding import Winding, temperature_rise
 from marsyard.operations.validation.zones import Zone, footprints
+from marsyard.rotations import z_axes
 from marsyard.simulation.drive_watch import SLIP_TIME, STANDING
 
 if TYPE_CHECKING:
@@ -144,8 +145,7 @@ def _temperature(simulation: Simulation, ds: xr.Dataset, winding: Winding) -> np
 def _slip(simulation: Simulation) -> np.ndarray:
     """Largest smoothed slip ratio of a wheel, without sign."""
     r = simulation.records
-    w, x, y, z = r.base_quaternion.T
-    up = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=-1)
+    up = z_axes(r.base_quaternion)
     # along the wheel's heading, in a plane that is tilted as the rover is
     forward = np.cross(r.wheel_axis, up[:, None])
     forward /= np.maximum(np.linalg.norm(forward, axis=-1, keepdims=True), 1e-9)

@@ -36,6 +36,7 @@ from typing import Any
 from marsyard.errors import InputError, suggest
 from marsyard.ground.soil import NUMBERS, Soil, changed_numbers, load_soil
 from marsyard.operations.uncertain import COVARIANCE, SOIL_PATH, Uncertain, parse
+from marsyard.rotations import roll_pitch_yaw
 from marsyard.scenario import validate
 from marsyard.scenario.resolving import resolve_terrain
 from marsyard.scenario.scenario import apply_setting
@@ -323,8 +324,4 @@ def start_of(scenario: Scenario) -> tuple[list[float], list[float]]:
 
     robot = robot_of(scenario)
     body = robot.compile().body(robot.base)
-    w, x, y, z = map(float, body.quat)
-    roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
-    yaw = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-    return [float(v) for v in body.pos], [roll, pitch, yaw]
+    return [float(v) for v in body.pos], list(roll_pitch_yaw(body.quat))

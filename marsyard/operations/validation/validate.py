@@ -28,8 +28,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marsyard.cores import cores
+from marsyard.cores import job_count
 from marsyard.errors import InputError
+from marsyard.executors import Stopped, Workers
 from marsyard.operations.sequence import Sequence, load_sequence, on_scenario, sequence_text
 from marsyard.operations.uncertain import Uncertain, read_uncertain, uncertain_of
 from marsyard.operations.validation.data import dataset
@@ -49,7 +50,6 @@ from marsyard.operations.validation.worst import WorstRun, run_again, save_worst
 from marsyard.operations.verdict import Word
 from marsyard.run_folder import write_or_keep, written_whole
 from marsyard.scenario import Scenario, load_scenario
-from marsyard.study.workers import Stopped, Workers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -122,10 +122,11 @@ def validate(
     limits: str | Path | Mapping[str, Any] | Limits | None = None,
     *,
     seed: int | None = None,
-    workers: int | None = None,
+    jobs: int | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
+    workers: int | None = None,
 ) -> Validation:
     """Run a sequence `n` times over what is uncertain, and judge it.
 
@@ -137,7 +138,7 @@ def validate(
             start pose, soil and roughness (`validation.uncertainty`).
         limits: a file, or a mapping as in one; default: see `validation.limits`.
         seed: of the samples; default: that of `uncertain`, or 0.
-        workers: processes; default: one per core.
+        jobs: processes; default: one per core. `workers` is its name of before.
         out: folder for results and report; none is written without.
         progress: hears the runs done, those to do, and a word; called from this thread.
         stop: asked several times a second; once it says true, what is done is judged. Before
@@ -145,8 +146,9 @@ def validate(
     """
     if isinstance(n, bool) or n < 1:
         raise InputError(f"n = {n}: must be 1 or more")
-    if workers is not None and workers < 1:
-        raise InputError(f"workers = {workers}: must be at least 1")
+    if workers is not None:
+        warnings.warn("validate: 'workers' is called 'jobs' now", DeprecationWarning, stacklevel=2)
+        jobs = workers
     if seed is not None and seed < 0:
         raise InputError(f"seed = {seed}: must be 0 or more")
     job = _Job(
@@ -156,7 +158,7 @@ def validate(
         n,
         read_limits(limits) if isinstance(limits, str | Path) else limits_of(limits),
         seed,
-        workers or cores(),
+        job_count(jobs),
         progress or (lambda done, total, what: None),
         stop or (lambda: False),
     )
@@ -272,7 +274,7 @@ class _Job:
             most = min(float(self.workers), float(self.n - len(done)))
             self.progress(len(done) + 0.99 * min(under_way, most), self.n, "runs")
 
-        with Workers(self.workers, self.n, patient=True) as workers:
+        with Workers(self.workers, self.n) as workers:
             outcomes = workers.run(self.tasks, tell, finished, self.stop)
         self.progress(len(done), self.n, "runs")
         return outcomes

@@ -39,8 +39,8 @@ from marsyard.results.bags.reading import Topics, cloud_points, open_bag, stamp
 from marsyard.results.bags.wheels import kinematics, slips
 from marsyard.results.export.messages import topic_names
 from marsyard.results.export.urdf import ROOT, base_of, body_name, floats
-from marsyard.results.quaternions import product, rotate, rotate_back
 from marsyard.robot import Robot, Wheel, load_robot
+from marsyard.rotations import product, rotate, rotate_back
 
 #: frames that stand for the world
 WORLDS = ("map", "odom", "world")

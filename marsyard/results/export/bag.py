@@ -50,8 +50,8 @@ from marsyard.results.export.terrain import Cloud, clouds
 from marsyard.results.export.urdf import ROOT, WORLD, body_name, floats, has_own_root, urdf_of
 from marsyard.results.ground_file import FILE_NAME as GROUND
 from marsyard.results.ground_file import load_ground
-from marsyard.results.quaternions import conjugate, product, rotate, rotate_back
 from marsyard.results.replay import on_ground
+from marsyard.rotations import conjugate, product, rotate, rotate_back
 
 FILE_NAME = "run.mcap"
 #: name of the metadata record that tells marsyard's own files

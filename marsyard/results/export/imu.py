@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from marsyard.results.quaternions import rotate_back
+from marsyard.rotations import rotate_back
 
 
 def specific_force(ds: xr.Dataset, gravity: np.ndarray) -> np.ndarray:

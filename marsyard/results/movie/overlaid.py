@@ -19,6 +19,7 @@ import numpy as np
 from marsyard.drawing.layers import Layer, Solid
 from marsyard.results.movie.graphics import FINER, Canvas
 from marsyard.results.movie.pieces import ARROW, LINE, add_mesh, connect, leave_plain, normals_of
+from marsyard.rotations import matrix_of
 
 _GLOW = 0.45
 #: how far the picture below is faded towards a pale grey, so that layers stand out
@@ -80,8 +81,7 @@ class LayerScenes:
         return bool(layer.strokes or layer.arrows)
 
     def _put_mesh(self, mesh: int, solid: Solid) -> None:
-        scene, turn = self._scene, np.zeros(9)
-        mujoco.mju_quat2Mat(turn, self._model.mesh_quat[mesh])
+        scene, turn = self._scene, matrix_of(self._model.mesh_quat[mesh]).ravel()
         geom = scene.geoms[scene.ngeom]
         rgba = np.array([*np.array(solid.colour) / 255, 1.0], dtype=np.float32)
         mujoco.mjv_initGeom(geom, _MESH, np.zeros(3), self._model.mesh_pos[mesh], turn, rgba)

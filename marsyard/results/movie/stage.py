@@ -36,6 +36,7 @@ from marsyard.results.movie.ruts import Ruts
 from marsyard.results.movie.take import Take
 from marsyard.results.scene_parts import SKY, SPACE
 from marsyard.results.soil_scene import SoilScene, soil_colours, squares
+from marsyard.rotations import matrix_of
 
 RED = (0.89, 0.15, 0.24)
 GRAIN = 512  # pixels along a side of the grain
@@ -383,9 +384,7 @@ def _add_mesh(
 
 def _set_points(model: mujoco.MjModel, mesh: int, points: np.ndarray, normals: np.ndarray) -> None:
     """Move the points [m] of a mesh; MuJoCo keeps them about the mesh's own centre and axes."""
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, model.mesh_quat[mesh])
-    axes = turn.reshape(3, 3)
+    axes = matrix_of(model.mesh_quat[mesh])
     first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
     model.mesh_vert[first : first + count] = (points - model.mesh_pos[mesh]) @ axes
     first, count = model.mesh_normaladr[mesh], model.mesh_normalnum[mesh]

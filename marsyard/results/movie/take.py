@@ -24,6 +24,7 @@ from marsyard.results.ground_file import FILE_NAME as GROUND_FILE
 from marsyard.results.ground_file import load_ground
 from marsyard.results.movie.camera import Subject, headings
 from marsyard.results.replay import Scene, build_scene, read_model, run_folder
+from marsyard.rotations import matrix_of, x_axes
 
 #: organs other than wheels whose forces are drawn where they are recorded
 ORGANS = ("foot", "track")
@@ -166,7 +167,7 @@ class Take:
         """Points of the robot's surface at a time [m], shape [n, 3]."""
         position, quaternion = self.poses(time)
         points = [
-            position[b] + part.vertices @ _matrix(quaternion[b]).T
+            position[b] + part.vertices @ matrix_of(quaternion[b]).T
             for b, parts in enumerate(self.scene.shapes)
             for part in parts
         ]
@@ -212,7 +213,7 @@ class Take:
         cloud = np.concatenate([p.vertices for p in self.scene.shapes[number]])
         middle = (cloud.min(axis=0) + cloud.max(axis=0)) / 2
         poses = [self.poses(t) for t in times]
-        centre = np.array([p[number] + _matrix(q[number]) @ middle for p, q in poses])
+        centre = np.array([p[number] + matrix_of(q[number]) @ middle for p, q in poses])
         radius = float(np.linalg.norm(cloud - middle, axis=1).max())
         return Subject(centre, np.interp(times, self.time, self._heading), max(radius, 1e-3))
 
@@ -227,7 +228,7 @@ class Take:
             vertices = np.concatenate([p.vertices for p in scene.shapes[body]])
             along = vertices @ axis
             radius = np.linalg.norm(vertices - along[:, None] * axis, axis=1).max()
-            axle = np.array([_matrix(q) @ axis for q in scene.quaternion[:, body]])
+            axle = np.array([matrix_of(q) @ axis for q in scene.quaternion[:, body]])
             out.append(Roll(scene.position[:, body], axle, float(radius), float(np.ptp(along) / 2)))
         return out
 
@@ -266,8 +267,7 @@ def _hubs(ds: xr.Dataset) -> np.ndarray:
 
 def _forward(ds: xr.Dataset) -> np.ndarray:
     """Direction of the base's x axis, shape [record, 3]."""
-    w, x, y, z = np.moveaxis(series(ds, "quaternion_base").transpose("time", "quat").values, -1, 0)
-    return np.stack([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)], axis=-1)
+    return x_axes(series(ds, "quaternion_base").transpose("time", "quat").values)
 
 
 def _between(times: np.ndarray, time: float) -> tuple[int, float]:
@@ -296,9 +296,3 @@ def _turn_z(angle: np.ndarray | float, vectors: np.ndarray) -> np.ndarray:
     c, s = np.cos(angle), np.sin(angle)
     x, y, z = vectors[:, 0], vectors[:, 1], vectors[:, 2]
     return np.stack([c * x - s * y, s * x + c * y, z], axis=-1)
-
-
-def _matrix(quaternion: np.ndarray) -> np.ndarray:
-    out = np.zeros(9)
-    mujoco.mju_quat2Mat(out, quaternion)
-    return out.reshape(3, 3)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marsyard.drawing.page_plots import INK as INK_OF_PAGE
+from marsyard.drawing.page_plots import PageCurve, PagePanel, PagePlot
 from marsyard.drawing.sheet import FONT, LEFT, SPAN, WIDTH, FigureFile, save_png, sheet
 from marsyard.operations.validation.clearance import ground_height
 from marsyard.operations.validation.limits import Limit
@@ -228,6 +230,48 @@ def _nanmean(values: np.ndarray) -> float:
 # --- margins
 
 
+#: limits among the key plots
+KEY_PANELS = 3
+
+
+def key_plot(found: Validation) -> PagePlot | None:
+    """The limits with the thinnest margins over time: nominal and worst run, 5 and 95 % of all."""
+    limits = [x for x in found.limits if x.name != "time"]
+    limits.sort(key=lambda x: _thinnest(found, x))
+    data, span = found.data, found.data.span.values
+    worst = [int(r) for r in data.run.values].index(found.judgement.worst_run)
+    known = np.isfinite(data.track.values[:, :, 0]).any(axis=0)
+    if not limits or not known.any():
+        return None
+    panels = []
+    for limit in limits[:KEY_PANELS]:
+        values = data.series.sel(limit=limit.name).values / limit.factor
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            low, high = np.nanpercentile(values, [5, 95], axis=0)
+        bound = np.full(len(span), limit.value / limit.factor)
+        curves = (
+            PageCurve("5 to 95 % of the runs", span, low, _BAND, 1.0),
+            PageCurve("", span, high, _BAND, 1.0),
+            PageCurve("worst run", span, values[worst], INK_OF_PAGE, 1.0),
+            PageCurve("nominal run", span, values[0], "#2b5fc0", 1.8),
+            PageCurve("limit", span, bound, "#c0392b", 1.4, "5 3"),
+        )
+        panels.append(PagePanel(_named(limit), curves))
+    last = float(span[known].max())
+    return PagePlot("Limits over time", tuple(panels), "time [s]", (0.0, last))
+
+
+def _thinnest(found: Validation, limit: Limit) -> float:
+    spot = found.judgement.limits[limit.name].spot if limit.name in found.judgement.limits else None
+    return np.inf if spot is None else spot.margin
+
+
+def _named(limit: Limit) -> str:
+    unit = f" [{limit.unit}]" if limit.unit else ""
+    return f"{limit.label}{unit}".replace("keep-out ", "to ")
+
+
 def draw_margins(found: Validation) -> Canvas:
     """Every limit over time: band over the runs, nominal, worst run, limit."""
     shown = [x for x in found.limits if x.name != "time"]
@@ -249,8 +293,7 @@ def draw_margins(found: Validation) -> Canvas:
         for edge in edges:
             ax.axvline(edge, color="#9aa0a6", linewidth=0.6, linestyle=(0, (3, 3)))
         _scale(ax, limit, values)
-        unit = f" [{limit.unit}]" if limit.unit else ""
-        ax.set_ylabel(f"{limit.label}{unit}".replace("keep-out ", "to "), fontsize=FONT - 1.5)
+        ax.set_ylabel(_named(limit), fontsize=FONT - 1.5)
         sign, bound = "≥" if limit.least else "≤", limit.value / limit.factor
         ax.annotate(
             f"{sign} {limit.shown(limit.value)}", (1.0, bound),

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marsyard.drawing.page import escape, number, pairs, quantity, tiles
-from marsyard.drawing.sheet import FigureFile
+from marsyard.drawing.page import (
+    badge,
+    capital,
+    code,
+    folded,
+    joined,
+    number,
+    pairs,
+    paragraph,
+    paragraphs,
+    picture,
+    quantity,
+    soft,
+    stacked,
+    table,
+    tiles,
+)
+from marsyard.drawing.report_page import BAD, Part, ReportPage, write_report_page
 from marsyard.operations.sequence import sequence_text
 from marsyard.operations.validation.judgement import CommandFinding, Finding
-from marsyard.operations.validation.report.figures import save_figures
-from marsyard.operations.validation.report.replay import replay_section
+from marsyard.operations.validation.report.figures import key_plot, save_figures
 from marsyard.operations.validation.table import end_words, limit_words, probability, thinnest
-from marsyard.results.report import section, versions, write_page
+from marsyard.results.page_replay import replay_block, replay_data
+from marsyard.results.report import versions
 from marsyard.results.report_parameters import parameters_section
 
 if TYPE_CHECKING:
@@ -24,6 +39,8 @@ if TYPE_CHECKING:
     from marsyard.operations.validation.worst import WorstRun
     from marsyard.simulation import Simulation
 
+#: commands that failed, listed one by one
+_LISTED = 40
 _CLASS = {"go": "pass", "caution": "open", "no-go": "fail"}
 
 
@@ -32,115 +49,109 @@ def write_page_of(
 ) -> Path:
     """Draw the figures and write the page; `worst` is the worst run, none if it could not begin."""
     figures = save_figures(found, simulation, folder / "figures")
-    title = f"{found.verdict.upper()}: {found.sequence.title or 'command sequence'}"
     info = {"scenario": found.scenario.title, "versions": found.info.get("versions")}
-    sections = [
-        _head(found),
-        section("Commands", _commands(found) + _picture(figures["timeline"])),
-        section("Map", _picture(figures["map"]) + f"<p>The rover {escape(end_words(found))}.</p>"),
-        section("Limits", _limits(found)),
-        section("Limits over time", _picture(figures["margins"])),
-        section("Worst run", _worst(found) + _replay(found, worst)),
-        section("Runs that failed", _failures(found)),
-        section("What is uncertain", _uncertain(found)),
-        section("Sequence", f"<pre>{escape(sequence_text(found.sequence))}</pre>"),
-        section("Nominal scenario", parameters_section(found.scenario, info)),
-        section("Speed", pairs(_speed(found))),
-        section("Versions", pairs(versions(info))),
-    ]
-    return write_page(folder, title, sections)
+    j, s = found.judgement, found.sequence
+    key = key_plot(found)
+    failures = _failures(found)
+    page = ReportPage(
+        answer=capital(j.why),
+        verdict=(j.verdict.upper(), _CLASS[j.verdict]),
+        title=s.title or "Command sequence",
+        name=found.scenario.robot.name,
+        kind="validation of a sequence",
+        remarks=_remarks(found),
+        picture=_replay(found, worst) if worst else picture(figures["map"]),
+        is_replay=worst is not None,
+        key_plots=[key] if key else [],
+        parts=[
+            Part("About this sequence", joined(paragraphs(s.description or ""), _tiles(found))),
+            Part("Commands", joined(_commands(found), picture(figures["timeline"])), open=True),
+            Part("Map", joined(picture(figures["map"]),
+                               paragraph(f"The rover {end_words(found)}."))),
+            Part("Limits", _limits(found)),
+            Part("Limits over time", picture(figures["margins"])),
+            Part("Worst run", joined(_worst(found), _worst_files(worst))),
+            Part("Runs that failed", failures),
+            Part("What is uncertain", _uncertain(found)),
+            Part("Sequence", code(sequence_text(s), block=True)),
+            Part("Nominal scenario", parameters_section(found.scenario, info)),
+            Part("Speed", pairs(_speed(found))),
+            Part("Versions", pairs(versions(info))),
+        ],
+    )  # fmt: skip
+    return write_report_page(folder, page)
 
 
 # --- sections
 
 
-def _head(found: Validation) -> str:
-    j, s = found.judgement, found.sequence
-    parts = [
-        '<p class="kicker">marsyard · validation of a sequence · '
-        f"{escape(found.scenario.robot.name)}</p>",
-        f"<h1>{escape(s.title or 'Command sequence')}</h1>",
-        f'<p style="font-size:1.3rem"><span class="verdict {_CLASS[j.verdict]}">'
-        f"{escape(j.verdict.upper())}</span></p>",
-        f'<p class="text"><b>{escape(j.why[:1].upper() + j.why[1:])}</b></p>',
-    ]
-    if s.description:
-        parts.append(f'<p class="text">{escape(" ".join(s.description.split()))}</p>')
+def _remarks(found: Validation) -> list[tuple[str, str]]:
+    """What is to be said against the verdict."""
+    out = []
     if found.stopped:
         asked = int(found.data.attrs["asked"])
-        parts.append(
-            f'<div class="alarm" role="alert">Stopped after {j.runs} of {asked} runs: intervals '
-            "are wider than they would be.</div>"
-        )
+        out.append((BAD, f"Stopped after {found.judgement.runs} of {asked} runs: intervals are "
+                    "wider than they would be."))  # fmt: skip
     bad = int(np.sum(found.data.unconverged.values > 0))
     if bad:
-        parts.append(
-            f'<div class="alarm" role="alert">{bad} runs had steps whose contact problem did not '
-            "converge.</div>"
-        )
+        out.append((BAD, f"{bad} runs had steps whose contact problem did not converge."))
+    return out
+
+
+def _tiles(found: Validation) -> str:
+    j = found.judgement
     rows = [("runs", str(j.runs)), ("some limit broken [%]", probability(j.any))]
     if j.thinnest is not None:
         margin, _ = thinnest(found, j.thinnest)
         rows.append((f"thinnest: {limit_words(found, j.thinnest.limit)}", margin.split(" (")[0]))
     nominal = float(found.data.simulated.values[0])
     rows.append(("nominal duration", quantity(nominal, "s", 3)))
-    return f"<header>{''.join(parts)}{tiles(rows)}</header>"
+    return tiles(rows)
 
 
 def _badge(word: str) -> str:
-    return f'<span class="verdict {_CLASS[word]}">{escape(word)}</span>'
+    return badge(word, _CLASS[word])
 
 
 def _commands(found: Validation) -> str:
-    rows = "".join(_command_row(found, c) for c in found.judgement.commands)
-    return (
-        '<div class="scroll"><table id="commands"><thead><tr><th>command</th><th>verdict</th>'
-        '<th>what decides</th><th class="num">broken [%]</th>'
-        '<th class="num">thinnest margin</th><th>where, when</th></tr></thead>'
-        f'<tbody>{rows}</tbody></table></div><p class="soft">Probability that any limit is broken '
-        "in a command, of the runs that began it, with its interval "
-        f"({100 * found.judgement.policy.confidence:g} %, Clopper-Pearson). go: at most "
-        f"{100 * found.judgement.policy.accepted:g} %, surely below "
-        f"{100 * found.judgement.policy.refused:g} %; no-go: surely above that, or broken in the "
-        "nominal run; caution: in between, or too few runs to tell. A margin is what is left of "
-        "the limit, negative where it is broken.</p>"
+    policy = found.judgement.policy
+    heads = ("command", "verdict", "what decides", "broken [%]", "thinnest margin", "where, when")
+    rows = [_command_row(found, c) for c in found.judgement.commands]
+    note = (
+        "Probability that any limit is broken in a command, of the runs that began it, with its "
+        f"interval ({100 * policy.confidence:g} %, Clopper-Pearson). go: at most "
+        f"{100 * policy.accepted:g} %, surely below {100 * policy.refused:g} %; no-go: surely "
+        "above that, or broken in the nominal run; caution: in between, or too few runs to tell. "
+        "A margin is what is left of the limit, negative where it is broken."
     )
+    shown = table(heads, rows, numeric=(3, 4), id="commands")
+    return joined(shown, paragraph(note, "soft"))
 
 
-def _command_row(found: Validation, c: CommandFinding) -> str:
+def _command_row(found: Validation, c: CommandFinding) -> list[str]:
     margin, where = thinnest(found, c.limits[c.deciding].spot)
-    return (
-        f"<tr><td>{escape(c.words)}</td><td>{_badge(c.verdict)}</td>"
-        f"<td>{escape(limit_words(found, c.deciding))}</td>"
-        f'<td class="num">{escape(probability(c.any))}</td><td class="num">{escape(margin)}</td>'
-        f'<td class="soft">{escape(where)}</td></tr>'
-    )
+    return [c.words, _badge(c.verdict), limit_words(found, c.deciding), probability(c.any), margin,
+            soft(where)]  # fmt: skip
 
 
 def _limits(found: Validation) -> str:
-    rows = "".join(_limit_row(found, n, f) for n, f in found.judgement.limits.items())
+    heads = ("limit", "verdict", "broken in", "probability [%]", "thinnest margin", "command",
+             "where, when")  # fmt: skip
+    rows = [_limit_row(found, n, f) for n, f in found.judgement.limits.items()]
     left = "; ".join(f"{k}: {v}" for k, v in found.not_judged.items())
-    return (
-        '<div class="scroll"><table id="limits"><thead><tr><th>limit</th><th>verdict</th>'
-        '<th class="num">broken in</th><th class="num">probability [%]</th>'
-        '<th class="num">thinnest margin</th><th>command</th><th>where, when</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-        + (f'<p class="soft">Not judged: {escape(left)}.</p>' if left else "")
+    return joined(
+        table(heads, rows, numeric=(2, 3, 4), id="limits"),
+        paragraph(f"Not judged: {left}.", "soft") if left else "",
     )
 
 
-def _limit_row(found: Validation, name: str, f: Finding) -> str:
+def _limit_row(found: Validation, name: str, f: Finding) -> list[str]:
     margin, where = thinnest(found, f.spot)
     count = f"{f.chance.broken} of {f.chance.runs}" if f.chance else "–"
     command = "" if f.spot is None else found.judgement.commands[f.spot.command].words
-    nominal = '<br><span class="soft">nominal run too</span>' if f.nominal_broken else ""
-    return (
-        f'<tr><td style="white-space:nowrap">{escape(limit_words(found, name))}{nominal}</td>'
-        f"<td>{_badge(f.verdict)}</td>"
-        f'<td class="num">{count}</td><td class="num">{escape(probability(f))}</td>'
-        f'<td class="num">{escape(margin)}</td><td>{escape(command)}</td>'
-        f'<td class="soft" style="white-space:nowrap">{escape(where)}</td></tr>'
-    )
+    nominal = soft("nominal run too") if f.nominal_broken else ""
+    return [stacked(limit_words(found, name), nominal), _badge(f.verdict), count, probability(f),
+            margin, command, soft(where)]  # fmt: skip
 
 
 def _worst(found: Validation) -> str:
@@ -155,21 +166,34 @@ def _worst(found: Validation) -> str:
     )
     reason = str(at.reason.values)
     text += f" {reason[:1].upper()}{reason[1:]}." if reason else ""
-    parts = [f"<p>{escape(text)}</p>"]
+    parts = [paragraph(text)]
     if number_of and "sample" in at:
         values = zip(at.uncertain.values, at["sample"].values, strict=True)
         drawn = [(str(p), number(float(v), 4)) for p, v in values]
-        parts.append(f"<details><summary>Its values [SI]</summary>{pairs(drawn)}</details>")
-    return "".join(parts)
+        parts.append(folded("Its values [SI]", pairs(drawn)))
+    return joined(*parts)
 
 
-def _replay(found: Validation, worst: WorstRun | None) -> str:
-    """In 3D, at first a little before its thinnest margin."""
-    zones = [x.zone for x in found.limits if x.zone is not None]
+def _worst_files(worst: WorstRun | None) -> str:
+    """How it is looked at by itself."""
+    if worst is None:
+        return paragraph("It could not begin; there is nothing to replay.")
+    return paragraph(joined(
+        "With forces and all numbers: ", code("marsyard view worst"),
+        " in this folder; with figures and a report of its own: ",
+        code("marsyard run worst/scenario.yaml"), ".",
+    ))  # fmt: skip
+
+
+def _replay(found: Validation, worst: WorstRun) -> str:
+    """The worst run in 3D, at first a little before its thinnest margin."""
+    zones = [x.zone.outline() for x in found.limits if x.zone is not None]
     at = found.data.sel(run=found.judgement.worst_run)
     margin = np.where(np.isnan(at.margin.values), np.inf, at.margin.values)
     thin = np.unravel_index(int(np.argmin(margin)), margin.shape)
-    return replay_section(worst, zones, float(at.margin_time.values[thin]) - 1.0)
+    start = float(at.margin_time.values[thin]) - 1.0
+    data = replay_data(worst.model, worst.data, worst.scenario, worst.ground, zones, start)
+    return replay_block(data)
 
 
 def _failures(found: Validation) -> str:
@@ -178,31 +202,23 @@ def _failures(found: Validation) -> str:
     for i, run in enumerate(data.run.values):
         for k in np.flatnonzero(data.broken.values[i, 0] == 1):
             note = str(data.note.values[i, k]) or str(data.outcome.values[i, k])
-            rows.append((int(run), found.judgement.commands[int(k)].words, note))
+            words = found.judgement.commands[int(k)].words
+            rows.append((str(run or "nominal"), words, note))
     if not rows:
-        return "<p>All commands were carried out in all runs.</p>"
-    body = "".join(
-        f'<tr><td class="num">{run or "nominal"}</td><td>{escape(c)}</td><td>{escape(n)}</td></tr>'
-        for run, c, n in rows[:40]
-    )
-    more = (
-        f'<p class="soft">and {len(rows) - 40} more, in validation.nc</p>' if len(rows) > 40 else ""
-    )
-    return (
-        '<div class="scroll"><table><thead><tr><th class="num">run</th><th>command</th>'
-        f"<th>why</th></tr></thead><tbody>{body}</tbody></table></div>{more}"
-    )
+        return paragraph("All commands were carried out in all runs.")
+    shown = table(("run", "command", "why"), rows[:_LISTED], 3)
+    more = f"and {len(rows) - _LISTED} more, in validation.nc" if len(rows) > _LISTED else ""
+    return joined(shown, paragraph(more, "soft") if more else "")
 
 
 def _uncertain(found: Validation) -> str:
     rows = [(p, distribution_text(d)) for p, d in found.uncertain.values.items()]
     how = "The default: assumed, see docs/how-to/validate.md." if found.assumed else "As given."
     if not rows:
-        return "<p>Nothing: all runs are the same.</p>"
-    return (
-        f"<p>{how} Latin hypercube of {int(found.data.attrs['asked'])} samples, seed "
-        f"{found.uncertain.seed}. Numbers are SI.</p>{pairs(rows)}"
-    )
+        return paragraph("Nothing: all runs are the same.")
+    asked = int(found.data.attrs["asked"])
+    said = f"{how} Latin hypercube of {asked} samples, seed {found.uncertain.seed}."
+    return joined(paragraph(f"{said} Numbers are SI."), pairs(rows))
 
 
 def distribution_text(d: Distribution) -> str:
@@ -224,11 +240,3 @@ def _speed(found: Validation) -> list[tuple[str, str]]:
         ("time of the loops, all runs", quantity(float(info["wall_time"]), "s", 4)),
         ("started", str(info["started"])),
     ]
-
-
-def _picture(figure: FigureFile) -> str:
-    data = base64.b64encode(figure.path.read_bytes()).decode("ascii")
-    return (
-        f'<figure><img src="data:image/png;base64,{data}" alt="{escape(figure.title)}">'
-        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
-    )

@@ -5,11 +5,11 @@
 "use strict";
 (() => {
   const holder = document.getElementById("plot-data");
-  if (!holder) return;
-  const data = JSON.parse(holder.textContent);
+  const data = holder ? JSON.parse(holder.textContent) : { arrays: [], plots: [] };
   const arrays = data.arrays.map((text) =>
     new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer));
   const LEFT = 58, RIGHT = 10, TOP = 8, AXIS = 24, LEAST = 8, PAPER = 680; // [pixels]
+  const FEW = 300; // points of a cloud below which each is a dot
   let printing = false;
 
   // --- numbers and ticks
@@ -63,14 +63,14 @@
   };
   const keySample = (curve, parent) => {
     const svg = make("svg", { class: "sample", viewBox: "0 0 22 8", width: 22, height: 8 }, parent);
-    const line = make("path", { d: "M1 4H21", class: "curve" }, svg);
-    look(line, curve);
+    const line = make("path", { d: curve.points ? "M11 4h0" : "M1 4H21", class: "curve" }, svg);
+    look(line, { ...curve, dots: curve.points });
   };
   const look = (path, curve) => {
     path.style.stroke = curve.colour;
-    path.style.strokeWidth = curve.points ? 3 : curve.width;
+    path.style.strokeWidth = curve.dots ? 6 : curve.points ? 3 : curve.width;
     if (curve.points) path.style.strokeLinecap = "round";
-    if (curve.points) path.style.strokeOpacity = 0.45;
+    if (curve.points && !curve.dots) path.style.strokeOpacity = 0.45;
     if (curve.dash && !curve.points) path.style.strokeDasharray = curve.dash;
   };
 
@@ -112,7 +112,7 @@
       const legend = html("ul", "legend", head);
       const values = about.curves.map((curve) => {
         const item = html("li", "", legend);
-        if (about.curves.length > 1 || curve.name) {
+        if (curve.name) {
           keySample(curve, item);
           html("span", "", item, curve.name);
         }
@@ -122,7 +122,8 @@
         class: "canvas", tabindex: 0, role: "img",
         "aria-label": `${this.about.title}: ${about.label}` }, box);
       const panel = { about, svg, values, power, last, head, extra: null };
-      if (!this.about.linked) panel.extra = html("output", "at", head);
+      if (!this.about.along) panel.extra = html("output", "at", head);
+      else if (!this.about.linked && body.children.length === 1) this.at = html("output", "at", head);
       this.listen(panel);
       return panel;
     }
@@ -164,14 +165,14 @@
       if (!width) return; // in a part of the page that is folded
       const inner = Math.max(width - LEFT - RIGHT, 40);
       let [x0, x1] = this.span(), [y0, y1] = this.rise(about, [x0, x1]);
-      let tall = this.about.height || 150;
+      let tall = this.about.linked ? 150 : [280, 200, 150][Math.min(this.panels.length, 3) - 1];
       if (this.about.equal) {
         tall = Math.min(Math.max(inner * (y1 - y0) / (x1 - x0), 120), 420);
         const wide = (y1 - y0) * inner / tall, high = (x1 - x0) * tall / inner;
         if (wide > x1 - x0) [x0, x1] = [(x0 + x1 - wide) / 2, (x0 + x1 + wide) / 2];
         else [y0, y1] = [(y0 + y1 - high) / 2, (y0 + y1 + high) / 2];
       }
-      const labels = last || !this.about.linked;
+      const labels = last || !this.about.along;
       const height = TOP + tall + (labels ? AXIS + 14 : 6);
       svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       svg.replaceChildren();
@@ -181,8 +182,11 @@
       Object.assign(panel, { X, Y, x0, x1, y0, y1, inner, tall });
 
       const grid = make("g", { class: "grid" }, svg);
-      const across = niceTicks(x0, x1, Math.max(2, Math.min(8, inner / 80)));
-      const [xTexts] = tickTexts(across);
+      const named = this.about.x_ticks;
+      const across = named.length ? named.map(([v]) => v).filter((v) => v >= x0 && v <= x1)
+        : niceTicks(x0, x1, Math.max(2, Math.min(8, inner / 80)));
+      const xTexts = named.length ? across.map((v) => named.find(([w]) => w === v)[1])
+        : tickTexts(across)[0];
       across.forEach((x, k) => {
         make("path", { d: `M${X(x).toFixed(1)} ${TOP}v${tall}` }, grid);
         if (labels) make("text", { x: X(x), y: TOP + tall + 15, class: "below" }, grid, xTexts[k]);
@@ -214,7 +218,10 @@
       const curves = make("g", { class: "curves" }, cut);
       for (const curve of about.curves) {
         const path = make("path", { class: "curve", d: this.outline(curve, X, Y, about) }, curves);
-        look(path, curve);
+        look(path, { ...curve, dots: curve.points && arrays[curve.x].length < FEW });
+        if (!curve.dots) continue;
+        const d = this.outline({ ...curve, points: true }, X, Y, about);
+        look(make("path", { class: "curve", d }, curves), { ...curve, points: true });
       }
       panel.area = make("rect", { class: "area", y: TOP, height: tall, width: 0 }, cut);
       panel.cursor = make("path", { class: "cursor", d: "" }, cut);
@@ -255,10 +262,15 @@
           continue;
         }
         panel.about.curves.forEach((curve, k) => {
+          if (curve.points) return;
           const value = shown ? arrays[curve.y][nearest(arrays[curve.x], at.x)] : NaN;
           const name = panel.about.ticks.find(([v]) => v === Math.round(value));
           panel.values[k].textContent = shown ? (name ? name[1] : write(value)) : "";
         });
+      }
+      if (this.at) {
+        const named = at && this.about.x_ticks.find(([v]) => v === Math.round(at.x));
+        this.at.textContent = at ? `${this.about.x_label}: ${named ? named[1] : write(at.x)}` : "";
       }
       const label = document.getElementById("cursor-time");
       if (label && this.group === overTime) label.textContent = at ? `t = ${write(at.x)} s` : "";

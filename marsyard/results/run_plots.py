@@ -1,24 +1,16 @@
-"""Plots of a run inside a page: what the program `page_plots.js` draws, as plain data.
-
-All plots over time share zoom and cursor; a track and plots against another variable have their
-own. Arrays are 32-bit floats, each carried once however many plots show it, thinned to what can be
-seen. The page draws them as SVG in the colours of its style, light, dark or printed.
-"""
+"""Plots of a run inside its report, thinned to what can be seen (`drawing.page_plots`)."""
 
 from __future__ import annotations
 
-import base64
-import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from marsyard.drawing.colours import GIVEN_PATH, wheel_colour
-from marsyard.drawing.page import escape
+from marsyard.drawing.page_plots import INK, PageCurve, PagePanel, PagePlot
 from marsyard.results.curves import (
     POINTS,
     Panel,
@@ -39,54 +31,7 @@ from marsyard.results.dataset import Line, lines, series
 from marsyard.results.energy_figures import account_of, balance_words, energy_curves
 from marsyard.scenario.report_schema import Figure
 
-#: colour of what is black on paper; light on a dark page
-INK = "var(--ink)"
 _DASHED = (0, (4, 1.6))
-
-
-@dataclass(frozen=True)
-class PageCurve:
-    """A curve, or a cloud of points: values over x, and how it looks."""
-
-    name: str
-    x: np.ndarray
-    y: np.ndarray
-    colour: str
-    width: float = 1.5
-    dash: str = ""
-    points: bool = False
-
-
-@dataclass(frozen=True)
-class PagePanel:
-    """Curves over one axis.
-
-    ticks: values that have names. limits: of the ordinate, where not as far as the curves go.
-    """
-
-    label: str
-    curves: tuple[PageCurve, ...]
-    logarithmic: bool = False
-    limits: tuple[float, float] | None = None
-    ticks: tuple[tuple[float, str], ...] = ()
-    whole: bool = False
-    x_label: str = ""
-
-
-@dataclass(frozen=True)
-class PagePlot:
-    """Panels below each other over the same x.
-
-    linked: x is time, and zoom and cursor are those of all such plots. equal: x and y to scale.
-    """
-
-    title: str
-    panels: tuple[PagePanel, ...]
-    x_label: str
-    x_limits: tuple[float, float]
-    caption: str = ""
-    linked: bool = True
-    equal: bool = False
 
 
 # --- the plots of a run
@@ -282,54 +227,3 @@ def _energy_plot(ds: xr.Dataset) -> PagePlot | None:
         panels.append(PagePanel(label, tuple(shown)))
     about = balance_words(account)
     return PagePlot("Power and energy", tuple(panels), "time [s]", _time_limits(ds), about)
-
-
-# --- in the page
-
-
-def plot_html(index: int, plot: PagePlot, number: int | None = None) -> str:
-    """The place of a plot in the page; `index` is its number among those of `plots_block`."""
-    head = f"Figure {number}: {plot.title}." if number is not None else plot.title
-    caption = f"<b>{escape(head)}</b> {escape(plot.caption)}" if number is not None else ""
-    return (
-        f'<figure class="plot" data-plot="{index}">'
-        f"<noscript>{escape(plot.title)}: this plot needs scripts.</noscript>"
-        f"<figcaption>{caption}</figcaption></figure>"
-    )
-
-
-def plots_data(plots: Sequence[PagePlot]) -> dict[str, Any]:
-    """What the program draws, ready for JSON."""
-    arrays: dict[bytes, int] = {}
-
-    def of(values: np.ndarray) -> int:
-        return arrays.setdefault(np.asarray(values, dtype="<f4").tobytes(), len(arrays))
-
-    def curve(c: PageCurve) -> dict[str, Any]:
-        return {
-            "name": c.name, "x": of(c.x), "y": of(c.y), "colour": c.colour,
-            "width": round(c.width, 2), "dash": c.dash, "points": c.points,
-        }  # fmt: skip
-
-    made = [
-        {
-            "title": plot.title, "x_label": plot.x_label, "x_limits": plot.x_limits,
-            "linked": plot.linked, "equal": plot.equal,
-            "panels": [
-                {
-                    "label": p.label, "logarithmic": p.logarithmic, "limits": p.limits,
-                    "ticks": p.ticks, "whole": p.whole, "x_label": p.x_label,
-                    "curves": [curve(c) for c in p.curves],
-                }
-                for p in plot.panels
-            ],
-        }
-        for plot in plots
-    ]  # fmt: skip
-    return {"arrays": [base64.b64encode(a).decode("ascii") for a in arrays], "plots": made}
-
-
-def json_in_page(data: Any) -> str:
-    """JSON that cannot end the element it stands in, whatever texts it carries."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
