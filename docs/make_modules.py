@@ -47,7 +47,7 @@ Python.
 `marsyard.run` takes `control=f` and `interaction=f` too. What is not replaced is marsyard's own,
 made from the scenario: `EngineMultibody`, `SoilInteraction` and `ScenarioControl` of
 `marsyard.modules` are such boxes and can be called by themselves, for instance to add a force of
-one's own to that of the soil.
+one's own to as the soil's.
 
 - In the engine an own `control` replaces `control`, `drive` and `gait` of the scenario and is
   asked once per control period; the scenario's motors bound what it commands. An own

@@ -41,9 +41,9 @@ Progress = Callable[[float, float, str], Any]
 #: name, series, what is taken of it, and unit; means are of the second half
 _MEAN, _END = "mean", "final"
 HEADLINES = (
-    ("x of the base at the end", "position_base.x", _END, "m"),
-    ("y of the base at the end", "position_base.y", _END, "m"),
-    ("height of the base at the end", "position_base.z", _END, "m"),
+    ("final x of the base", "position_base.x", _END, "m"),
+    ("final y of the base", "position_base.y", _END, "m"),
+    ("final height of the base", "position_base.z", _END, "m"),
     ("mean speed", "speed", _MEAN, "m/s"),
     ("mean slip ratio", "slip_ratio.mean", _MEAN, ""),
     ("mean sinkage", "sinkage.mean", _MEAN, "m"),
@@ -176,13 +176,13 @@ def check_refinable(scenario: Scenario, own_modules: bool, live: bool) -> None:
         raise InputError("check_convergence: a run that is steered live cannot be run again")
     if own_modules:
         raise InputError(
-            "check_convergence: control and interaction of one's own may keep a state, so that the "
-            "run cannot be repeated; put them into a plug-in"
+            "check_convergence: Python functions for control and interaction may keep a state, so "
+            "the run cannot be repeated; put them into a plug-in"
         )
     if scenario.study is not None:
         raise InputError(
-            "check_convergence: a study stands for many runs; check one of them, with study=False "
-            "(--no-study) and its values"
+            "check_convergence: a study consists of many runs; check one of them, with "
+            "study=False (--no-study) and its values"
         )
     refinements(scenario)
 
@@ -264,11 +264,11 @@ def convergence_section(found: Convergence | None) -> str:
         f"<p>This run is {escape(said)}.</p>"
         f'<div class="scroll"><table id="convergence"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
-        '<p class="soft">The run was computed again with half of each. The changes are those from '
-        "the run reported here; their sizes add up to what halving both at once may change at "
-        "most. Checks are compared with their tolerance, other numbers with their size (places: "
-        "with the distance from the start), of which 5 % are allowed; means are of the second "
-        "half.</p>"
+        '<p class="soft">The run was repeated with half the grid spacing and with half the step. '
+        "Changes are relative to the run reported here; their sum bounds the change from halving "
+        "both at once. Changes of checks are compared with the tolerance of the check, those of "
+        "other numbers with 5 % of the number (for positions: of the distance from the start); "
+        "means are over the second half of the run.</p>"
     )
 
 

@@ -78,8 +78,8 @@ def _found(group: str) -> Mapping[str, Plugin]:
         known = plugins.setdefault(entry.name, plugin)
         if known is not plugin and known.entry.value != entry.value:
             leave_out(
-                f"plug-in '{entry.name}' of {plugin.origin} is left out: {known.origin} brings one "
-                "of that name"
+                f"plug-in '{entry.name}' of {plugin.origin} is left out: {known.origin} provides "
+                f"one of that name"
             )
     return plugins
 
@@ -119,7 +119,7 @@ def make(kind: str, name: str, options: Mapping[str, Any], first: Any, field: st
     known = found(kind)
     one = _ONE[kind]
     if name not in known:
-        raise InputError(f"{field}: no plug-in brings a {one} '{name}'; {suggest(name, known)}")
+        raise InputError(f"{field}: no plug-in provides a {one} '{name}'; {suggest(name, known)}")
     function = known[name].load()
     who = f"{field}: {one} {named(kind, name)}"
     _check_options(function, options, first, who, _FIRST[kind])
@@ -130,9 +130,7 @@ def make(kind: str, name: str, options: Mapping[str, Any], first: Any, field: st
     except Exception as error:
         raise InputError(f"{who}: {told(error)}") from error
     if not callable(made):
-        raise InputError(
-            f"{who} made something of type {type(made).__name__}, which cannot be called"
-        )
+        raise InputError(f"{who} returned a {type(made).__name__}, which cannot be called")
     return made
 
 
@@ -140,7 +138,7 @@ def law_class(name: str, field: str) -> Any:
     """The class of a compiled law of a plug-in, or None if its law is one in Python."""
     known = found("laws")
     if name not in known:
-        raise InputError(f"{field}: no plug-in brings a law '{name}'; {suggest(name, known)}")
+        raise InputError(f"{field}: no plug-in provides a law '{name}'; {suggest(name, known)}")
     made = known[name].load()
     return made if inspect.isclass(made) and hasattr(made, "build") else None
 
@@ -175,7 +173,9 @@ def _check_options(
     try:
         signature.bind_partial(first)
     except TypeError:
-        raise InputError(f"{who} must take the {called} first: f({called}, **options)") from None
+        raise InputError(
+            f"{who} must take {called} as its first argument: f({called}, **options)"
+        ) from None
     try:
         signature.bind(first, **options)
     except TypeError as error:

@@ -74,18 +74,21 @@ class OrganStates(Message):
     name: Annotated[Names, Port("n", "", "names of wheels, feet, tracks, bodies")]
     position: Annotated[Array, Port("n, 3", "m", "origin: of a wheel its centre")]
     velocity: Annotated[Array, Port("n, 3", "m/s", "velocity of the origin")]
-    rotation: Annotated[Array, Port("n, 3, 3", "1", "columns: the organ's axes")] = left_out(
-        ((1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0))
+    rotation: Annotated[Array, Port("n, 3, 3", "1", "columns: axes of the contact body")] = (
+        left_out(((1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0)))
     )
     angular_velocity: Annotated[Array, Port("n, 3", "rad/s", "angular velocity")] = left_out(0.0)
     axis: Annotated[
-        Array, Port("n, 3", "1", "of a wheel: unit vector along its axle, to the left; else 0")
+        Array,
+        Port("n, 3", "1", "for a wheel: unit vector along its axle, to the left; otherwise 0"),
     ] = left_out(0.0)
-    belt_speed: Annotated[
-        Array, Port("n", "m/s", "of a track: speed of its belt along itself, forwards positive")
-    ] = left_out(0.0)
-    radius: Annotated[Array, Port("n", "m", "of a wheel, without grousers; else 0")] = left_out(0.0)
-    width: Annotated[Array, Port("n", "m", "of a wheel or a belt; else 0")] = left_out(0.0)
+    belt_speed: Annotated[Array, Port("n", "m/s", "for a track: belt speed, positive forwards")] = (
+        left_out(0.0)
+    )
+    radius: Annotated[Array, Port("n", "m", "for a wheel, without grousers; otherwise 0")] = (
+        left_out(0.0)
+    )
+    width: Annotated[Array, Port("n", "m", "for a wheel or a belt; otherwise 0")] = left_out(0.0)
     kind: Annotated[Names, Port("n", "", "wheel, foot, track or body")] = ()
 
 
@@ -93,8 +96,10 @@ class OrganStates(Message):
 class OrganWrenches(Message):
     """What the ground does to the organs, in their order."""
 
-    force: Annotated[Array, Port("n, 3", "N", "force on the organ")]
-    moment: Annotated[Array, Port("n, 3", "N·m", "moment about the organ's origin")] = left_out(0.0)
+    force: Annotated[Array, Port("n, 3", "N", "force on the contact body")]
+    moment: Annotated[Array, Port("n, 3", "N·m", "moment about the origin of the contact body")] = (
+        left_out(0.0)
+    )
     damping: Annotated[
         Array,
         Port(
@@ -110,8 +115,8 @@ class OrganWrenches(Message):
         Port(
             "n",
             "N",
-            "of a track: force along the motion of its belt, whose power is belt force × belt "
-            "speed; it turns the sprocket. Traction forwards is negative here",
+            "for a track: force along the belt's motion, whose power is belt force × belt speed; "
+            "it acts on the sprocket. Forward traction is negative here",
         ),
     ] = left_out(0.0)
 
@@ -148,13 +153,13 @@ class JointCommands(Message):
 
     torque: Annotated[Array, Port("m", "N·m, N", "torque, or force of a slide")] = left_out(0.0)
     speed: Annotated[
-        Array, Port("m", "rad/s, m/s", "rate to hold as an ideal motor does; NaN: none", True)
+        Array, Port("m", "rad/s, m/s", "commanded rate, held by an ideal motor; NaN: none", True)
     ] = left_out(np.nan)
     limit: Annotated[
-        Array, Port("m", "N·m, N", "largest torque that holds the rate; infinite: none", True)
+        Array, Port("m", "N·m, N", "torque limit of the rate servo; infinite: none", True)
     ] = left_out(np.inf)
     gain: Annotated[
-        Array, Port("m", "N·m·s/rad, N·s/m", "of the motor that holds the rate; 10⁵ is ideal")
+        Array, Port("m", "N·m·s/rad, N·s/m", "gain of the rate servo; 10⁵ is ideal")
     ] = left_out(1e5)
 
 

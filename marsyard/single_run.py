@@ -153,8 +153,8 @@ class Boxes:
         """What scenario.yaml does not hold, for its head."""
         own = {"control": self.control, "interaction": self.interaction}
         return tuple(
-            f"{k}: the run took the Python function {getattr(f, '__name__', type(f).__name__)}, "
-            "which is not kept here"
+            f"{k}: the run used the Python function {getattr(f, '__name__', type(f).__name__)}, "
+            f"which is not stored here"
             for k, f in own.items()
             if f
         )
@@ -334,7 +334,7 @@ def _draw_safely(folder: Path, draw: Callable[[Path], None], placed: bool, say: 
         draw(folder)
     except KeyboardInterrupt:
         if placed:
-            say(f"stopped while the report was drawn: {again}")
+            say(f"interrupted while drawing the report: {again}")
         raise
     except OSError as error:
         if placed and is_full(error):

@@ -137,7 +137,7 @@ def _numbers(fit: Fit) -> dict[str, Any]:
         elif name in ("exponent_slip", "exponent_side") and value == 0:
             continue
         else:
-            source = f"not identified; that of the soil {fit.start_soil.name}"
+            source = f"not identified; from the soil {fit.start_soil.name}"
             entry |= {"provenance": "assumed", "source": source}
         out[name] = entry
     return out

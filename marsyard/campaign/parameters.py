@@ -166,7 +166,7 @@ def make_parameters(study: StudyFile, base: Base, paths: Mapping[str, Any]) -> l
             continue
         whole = re.sub(r"\W+", "_", parameter.paths[0])
         if whole in taken:
-            raise InputError(f"vary.{list(study.vary)[k]}: an output is called like it; rename it")
+            raise InputError(f"vary.{list(study.vary)[k]}: an output has the same name; rename it")
         label = parameter.paths[0] if parameter.label == label_of(parameter.paths[0]) else None
         made[k] = _renamed(parameter, whole, label)
     return made

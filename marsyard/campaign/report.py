@@ -48,11 +48,11 @@ def write_report(found: Sweep, folder: Path, figures: Sequence[FigureFile]) -> P
     sections = [
         _head(title, found),
         section("Outputs", _outputs(ds) + _gaps(found)),
-        section("Which parameter matters", _sensitivity(ds)),
+        section("Sensitivity", _sensitivity(ds)),
         section("Figures", figures_section(figures)),
         section("Runs that failed", _failures(found)),
         section("Warnings", warnings_table(found.warned, found.ready.words, "runs")),
-        section("What was varied", _varied(ready)),
+        section("Parameters", _varied(ready)),
         section("Base scenario", parameters_section(base, {})),
         section("Speed", pairs(speed_rows(found.info))),
         section("Versions", pairs(versions({}))),
@@ -67,8 +67,8 @@ def _head(title: str, found: Sweep) -> str:
     failed, runs = len(found.failures), len(found.outcomes)
     if failed:
         parts.append(
-            f'<div class="alarm" role="alert">{failed} of {runs} runs failed; they give no '
-            "numbers, and the table below says why.</div>"
+            f'<div class="alarm" role="alert">{failed} of {runs} runs failed and yield no '
+            "outputs; the table below lists the reasons.</div>"
         )
     bad = int((found.data["unconverged"].values > 0).sum())
     if bad:
@@ -98,7 +98,7 @@ def what_was_run(ready: Prepared) -> str:
     words = f"{study.scenario}, {len(points)} points of a {kind} over "
     words += ", ".join(p.label for p in points.parameters)
     if study.replicas > 1:
-        words += f", {study.replicas} runs at each, with seeds of their own"
+        words += f", {study.replicas} runs at each, each with its own seeds"
     return f"{words}; seed {study.seed}."
 
 
@@ -135,8 +135,8 @@ def _gaps(found: Sweep) -> str:
     ]
     if not rows:
         return ""
-    table = html_table(["output", "runs without it", "why", "for example"], rows, 4)
-    return f"<h3>Runs that went to their end without a number</h3>{table}"
+    table = html_table(["output", "runs without a value", "why", "for example"], rows, 4)
+    return f"<h3>Completed runs without a value</h3>{table}"
 
 
 def _sensitivity(ds: xr.Dataset) -> str:
@@ -152,15 +152,18 @@ def _sensitivity(ds: xr.Dataset) -> str:
         for o in ds["output"].values
         for p in ds["parameter"].values
     ]  # fmt: skip
-    note = "Spearman's ρ: 1 where the output always rises with the parameter, −1 where it falls."
+    note = (
+        "Spearman's ρ: 1 where the output increases monotonically with the parameter, −1 where "
+        "it decreases."
+    )
     return html_table(["output", "parameter", "rank correlation"], rows, 2) + _soft(note)
 
 
 def _sobol(ds: xr.Dataset) -> str:
     head = ["output", "parameter", "first order", "±", "total", "±"]
     note = (
-        "Sobol indices: the share of an output's variance that a parameter makes by itself, "
-        "and with all it does together with others; ± half of the 95 % interval."
+        "Sobol indices: the share of an output's variance caused by a parameter alone (first "
+        "order), and including its interactions with others (total); ± half of the 95 % interval."
     )
     missing = left_out(ds)
     alarm = f'<div class="alarm" role="alert">{escape(missing)}</div>' if missing else ""
@@ -168,7 +171,7 @@ def _sobol(ds: xr.Dataset) -> str:
     if "sobol_second" in ds and ds.sizes["parameter"] > 1:
         head = ["output", "parameter", "with", "second order", "±"]
         page += "<h3>Pairs</h3>" + html_table(head, pair_rows(ds), 3)
-        page += _soft("The share that two parameters make together, beyond each by itself.")
+        page += _soft("The share caused by the interaction of two parameters.")
     return page
 
 
@@ -187,7 +190,7 @@ def _failures(found: Sweep) -> str:
     ]
     table = html_table(["runs", "why", "for example"], groups, 3)
     listed = [[str(k), ready.words(k), reason] for k, reason in list(failures.items())[:_LISTED]]
-    table += "<h3>One by one</h3>" + html_table(["run", "parameters", "why"], listed, 3)
+    table += "<h3>Individual failures</h3>" + html_table(["run", "parameters", "why"], listed, 3)
     if len(failures) > _LISTED:
         table += f'<p class="soft">… and {len(failures) - _LISTED} more, see sweep.csv.</p>'
     return table
@@ -217,22 +220,22 @@ def _varied(ready: Prepared) -> str:
 
 def elapsed_tile(info: Mapping[str, Any]) -> tuple[str, str]:
     """How long it took; of a study that was resumed, the last call alone."""
-    words = "elapsed in the last call" if info["kept"] else "elapsed"
+    words = "elapsed time of the last call" if info["kept"] else "elapsed"
     return words, quantity(info["elapsed"], "s", 3)
 
 
 def speed_rows(info: Mapping[str, Any]) -> list[tuple[str, str]]:
     """How fast a campaign went."""
-    rows = [("runs in this call", str(info["ran"])), ("finished before it", str(info["kept"]))]
+    rows = [("runs in this call", str(info["ran"])), ("finished before", str(info["kept"]))]
     if info["repeated"]:
-        rows.append(("came up again, not run twice", str(info["repeated"])))
+        rows.append(("repeated, not run twice", str(info["repeated"])))
     if info["ran"]:
         rows.append(("on", str(info["where"])))
-        rows.append(("runs a second", number(info["ran"] / max(info["elapsed"], 1e-9), 3)))
+        rows.append(("runs per second", number(info["ran"] / max(info["elapsed"], 1e-9), 3)))
     rows += [
         ("simulated time in this call", quantity(info["simulated"], "s", 4)),
-        ("time of the loops in this call", quantity(info["wall_time"], "s", 4)),
-        ("elapsed in this call", quantity(info["elapsed"], "s", 4)),
+        ("computing time in this call", quantity(info["wall_time"], "s", 4)),
+        ("elapsed time of this call", quantity(info["elapsed"], "s", 4)),
         ("started", str(info["started"])),
     ]
     return rows

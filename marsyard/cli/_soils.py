@@ -12,7 +12,7 @@ _BEKKER, _REECE = ("k_c", "k_phi"), ("reece_kc", "reece_kphi", "density")
 
 
 def assumed_by_law(name: str) -> dict[str, list[str]]:
-    """By law of soil, the numbers it asks for that the soil's file marks as assumed or lacks."""
+    """By soil model, the numbers it asks for that the soil's file marks as assumed or lacks."""
     soil = load_soil(name)
     entries = library.read_yaml(library.path_of("soils", name)).get("numbers") or {}
     published = {

@@ -114,8 +114,9 @@ def measure(
     ends = cycle_ends(ds)
     if len(ends) < 3:
         raise InputError(
-            f"{name}: only {len(ends)} cycles end within the run, at least 3 must; make "
-            "run.duration longer"
+            f"{name}: only {len(ends)} cycles end within the run, but at least 3 are needed; "
+            f"increase run.duration"
+            ""
         )
     speed, turn = planned(mode)
     along = direction(slope, uphill, heading + turn)

@@ -76,8 +76,9 @@ def _plan_goals(data: dict[str, Any], index: int) -> dict[str, Any]:
             here = None
         elif here is None:
             raise InputError(
-                f"drive.commands.{k}.goal: rigid ground cannot be planned on after commands that "
-                "are no path; give a path instead"
+                f"drive.commands.{k}.goal: on rigid ground, a goal cannot be planned after "
+                f"commands without a path; give a path instead"
+                ""
             )
         else:
             path = plan(terrain, here, command.goal, limits=limits)
@@ -177,8 +178,9 @@ def _reach(scenario: Scenario) -> tuple[float, float, float, float]:
     speed = _rim_speed(scenario, robot)
     if speed is None:
         raise InputError(
-            "rigid ground of this terrain's shape needs bounds, because nothing tells how far the "
-            "rover goes; give the terrain bounds, or the drives a law of speed"
+            "rigid ground of this terrain's shape needs bounds, because the distance travelled is "
+            "unknown; give the terrain bounds, or control the speed of the drives"
+            ""
         )
     half = 1.1 * speed * scenario.run.duration + ROOM
     x, y = (scenario.robot.position or (0.0, 0.0, 0.0))[:2]

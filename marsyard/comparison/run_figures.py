@@ -64,7 +64,7 @@ LONG = 22
 _WORTH = (
     "Base position, velocity and reaction", "Attitude and speed", "Slip and sinkage on soil",
     "Forces of the soil", "Driving torque and resistances in soil", "Motor torque and power",
-    "Pull of the tethers", "Energy",
+    "Tension of the tethers", "Energy",
 )  # fmt: skip
 _OF_WHEELS = ("motor_torque", "motor_power")
 
@@ -123,7 +123,7 @@ def save_run_figures(
         if figure.against is not None:
             canvas = _draw_against(names, datasets, figure)
             if canvas is not None:
-                keep(figure.title, "Medians of each law in bins.", canvas)
+                keep(figure.title, "Binned medians of each law.", canvas)
             continue
         found, missing = quantities(datasets, figure)
         for first in range(0, len(found), MOST_PANELS):
@@ -136,7 +136,7 @@ def save_run_figures(
             caption = _jitter_note(single)
             keep(title, caption, draw_by_wheel(names, single[:MOST_PANELS], title, figure))
     if any(has_travelled(ds) for ds in datasets):
-        caption = "Path of the base under each law, from above and from the side."
+        caption = "Path of the base with each law, from above and from the side."
         keep("Path", caption, draw_paths(names, datasets))
     return saved
 
@@ -446,7 +446,7 @@ def _caption(
     parts = []
     if any(q.count > 1 for q in panels):
         text = "Mean of the wheels"
-        parts.append(text + ("; the band reaches from the lowest to the highest."
+        parts.append(text + ("; the band covers the range of the wheels."
                              if len(names) <= BANDS else "."))  # fmt: skip
     for variable, laws in missing.items():
         if any(q.variable == variable for q in panels):
@@ -465,4 +465,4 @@ def _jitter_note(panels: Sequence[Quantity]) -> str:
         return ""
     time = jitter[0].time
     width = (2 * max(len(time) // 80, 1) + 1) * float(np.median(np.diff(time)))
-    return f"Pale: as recorded; the line over it is the mean over {width:.2g} s."
+    return f"Pale: as recorded; solid: mean over {width:.2g} s."

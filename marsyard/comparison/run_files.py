@@ -70,7 +70,7 @@ def _misfit_table(result: Comparison) -> list[Table]:
         if any(v is not None for v in found):
             unit = unit_text(str(result.data[variable].attrs["units"]))
             rows.append((f"{name} [{unit}]" if unit else name, *(number(v, 3) for v in found)))
-    return [Table(f"rms of computed less measured, {result.measured.name}", "", tuple(rows))]
+    return [Table(f"rms error against measurements, {result.measured.name}", "", tuple(rows))]
 
 
 def _number_table(result: Comparison) -> Table:
@@ -181,8 +181,8 @@ def _report(folder: Path, result: Comparison, figures: Sequence[FigureFile]) -> 
         section("Figures", pictures) if result.is_study else section("Side by side", numbers),
         section("Side by side", numbers) if result.is_study else section("Figures", pictures),
         section("Checks", _checks(result)),
-        section("What each law is", _what(result)),
-        section("Scenario as it stands", parameters_section(result.scenario, result.info)),
+        section("Description of the laws", _what(result)),
+        section("Base scenario", parameters_section(result.scenario, result.info)),
         section("Versions", pairs(versions(result.info))),
     ]
     return write_page(folder, title, sections)
@@ -236,11 +236,12 @@ def _table(result: Comparison) -> str:
         title = f"<h3>{escape(table.title)}</h3>" if table.title else ""
         rows = [[escape(c) for c in row] for row in table.rows]
         parts.append(title + _html_table([escape(table.head), *laws], rows))
-    note = "Each law's own report is behind its name."
+    note = "The name of each law links to its report."
     if not result.is_study:
         note = (
-            "Means over all wheels and the whole run. Sinkage is that of the rim in wheel models, "
-            f"of the tips of grousers in the soil contact model. {note}"
+            ""
+            f"Means over all wheels and the whole run. Sinkage refers to the rim in wheel models "
+            f"and to the grouser tips in the soil contact model. {note}"
         )
     return "".join(parts) + f'<p class="soft">{note}</p>'
 
@@ -289,7 +290,7 @@ def settings_text(changes: Mapping[str, Any]) -> str:
     for path, value in changes.items():
         plain = words[value] if isinstance(value, bool | None) else str(value)
         parts.append(f"{path} = {plain}")
-    return "; ".join(parts) or "nothing: as the scenario stands"
+    return "; ".join(parts) or "none: unchanged scenario"
 
 
 def exit_text(side: Side) -> str:

@@ -43,7 +43,7 @@ def save_wheels(result: WheelComparison, folder: str | Path) -> Path:
             + tiles(_tiles(result)) + "</header>",
             section("Side by side", _table(heads, rows) + _explained(result)),
             section("Figures", figures_section(figures)),
-            section("What each model was given", _table(*_given(result), first=9)),
+            section("Model inputs", _table(*_given(result), first=9)),
             section("Notes", f"<ul>{notes}</ul>" if notes else ""),
             section("Versions", _table(["package", "version"], [list(v) for v in version_rows()],
                                        first=9)),
@@ -89,15 +89,16 @@ def _tiles(result: WheelComparison) -> list[tuple[str, str]]:
     out = [("models", str(len(result.candidates)))]
     if result.data is not None:
         out.append(("measured rows", str(len(result.data))))
-    return [*out, ("time of the models", quantity(1e3 * result.seconds, "ms", 3))]
+    return [*out, ("computing time", quantity(1e3 * result.seconds, "ms", 3))]
 
 
 def _explained(result: WheelComparison) -> str:
     if result.data is None:
         return '<p class="soft">At the first slip angle; "–": the wheel sinks to its axle.</p>'
     return (
-        '<p class="soft">Root mean square of computed less measured, over the rows at which the '
-        "wheel carries its load.</p>"
+        '<p class="soft">Root mean square of computed minus measured values, over the rows in '
+        "which the wheel carries its load."
+        "</p>"
     )
 
 

@@ -63,7 +63,7 @@ def rock_shapes(spec: RocksGround, terrain: Terrain | None) -> tuple[np.ndarray,
     count = len(place)
     if count == 0:
         raise InputError(
-            "field: no rock came out; take a larger area, a higher coverage or smaller rocks"
+            "field: it contains no rocks; use a larger area, a higher coverage or smaller rocks"
         )
     if count * len(triangles) > MOST_TRIANGLES:
         raise InputError(

@@ -97,7 +97,7 @@ class SoilLaw(Law):
         self, scenario: Scenario, robot: Robot, model: mujoco.MjModel, soils: tuple[Soil, ...]
     ) -> None:
         """Go on with other numbers of the same soils; what wheels left in the ground stays."""
-        raise InputError(f"the law of soil '{scenario.interaction.soil.model}' cannot change soils")
+        raise InputError(f"the soil model '{scenario.interaction.soil.model}' cannot change soils")
 
     def wheel_radii(self, name: str, wheel: Wheel, rolls: float) -> tuple[float, float]:
         """Where a wheel shears soil, and where it carries [m]; it `rolls` on hard ground with this

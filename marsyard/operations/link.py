@@ -172,8 +172,8 @@ class LinkSettings(BaseModel):
         for begin, end in self.windows if isinstance(self.windows, list) else []:
             if not last <= begin < end:
                 raise ValueError(
-                    f"windows: [{begin:g} s, {end:g} s] must begin before it ends, "
-                    "after the one before"
+                    f"windows: [{begin:g} s, {end:g} s] must start before it ends, and after the "
+                    f"previous window"
                 )
             last = end
         return self

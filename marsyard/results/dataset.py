@@ -60,7 +60,9 @@ def open_results(path: str | Path) -> xr.Dataset:
     if not file.exists():
         kept = sorted(path.glob("members/*/results.nc"))
         if (path / "study.nc").exists():
-            which = f"give one of its members, e.g. '{kept[-1].parent}'" if kept else "none is kept"
+            which = (
+                f"give one of its members, e.g. '{kept[-1].parent}'" if kept else "none is stored"
+            )
             raise InputError(f"'{path}' is the folder of a study, not of one run; {which}")
         if path.is_dir():
             raise InputError(f"'{path}' is not the folder of a run: it has no {FILE_NAME}")

@@ -1,6 +1,6 @@
 """Power and energy of locomotion: motor by motor, per metre, and where it went.
 
-Motor by motor, with torque τ and rate ω of its joint at the records, integrals by the trapezoidal
+By motor, with torque τ and rate ω of its joint at the records, integrals by the trapezoidal
 rule over them:
 
     P = τ ω                            mechanical power [W]
@@ -57,10 +57,10 @@ CAUSES = {
     "kinetic": "kinetic energy",
     "lifting": "lifting",
     "springs": "springs and tethers",
-    "compaction": "compaction of soil",
-    "shear": "shear and slip in soil",
-    "soil_rest": "soil, rest",
-    "ground": "contact layers, compliant ground, own law",
+    "compaction": "soil compaction",
+    "shear": "soil shear and slip",
+    "soil_rest": "other soil work",
+    "ground": "contact layers, compliant ground, custom law",
     "damping": "damping of joints and beams",
     "rest": "rest",
 }
@@ -122,7 +122,7 @@ class EnergyAccount:
         causes: where it went [J], by the names of `CAUSES`.
         way, made_good, rise: path of the base, displacement along the wanted direction, and height
             won by the centre of mass [m].
-        regeneration: whether returned work counts as fed back, of motors without a model.
+        regeneration: whether returned work counts as recuperated, of motors without a model.
         soil_only: nothing but soil carried the robot, so that `rest` is the error of the account.
     """
 

@@ -120,7 +120,8 @@ def draw_section(
     stretch = 2.9 / (top - bottom) / (SPAN / (1000 * s[-1]))
     (x0, y0), (x1, y1) = section.start, section.end
     where = (
-        f"A ({x0:.2f}, {y0:.2f}) to B ({x1:.2f}, {y1:.2f}) m, heights stretched {stretch:.2g} times"
+        f"A ({x0:.2f}, {y0:.2f}) to B ({x1:.2f}, {y1:.2f}) m, heights exaggerated {stretch:.2g} "
+        f"times"
     )
     ax.set_title(where, fontsize=FONT - 1, loc="right", color=SOFT)
     ax.set_xlabel("distance from A [m]", fontsize=FONT)

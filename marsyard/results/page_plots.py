@@ -293,7 +293,7 @@ def plot_html(index: int, plot: PagePlot, number: int | None = None) -> str:
     caption = f"<b>{escape(head)}</b> {escape(plot.caption)}" if number is not None else ""
     return (
         f'<figure class="plot" data-plot="{index}">'
-        f"<noscript>{escape(plot.title)}: this plot needs scripts.</noscript>"
+        f"<noscript>{escape(plot.title)}: this plot needs JavaScript.</noscript>"
         f"<figcaption>{caption}</figcaption></figure>"
     )
 

@@ -108,8 +108,8 @@ def replay_block(data: dict[str, Any]) -> str:
         f'<select aria-label="speed">{speeds}</select>'
         '<input type="range" min="0" step="0.05" aria-label="time" style="flex:1">'
         '<output style="min-width:15rem"></output></div>'
-        '<p class="soft">Drag to turn; the wheel zooms once the picture is clicked. Lines on the '
-        "ground are 1 m apart.</p></div>"
+        '<p class="soft">Drag to rotate; click the picture, then scroll to zoom. '
+        "Grid lines are 1 m apart.</p></div>"
         f'<script type="application/json" id="replay-data">{text}</script>'
         f"<script>{replay_script()}</script>"
     )

@@ -115,10 +115,10 @@ def write_report(
         _Part("Checks", checks_section(checks), passed, failing),
         _Part("Convergence", str(info.get("convergence_html") or "")),
         _Part("Commands", timeline_section(ds)),
-        _Part("Results of own functions", results),
+        _Part("Results of custom functions", results),
         _Part("Power and energy", energy_section(ds)),
         _Part("Soil", soil_section(ds, scenario, ground)),
-        _Part("What was run", parameters_section(scenario, info)),
+        _Part("Scenario and parameters", parameters_section(scenario, info)),
         _Part("Figures", drawn, f"{shown + len(figures)}" if drawn else ""),
         _Part("Solver health", _health(ds, info), _health_words(ds)),
         _Part("Speed", pairs(_speed_rows(ds, info))),
@@ -286,12 +286,11 @@ def _alarms(ds: xr.Dataset, stopped: Any) -> list[str]:
     out = []
     if stopped:
         how = f"was {stopped}" if "by hand" in str(stopped) else f"diverged and {stopped}"
-        out.append(f"The run {how}. What was recorded until then is shown.")
+        out.append(f"The run {how}. The report covers the results up to that time.")
     if bad := unconverged(ds):
         out.append(
-            f"{bad} of the steps did not converge: in these the contact problem was left with a "
-            "residual above its tolerance. Results after the first of them are not to be trusted; "
-            "see Solver health."
+            f"{bad} steps did not converge: their contact problem has a residual above the "
+            f"tolerance. Results after the first of these steps are unreliable; see Solver health."
         )
     return out
 
@@ -415,7 +414,7 @@ def _energy_rows(ds: xr.Dataset) -> list[tuple[str, str]]:
     lost = energy[0] + work - energy[-1]
     if "energy_soil" in ds:
         soil = float(ds["energy_soil"].values[-1])
-        rows.append(("taken by the soil", quantity(soil, "J", 4)))
+        rows.append(("work on the soil", quantity(soil, "J", 4)))
         lost -= soil
     rows.append(("dissipated (impact, friction, damping)", quantity(lost, "J", 4)))
     return rows

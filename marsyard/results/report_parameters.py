@@ -1,4 +1,6 @@
-"""What was run, in groups of names and values, for reports: everything that a scenario sets."""
+"""Scenario and parameters, in groups of names and values, for reports: everything that a scenario
+sets.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         """As the user wrote it, units and all, else the text."""
         return str(given.get(path, text))
 
-    own = "that of the model"
+    own = "as in the model"
     attitude = robot.attitude and [math.degrees(a) for a in robot.attitude]
     start = [
         ("robot", Path(robot.name).name),
@@ -37,11 +39,11 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         ("roll, pitch, yaw", vector(attitude, "°") if attitude else own),
         ("start velocity", vector(robot.velocity, "m/s")),
         ("start angular velocity", vector(robot.angular_velocity, "rad/s")),
-        ("wheel shape", robot.wheel_shape or "that of the robot"),
+        ("wheel shape", robot.wheel_shape or "as in the robot"),
         ("gravity", told("gravity", quantity(scenario.gravity, "m/s²"))),
     ]
     if robot.settle:
-        start.append(("placed", "on the ground before the start"))
+        start.append(("placed", "placed on the ground before the start"))
     start += [
         (f"start of {k}", told(f"robot.joints.{k}", _place(v, k in slides)))
         for k, v in robot.joints.items()
@@ -67,7 +69,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         law += [
             ("solver", contact.solver.method),
             ("solver tolerance", number(contact.solver.tolerance)),
-            ("most iterations", str(contact.solver.max_iterations)),
+            ("maximum iterations", str(contact.solver.max_iterations)),
         ]
     time = [
         ("duration", told("run.duration", _time(run.duration))),
@@ -99,11 +101,11 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         blocks.append(("Parameters (SI where they have no unit)", named))
     if info.get("modules"):
         modules = list(info["modules"].items())
-        blocks.append(("Own modules", modules))
+        blocks.append(("Custom modules", modules))
     if info.get("overrides"):
         changes = info["overrides"]
         changes = [changes] if isinstance(changes, str) else changes
-        blocks.append(("Changed on the command line", [("set", str(c)) for c in changes]))
+        blocks.append(("Command-line changes", [("set", str(c)) for c in changes]))
     body = "".join(f"<div><h3>{escape(name)}</h3>{pairs(rows)}</div>" for name, rows in blocks)
     return f'<div class="columns">{body}</div>'
 
@@ -113,9 +115,11 @@ def _laws(scenario: Scenario, hard: bool) -> list[tuple[str, str]]:
     contact = scenario.interaction
     rows = []
     if hard:
-        rows.append(("law on hard ground", law_of_hard_ground(scenario).title or contact.law))
+        rows.append(
+            ("contact law on hard ground", law_of_hard_ground(scenario).title or contact.law)
+        )
     if any(g.kind == "terrain" for g in scenario.ground):
-        rows.append(("law of soil", laws(SOIL)[contact.soil.model].title))
+        rows.append(("soil model", laws(SOIL)[contact.soil.model].title))
         wheel = contact.wheel
         if wheel is not None:
             which = "all wheels" if wheel.wheels is None else ", ".join(wheel.wheels)
@@ -234,8 +238,8 @@ def _joints(joints: str | tuple[str, ...]) -> str:
 #: commands that are told one by one
 _MOST_COMMANDS = 50
 _SHARES = {
-    "rates": "rates of plane kinematics",
-    "slip": "rates that make slips agree",
+    "rates": "planar kinematics",
+    "slip": "slip coordination between wheels",
 }
 
 
@@ -253,7 +257,7 @@ def _drive(drive: Any) -> list[tuple[str, str]]:
         ("path following", follow.law.replace("_", " ")),
         ("slip compensation", "yes" if follow.compensate else "no"),
         ("wheels", _SHARES[drive.share]),
-        ("knows its pose by", drive.sense.by.replace("_", " ")),
+        ("pose sensing", drive.sense.by.replace("_", " ")),
     ]
     return rows
 
@@ -300,7 +304,7 @@ def _motor(law: Any) -> str:
     """A law of torque or speed, or an FMU, in words."""
     if isinstance(law, FmuLaw):
         given = "; ".join(f"{name} → {command}" for name, command in law.outputs.items())
-        return f"{Path(law.file).name}: {given or 'commands nothing'}"
+        return f"{Path(law.file).name}: {given or 'no command'}"
     end = "to the end" if law.end is None else f"to {quantity(law.end, 's')}"
     when = f"from {quantity(law.start, 's')} {end}"
     if isinstance(law, SpeedLaw):

@@ -42,7 +42,7 @@ _NAMES = {
     "density": "density ρ",
     "unloading_stiffness": "unloading stiffness k_u",
     "repose_angle": "angle of repose",
-    "shear_layer": "layer dragged along",
+    "shear_layer": "shear layer",
     "damping": "damping R",
     "exponent_slip": "slip exponent n₁",
     "exponent_side": "side slip exponent n₂",
@@ -148,8 +148,8 @@ def soil_section(ds: xr.Dataset, scenario: Scenario, ground: Ground | None) -> s
     blocks = [_wheels_html(ds)]
     blocks.append("<h3>Ground at the end</h3>" + pairs(_ground_rows(ds, part, ground)))
     if ground is not None and (acted := acted_rows(ground)):
-        blocks.append("<h3>What acts on which bodies</h3>" + pairs(acted))
-    blocks.append("<h3>Law of soil</h3>" + pairs(law_rows(scenario.interaction)))
+        blocks.append("<h3>Laws and the bodies they act on</h3>" + pairs(acted))
+    blocks.append("<h3>Soil model</h3>" + pairs(law_rows(scenario.interaction)))
     if scenario.interaction.wheel is not None:
         blocks.append("<h3>Wheel model</h3>" + pairs(wheel_rows(scenario.interaction.wheel)))
     for index, given in enumerate(_given_soils(part, ground, scenario.gravity)):
@@ -173,8 +173,9 @@ def _wheels_html(ds: xr.Dataset) -> str:
         "<h3>Wheels, mean of the last third of the run</h3>"
         f'<div class="scroll"><table class="runs" id="wheels"><thead><tr><th>wheel</th>{heads}</tr>'
         f"</thead><tbody>{body}</tbody></table></div>"
-        '<p class="soft">Slip and sinkage of all wheels are means, forces and torques sums. Pull '
-        "is the force of the soil along the heading and the slope of the ground, load that upwards."
+        '<p class="soft">For all wheels, slip and sinkage are means; forces and torques are sums.'
+        " Pull is the soil force along the heading and the slope of the ground; load is the "
+        "upward force."
         "</p>"
     )
 
@@ -197,7 +198,12 @@ def _ground_rows(
     ]  # fmt: skip
     if "displaced_volume" in ds and np.isfinite(ds["displaced_volume"].values[-1]):
         moved = 1000 * float(ds["displaced_volume"].values[-1])
-        rows.append(("volume displaced in all, counted each time", quantity(moved, "L", 3)))
+        rows.append(
+            (
+                "total displaced volume (repeated displacement counted each time)",
+                quantity(moved, "L", 3),
+            )
+        )
     if ground.soils:
         rows.append(("soils", ", ".join(ground.soils)))
     return rows
@@ -237,7 +243,7 @@ def wheel_rows(wheel: WheelLaw) -> list[tuple[str, str]]:
 
 
 #: what options stand for that are not set
-_UNSET = {"exit": "that of each wheel"}
+_UNSET = {"exit": "each wheel's own"}
 
 
 def _option(value: Any) -> str:
@@ -286,10 +292,11 @@ def law_rows(interaction: Interaction) -> list[tuple[str, str]]:
         "coulomb": f"Coulomb, full strength after {quantity(1000 * options.stick, 'mm')} of slip",
     }
     unloading = {
-        "elastic": f"elastic, {number(options.unloading_stiffness)} Pa/m where the soil gives none",
-        "none": "at once, no rebound",
+        "elastic": f"elastic, {number(options.unloading_stiffness)} Pa/m where the soil has no "
+        f"value",
+        "none": "instantaneous, no rebound",
     }
-    flow = "none: ruts only, no berms"
+    flow = "none: ruts without berms"
     if options.flow:
         flow = f"each {number(options.flow_travel)} of the spacing a wheel moves, laid down around "
         flow += (
@@ -305,7 +312,7 @@ def law_rows(interaction: Interaction) -> list[tuple[str, str]]:
         ("width b", width),
         ("shear stress", shear[options.shear]),
         ("unloading", unloading[options.unloading]),
-        ("damping", quantity(options.damping, "Pa·s/m") if options.damping else "that of the soil"),
+        ("damping", quantity(options.damping, "Pa·s/m") if options.damping else "as the soil's"),
         ("flow of displaced soil", flow),
         *_tread_rows(options),
     ]
@@ -313,9 +320,9 @@ def law_rows(interaction: Interaction) -> list[tuple[str, str]]:
 
 def _tread_rows(options: SoilContactOptions) -> list[tuple[str, str]]:
     """What wheels make of the soil under them, alike for all laws of bodies on nodes."""
-    strength = "the soil's, whatever their surface"
+    strength = "as the soil's, regardless of the surface"
     if options.interface:
-        strength = "that of soil on their surface, and the soil's where grousers hold it"
+        strength = "soil-on-surface between grousers, soil-on-soil where the grousers hold soil"
     sinks = ["grousers dig and carry soil"] if options.slip_transport else []
     if options.slip_sinkage != "none":
         by = {"lyasko": "Lyasko 2010", "exponent": "by the soil's exponent_slip"}

@@ -87,7 +87,7 @@ def _head(
     if stopped:
         parts.append(
             f'<div class="alarm" role="alert">{_count(stopped, "run")} of {len(rows)} diverged and '
-            "stopped before the end; the table says when and why. They give no numbers.</div>"
+            "stopped before the end; the table says when and why. They yield no outputs.</div>"
         )
     bad = sum(1 for r in rows if r.unconverged)
     if bad:
@@ -135,7 +135,7 @@ def _what(ds: xr.Dataset, rows: Sequence[Row]) -> str:
     if other:
         text += f"; for each {span(other)}"
     refined = sum(r.refined for r in rows)
-    return text + (f"; {_count(refined, 'run')} more to find the boundary." if refined else ".")
+    return text + (f"; {_count(refined, 'run')} more to locate the boundary." if refined else ".")
 
 
 # --- the table
@@ -193,8 +193,8 @@ def _speed(rows: Sequence[Row], info: Mapping[str, Any]) -> list[tuple[str, str]
         ("runs", str(len(rows))),
         ("processes", str(info["jobs"])),
         ("simulated time, all runs", quantity(info["simulated"], "s")),
-        ("time of the loops, all runs", quantity(wall, "s", 4)),
-        ("elapsed from start to end", quantity(info["elapsed"], "s", 4)),
+        ("computing time, all runs", quantity(wall, "s", 4)),
+        ("elapsed time", quantity(info["elapsed"], "s", 4)),
         ("time per step", quantity(1e6 * wall / max(steps, 1), "µs", 3)),
         ("started", str(info["started"])),
     ]

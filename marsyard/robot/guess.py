@@ -228,7 +228,7 @@ class _Guess(Organs):
             elif wheels or tracks:
                 self.roles.give(name, "passive", f"above wheel {', '.join(wheels or tracks)}")
             elif self.roles.fixed or not moves:
-                self.roles.give(name, "other", "nothing tells what it is for")
+                self.roles.give(name, "other", "purpose unknown")
             elif _PASSIVE.search(self.text(j)):
                 self.roles.give(name, "passive", "by its name")
             else:

@@ -1,4 +1,4 @@
-"""Soft ground in a scenario: the deformable terrain, which law of soil and which wheel model."""
+"""Soft ground in a scenario: the deformable terrain, which soil model and which wheel model."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ else:
 
 @with_options(about.SOIL)
 class SoilContact(LawOptions):
-    """Which law of soil acts, with the options of all of them."""
+    """Which soil model acts, with the options of all of them."""
 
     model: SoilLawName = Field(
         next(iter(about.laws(about.SOIL))), description=about.texts(about.SOIL)

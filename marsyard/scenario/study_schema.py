@@ -87,7 +87,7 @@ class Output(Measure):
     """A number taken from each run of a study."""
 
     unit: str = Field(
-        "", description="unit it is given in (converted, e.g. m to mm); default: that of the series"
+        "", description="unit of the value (converted, e.g. m to mm); default: that of the series"
     )
 
 
@@ -102,7 +102,7 @@ class Reference(Part):
     y: tuple[float, ...] = Field(description="in the unit of the panel's outputs")
     draw: Literal["points", "line"] = Field("points", description="points, or a dashed line")
     also: Value | None = Field(None, description="drawn in the colour of this curve")
-    source: str = Field(description="where the points come from")
+    source: str = Field(description="source of the points")
 
     @model_validator(mode="after")
     def _as_many(self) -> Reference:
@@ -114,7 +114,7 @@ class Reference(Part):
 class StudyFigure(Part):
     """One figure of a study: a stack of panels, outputs against the varied value(s)."""
 
-    title: str = Field(description="heading of the figure")
+    title: str = Field(description="title of the figure")
     kind: Literal["curves", "map"] = Field(
         "curves",
         description="curves against the varied value; or maps: the varied value and that of 'also' "
@@ -122,7 +122,7 @@ class StudyFigure(Part):
     )
     panels: tuple[tuple[str, ...], ...] = Field(description="each panel a list of outputs' names")
     reference: tuple[Reference, ...] = Field((), description="points to compare with")
-    note: str | None = Field(None, description="which figure of the source shows the same")
+    note: str | None = Field(None, description="the corresponding figure in the source")
 
 
 class Bisect(Part):
@@ -179,8 +179,8 @@ class StudyCheck(Part):
         None, description="another curve, by whose output this one's is divided"
     )
     expected: Quantity = Field(description="in the output's unit; a varied value with its unit")
-    tolerance: Quantity = Field(description="by how much it may differ, in the same unit")
-    source: str = Field("", description="where the expected value comes from")
+    tolerance: Quantity = Field(description="allowed difference, in the same unit")
+    source: str = Field("", description="source of the expected value")
 
     @model_validator(mode="after")
     def _complete(self) -> StudyCheck:
@@ -217,7 +217,7 @@ class Study(Part):
     )
     bisect: Bisect | None = Field(None, description="look for the boundary of success")
     checks: tuple[StudyCheck, ...] = Field(
-        (), description="of the whole study; it fails with exit code 1 where one does"
+        (), description="checks of the whole study; it exits with code 1 if one fails"
     )
     keep: Literal["none", "last", "all"] = Field(
         "last", description="which runs of the family stay in the run folder, under members/"

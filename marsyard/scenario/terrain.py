@@ -152,7 +152,7 @@ class _Population(Part):
     )
     repeat: bool = Field(False, description="repeat the area endlessly, without seams")
     clear: tuple[Circle, ...] = Field(
-        (), description="circles kept free, e.g. where a rover starts"
+        (), description="circles without any, e.g. where a rover starts"
     )
     seed: Seed | None = Field(None, description="default: from the terrain's seed and the layer")
 
@@ -198,16 +198,17 @@ class RocksLayer(_Population):
 
     kind: Literal["rocks"]
     coverage: Annotated[Number, Field(gt=0, le=0.4)] = Field(
-        description="share of the ground covered by rocks of all sizes, k"
+        description="share k of the ground covered by rocks of all sizes"
     )
-    smallest: Above = Field(0.05, description="diameter [m]; smaller ones are left out")
-    largest: Above = Field(2.0, description="diameter [m]; larger ones are left out")
+    smallest: Above = Field(0.05, description="smallest diameter [m]")
+    largest: Above = Field(2.0, description="largest diameter [m]")
     height_ratio: Annotated[Number, Field(gt=0, le=2)] = Field(
         0.5, description="height above the ground over diameter (half of a ball)"
     )
     elongation: Annotated[Number, Field(ge=1, le=3)] = Field(
         1.5,
-        description="length over width, seen from above, evenly spread from 1 to this (assumed)",
+        description="length over width, seen from above, uniformly distributed from 1 to this "
+        "value (assumed)",
     )
     soil: str = Field("rock", min_length=1, description="soil where a rock is")
 
@@ -398,9 +399,9 @@ class TerrainSpec(Part):
     name: str = Field(
         "", description="ground of the library or file that it was read from, for the reader"
     )
-    title: str = Field("", description="one line")
-    description: str = Field("", description="what it is, and how sources were read")
-    sources: tuple[str, ...] = Field((), description="where it comes from")
+    title: str = Field("", description="short title")
+    description: str = Field("", description="what it is, and how the sources were interpreted")
+    sources: tuple[str, ...] = Field((), description="source")
     layers: tuple[Layer, ...] = Field((), description="their heights add up; none: level at 0")
     soil: str | None = Field(
         None, min_length=1, description="where no place, map or rock says otherwise"
@@ -412,6 +413,6 @@ class TerrainSpec(Part):
         description="where the terrain ends: x from, to; y from, to [m]; default: where its files "
         "do, or nowhere",
     )
-    seed: Seed = Field(0, description="of everything random in it")
+    seed: Seed = Field(0, description="seed of everything random in it")
 
     _bounds = field_validator("bounds")(_rectangle)

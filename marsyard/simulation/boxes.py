@@ -164,8 +164,8 @@ class OwnInteraction(Law):
     def variables(self, seen: Recorded) -> dict[str, Variable]:
         """Means over each record interval of what it did to the organs."""
         mean = seen.impulses / seen.interval[:, None, None]
-        force = "force of the interaction on the organ"
-        moment = "its moment about the organ's origin"
+        force = "force of the interaction on the contact body"
+        moment = "its moment about the origin of the contact body"
         return {
             "organ_force": Variable(("organ", "axis"), mean[..., 0:3], "N", force),
             "organ_moment": Variable(("organ", "axis"), mean[..., 3:6], "N·m", moment),

@@ -359,7 +359,7 @@ def _deep_wheels(s: Simulation) -> list[str]:
     k = int(np.argmax(beyond.any(axis=1)))
     w = int(np.argmax(beyond[k]))
     own = s.scenario.interaction
-    law = f"wheel model '{own.wheel.model}'" if own.wheel else f"law of soil '{own.soil.model}'"
+    law = f"wheel model '{own.wheel.model}'" if own.wheel else f"soil model '{own.soil.model}'"
     return [
         f"wheel {list(s.world.robot.wheels)[w]} is {1e3 * depth[k, w]:.0f} mm deep in the soil at "
         f"t = {s.records.time[k]:.6g} s, more than its radius of "

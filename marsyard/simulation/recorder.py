@@ -148,13 +148,13 @@ def columns(simulation: Simulation) -> Columns:
         pull = np.maximum(r.tether_length[:, ids] - free, 0.0) * [t.stiffness for t in tethers]
         ds.assign_coords(tether=[t.name for t in tethers])
         ds["tether_force"] = (
-            ("time", "tether"), pull, {"units": "N", "long_name": "pull of the tether"}
+            ("time", "tether"), pull, {"units": "N", "long_name": "tension of the tether"}
         )  # fmt: skip
     stats = [
         ("contacts", "1", "largest number of active contacts"),
-        ("solver_iterations", "1", "most iterations of the contact solver in a step"),
+        ("solver_iterations", "1", "maximum iterations of the contact solver in a step"),
         ("solver_residual", "1", "largest relative residual of the contact solver"),
-        ("unconverged", "1", "steps whose contact problem did not converge"),
+        ("unconverged", "1", "steps with an unconverged contact problem"),
         ("restitution_limited", "1", "steps whose restitution was reduced to keep energy bounded"),
         ("penetration", "m", "largest penetration left at the end of a step"),
     ]
@@ -578,8 +578,8 @@ def _add_timeline(s: Simulation, ds: Columns) -> None:
     for name, field, units, long_name in (
         ("command_began", "began", "s", "begin of the command"),
         ("command_ended", "ended", "s", "end of the command"),
-        ("command_x", "x", "m", "x of the base at the end of the command"),
-        ("command_y", "y", "m", "y of the base at the end of the command"),
+        ("command_x", "x", "m", "final x of the base of the command"),
+        ("command_y", "y", "m", "final y of the base of the command"),
         ("command_heading", "heading", "rad", "heading of the base at the end of the command"),
     ):
         values = np.array([getattr(e, field) for e in events], dtype=float)

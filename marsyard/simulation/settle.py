@@ -1,4 +1,4 @@
-"""Placing a robot on the ground before the start.
+"""Placing a robot placed on the ground before the start.
 
 The robot is first moved straight up or down (from above a mesh) until its lowest point touches.
 Then it sinks onto the ground with drives, steering, legs and frame held and its velocity damped

@@ -118,7 +118,7 @@ class Bridge:
         _LOG.warning("a viewer's message is refused: %s", reason)
         self._refused += 1
         if self._refused >= MOST_REFUSED:
-            await self.close(1008, "too many messages that cannot be used")
+            await self.close(1008, "too many invalid messages")
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Close the connection."""

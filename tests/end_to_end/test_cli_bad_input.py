@@ -94,7 +94,7 @@ def test_what_is_no_regular_file(what, arguments, tmp_path, monkeypatch, capsys)
 
 LAWS = {
     "unknown law": ("rt0448/test-1", ["law=complaint"], "did you mean 'compliant'?"),
-    "unknown law of soil": ("wheel/pull", ["soil.model=colums"], "did you mean 'columns'?"),
+    "unknown soil model": ("wheel/pull", ["soil.model=colums"], "did you mean 'columns'?"),
     "unknown option": ("rt0448/test-1", ["compliant.stifness=1"], "did you mean 'stiffness'?"),
     "unknown options": ("rt0448/test-1", ["polygonl.refine=1"], "did you mean 'polygonal'"),
     "option of another law": ("rt0448/test-1", ["soil.columns.viscocity=1"],

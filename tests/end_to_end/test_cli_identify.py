@@ -144,7 +144,7 @@ def test_the_soil_contact_model_and_two_files(tmp_path):
     assert soil.covariance.names == ("friction_angle", "k_phi")
     # a fit of runs is none of the closed forms that are compared without a simulation
     done = marsyard(["compare", "at60.csv", "-v", f"fitted: fit={folder}"], tmp_path)
-    assert done.returncode == 2 and "is one of scm, whose forces take runs" in done.stderr
+    assert done.returncode == 2 and "was made with scm, whose forces require runs" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,10 @@ def test_a_number_of_a_soil_can_be_given(tmp_path):
     [
         (["exomers", "--soil", "dry_sand"], "unknown rover 'exomers'; did you mean 'exomars'"),
         (["exomars", "--soil", "dry_sond"], "unknown soil 'dry_sond'; did you mean 'dry_sand'"),
-        (["exomars", "--soil", "dry_sand,"], "--soil: 'dry_sand,' must be names with commas"),
+        (
+            ["exomars", "--soil", "dry_sand,"],
+            "--soil: 'dry_sand,' must be names separated by commas",
+        ),
         (["exomars", "--soil", "dry_sand:K"], "--soil: 'K' in 'dry_sand:K' must be a number"),
         (["exomars", "--soil", "dry_sand:K=1"], "soil dry_sand: unknown number 'K'"),
         (["exomars,exomars", "--soil", "rock"], "ROVER: 'exomars' stands twice"),

@@ -147,7 +147,7 @@ def test_rough_terrain_becomes_a_mesh_through_its_heights(tmp_path):
 def test_rough_terrain_without_a_known_reach_is_refused(tmp_path):
     data = scenario_data("eldorado2/rough")
     data["control"] = [{"joints": "drives", "torque": 1.0}]
-    with pytest.raises(InputError, match="needs bounds, because nothing tells how far"):
+    with pytest.raises(InputError, match="needs bounds, because the distance travelled"):
         make_rigid(data, tmp_path)
 
 
@@ -263,7 +263,7 @@ def test_curves_of_a_rovers_wheel():
     [
         ("wheel", {}, "radius: is required and missing"),
         ("exomars", {}, "ding: soil: is required"),
-        ("exomars", {"soil": "dry_sand", "settings": {"coeffcients.x": 1}}, "no setting of a"),
+        ("exomars", {"soil": "dry_sand", "settings": {"coeffcients.x": 1}}, "not a setting of a"),
         ("exomars", {"soil": "dry_sand", "settings": {"coefficients.peak": 1}}, "did you mean"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: law=magic_formula"]},
          "w: coefficients peak_x, stiff_x: missing; give them with --set coefficients.peak_x=… "),
@@ -273,7 +273,7 @@ def test_curves_of_a_rovers_wheel():
         ("exomars", {"soil": "dry_sand", "variants": ["w: law=ding, load=0"]}, "w: load = 0 N"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: fit=nowhere"]}, "no fit.json"),
         ("exomars", {"soil": "dry_sand", "variants": ["w: law=ding, soil=mud"]}, "w: unknown soil"),
-        ("exomars", {"soil": "dry_sand", "where": ["slip=0"]}, "chooses rows of a file"),
+        ("exomars", {"soil": "dry_sand", "where": ["slip=0"]}, "selects rows of a file"),
         ("exomars", {"soil": "dry_sand", "at_slip": (2.0,)}, "from −1 to 1"),
     ],
 )  # fmt: skip
@@ -377,9 +377,9 @@ def test_measured_points_beside_a_study_of_slip(tmp_path):
     assert "0.125 m in the scenario and 0.1 m in tests.csv" in notes[0]
     same = {"robot.wheel.radius": 0.1, "parameters.load": 50}
     assert other_wheel(points, load_scenario("wheel/pull", same)) == []
-    with pytest.raises(InputError, match="need a study of slip, and the scenario varies ground"):
+    with pytest.raises(InputError, match="need a study of slip, but the scenario varies ground"):
         read_points(path, load_scenario("eldorado2/slope").study)
-    with pytest.raises(InputError, match="need a study of slip, and the scenario is no study"):
+    with pytest.raises(InputError, match="need a study of slip, but the scenario is not a study"):
         read_points(path, None)
 
 
@@ -411,7 +411,11 @@ def test_goals_are_planned_for_rigid_ground(tmp_path):
     assert commands[0] == {"goal": [6, 0], "speed": 0.1}
     validate(data, "rigid")
     after_motors = [{"rate": 1, "duration": 1}, {"goal": [6, 0]}]
-    with pytest.raises(InputError, match=r"drive.commands.1.goal: rigid ground cannot be planned"):
+    with pytest.raises(
+        InputError,
+        match=r"drive.commands.1.goal: on rigid ground, a goal cannot "
+        r"be planned",
+    ):
         make_rigid({**DRIVE, "drive": {"commands": after_motors}}, tmp_path)
 
 

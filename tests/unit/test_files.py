@@ -117,7 +117,7 @@ NASTY = {
     "list as key": ("? [a, b]\n: c", "where a key should"),
     "set as key": ("? !!set {a}\n: c", "where a key should|unhashable"),
     "control": ("a: \x07", "not valid YAML"),
-    "twice": ("a: 1\na: 2", "stands twice"),
+    "twice": ("a: 1\na: 2", "appears twice"),
 }
 
 

@@ -221,7 +221,7 @@ def test_against_keeps_the_colours_of_the_wheels_and_cuts_time(ds):
 
 
 def test_against_several_curves_is_refused(ds):
-    with pytest.raises(InputError, match="against 'wheel_rate' is several curves"):
+    with pytest.raises(InputError, match="against 'wheel_rate' has several curves"):
         draw(ds, Figure(title="t", panels=(("speed",),), against="wheel_rate"))
 
 

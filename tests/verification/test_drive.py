@@ -175,7 +175,7 @@ def test_a_goal_needs_a_terrain():
         ([{"rate": {"XX": 1}, "duration": 1}], {}, "no wheel is called 'XX'"),
         ([{"path": PATH}], {"period": 0.0123}, "drive.period = 0.0123 s is not a whole multiple"),
         ([{"path": [[1, 1], [1, 1]]}], {}, "drive.commands.0.path: all points are the same"),
-        ([{"path": PATH, "rate": 1}], {}, "drive.commands.0.rate: does not belong to a path"),
+        ([{"path": PATH, "rate": 1}], {}, "drive.commands.0.rate: is not a key of a path"),
         ([{"rate": np.nan, "duration": 1}], {}, "drive.commands.0.rate: nan is not finite"),
         ([{"rate": {"FL": "1 m"}, "duration": 1}], {}, "drive.commands.0.rate.FL: 'm' in '1 m'"),
         ([3], {}, "drive.commands.0: 3 is not a mapping"),
@@ -183,7 +183,7 @@ def test_a_goal_needs_a_terrain():
         (
             [{"path": PATH}],
             {"share": "slip", "sense": {"by": "wheel_odometry"}},
-            "needs a velocity",
+            "needs a measured velocity",
         ),
     ],
 )

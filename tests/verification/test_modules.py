@@ -490,7 +490,7 @@ def test_post_processing_stands_in_the_report(tmp_path):
     mean = float(out.data.slip_ratio.mean())
     assert out.post["mean slip"] == mean
     page = out.report.read_text(encoding="utf-8")
-    assert "Results of own functions" in page
+    assert "Results of custom functions" in page
     assert "<td>mean slip</td>" in page
     assert "Figure" in page and "own figure" in page
     assert (out.folder / "figures" / "post-own-figure.png").stat().st_size > 1000
@@ -502,7 +502,7 @@ def test_post_processing_stands_in_the_report(tmp_path):
 def test_wrong_use_is_said_before_the_run():
     with pytest.raises(InputError, match="post.slip: is a float; a function is needed"):
         marsyard.run("rt0448/test-1", post={"slip": 0.3})
-    with pytest.raises(InputError, match="modules of one's own need a single run"):
+    with pytest.raises(InputError, match="custom modules need a single run"):
         marsyard.run("soil/wheel", control=hold)
     smooth = rover().model_copy(
         update={"run": rover().run.model_copy(update={"integrator": "semi_implicit"})}

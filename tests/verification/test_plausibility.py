@@ -261,7 +261,7 @@ def test_steps_that_do_not_converge_are_named():
 def test_wheels_deeper_than_their_radius_are_named(model):
     soft = {**SOIL, "soil": {"name": "krenn2008", "k_phi": 2000.0, "k_c": 0.0}}
     said = remarks_of(world(soft, interaction={"soil": {"model": model}}))
-    assert any(f"the law of soil '{model}' does not hold" in text for text in said)
+    assert any(f"the soil model '{model}' does not hold" in text for text in said)
 
 
 def test_remarks_stand_in_the_run():

@@ -434,7 +434,7 @@ def test_a_recorded_posture():
             "the robot has no joint 'Frnt_x'; did you mean 'Front_x'",
         ),
         ([{"posture": {"Front_x": 9}}], {"robot": "marsokhod_like"}, "beyond its stops, from"),
-        ([{"wait": 1, "speed": 1}], {}, "drive.commands.0.speed: does not belong to a wait"),
+        ([{"wait": 1, "speed": 1}], {}, "drive.commands.0.speed: is not a key of a wait"),
     ],
 )
 def test_wrong_commands(commands, parts, message):

@@ -44,8 +44,8 @@ def write_report(
         section("Figures", figures_section(figures)),
         section("Not feasible", _infeasible(found)),
         section("Warnings", warnings_table(found.warned, found.words, "candidates")),
-        section("What was sought", _sought(found)),
-        section("What could change", _variables(found)),
+        section("Objectives and limits", _sought(found)),
+        section("Design variables", _variables(found)),
     ]
     for case, given in study.all_cases.items():
         base = varied(given.scenario, found.problem.bases[case], {})
@@ -69,8 +69,8 @@ def _head(title: str, found: Optimized) -> str:
         nearest = nearest_words(found)
         more = f" {capital(nearest)}." if nearest else ""
         parts.append(
-            '<div class="alarm" role="alert">No candidate is feasible; the table below says what '
-            f"stands against them.{escape(more)}</div>"
+            '<div class="alarm" role="alert">No candidate is feasible; the table below '
+            f"lists the reasons.{escape(more)}</div>"
         )
     bad = int((found.data["unconverged"].values > 0).sum())
     if bad:
@@ -110,7 +110,7 @@ def _best(found: Optimized, best: Mapping[int, list[Path]]) -> str:
         rows.append([*row, *(number(sum(n) / len(n), 4) for n in several)])
     note = f"{len(found.front)} candidates are on the front"
     if len(found.front) > len(chosen):
-        note += f"; {len(chosen)} of them that lie far apart are shown"
+        note += f"; {len(chosen)} of them that are far apart are shown"
     files = ", ".join(p.name for k in chosen[:3] for p in best.get(k, [])[:1])
     note += f". Their scenarios are in best/ ({files}, …), ready for marsyard run."
     return html_table(head, rows, 1) + f'<p class="soft">{escape(note)}</p>'

@@ -70,5 +70,5 @@ class SoilContactOptions(LawOptions):
     )
 
 
-#: beside `interaction.soil.model`, whichever law of soil that is: the others share some of them
+#: beside `interaction.soil.model`, whichever soil model that is: the others share some of them
 OPTIONS = (Group("", SoilContactOptions),)

@@ -292,7 +292,7 @@ class _Job:
         (folder / "sequence.yaml").write_text(sequence_text(found.sequence), encoding="utf-8")
         write_scenario(found.scenario, folder / "scenario.yaml")
         done = found.data.sizes["run"] - 1
-        self.progress(done, self.n, "worst run again")
+        self.progress(done, self.n, "repeating the worst run")
         again = self._worst(found.judgement.worst_run)
         if again is not None:
             save_worst(again, folder)

@@ -44,11 +44,11 @@ class Zone(Part):
     @model_validator(mode="after")
     def _one_shape(self) -> Zone:
         if (self.circle is None) == (self.polygon is None):
-            raise ValueError("give either circle or polygon")
+            raise ValueError("give either a circle or a polygon")
         if self.polygon is not None:
             x, y = np.array(self.polygon).T
             if abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) < 1e-9:
-                raise ValueError("polygon: its corners enclose no area")
+                raise ValueError("polygon: the corners enclose no area")
         return self
 
     def outline(self, count: int = 73) -> np.ndarray:

@@ -71,8 +71,8 @@ def write_bag(source: Source, folder: Path) -> list[Path]:
     needed("mcap", "ros")
     if not source.ds.sizes["time"]:
         raise InputError(
-            f"'{source.folder}' has no record with finite coordinates; there is no motion to write "
-            "as MCAP"
+            f"'{source.folder}' has no record with finite coordinates; there is no motion to "
+            f"write as MCAP"
         )
     path = Path(folder) / FILE_NAME
     with replacing(path) as part, part.open("wb") as stream:

@@ -69,8 +69,8 @@ def _head(found: Validation) -> str:
     if found.stopped:
         asked = int(found.data.attrs["asked"])
         parts.append(
-            f'<div class="alarm" role="alert">Stopped after {j.runs} of {asked} runs: intervals '
-            "are wider than they would be.</div>"
+            f'<div class="alarm" role="alert">Stopped after {j.runs} of {asked} runs: '
+            f"intervals are wider than with all runs.</div>"
         )
     bad = int(np.sum(found.data.unconverged.values > 0))
     if bad:
@@ -78,10 +78,12 @@ def _head(found: Validation) -> str:
             f'<div class="alarm" role="alert">{bad} runs had steps whose contact problem did not '
             "converge.</div>"
         )
-    rows = [("runs", str(j.runs)), ("some limit broken [%]", probability(j.any))]
+    rows = [("runs", str(j.runs)), ("any limit violated [%]", probability(j.any))]
     if j.thinnest is not None:
         margin, _ = thinnest(found, j.thinnest)
-        rows.append((f"thinnest: {limit_words(found, j.thinnest.limit)}", margin.split(" (")[0]))
+        rows.append(
+            (f"smallest margin: {limit_words(found, j.thinnest.limit)}", margin.split(" (")[0])
+        )
     nominal = float(found.data.simulated.values[0])
     rows.append(("nominal duration", quantity(nominal, "s", 3)))
     return f"<header>{''.join(parts)}{tiles(rows)}</header>"
@@ -95,15 +97,16 @@ def _commands(found: Validation) -> str:
     rows = "".join(_command_row(found, c) for c in found.judgement.commands)
     return (
         '<div class="scroll"><table id="commands"><thead><tr><th>command</th><th>verdict</th>'
-        '<th>what decides</th><th class="num">broken [%]</th>'
-        '<th class="num">thinnest margin</th><th>where, when</th></tr></thead>'
-        f'<tbody>{rows}</tbody></table></div><p class="soft">Probability that any limit is broken '
-        "in a command, of the runs that began it, with its interval "
-        f"({100 * found.judgement.policy.confidence:g} %, Clopper-Pearson). go: at most "
-        f"{100 * found.judgement.policy.accepted:g} %, surely below "
-        f"{100 * found.judgement.policy.refused:g} %; no-go: surely above that, or broken in the "
-        "nominal run; caution: in between, or too few runs to tell. A margin is what is left of "
-        "the limit, negative where it is broken.</p>"
+        '<th>decisive limit</th><th class="num">violated [%]</th>'
+        '<th class="num">smallest margin</th><th>where, when</th></tr></thead>'
+        f'<tbody>{rows}</tbody></table></div><p class="soft">'
+        f"Probability that any limit is violated during a command, over the runs that started it, "
+        f"with its interval ({100 * found.judgement.policy.confidence:g} %, Clopper-Pearson). go: "
+        f"at most "
+        f"{100 * found.judgement.policy.accepted:g} %, significantly below "
+        f"{100 * found.judgement.policy.refused:g} %; no-go: significantly above that, or "
+        f"violated in the nominal run; caution: in between, or too few runs to tell. The margin "
+        f"is the distance to the limit, negative where the limit is violated.</p>"
     )
 
 
@@ -122,10 +125,10 @@ def _limits(found: Validation) -> str:
     left = "; ".join(f"{k}: {v}" for k, v in found.not_judged.items())
     return (
         '<div class="scroll"><table id="limits"><thead><tr><th>limit</th><th>verdict</th>'
-        '<th class="num">broken in</th><th class="num">probability [%]</th>'
-        '<th class="num">thinnest margin</th><th>command</th><th>where, when</th></tr></thead>'
+        '<th class="num">violated in</th><th class="num">probability [%]</th>'
+        '<th class="num">smallest margin</th><th>command</th><th>where, when</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
-        + (f'<p class="soft">Not judged: {escape(left)}.</p>' if left else "")
+        + (f'<p class="soft">Not evaluated: {escape(left)}.</p>' if left else "")
     )
 
 
@@ -133,7 +136,7 @@ def _limit_row(found: Validation, name: str, f: Finding) -> str:
     margin, where = thinnest(found, f.spot)
     count = f"{f.chance.broken} of {f.chance.runs}" if f.chance else "–"
     command = "" if f.spot is None else found.judgement.commands[f.spot.command].words
-    nominal = '<br><span class="soft">nominal run too</span>' if f.nominal_broken else ""
+    nominal = '<br><span class="soft">also in the nominal run</span>' if f.nominal_broken else ""
     return (
         f'<tr><td style="white-space:nowrap">{escape(limit_words(found, name))}{nominal}</td>'
         f"<td>{_badge(f.verdict)}</td>"
@@ -149,9 +152,9 @@ def _worst(found: Validation) -> str:
     broken = [str(n) for i, n in enumerate(at.limit.values) if np.any(at.broken.values[i] == 1)]
     text = "The nominal run" if number_of == 0 else f"Run {number_of} of the samples"
     text += (
-        f" breaks most: {', '.join(limit_words(found, n) for n in broken)}."
+        f" violates most limits: {', '.join(limit_words(found, n) for n in broken)}."
         if broken
-        else " has the thinnest margin; it breaks no limit."
+        else " has the smallest margin; it violates no limit."
     )
     reason = str(at.reason.values)
     text += f" {reason[:1].upper()}{reason[1:]}." if reason else ""
@@ -164,7 +167,7 @@ def _worst(found: Validation) -> str:
 
 
 def _replay(found: Validation, worst: WorstRun | None) -> str:
-    """In 3D, at first a little before its thinnest margin."""
+    """In 3D, at first a little before its smallest margin."""
     zones = [x.zone for x in found.limits if x.zone is not None]
     at = found.data.sel(run=found.judgement.worst_run)
     margin = np.where(np.isnan(at.margin.values), np.inf, at.margin.values)
@@ -180,7 +183,7 @@ def _failures(found: Validation) -> str:
             note = str(data.note.values[i, k]) or str(data.outcome.values[i, k])
             rows.append((int(run), found.judgement.commands[int(k)].words, note))
     if not rows:
-        return "<p>All commands were carried out in all runs.</p>"
+        return "<p>All commands were completed in all runs.</p>"
     body = "".join(
         f'<tr><td class="num">{run or "nominal"}</td><td>{escape(c)}</td><td>{escape(n)}</td></tr>'
         for run, c, n in rows[:40]
@@ -196,9 +199,9 @@ def _failures(found: Validation) -> str:
 
 def _uncertain(found: Validation) -> str:
     rows = [(p, distribution_text(d)) for p, d in found.uncertain.values.items()]
-    how = "The default: assumed, see docs/how-to/validate.md." if found.assumed else "As given."
+    how = "Default (assumed values), see docs/how-to/validate.md." if found.assumed else "As given."
     if not rows:
-        return "<p>Nothing: all runs are the same.</p>"
+        return "<p>Nothing: all runs are identical.</p>"
     return (
         f"<p>{how} Latin hypercube of {int(found.data.attrs['asked'])} samples, seed "
         f"{found.uncertain.seed}. Numbers are SI.</p>{pairs(rows)}"
@@ -216,12 +219,12 @@ def _speed(found: Validation) -> list[tuple[str, str]]:
     elapsed, simulated = float(info["elapsed"]), float(info["simulated"])
     runs = max(found.data.sizes["run"], 1)
     return [
-        ("runs, with the nominal one", str(runs)),
+        ("runs, including the nominal one", str(runs)),
         ("processes", str(info["workers"])),
         ("simulated time, all runs", quantity(simulated, "s", 4)),
         ("elapsed", quantity(elapsed, "s", 4)),
         ("times real time", f"{simulated / max(elapsed, 1e-9):.3g} ×"),
-        ("time of the loops, all runs", quantity(float(info["wall_time"]), "s", 4)),
+        ("computing time, all runs", quantity(float(info["wall_time"]), "s", 4)),
         ("started", str(info["started"])),
     ]
 

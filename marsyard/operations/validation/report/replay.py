@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def replay_section(worst: WorstRun | None, zones: Sequence[Zone] = (), start: float = 0.0) -> str:
     """The replay of the worst run; `start`: time shown at first [s]."""
     if worst is None:
-        return "<p>It could not begin; there is nothing to replay.</p>"
+        return "<p>The run could not start; there is nothing to replay.</p>"
     links = (
         "<p>With forces and all numbers: <code>marsyard view worst</code> in this folder; with "
         "figures and a report of its own: <code>marsyard run worst/scenario.yaml</code>.</p>"
