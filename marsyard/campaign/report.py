@@ -73,8 +73,9 @@ def _head(title: str, found: Sweep) -> str:
     bad = int((found.data["unconverged"].values > 0).sum())
     if bad:
         parts.append(
-            f'<div class="alarm" role="alert">{bad} of {runs} runs had steps whose contact problem '
-            "did not converge.</div>"
+            f'<div class="alarm" role="alert">{bad} of {runs} runs had steps with an unconverged '
+            f"contact problem"
+            ".</div>"
         )
     rows = [("runs", str(runs)), ("failed", str(failed))]
     good = success_words(found.data)

@@ -90,8 +90,9 @@ def identify(
     …_sd, time_s. So "Fx_N", "drawbar pull (kN)", "sinkage_mm"; SI where no unit is said. Commas,
     semicolons, tabs; decimal comma; # comments. Other columns are ignored.
 
-    Prints values with 95 % intervals, errors before and after, and warnings about what the data
-    cannot tell; writes soil.yaml (to use at once), fit.json, points.csv, figures and report.html.
+    Prints values with 95 % intervals, errors before and after, and warnings about what the data do
+    not distinguish; writes soil.yaml (to use at once), fit.json, points.csv, figures and
+    report.html.
 
     \b
     Examples:

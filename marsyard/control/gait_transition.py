@@ -166,8 +166,10 @@ class _Transition:
                 self._move_base(pose.body + share * way, pose.lean)
                 return
         raise InputError(
-            f"gait: '{limbs.organs[foot]}' of {limbs.robot.name} cannot be lifted, the other feet "
-            "do not carry it safely; stand wider or allow a smaller margin"
+            f"gait: '{limbs.organs[foot]}' of {limbs.robot.name} cannot be lifted because the "
+            f"other feet do not support the robot safely; use a wider stance or allow a smaller "
+            f"margin"
+            ""
         )
 
     # --- inside

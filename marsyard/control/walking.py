@@ -105,7 +105,7 @@ def duty_of(pattern: str, legs: int, duty: float | None = None) -> float:
     lowest = 1 / 2 if legs > 4 else 3 / 4
     if not lowest <= value < 1:
         raise InputError(
-            f"duty = {value:g}: a walk on {legs} legs that never tips needs {lowest:g} to below 1"
+            f"duty = {value:g}: a statically stable walk on {legs} legs needs {lowest:g} to below 1"
         )
     return value
 
@@ -198,7 +198,7 @@ class Walking:
         if len(self._left) != len(right):
             raise InputError(
                 f"walking: {self.limbs.robot.name} has {len(self._left)} legs on the left and "
-                f"{len(right)} on the right; as many are needed"
+                f"{len(right)} on the right; the same number is required"
             )
         # the wave runs along the way: backwards when walking backwards
         sign = 1.0 if np.cos(self.gait.heading) * self.gait.stride >= 0 else -1.0

@@ -115,7 +115,7 @@ class Loader(yaml.SafeLoader):
         except (ValueError, OverflowError, TypeError, KeyError, IndexError, AttributeError):
             # yaml.YAMLError is none of these
             kind = node.tag.rpartition(":")[2]
-            raise _wrong(f"is no value of the kind '{kind}'", node.start_mark) from None
+            raise _wrong(f"is not a value of type '{kind}'", node.start_mark) from None
 
 
 def _check_scalar(node: yaml.ScalarNode) -> None:

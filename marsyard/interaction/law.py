@@ -291,7 +291,7 @@ class Law:
 
     def pressed(self, pair: str) -> Any:
         """What passes between one of its `surface_pairs`."""
-        raise NotImplementedError(f"the law '{self.name}' knows no pairs")
+        raise NotImplementedError(f"the law '{self.name}' does not support pairs")
 
     def kept(self) -> dict[str, np.ndarray]:
         """The arrays that make its state, by the names under which they are saved."""

@@ -136,7 +136,7 @@ def left_the_map(law: SoilLaw, centre: np.ndarray) -> str:
     return (
         f"{law.attachments[b].name} left the map at x = {x[b]:.3f}, y = {y[b]:.3f} m "
         f"(ground.{law.ground} ends at x {xmin:g} to {xmax:g}, y {ymin:g} to {ymax:g} m; "
-        "set its 'outside' to flat to let it go on)"
+        "set its 'outside' to flat to extend it)"
     )
 
 

@@ -65,6 +65,6 @@ class EngineMultibody:
     def advance(self, step: float, commands: JointCommands, wrenches: OrganWrenches) -> None:
         """One step of the engine."""
         if abs(step - self._step) > 1e-12:
-            raise InputError(f"step = {step:g} s: this box was made for {self._step:g} s")
+            raise InputError(f"step = {step:g} s: this module was built for {self._step:g} s")
         self._commands, self._wrenches = commands, wrenches
         self.simulation.step()

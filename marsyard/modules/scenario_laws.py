@@ -25,10 +25,10 @@ class ScenarioControl:
         for key in ("drive", "gait"):
             if getattr(scenario, key) is not None:
                 raise InputError(
-                    f"{key}: works inside the engine; use Simulation, or give a control"
+                    f"{key}: only works inside the engine; use Simulation, or give a control"
                 )
         if any(isinstance(law, FmuLaw) for law in scenario.control):
-            raise InputError("control: an FMU works inside the engine; use Simulation")
+            raise InputError("control: an FMU only works inside the engine; use Simulation")
         world = build_world(scenario)
         self._names = world.joints
         self._table = build_commands(scenario, world)

@@ -116,7 +116,8 @@ class SoilInteraction:
 
 def _index(name: str, names: tuple[str, ...]) -> int:
     if name not in names:
-        raise InputError(f"organs.name: the soil carries '{name}', which is none of the organs; "
+        raise InputError(f"organs.name: the soil supports '{name}', which is not one of the "
+                         f"contact bodies; "
                          f"{suggest(name, names)}")  # fmt: skip
     return names.index(name)
 

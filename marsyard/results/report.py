@@ -337,7 +337,7 @@ def _figure(index: int, figure: FigureFile) -> str:
 
 
 def unconverged(ds: xr.Dataset) -> int:
-    """Number of steps whose contact problem did not converge."""
+    """Number of steps with an unconverged contact problem."""
     return int(np.nansum(ds["unconverged"].values)) if "unconverged" in ds else 0
 
 

@@ -92,8 +92,9 @@ def _head(
     bad = sum(1 for r in rows if r.unconverged)
     if bad:
         parts.append(
-            f'<div class="alarm" role="alert">{_count(bad, "run")} had steps whose contact problem '
-            "did not converge; see the table.</div>"
+            f'<div class="alarm" role="alert">{_count(bad, "run")} had steps with an unconverged '
+            f"contact problem"
+            "; see the table.</div>"
         )
     parts += [f'<div class="alarm">Warning: {escape(w)}.</div>' for w in info.get("warnings") or ()]
     numbers = [("runs", str(len(rows)))]

@@ -102,7 +102,8 @@ def add_loops(spec: mujoco.MjSpec, loops: dict[str, Loop], where: str) -> None:
         if (loop.joint if isinstance(loop, GearLoop) else loop.body) == loop.other:
             what = "joint" if isinstance(loop, GearLoop) else "body"
             raise InputError(
-                f"{where}: loops.{name}.other: '{loop.other}' is the {what} itself; give another"
+                f"{where}: loops.{name}.other: '{loop.other}' is the {what} itself; give another "
+                f"one"
             )
         if isinstance(loop, GearLoop):
             _equality(spec, label, mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT, loop.joint,

@@ -180,13 +180,14 @@ _PLAIN = (
     (r"mass and inertia of moving bodies must be larger.*",
      "moves but has no mass or inertia; give it an <inertial> or a geom with mass"),
     (r"inertia must satisfy A \+ B >= C.*",
-     "its inertia is that of no body: the largest moment exceeds the sum of the others; "
-     "--repair-inertia takes the nearest of a body"),
+     "its inertia is physically impossible: the largest moment exceeds the sum of the others; "
+     "--repair-inertia takes the nearest possible one"
+     ""),
     (r"inertia must have positive eigenvalues.*",
-     "its inertia has a moment below 0; --repair-inertia takes the nearest of a body"),
+     "its inertia has a moment below 0; --repair-inertia takes the nearest possible one"),
     (r"Schema violation: unrecognized attribute: '(.*)'", r"unknown attribute '\1'"),
     (r"Schema violation: unrecognized element.*",
-     "is no element of MJCF, or stands in a wrong place"),
+     "is not an element of MJCF, or is misplaced"),
     (r"Error opening file '(.*)'", r"no such file '\1'"),
     (r"repeated name '(.*)' in (\w+)", r"another \2 is called '\1' already"),
 )  # fmt: skip

@@ -63,7 +63,7 @@ def blamed(box: str, time: float) -> Iterator[None]:
 def answer_of(kind: type[Message], value: Any, **sizes: int) -> Any:
     """What a box gave, as arrays; one sentence if it is something else."""
     if not isinstance(value, kind):
-        raise InputError(f"gave a {type(value).__name__}; {kind.__name__} is needed")
+        raise InputError(f"gave a {type(value).__name__}; {kind.__name__} is required")
     return value.fit(**sizes)
 
 
@@ -186,7 +186,7 @@ class OwnInteraction(Law):
             given = self.law(time, step, self.table.states(self._simulation.data, a.V))
             w = answer_of(OrganWrenches, given, n=len(self.table.name))
             if (np.diagonal(w.damping, axis1=1, axis2=2) < 0).any():
-                raise InputError("damping: must not be negative on its diagonal; it brakes")
+                raise InputError("damping: must not be negative on its diagonal")
         a.F[:, :3], a.F[:, 3:6], a.F[:, 6] = w.force, w.moment, w.belt_force
         a.B[:] = 0.5 * (w.damping + np.swapaxes(w.damping, 1, 2))
         a.active[:] = 1

@@ -96,10 +96,12 @@ def check_cost(
     )
     confirm = "or confirm it with --yes (yes=True in Python)"
     if cost.seconds > LONGEST and not yes:
-        raise InputError(f"run.duration: {time}; take a longer run.step or less of it, {confirm}")
+        raise InputError(
+            f"run.duration: {time}; increase run.step or reduce run.duration, {confirm}"
+        )
     if cost.memory > room and not yes:
-        have = f"of the {machine_memory() / 1e9:.3g} GB there are"
-        raise InputError(f"run.record_period: {memory} {have}; record less often, {confirm}")
+        have = f"of the {machine_memory() / 1e9:.3g} GB available"
+        raise InputError(f"run.record_period: {memory} {have}; increase it, {confirm}")
     if say is not None:
         if cost.seconds > TOLD_TIME:
             say(time)
@@ -119,8 +121,9 @@ def check_nodes(scenario: Scenario, robot: Robot | None = None) -> None:
         if ground.kind == "terrain":
             field = f"ground.{k}.spacing"
     raise InputError(
-        f"{field}: {_count(nodes)} nodes would need about {memory / 1e9:.3g} GB of memory, of "
-        f"which there are {machine_memory() / 1e9:.3g} GB; take it larger, or heaps smaller"
+        f"{field}: {_count(nodes)} nodes would need about {memory / 1e9:.3g} GB "
+        f"of memory, but the machine has {machine_memory() / 1e9:.3g} GB; use a larger spacing, "
+        f"or smaller heaps"
     )
 
 

@@ -84,11 +84,13 @@ class Watch:
         for name in condition.names:
             head, _, part = name.partition(".")
             if head == "sinkage" and drive.simulation.world.soil is None:
-                raise InputError(f"{field}: sinkage needs ground of kind terrain; there is none")
+                raise InputError(f"{field}: sinkage needs ground of kind terrain")
             if head == "slip" and drive.spec.sense.by == "wheel_odometry":
-                raise InputError(f"{field}: wheel odometry sees no slip; use another sense.by")
+                raise InputError(
+                    f"{field}: wheel odometry does not observe slip; use another sense.by"
+                )
             if head == "current" and not self.motors:
-                raise InputError(f"{field}: current needs motors; the scenario gives none")
+                raise InputError(f"{field}: current needs motors, but the scenario has none")
             parts = tuple(self.motors) if head == "current" else drive.layout.wheels
             what = "motor" if head == "current" else "wheel"
             if part and part not in parts:

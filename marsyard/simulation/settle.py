@@ -159,7 +159,7 @@ def place_on_ground(simulation: Simulation, say: Callable[[str], Any] | None = N
     come to rest, or if it tips over. `say` hears of a long wait."""
     s = simulation
     if not s.facts.free_base or s.scenario.interaction.law == "none":
-        raise InputError("robot.settle: needs a robot with a free base and a law of contact")
+        raise InputError("robot.settle: needs a robot with a free base and a contact law")
     up = _up(s.data.qpos)
     clock = _Clock(say)
     with _motors_held(s):
@@ -170,8 +170,9 @@ def place_on_ground(simulation: Simulation, say: Callable[[str], Any] | None = N
     turned = float(np.arccos(np.clip(up @ _up(s.data.qpos), -1.0, 1.0)))
     if turned > _TIPPED:
         raise InputError(
-            f"robot.settle: the robot tips over by {np.degrees(turned):.0f}° as it settles; give "
-            "robot.joints with which it stands, or robot.position and robot.attitude"
+            f"robot.settle: the robot tips over by {np.degrees(turned):.0f}° while settling; give "
+            f"robot.joints in which it stands, or robot.position and robot.attitude"
+            ""
         )
 
 
@@ -186,12 +187,13 @@ class _Clock:
         """Tell of a long wait now and then; raises InputError when it is too long."""
         now = time.perf_counter()
         state = (
-            f"after {simulated:.3g} s of simulated time it still moves at {speed:.2g} m/s or rad/s"
+            f"after {simulated:.3g} s of simulated time it is still moving at {speed:.2g} m/s or "
+            f"rad/s"
         )
         if now - self.began > LONGEST:
             raise InputError(
-                f"robot.settle: the robot does not come to rest within {LONGEST:.0f} s of "
-                f"computing; {state}; give robot.position and robot.attitude instead"
+                f"robot.settle: the robot does not come to rest within {LONGEST:.0f} "
+                f"s of computing time; {state}; give robot.position and robot.attitude instead"
             )
         if self.say is not None and now - self.told > _TELL:
             self.told = now
@@ -406,7 +408,7 @@ def _sink(s: Simulation, clock: _Clock, friction: float | None, upright: bool) -
     if not rests and speed > _MOVING and not upright:
         text = (
             f"robot.settle: the robot does not come to rest on the ground; after {most * _STEP:g} "
-            f"s of simulated time it still moves at {speed:.2g} m/s or rad/s"
+            f"s of simulated time it is still moving at {speed:.2g} m/s or rad/s"
         )
         if soil is None:
             raise InputError(f"{text}; give robot.position and robot.attitude instead")

@@ -418,8 +418,9 @@ class Simulation(SimulationView):
         own = (self.control, self.interaction, self._own_law)
         if any(each is not None for each in own):
             raise InputError(
-                "a simulation with a control or interaction of one's own cannot be copied; build "
-                "another with the same functions and restore the state"
+                "a simulation with a custom control or interaction cannot be copied; build "
+                "another one with the same functions and restore the state"
+                ""
             )
         kept = self.records._asdict(), self._scheme, self.stopped, self.wall_time
         return _built_again, (self.scenario, self.state(), *kept)
@@ -602,8 +603,9 @@ def _replaced(
     if interaction is not None:
         if scenario.run.integrator != "moreau_jean":
             raise InputError(
-                f"run.integrator: '{scenario.run.integrator}' cannot take an interaction of one's "
-                "own; use moreau_jean"
+                f"run.integrator: '{scenario.run.integrator}' does not support a custom "
+                f"interaction; use moreau_jean"
+                ""
             )
         change["ground"] = ()
     return scenario.model_copy(update=change)

@@ -165,8 +165,9 @@ def start_viser(host: str, port: int) -> tuple[viser.ViserServer, ViserSite]:
     if not inside.site.is_connected:
         server.stop()
         raise InputError(
-            f"viser {viser.__version__} cannot be put behind the gate of marsyard's pages; "
-            "install viser 1.1"
+            f"viser {viser.__version__} is not supported by the access control of marsyard's "
+            f"pages; install viser 1.1"
+            ""
         )
     inside.site.server = server
     inside.site._loop.set_exception_handler(_tell)

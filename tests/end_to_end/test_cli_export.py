@@ -57,7 +57,7 @@ def test_a_robot_is_exported_without_a_run(tmp_path):
         (["export", "sojorner", "--urdf"], "did you mean 'sojourner'"),
         (["view", "cut.mcap"], "is truncated"),
         (["identify", "cut.mcap"], "is truncated"),
-        (["identify", "tests.csv", "--robot", "exomars"], "are for recordings"),
+        (["identify", "tests.csv", "--robot", "exomars"], "only apply to recordings"),
     ],
 )
 def test_mistakes_are_one_sentence(arguments, said, tmp_path):

@@ -63,7 +63,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["--speed", "fast"], "--speed: 'fast' is no number"),
+        (["--speed", "fast"], "--speed: 'fast' is not a number"),
         (["--token", "short"], "--token: must be 8 to 128"),
         (["--port", "70000"], "port 70000 is not between"),
     ],

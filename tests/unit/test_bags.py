@@ -352,7 +352,7 @@ def test_mistakes_are_one_sentence(foreign, soil, tmp_path):
 
     says("name its robot with --robot NAME", robot=None)
     says("neither odometry on /odom .*did you mean '/rover/odometry'", topics=TOPICS[1:])
-    says("no joint of /rover/joints is one of the robot", robot="hexapod")
+    says("no joint of /rover/joints belongs to the robot", robot="hexapod")
     says("topic /rover/joints is of sensor_msgs/JointState, not of nav_msgs/Odometry",
          topics=("odom=/rover/joints",))  # fmt: skip
     says("unknown key 'odo'; did you mean 'odom'", topics=("odo=/x",))

@@ -185,7 +185,7 @@ def test_members_that_cannot_be(study, says):
         ({"vary": "gravity"}, "either 'values' or 'range'"),
         ({"vary": "gravity", "values": []}, "study.values"),
         ({"vary": {"gravity": [1, 2], "run.step": [1]}}, "as many values each: gravity 2"),
-        ({"vary": {"gravity": [1]}, "values": [1]}, "hold their values themselves"),
+        ({"vary": {"gravity": [1]}, "values": [1]}, "each has its own values"),
         ({"vary": "gravity", "values": [1], "bisect": {
             "output": "sinkag", "below": 1, "tolerance": 1}}, "did you mean 'sinkage'"),
         ({"vary": "gravity", "values": [1], "bisect": {

@@ -150,7 +150,7 @@ def test_a_drive_cut_short_is_said():
 def test_motors_too_weak_for_the_drive_are_seen():
     # 310 kg on 10° need 75 N·m; six wheels of 0.01 N·m do not give them, of 50 N·m they do
     slope = [{"kind": "plane", "slope": "10 deg", "uphill": 0}]
-    for torque, told in ((0.01, ["the drive is not finished"]), (50.0, [])):
+    for torque, told in ((0.01, ["the drive is incomplete"]), (50.0, [])):
         motor = {"constant": torque, "resistance": 1e-3, "gear": 1, "current_max": 1}
         asked = scenario([{"path": PATH[:2], "speed": 0.1}], 10.0, motors={"drives": motor},
                          ground=slope)  # fmt: skip
@@ -328,7 +328,7 @@ def test_going_back_forgets_later_paths():
 
 def test_a_joint_has_one_motor():
     motor = {"constant": 0.025, "resistance": 2, "gear": 800}
-    with pytest.raises(InputError, match="motors.FLWheel_y: joint 'FLWheel_y' has a motor already"):
+    with pytest.raises(InputError, match="motors.FLWheel_y: joint 'FLWheel_y' already has a motor"):
         Simulation(
             scenario([{"rate": 1, "duration": 1}], motors={"drives": motor, "FLWheel_y": motor})
         )
@@ -368,7 +368,9 @@ def test_a_goal_outside_the_ground_is_refused_before_the_run():
 def test_a_goal_that_cannot_be_reached_ends_the_run_and_keeps_its_records():
     commands = [{"rate": 0.1, "duration": 0.4}, {"goal": [-3, 0.9]}]
     sim = Simulation(on_sand(commands, 4, limits={"slope": "5 deg"}))
-    with pytest.raises(Diverged, match=r"t = 0.4 s: drive.commands.1: goal: \(-3, 0.9\) m is no "):
+    with pytest.raises(
+        Diverged, match=r"t = 0.4 s: drive.commands.1: goal: \(-3, 0.9\) m is not traversable"
+    ):
         sim.run()
     data = sim.dataset()
     assert float(data.time[-1]) == pytest.approx(0.4) and "drive.commands.1" in data.stopped

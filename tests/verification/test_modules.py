@@ -453,7 +453,7 @@ def test_multibody_errors():
             return OrganStates(("plate",), [[0, 0, 0]], [[0, 0, 0]])
 
     scenario = load_scenario("soil/plate", {"study": None, "control": []})
-    with pytest.raises(InputError, match="the soil carries 'Plate'.*did you mean 'plate'"):
+    with pytest.raises(InputError, match="the soil supports 'Plate'.*did you mean 'plate'"):
         Yard(scenario, multibody=Lost(1.0)).step()
 
 

@@ -471,7 +471,7 @@ def test_smooth_in_slip_and_slip_angle(name):
         (lambda: Wheel(-0.1, 0.1, Exit("height", 0.9)), "radius"),
         (lambda: Wheel(0.1, 0.1, Exit("height", 0.9), lug_height=0.2), "lug_height"),
         (lambda: model("ishigami").under_load(60.0, 1.2), "slip"),
-        (lambda: model("ishigami", soil=load_soil({"cohesion": 280})), "own soil has no k_c"),
+        (lambda: model("ishigami", soil=load_soil({"cohesion": 280})), "custom soil has no k_c"),
     ],
 )
 def test_wrong_input(make, words):

@@ -220,7 +220,7 @@ class _Work:
         """Names and values."""
         mu = self.balance.friction
         same = np.ptp(mu) < 1e-12
-        demand = f"{self.demand:.3g}" if math.isfinite(self.demand) else "none is enough"
+        demand = f"{self.demand:.3g}" if math.isfinite(self.demand) else "no friction suffices"
         rows = [
             ("weight W", f"{draw.number(self.weight)} N"),
             ("friction μ", f"{mu[0]:g}" if same else f"{mu.min():g} to {mu.max():g}"),
@@ -269,7 +269,7 @@ def _pulls(balance: Balance) -> dict[str, tuple[np.ndarray, float]]:
 
 def _force(size: float, weight: float) -> str:
     if math.isnan(size):
-        return "no balance"
+        return "no equilibrium"
     if math.isinf(size):
         return "without limit"
     return f"{draw.number(size)} N ({size / weight:.2f} W)"

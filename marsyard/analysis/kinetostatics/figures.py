@@ -183,7 +183,7 @@ def projected_ellipse(ellipsoid: Ellipsoid, rows: Sequence[int], count: int = 18
 def _draw_cuts(ax: Axes, p: Polytope) -> None:
     """Mark the sides where the set goes on but was cut."""
     low, high = p.points.min(axis=0), p.points.max(axis=0)
-    label: str | None = "cut, it goes on"
+    label: str | None = "truncated"
     for axis in range(2):
         for side, at in enumerate((low[axis], high[axis])):
             if not p.cut[axis, side]:

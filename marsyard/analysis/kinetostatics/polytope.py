@@ -49,7 +49,7 @@ class Polytope:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no balance at all."""
+        """Whether there is no equilibrium at all."""
         return len(self.points) == 0
 
 

@@ -134,7 +134,9 @@ class Analysis:
         level = d - (d @ up) * up
         size = float(np.linalg.norm(level))
         if size < 1e-6:
-            raise InputError("pose: the platform stands on end; no way ahead is level")
+            raise InputError(
+                "pose: the platform is vertical, so it has no horizontal forward direction"
+            )
         return level / size
 
     def as_dict(self) -> dict[str, Any]:

@@ -81,10 +81,10 @@ _ABOUT = {
     "margin": ("rad", "tip-over angle: least angle of gravity to the support polygon's edges"),
     "traction": ("N", "largest pull at the base's origin along the heading"),
     "traction_ratio": ("1", "largest pull in weights of the rover"),
-    "friction_demand": ("1", "smallest friction that lets the rover stand"),
-    "wheel_load": ("N", "normal force of the wheels of a stand without friction"),
+    "friction_demand": ("1", "smallest friction with which the rover stands"),
+    "wheel_load": ("N", "normal forces of the wheels at rest without friction"),
     "contacts": ("1", "points where wheels touch the ground"),
-    "converged": ("1", "whether the search for the stand ended with a step below 1e-9"),
+    "converged": ("1", "whether the equilibrium search ended with a step below 1e-9"),
     "verdict": ("1", "verdict"),
 }
 
@@ -200,7 +200,7 @@ def path_profile(
         for name, values in found.items()
     }
     coords = {
-        "distance": ("distance", distance, {"units": "m", "long_name": "way from the start"}),
+        "distance": ("distance", distance, {"units": "m", "long_name": "distance from the start"}),
         "x": ("distance", poses[:, 0], {"units": "m", "long_name": "x, east"}),
         "y": ("distance", poses[:, 1], {"units": "m", "long_name": "y, north"}),
         "heading": ("distance", poses[:, 2], {"units": "rad", "long_name": "heading"}),
@@ -298,7 +298,7 @@ def _grown(area: Bounds, reach: float, own: Bounds | None) -> Bounds:
     if xmax < x0 or xmin > x1 or ymax < y0 or ymin > y1:
         raise InputError(
             f"bounds: the ground reaches from x = {x0:g} to {x1:g} m and y = {y0:g} to {y1:g} m, "
-            "nothing of what was asked for lies there"
+            "the requested area is outside"
         )
     return max(grown[0], x0), min(grown[1], x1), max(grown[2], y0), min(grown[3], y1)
 
@@ -318,7 +318,7 @@ def _heights(terrain: Ground, area: Bounds, resolution: float) -> HeightGrid:
     x, y = (resolution * (a + np.arange(n)) for a, n in zip(first, (nx, ny), strict=True))
     height = np.array([terrain.height(x, np.full(nx, at)) for at in y])
     if not np.isfinite(height).all():
-        raise InputError("ground: has places without a height; fill them, or give other bounds")
+        raise InputError("ground: has points without a height; fill them, or give other bounds")
     return HeightGrid(
         np.ascontiguousarray(height, dtype=float), float(x[0]), float(y[0]),
         1.0 / resolution, 1.0 / resolution,

@@ -75,8 +75,9 @@ def _head(title: str, found: Optimized) -> str:
     bad = int((found.data["unconverged"].values > 0).sum())
     if bad:
         parts.append(
-            f'<div class="alarm" role="alert">{bad} candidates had steps whose contact problem '
-            "did not converge.</div>"
+            f'<div class="alarm" role="alert">{bad} candidates had steps with an unconverged '
+            f"contact problem"
+            ".</div>"
         )
     rows = [
         ("candidates", str(len(found.candidates))),

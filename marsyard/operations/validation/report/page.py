@@ -75,8 +75,9 @@ def _head(found: Validation) -> str:
     bad = int(np.sum(found.data.unconverged.values > 0))
     if bad:
         parts.append(
-            f'<div class="alarm" role="alert">{bad} runs had steps whose contact problem did not '
-            "converge.</div>"
+            f'<div class="alarm" role="alert">{bad} runs had steps with an unconverged contact '
+            f"problem"
+            ".</div>"
         )
     rows = [("runs", str(j.runs)), ("any limit violated [%]", probability(j.any))]
     if j.thinnest is not None:
