@@ -69,8 +69,8 @@ one's own to as the soil's.
 
 BOXES = (ports.Multibody, ports.Interaction, ports.Control, ports.PostProcessing)
 MESSAGES = (
-    ports.OrganStates,
-    ports.OrganWrenches,
+    ports.ContactBodyStates,
+    ports.ContactBodyWrenches,
     ports.JointStates,
     ports.JointCommands,
     ports.BaseState,

@@ -17,10 +17,10 @@ import marsyard
 from marsyard.ground.soil import load_soil
 from marsyard.modules import (
     BaseState,
+    ContactBodyStates,
+    ContactBodyWrenches,
     JointCommands,
     JointStates,
-    OrganStates,
-    OrganWrenches,
     Yard,
 )
 
@@ -35,7 +35,7 @@ class Plate:
     z, v = 0.0, 0.0
 
     def organs(self):
-        return OrganStates(("Plate",), [[0, 0, self.z]], [[0, 0, self.v]])
+        return ContactBodyStates(("Plate",), [[0, 0, self.z]], [[0, 0, self.v]])
 
     def joints(self):
         return JointStates((), [], [])
@@ -57,7 +57,7 @@ def springs(time, step, organs):
     slide = np.where(depth[:, None] > 0, organs.velocity + rim, 0)
     force = -500.0 * slide
     force[:, 2] += 2e4 * depth
-    return OrganWrenches(force, moment=np.cross([0, 0, -1], force) * organs.radius[:, None])
+    return ContactBodyWrenches(force, moment=np.cross([0, 0, -1], force) * organs.radius[:, None])
 
 
 # --8<-- control

@@ -67,7 +67,7 @@ class Message:
 
 
 @dataclass(frozen=True, eq=False)
-class OrganStates(Message):
+class ContactBodyStates(Message):
     """The locomotion organs, where they are and how they move: wheels, feet, tracks, then all other
     bodies that collide."""
 
@@ -93,7 +93,7 @@ class OrganStates(Message):
 
 
 @dataclass(frozen=True, eq=False)
-class OrganWrenches(Message):
+class ContactBodyWrenches(Message):
     """What the ground does to the organs, in their order."""
 
     force: Annotated[Array, Port("n, 3", "N", "force on the contact body")]
@@ -166,7 +166,7 @@ class JointCommands(Message):
 class Multibody(Protocol):
     """The robot's mechanics: torques and wrenches in, a step of time, states out."""
 
-    def organs(self) -> OrganStates:
+    def organs(self) -> ContactBodyStates:
         """The organs, where the scheme wants the forces of the next step: now, or midway."""
 
     def joints(self) -> JointStates:
@@ -175,14 +175,14 @@ class Multibody(Protocol):
     def base(self) -> BaseState:
         """The base frame now."""
 
-    def advance(self, step: float, commands: JointCommands, wrenches: OrganWrenches) -> None:
+    def advance(self, step: float, commands: JointCommands, wrenches: ContactBodyWrenches) -> None:
         """Go on by `step` [s]."""
 
 
 class Interaction(Protocol):
     """The ground: states of the organs at `time` [s] in, wrenches for the next `step` [s] out."""
 
-    def __call__(self, time: float, step: float, organs: OrganStates) -> OrganWrenches:
+    def __call__(self, time: float, step: float, organs: ContactBodyStates) -> ContactBodyWrenches:
         """Called once before every step."""
 
 
@@ -190,7 +190,7 @@ class Control(Protocol):
     """The controller: what is sensed at `time` [s] in, commands for the joints out."""
 
     def __call__(
-        self, time: float, joints: JointStates, base: BaseState, wrenches: OrganWrenches
+        self, time: float, joints: JointStates, base: BaseState, wrenches: ContactBodyWrenches
     ) -> JointCommands:
         """Called once per control period; `wrenches` are the means over the last one."""
 

@@ -88,10 +88,10 @@ class Run:
         from marsyard.cards import card, table
 
         ds = self.data
-        way = ds["position_base"].isel(time=[0, -1]).diff("time").sel(axis=["x", "y"])
+        displacement = ds["position_base"].isel(time=[0, -1]).diff("time").sel(axis=["x", "y"])
         rows = [
             ("simulated", f"{float(ds['time'][-1]):g} s, {ds.sizes['time']} records"),
-            ("net displacement", f"{float((way**2).sum()) ** 0.5:.3g} m, level"),
+            ("net displacement", f"{float((displacement**2).sum()) ** 0.5:.3g} m, level"),
             ("curves", f"{len(ds.data_vars)} variables in .data, .to_dataframe(), .show() for 3D"),
         ]
         rows += [("stopped", self.stopped)] if self.stopped else []

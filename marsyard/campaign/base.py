@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from marsyard.errors import InputError, suggest
-from marsyard.operations.uncertain import SOIL_PATH
+from marsyard.operations.distributions import SOIL_PATH
 from marsyard.scenario import Scenario, apply_setting, resolve, soil_in_place, validate
 from marsyard.study.members import plain_copy
 

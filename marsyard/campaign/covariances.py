@@ -12,7 +12,7 @@ from typing import Any
 from marsyard.campaign.base import Base
 from marsyard.campaign.study_file import DRAWN, StudyFile, Varied
 from marsyard.errors import InputError
-from marsyard.operations.uncertain import COVARIANCE, Joint, numbers_of
+from marsyard.operations.distributions import COVARIANCE, Joint, numbers_of
 from marsyard.scenario.short_names import full_path
 
 

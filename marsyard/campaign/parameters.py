@@ -16,7 +16,7 @@ from marsyard.campaign.base import Base
 from marsyard.campaign.files import name_and_label, refuse_names, refuse_twice
 from marsyard.campaign.study_file import StudyFile, Varied
 from marsyard.errors import InputError
-from marsyard.operations.uncertain import Distribution, parse
+from marsyard.operations.distributions import Distribution, parse
 from marsyard.results.study_checks import variable_name
 from marsyard.scenario.short_names import full_path
 from marsyard.study.axes import Axis, field_unit, label_of, make_axis

@@ -58,8 +58,8 @@ COLUMNS = (
     ("margin", "stability margin [mm]", 1e3, 3),
 )
 _UNITS = {
-    "slope": "rad", "speed": "m/s", "still": "m/s", "made_good": "m", "power": "W", "margin": "m",
-    "sinkage": "m", "mechanical": "J/m", "electrical": "J/m", "wall_time": "s",
+    "slope": "rad", "speed": "m/s", "still": "m/s", "net_displacement": "m", "power": "W",
+    "margin": "m", "sinkage": "m", "mechanical": "J/m", "electrical": "J/m", "wall_time": "s",
     **{name: "J/m" for name, _, _ in PARTS},
 }  # fmt: skip
 
@@ -184,9 +184,9 @@ def draw_modes(result: ModeComparison) -> Canvas:
         panels[1].plot(x, [1e3 * r.speed for r in rows], label=variant.name, **look)
         panels[2].plot(x, [100 * r.slip for r in rows], label=variant.name, **look)
         lost = [r for r in result.of(variant.name) if not r.climbs and math.isfinite(r.slip)]
-        ways = [100 * min(r.slip, 1.2) for r in lost]
+        shares = [100 * min(r.slip, 1.2) for r in lost]
         at = [math.degrees(r.slope) for r in lost]
-        panels[2].plot(at, ways, "x", color=look["color"], markersize=5)
+        panels[2].plot(at, shares, "x", color=look["color"], markersize=5)
         _mark_limit(panels, result, variant.name, look["color"])
     _mark_crossings(panels[0], result)
     panels[0].set_yscale("log")

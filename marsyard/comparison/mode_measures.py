@@ -45,7 +45,7 @@ class Row:
     speed: float = math.nan
     still: float = math.nan
     slip: float = math.nan
-    made_good: float = math.nan
+    net_displacement: float = math.nan
     power: float = math.nan
     mechanical: float = math.nan
     electrical: float = math.nan
@@ -126,13 +126,14 @@ def measure(
     base = ds["position_base"].transpose("time", "axis").values
     still = float((base[last] - base[middle]) @ along / (time[last] - time[middle]))
     why = _fails(ds, slope, uphill, still, speed, least)
-    d = account.made_good if account.made_good > 1e-3 else math.nan
+    d = account.net_displacement if account.net_displacement > 1e-3 else math.nan
     by = {k: v / d for k, v in account.causes.items()}
     total = account.total
     return Row(
         name, slope, not why, why,
-        speed=account.made_good / account.duration, still=still,
-        slip=1 - account.made_good / account.duration / speed, made_good=account.made_good,
+        speed=account.net_displacement / account.duration, still=still,
+        slip=1 - account.net_displacement / account.duration / speed,
+        net_displacement=account.net_displacement,
         power=account.drawn / account.duration,
         mechanical=account.mechanical / d, electrical=account.electrical / d,
         cost_of_transport=account.drawn / d / account.weight if account.weight else math.nan,

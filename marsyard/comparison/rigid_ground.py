@@ -210,7 +210,7 @@ def _drive_bounds(scenario: Scenario, robot: Any) -> tuple[float, float, float, 
         elif isinstance(command, ArcCommand):
             # no farther than across the circle
             across = 2 / abs(command.arc.bend) if command.arc.bend else np.inf
-            room += min(abs(command.arc.way), across)
+            room += min(abs(command.arc.distance), across)
         elif isinstance(command, CrabCommand):
             room += command.length
         elif isinstance(command, SteerCommand):

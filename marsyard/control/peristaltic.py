@@ -104,21 +104,21 @@ class Peristaltic:
     def _make_plan(self) -> Plan:
         limbs, n = self.limbs, len(self.limbs.organs)
         times = np.arange(self.samples + 1) * (self.gait.period / self.samples)
-        way = np.zeros((len(times), n))
+        travel = np.zeros((len(times), n))
         phase = self.gait.period / len(self.groups)
         for k, group in enumerate(self.groups):
             moved = self.gait.stride * smooth((times - k * phase) / phase)
-            way[:, group] = moved[:, None]
-        base = way[:, self.fast].mean(axis=1) if self.fast.any() else way.mean(axis=1)
+            travel[:, group] = moved[:, None]
+        base = travel[:, self.fast].mean(axis=1) if self.fast.any() else travel.mean(axis=1)
         places = np.repeat(limbs.home[None], len(times), axis=0)
-        places[:, :, 0] += way - base[:, None]
+        places[:, :, 0] += travel - base[:, None]
         body = np.zeros((len(times), 3))
         body[:, 2] = self.gait.height
         return Plan(
             places=places,
             body=body,
             lean=np.broadcast_to(np.eye(3), (len(times), 3, 3)),
-            rolled=way,
+            rolled=travel,
             steering=np.zeros((len(times), len(limbs.steering_joints))),
             support=np.ones((len(times), n), bool),
             advance=self.advance,

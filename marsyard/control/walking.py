@@ -186,7 +186,7 @@ class Walking:
     @property
     def advance(self) -> tuple[float, float, float]:
         """Planned way of the base in a cycle, forwards, left [m], turn [rad]."""
-        x, y = self._way(self.gait.period)
+        x, y = self._displacement(self.gait.period)
         return float(x), float(y), self.gait.turn
 
     # --- inside
@@ -245,7 +245,7 @@ class Walking:
         angle = 2 * np.pi * (time / self.gait.period - self._sway_phase)
         return np.array([0.0, -self.gait.sway * np.cos(angle), self.gait.height])
 
-    def _way(self, time: float) -> np.ndarray:
+    def _displacement(self, time: float) -> np.ndarray:
         """d(τ): displacement of the base, in its frame of the middle of the stance [m]."""
         v = self.gait.stride / self.gait.period
         w, a = self.gait.turn / self.gait.period, self.gait.heading
@@ -257,7 +257,7 @@ class Walking:
     def _stance(self, leg: int, time: float) -> np.ndarray:
         turned = self.gait.turn / self.gait.period * time
         c, s = np.cos(turned), np.sin(turned)
-        x, y = self.limbs.home[leg, :2] - self._way(time)
+        x, y = self.limbs.home[leg, :2] - self._displacement(time)
         return np.array([c * x + s * y, -s * x + c * y])
 
     def _stance_velocity(self, leg: int, time: float) -> np.ndarray:

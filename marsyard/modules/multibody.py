@@ -14,7 +14,13 @@ import mujoco
 import numpy as np
 
 from marsyard.errors import InputError
-from marsyard.ports import BaseState, JointCommands, JointStates, OrganStates, OrganWrenches
+from marsyard.ports import (
+    BaseState,
+    ContactBodyStates,
+    ContactBodyWrenches,
+    JointCommands,
+    JointStates,
+)
 from marsyard.scenario import Scenario
 from marsyard.simulation import Simulation
 from marsyard.simulation.port_states import (
@@ -34,7 +40,7 @@ class EngineMultibody:
         run = scenario.run.model_copy(update={"control_period": scenario.run.step})
         alone = scenario.model_copy(update={"run": run})
         self._commands = JointCommands()
-        self._wrenches = OrganWrenches(np.array(0.0))
+        self._wrenches = ContactBodyWrenches(np.array(0.0))
         self._step = scenario.run.step
         self.simulation = Simulation(
             alone,
@@ -43,7 +49,7 @@ class EngineMultibody:
         )
         self.table = organ_table(self.simulation.world.robot, self.simulation.model)
 
-    def organs(self) -> OrganStates:
+    def organs(self) -> ContactBodyStates:
         """Wheels, feet, tracks and other bodies that collide, where the step takes its forces."""
         s = self.simulation
         now = s.qpos.copy()
@@ -62,7 +68,7 @@ class EngineMultibody:
         look(self.simulation)
         return base_state(self.simulation)
 
-    def advance(self, step: float, commands: JointCommands, wrenches: OrganWrenches) -> None:
+    def advance(self, step: float, commands: JointCommands, wrenches: ContactBodyWrenches) -> None:
         """One step of the engine."""
         if abs(step - self._step) > 1e-12:
             raise InputError(f"step = {step:g} s: this module was built for {self._step:g} s")

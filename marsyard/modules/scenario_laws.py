@@ -10,7 +10,7 @@ import numpy as np
 
 from marsyard.control.expression import evaluate
 from marsyard.errors import InputError
-from marsyard.ports import BaseState, JointCommands, JointStates, OrganWrenches
+from marsyard.ports import BaseState, ContactBodyWrenches, JointCommands, JointStates
 from marsyard.results.dataset import attitude
 from marsyard.scenario import Scenario
 from marsyard.scenario.fmu import FmuLaw
@@ -36,7 +36,7 @@ class ScenarioControl:
         self._laws = len(scenario.control)
 
     def __call__(
-        self, time: float, joints: JointStates, base: BaseState, wrenches: OrganWrenches
+        self, time: float, joints: JointStates, base: BaseState, wrenches: ContactBodyWrenches
     ) -> JointCommands:
         """Torques and speeds by the laws that act at `time`."""
         if not self._laws:

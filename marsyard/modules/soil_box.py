@@ -16,11 +16,11 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.interaction.law import NEEDS_ROOM
-from marsyard.ports import OrganStates, OrganWrenches
+from marsyard.ports import ContactBodyStates, ContactBodyWrenches
 from marsyard.scenario import Scenario
 from marsyard.simulation.attached import COMMIT, EVALUATE, PREPARE, RELAX
 from marsyard.simulation.attaching import attach
-from marsyard.simulation.boxes import CALLBACK
+from marsyard.simulation.plugin_adapters import CALLBACK
 from marsyard.simulation.port_states import organ_table
 from marsyard.simulation.world import build_world
 
@@ -47,7 +47,7 @@ class SoilInteraction:
         self._calls = [law.calls() for law in self._laws]
         self._began = False
 
-    def __call__(self, time: float, step: float, organs: OrganStates) -> OrganWrenches:
+    def __call__(self, time: float, step: float, organs: ContactBodyStates) -> ContactBodyWrenches:
         """Wrenches of the soil on all organs; zero on those that cannot touch it."""
         at = [_index(name, organs.name) for name in self._organ]
         if self._began:
@@ -72,7 +72,7 @@ class SoilInteraction:
             B = np.tril(a.B[b]) + np.tril(a.B[b], -1).T
             wrench[k] += T.T @ a.F[b]
             damping[k] += T.T @ B @ T
-        return OrganWrenches(wrench[:, :3], wrench[:, 3:6], damping, wrench[:, 6])
+        return ContactBodyWrenches(wrench[:, :3], wrench[:, 3:6], damping, wrench[:, 6])
 
     def _call(self, which: int, time: float, step: float) -> list[int]:
         """Have all laws do something; what they answer."""
@@ -87,7 +87,7 @@ class SoilInteraction:
         for law in self._laws:
             law.refresh()
 
-    def _put(self, organs: OrganStates, at: list[int]) -> np.ndarray:
+    def _put(self, organs: ContactBodyStates, at: list[int]) -> np.ndarray:
         """Place the soil's bodies; returns where they are from their organs' origins."""
         a = self._attached.loop.attached
         arms = np.zeros((len(at), 3))

@@ -176,15 +176,16 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
     a = account
     rows = [
         ("span", f"{number(a.start, 4)} to {number(a.end, 4)} s"),
-        ("path length of the base", quantity(a.way, "m", 4)),
-        ("net displacement along the heading", quantity(a.made_good, "m", 4)),
-        ("elevation gain", quantity(a.rise, "m", 4)),
+        ("path length of the base", quantity(a.path_length, "m", 4)),
+        ("net displacement along the heading", quantity(a.net_displacement, "m", 4)),
+        ("elevation gain", quantity(a.elevation_gain, "m", 4)),
         ("work of the motors, spent / returned",
          f"{quantity(a.total.spent, 'J', 4)} / {quantity(a.total.returned, 'J', 4)}"),
         ("mean / peak mechanical power",
          f"{quantity(a.total.mean_power, 'W', 3)} / {quantity(a.total.peak_power, 'W', 3)}"),
         ("mechanical energy per metre of path", quantity(a.per_metre(a.mechanical), "J/m", 4)),
-        ("and of net displacement", quantity(a.per_metre(a.mechanical, a.made_good), "J/m", 4)),
+        ("and of net displacement",
+         quantity(a.per_metre(a.mechanical, a.net_displacement), "J/m", 4)),
         ("cost of transport, mechanical (specific resistance)", number(a.specific_resistance, 3)),
     ]  # fmt: skip
     if math.isfinite(a.electrical):
@@ -195,7 +196,7 @@ def number_rows(account: EnergyAccount) -> list[tuple[str, str]]:
                 quantity(v, "J", 3) for v in (t.copper, t.gear, t.burnt))),
             ("electrical energy per metre of path", quantity(a.per_metre(a.electrical), "J/m", 4)),
             ("and of net displacement",
-             quantity(a.per_metre(a.electrical, a.made_good), "J/m", 4)),
+             quantity(a.per_metre(a.electrical, a.net_displacement), "J/m", 4)),
             ("cost of transport, electrical", number(a.cost_of_transport, 3)),
         ]  # fmt: skip
     if a.weight == 0:  # what floats is not transported

@@ -37,8 +37,8 @@ def find_section(ds: xr.Dataset, ground: Ground) -> Section | None:
     paths = wheel_paths(ds)
     if not paths or not ground.touched.any():
         return None
-    way = np.mean([p[-1, :2] - p[0, :2] for _, _, p in paths], axis=0)
-    if np.hypot(*way) < 4 * ground.spacing:
+    direction = np.mean([p[-1, :2] - p[0, :2] for _, _, p in paths], axis=0)
+    if np.hypot(*direction) < 4 * ground.spacing:
         return None
     sampled = [p[np.unique(np.linspace(0, len(p) - 1, 200).astype(int)), :2] for _, _, p in paths]
     best: tuple[tuple[float, float], np.ndarray, np.ndarray] | None = None

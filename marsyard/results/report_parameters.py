@@ -280,7 +280,7 @@ def _what(command: Any) -> str:
         return f"goal {vector(command.goal, 'm')}{at}"
     if kind == "arc":
         shape = f"arc of curvature {quantity(command.arc.bend, '1/m')}"
-        return f"{shape}, {quantity(command.arc.way, 'm')} long{at}"
+        return f"{shape}, {quantity(command.arc.distance, 'm')} long{at}"
     if kind == "turn":
         to, angle = ("by", command.turn) if command.turn is not None else ("to", command.turn_to)
         return f"turn {to} {quantity(math.degrees(angle), '°')}"

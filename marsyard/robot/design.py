@@ -34,10 +34,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from marsyard.errors import InputError, suggest
+from marsyard.robot.contact_bodies import Wheel
 from marsyard.robot.design_bodies import Body, stretch_geoms, write_inertia
 from marsyard.robot.design_checks import check_design
 from marsyard.robot.model_file import ModelFile
-from marsyard.robot.organs import Wheel
 from marsyard.robot.robot import Robot
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ import numpy as np
 
 from marsyard.errors import InputError, suggest
 from marsyard.robot.anatomy import FREE, HINGE, LEVEL, ROUND, SLIDE, UPRIGHT
-from marsyard.robot.guess_organs import NO_WHEEL, Organs
+from marsyard.robot.guess_contact_bodies import NO_WHEEL, Organs
 from marsyard.robot.motors import Motors
 from marsyard.robot.roles import FRONTS, Roles, WheelGuess, Wish
 

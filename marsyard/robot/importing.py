@@ -18,6 +18,7 @@ from marsyard.errors import InputError, few
 from marsyard.exit_rule import Exit
 from marsyard.robot import extent
 from marsyard.robot.closing import close_loops, closed_pose, length
+from marsyard.robot.contact_bodies import Roller, Track, Wheel
 from marsyard.robot.flat_model import FlatModel, flatten
 from marsyard.robot.guess import guess
 from marsyard.robot.import_checks import find_blocked_steering, find_low_bodies
@@ -41,7 +42,6 @@ from marsyard.robot.import_shapes import (
 from marsyard.robot.import_ties import drop_still_ties, equalities, gear_loops, ties_of
 from marsyard.robot.loops import GearLoop, add_loops
 from marsyard.robot.model_file import ModelFile, quiet, read_model
-from marsyard.robot.organs import Roller, Track, Wheel
 from marsyard.robot.roles import Roles, Wish
 
 

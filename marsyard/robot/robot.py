@@ -22,9 +22,9 @@ from marsyard.errors import InputError, suggest
 from marsyard.file_mistakes import sentence
 from marsyard.files import exists, is_file
 from marsyard.robot.beams import Beam
+from marsyard.robot.contact_bodies import Foot, Track, Wheel
 from marsyard.robot.loops import GearLoop, Loop, add_loops
 from marsyard.robot.model_file import ModelFile, read_model
-from marsyard.robot.organs import Foot, Track, Wheel
 from marsyard.robot.shapes import Shape
 
 

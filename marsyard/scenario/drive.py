@@ -157,7 +157,7 @@ class ArcShape(Part):
             raise ValueError("radius = 0: use a turn")
         if self.curvature == 0.0 and self.angle is not None:
             raise ValueError("an arc of curvature 0 turns by no angle; give its length")
-        if self.way == 0.0:
+        if self.distance == 0.0:
             raise ValueError("has no length")
         return self
 
@@ -167,7 +167,7 @@ class ArcShape(Part):
         return 1.0 / self.radius if self.radius is not None else float(self.curvature or 0.0)
 
     @property
-    def way(self) -> float:
+    def distance(self) -> float:
         """Length [m], negative backwards."""
         return self.length if self.length is not None else float(self.angle or 0.0) / self.bend
 

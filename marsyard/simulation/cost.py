@@ -198,7 +198,7 @@ def _reaches(scenario: Scenario, robot: Robot | None) -> list[float]:
 
 
 def _record_bytes(scenario: Scenario, robot: Robot | None) -> int:
-    """Memory of a record [B], as `filling.record_room` lays it out."""
+    """Memory of a record [B], as `build_arrays.record_room` lays it out."""
     robot, model = _model(scenario, robot)
     wheels, surfaces = len(robot.wheels), len(scenario.ground)
     organs = len(robot.feet) + len(robot.tracks)

@@ -426,8 +426,8 @@ class Drive:
         """Take a displacement and a turn to the pose as sensed, which is astray of the heading."""
         astray = wrapped(self._estimate[2] - heading)
         c, s = np.cos(astray), np.sin(astray)
-        way = [c * moved[0] - s * moved[1], s * moved[0] + c * moved[1], turned]
-        self._estimate = self._estimate + way
+        change = [c * moved[0] - s * moved[1], s * moved[0] + c * moved[1], turned]
+        self._estimate = self._estimate + change
         self._estimate[2] = wrapped(self._estimate[2])
 
     def _noisy(self, moved: np.ndarray, turned: float) -> tuple[np.ndarray, float]:
@@ -446,16 +446,16 @@ class Drive:
         return dict(zip(s.world.joints, map(float, qpos[s.facts.joint_qpos]), strict=True))
 
     def _wheel_speeds(self, before, now, R0, R1, moved) -> np.ndarray:
-        """Way of each wheel's centre in its plane, positive forwards [m]."""
+        """Displacement of each wheel's centre in its plane, positive forwards [m]."""
         if self._centres is None:
             self._centres = self.kinematics.frames(self.joint_angles(before)).centre
         frames = self.kinematics.frames(self.joint_angles(now))
-        way = moved + frames.centre @ R1.T - self._centres @ R0.T
+        moved_by = moved + frames.centre @ R1.T - self._centres @ R0.T
         self._centres = frames.centre
         axle = frames.axle @ R1.T
-        way = way - np.sum(way * axle, axis=1, keepdims=True) * axle
+        moved_by = moved_by - np.sum(moved_by * axle, axis=1, keepdims=True) * axle
         ahead = np.cross(axle, [0.0, 0.0, 1.0])
-        return np.copysign(np.linalg.norm(way, axis=1), np.sum(way * ahead, axis=1))
+        return np.copysign(np.linalg.norm(moved_by, axis=1), np.sum(moved_by * ahead, axis=1))
 
     # --- commands
 
@@ -479,7 +479,7 @@ class Drive:
                     f"steering limits allow; give a larger radius"
                     ""
                 )
-            return Arc(spec.arc.bend, spec.arc.way, spec.speed, spec.tolerance)
+            return Arc(spec.arc.bend, spec.arc.distance, spec.speed, spec.tolerance)
         if isinstance(spec, CrabCommand):
             if not self.driver.can_crab(spec.crab):
                 raise InputError(
@@ -684,9 +684,9 @@ class Drive:
     def remarks(self) -> list[str]:
         """What a user should know of how the commands went, a sentence each."""
         out = []
-        for k, way in self.missed_by.items():
-            if way > getattr(self.spec.commands[k], "tolerance", np.inf):
-                out.append(f"drive: command {k} ended {way:.2g} m from the end of its path")
+        for k, missed in self.missed_by.items():
+            if missed > getattr(self.spec.commands[k], "tolerance", np.inf):
+                out.append(f"drive: command {k} ended {missed:.2g} m from the end of its path")
         for event in self.events:
             if event.outcome == "timed out":
                 out.append(f"drive: command {event.number} ({event.kind}) timed out")

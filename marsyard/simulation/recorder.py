@@ -388,8 +388,8 @@ def _belt_slip(s: Simulation, radii: np.ndarray, feet: int) -> np.ndarray:
     ahead = _rotate(r.base_quaternion)[:, None, :]
     beside = np.array([t.y for t in robot.tracks.values()])[:, None]
     place = r.organ_position[:, feet:] + beside * _left(r.base_quaternion)[:, None, :]
-    way = np.diff(place, axis=0, prepend=np.nan)
-    frame = np.sum(way * ahead, axis=-1)
+    moved = np.diff(place, axis=0, prepend=np.nan)
+    frame = np.sum(moved * ahead, axis=-1)
     larger = np.maximum(np.abs(belt), np.abs(frame))
     interval = np.diff(r.time, prepend=np.nan)[:, None]
     moving = larger > REST * interval
@@ -416,7 +416,7 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     along /= np.linalg.norm(along, axis=-1, keepdims=True)
     pairs = (("", along, np.cross(normal, along), ""), ("_level", heading, left, ", level"))
     for suffix, ahead, beside, how in pairs:
-        pull, side = (np.einsum("twk,twk->tw", force, way) for way in (ahead, beside))
+        pull, side = (np.einsum("twk,twk->tw", force, direction) for direction in (ahead, beside))
         add(f"drawbar_pull{suffix}", pull, "N", f"drawbar pull{how}")
         add(f"side_force{suffix}", side, "N", f"force to the left{how}")
     add("wheel_load", force[..., 2], "N", "force of the soil upwards")
@@ -424,11 +424,11 @@ def _add_soil(s: Simulation, ds: Columns) -> None:
     add("driving_torque", torque, "N·m", "torque of the wheel on the soil")
     text = "sinkage"
     add("sinkage", _sinkage(s, r, wheel_touching(s, r), normal), "m", text)
-    for name, way, text in (
+    for name, direction, text in (
         ("ground_slope_along", heading, "slope of the ground along the heading, positive uphill"),
         ("ground_slope_across", left, "slope of the ground to the left, positive uphill"),
     ):
-        rise = -np.sum(normal * way, axis=-1) / normal[..., 2]
+        rise = -np.sum(normal * direction, axis=-1) / normal[..., 2]
         add(name, np.arctan(rise), "rad", text)
 
 

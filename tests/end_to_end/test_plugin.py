@@ -178,15 +178,15 @@ def test_a_plugin_that_is_not_there_is_an_input_error(setting, text):
 
 _WRONG = """
 import numpy as np
-from marsyard.modules import JointCommands, OrganWrenches
+from marsyard.modules import JointCommands, ContactBodyWrenches
 
 def nan(scenario):
-    return lambda t, h, organs: OrganWrenches(np.full((len(organs.name), 3), np.nan))
+    return lambda t, h, organs: ContactBodyWrenches(np.full((len(organs.name), 3), np.nan))
 
 def pushes(scenario):
     def act(t, h, organs):
         n = len(organs.name)
-        return OrganWrenches(np.zeros((n, 3)), 0.0, -np.ones((n, 7, 7)))
+        return ContactBodyWrenches(np.zeros((n, 3)), 0.0, -np.ones((n, 7, 7)))
     return act
 
 def alone():

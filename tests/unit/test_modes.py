@@ -202,7 +202,7 @@ def test_cycles_and_numbers():
     assert found.speed == pytest.approx(0.02) and found.slip == pytest.approx(0.5)
     assert found.mechanical == pytest.approx(40 * math.sin(0.2)) == pytest.approx(found.lifting)
     assert found.cost_of_transport == pytest.approx(math.sin(0.2))
-    assert found.made_good == pytest.approx(0.36) and found.margin == pytest.approx(0.1)
+    assert found.net_displacement == pytest.approx(0.36) and found.margin == pytest.approx(0.1)
 
 
 def test_who_does_not_climb():

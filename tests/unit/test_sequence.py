@@ -79,7 +79,7 @@ def test_units_are_read():
     sequence = make_sequence(ALL)
     assert sequence.limits.conditions()["tilt"] == "tilt > 20 deg"
     assert sequence.duration == 300 and sequence.limits.sinkage == 0.04
-    assert sequence.sequence[2].arc.way == pytest.approx(np.pi)
+    assert sequence.sequence[2].arc.distance == pytest.approx(np.pi)
     assert sequence.sequence[4].turn == pytest.approx(2 * np.pi)
     assert sequence.postures["stow"] == {"Mast_z": pytest.approx(np.pi / 2), "Slide_x": 0.03}
 

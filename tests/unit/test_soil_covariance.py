@@ -12,7 +12,7 @@ import yaml
 from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.ground.soil_covariance import correlated
-from marsyard.operations.uncertain import uncertain_of
+from marsyard.operations.distributions import uncertain_of
 
 MANY = 4000
 FILE = {

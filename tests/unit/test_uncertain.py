@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from marsyard.errors import InputError
-from marsyard.operations.uncertain import parse, read_uncertain, uncertain_of
+from marsyard.operations.distributions import parse, read_uncertain, uncertain_of
 
 MANY = 4000
 

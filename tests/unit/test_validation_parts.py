@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 
 from marsyard.errors import InputError
 from marsyard.ground import Box, Plane, Sphere, TriangleMesh
-from marsyard.operations.uncertain import uncertain_of
+from marsyard.operations.distributions import uncertain_of
 from marsyard.operations.validation.base import base_scenario
 from marsyard.operations.validation.clearance import belly_points, clearance, height_of
 from marsyard.operations.validation.data import dataset

@@ -14,11 +14,11 @@ from marsyard.errors import InputError
 from marsyard.ground.soil import load_soil
 from marsyard.modules import (
     BaseState,
+    ContactBodyStates,
+    ContactBodyWrenches,
     EngineMultibody,
     JointCommands,
     JointStates,
-    OrganStates,
-    OrganWrenches,
     SoilInteraction,
     Yard,
 )
@@ -38,7 +38,7 @@ def springs(time, step, organs):
     force[:, 2] = np.where(on, STIFF * depth - 1500 * organs.velocity[:, 2], 0)
     damping = np.zeros((len(on), 7, 7))
     damping[on, 2, 2] = 1500 + STIFF * step
-    return OrganWrenches(force, damping=damping)
+    return ContactBodyWrenches(force, damping=damping)
 
 
 def hold(time, joints, base, wrenches):
@@ -74,7 +74,7 @@ class Plate:
         self.weight, self.z, self.v = weight, 0.0, 0.0
 
     def organs(self):
-        return OrganStates(("Plate",), [[0, 0, self.z]], [[0, 0, self.v]])
+        return ContactBodyStates(("Plate",), [[0, 0, self.z]], [[0, 0, self.v]])
 
     def joints(self):
         return JointStates((), [], [])
@@ -245,7 +245,7 @@ def test_belt_force_turns_the_sprocket():
     def ground(time, step, organs):
         track = np.array([k == "track" for k in organs.kind])
         assert organs.belt_speed[track] == pytest.approx(0.075 * 2.0 * (time > 0), abs=0.02)
-        return OrganWrenches(0 * organs.position, belt_force=-pull * track)
+        return ContactBodyWrenches(0 * organs.position, belt_force=-pull * track)
 
     scenario = validate(
         {
@@ -450,7 +450,7 @@ def test_errors_of_an_interaction_keep_what_was_recorded():
 def test_multibody_errors():
     class Lost(Plate):
         def organs(self):
-            return OrganStates(("plate",), [[0, 0, 0]], [[0, 0, 0]])
+            return ContactBodyStates(("plate",), [[0, 0, 0]], [[0, 0, 0]])
 
     scenario = load_scenario("soil/plate", {"study": None, "control": []})
     with pytest.raises(InputError, match="the soil supports 'Plate'.*did you mean 'plate'"):
@@ -522,7 +522,9 @@ def test_angular_damping_alone_is_implicit(tmp_path):
         n = len(organs.name)
         damping = np.zeros((n, 7, 7))
         damping[:, 3:6, 3:6] = 1000.0 * np.eye(3)
-        return OrganWrenches(np.zeros((n, 3)), -1000.0 * organs.angular_velocity, damping=damping)
+        return ContactBodyWrenches(
+            np.zeros((n, 3)), -1000.0 * organs.angular_velocity, damping=damping
+        )
 
     sim = Simulation(
         validate(

@@ -18,7 +18,7 @@ from marsyard.robot.belt import (
     outline,
     runs,
 )
-from marsyard.robot.organs import Track
+from marsyard.robot.contact_bodies import Track
 from marsyard.scenario import validate
 from marsyard.simulation import Simulation
 

@@ -313,8 +313,8 @@ def _stance(asked: Asked, robot: Robot, terrain: Any) -> Stance:
     if terrain is not None:
         (x, y), heading = asked.place, asked.heading
         if asked.path is not None:  # at its start
-            (x, y), way = asked.path[0], _first_leg(asked.path)
-            heading = math.atan2(way[1], way[0])
+            (x, y), leg = asked.path[0], _first_leg(asked.path)
+            heading = math.atan2(leg[1], leg[0])
         return stance_on(
             robot, terrain, float(x), float(y), heading,
             joints=asked.joints, gravity=asked.gravity, platform=asked.frame,

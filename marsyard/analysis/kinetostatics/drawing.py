@@ -259,11 +259,11 @@ def _pulls(balance: Balance) -> dict[str, tuple[np.ndarray, float]]:
     up = balance.stance.up
     out = {}
     for name, axis, sign in (("ahead", 0, 1), ("back", 0, -1), ("left", 1, 1)):
-        way = sign * np.eye(3)[axis]
-        way = way - (way @ up) * up
-        length = float(np.linalg.norm(way))
+        toward = sign * np.eye(3)[axis]
+        toward = toward - (toward @ up) * up
+        length = float(np.linalg.norm(toward))
         if length > 1e-6:
-            out[name] = (way / length, balance.largest(way / length).size)
+            out[name] = (toward / length, balance.largest(toward / length).size)
     return out
 
 

@@ -84,8 +84,8 @@ def wrench_polytope(
         y = balance.support(full, columns, most * unit)
         return None if y is None else y[:count] / unit[:count]
 
-    ways = {1: _segment, 2: _ring, 3: _hull}
-    points, triangles, size = ways[count](furthest, tolerance)
+    builders = {1: _segment, 2: _ring, 3: _hull}
+    points, triangles, size = builders[count](furthest, tolerance)
     if len(points):
         cut = np.stack([points.min(axis=0) < -0.999 * most, points.max(axis=0) > 0.999 * most], 1)
     else:

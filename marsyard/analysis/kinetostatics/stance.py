@@ -493,8 +493,8 @@ class _Pose:
     def _between(self, body: int) -> np.ndarray:
         """Joints between the platform and a body, [k]."""
         up, down = self._above(self.body), self._above(body)
-        way = set(up) ^ set(down)
-        return np.array([int(self.model.jnt_bodyid[j]) in way for j in self.joints], dtype=bool)
+        chain = set(up) ^ set(down)
+        return np.array([int(self.model.jnt_bodyid[j]) in chain for j in self.joints], dtype=bool)
 
     def _above(self, body: int) -> list[int]:
         out = []

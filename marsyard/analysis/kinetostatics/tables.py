@@ -128,7 +128,7 @@ def _of_analysis(a: Analysis, twist: Sequence[float] | None) -> list[Any]:
             f"friction demand {demand:.4g} (the torques above share it best); "
             f"margin of stability {_deg(a.margin)}"
         )
-    out.append(_ways(a, weight))
+    out.append(_limits_table(a, weight))
     return out
 
 
@@ -210,16 +210,16 @@ def _contacts(a: Analysis, forces: Any) -> Table:
     return table
 
 
-def _ways(a: Analysis, weight: float) -> Table:
+def _limits_table(a: Analysis, weight: float) -> Table:
     bounded = bool(np.isfinite(a.balance.limits).any())
     table = _table(
         f"limits, motors {'as given' if bounded else 'without limit'}",
         ("", "", "by weight", "limited by"),
     )
-    for way, size in a.pulls.items():
+    for direction, size in a.pulls.items():
         text = "none" if math.isnan(size) else f"{size:.4g} N"
         share = "" if math.isnan(size) else f"{size / weight:.3f}"
-        table.add_row(f"largest horizontal pull {way}", text, share, a.limited_by(way))
+        table.add_row(f"largest horizontal pull {direction}", text, share, a.limited_by(direction))
     level = bool((a.stance.axes[:, 0] @ a.stance.up > 1 - 1e-9).all())
     # the ground's own slope is not counted
     slope = "largest slope" if level else "can be tilted further"
@@ -288,7 +288,7 @@ def _of_run(found: Any) -> list[Any]:
         table.add_row(found[name].attrs["long_name"], *cells[0], *cells[1])
     words = (
         f"hardest at {float(worst['time']):.2f} s: friction demand {float(worst['demand']):.3f} of "
-        f"{found.attrs['friction']:g}, base at x {float(worst['way']):.2f} m, "
+        f"{found.attrs['friction']:g}, base at x {float(worst['direction']):.2f} m, "
         f"z {float(worst['height']):.2f} m"
     )
     if float(worst["demand"]) > found.attrs["friction"]:

@@ -271,8 +271,8 @@ def _poses(path: Path | np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray
     if not isinstance(path, Path):
         given = np.asarray(path, dtype=float)
         if given.ndim == 2 and given.shape[1] == 3 and len(given) and np.isfinite(given).all():
-            way = np.linalg.norm(np.diff(given[:, :2], axis=0), axis=1)
-            return given, np.concatenate([[0.0], np.cumsum(way)])
+            steps = np.linalg.norm(np.diff(given[:, :2], axis=0), axis=1)
+            return given, np.concatenate([[0.0], np.cumsum(steps)])
         path = Path(given)
     distance = np.linspace(0, path.length, max(int(np.ceil(path.length / step)), 1) + 1)
     heading = [path.heading(float(s)) for s in distance]

@@ -26,7 +26,7 @@ def header_of(problem: Problem) -> dict[str, Any]:
 
 
 def _optuna_version() -> str:
-    from marsyard.campaign.optimize.asking import need_optuna
+    from marsyard.campaign.optimize.sampler import need_optuna
 
     return str(need_optuna().__version__)
 

@@ -149,9 +149,9 @@ def _place(at: tuple[float, float]) -> str:
 def _arc(arc: Any) -> str:
     """Length, and how it bends."""
     if arc.bend == 0.0:
-        return f"straight {arc.way:.4g} m"
+        return f"straight {arc.distance:.4g} m"
     side = "left" if arc.bend > 0 else "right"
-    return f"{arc.way:.4g} m, radius {abs(1 / arc.bend):.4g} m to the {side}"
+    return f"{arc.distance:.4g} m, radius {abs(1 / arc.bend):.4g} m to the {side}"
 
 
 def told(sequence: Sequence) -> list[dict[str, str]]:

@@ -344,8 +344,8 @@ class Editor:
 
     def _rock_hit(self, origin: Any, direction: Any, hit: Any) -> str | None:
         """The first rock, taken as a ball, that a ray meets before the ground."""
-        start, way = np.asarray(origin, float), np.asarray(direction, float)
-        way = way / np.linalg.norm(way)
+        start, ray = np.asarray(origin, float), np.asarray(direction, float)
+        ray = ray / np.linalg.norm(ray)
         ground = math.inf if hit is None else float(np.linalg.norm(np.asarray(hit) - start))
         best, nearest = None, math.inf
         for key, row in rocks_with_keys(self.environment):
@@ -353,7 +353,7 @@ class Editor:
             z = float(self.environment.relief.height(x, y)) + (0.5 - buried) * height
             away = np.array([x, y, z]) - start
             radius = (length + width + height) / 6
-            along = float(away @ way)
+            along = float(away @ ray)
             if along < min(nearest, ground + radius):
                 if float(away @ away) - along**2 < radius**2:
                     best, nearest = key, along

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any
 
 from marsyard.cores import cores
 from marsyard.errors import InputError
+from marsyard.operations.distributions import Uncertain, read_uncertain, uncertain_of
 from marsyard.operations.sequence import Sequence, load_sequence, on_scenario, sequence_text
-from marsyard.operations.uncertain import Uncertain, read_uncertain, uncertain_of
 from marsyard.operations.validation.data import dataset
 from marsyard.operations.validation.judgement import Judgement, judge_runs
 from marsyard.operations.validation.limits import (

@@ -117,11 +117,11 @@ def _next(polygon: np.ndarray) -> np.ndarray:
 
 def _to_outline(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
     """Distance of points [time, n, 2] from a polygon's edges [time, m, 2] [m], [time, n]."""
-    way = (_next(polygon) - polygon)[:, None]
+    edge = (_next(polygon) - polygon)[:, None]
     off = points[:, :, None] - polygon[:, None]
-    size = np.maximum(np.sum(way**2, axis=-1), 1e-300)
-    share = np.clip(np.sum(off * way, axis=-1) / size, 0.0, 1.0)
-    return np.sqrt(np.sum((off - share[..., None] * way) ** 2, axis=-1).min(axis=2))
+    size = np.maximum(np.sum(edge**2, axis=-1), 1e-300)
+    share = np.clip(np.sum(off * edge, axis=-1) / size, 0.0, 1.0)
+    return np.sqrt(np.sum((off - share[..., None] * edge) ** 2, axis=-1).min(axis=2))
 
 
 def _inside(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:

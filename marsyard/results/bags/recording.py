@@ -274,7 +274,7 @@ class Recording:
         ahead = rotate(ds["quaternion_base"].values, np.array([[1.0, 0.0, 0.0]]))[:, None]
         heading = ahead - np.sum(ahead * axle, axis=-1, keepdims=True) * axle
         heading /= np.maximum(np.linalg.norm(heading, axis=-1, keepdims=True), 1e-9)
-        along, across = (np.sum(velocity * way, axis=-1) for way in (heading, axle))
+        along, across = (np.sum(velocity * direction, axis=-1) for direction in (heading, axle))
         radius = np.array([w["radius"] + w.get("lug_height", 0.0) for w in wheels])
         dofs = [int(self.model.jnt_dofadr[self.model.joint(w["joint"]).id]) for w in wheels]
         rate = self.v[:, dofs]

@@ -19,7 +19,7 @@ from marsyard.results.report import section, versions, write_page
 from marsyard.results.report_parameters import parameters_section
 
 if TYPE_CHECKING:
-    from marsyard.operations.uncertain import Distribution
+    from marsyard.operations.distributions import Distribution
     from marsyard.operations.validation.validate import Validation
     from marsyard.operations.validation.worst import WorstRun
     from marsyard.simulation import Simulation

@@ -14,9 +14,9 @@ import numpy as np
 from marsyard.errors import InputError, suggest
 from marsyard.robot import extent
 from marsyard.robot.anatomy import HINGE, ROUND, Anatomy
+from marsyard.robot.contact_bodies import MOST_ROAD_WHEELS
 from marsyard.robot.extent import Round
 from marsyard.robot.motors import Motors
-from marsyard.robot.organs import MOST_ROAD_WHEELS
 from marsyard.robot.roles import Roles, TrackGuess, WheelGuess, Wish
 
 NO_WHEEL = re.compile(r"lidar|laser|radar|antenna|fan|prop|rotor|camera|mast|arm_|gripper", re.I)

@@ -24,7 +24,7 @@ from marsyard.errors import InputError, told
 from marsyard.interaction.attachments import Attachment, Attachments
 from marsyard.interaction.law import CALLS, Law, Recorded, Variable, must_fit
 from marsyard.jit import F1, by_reference
-from marsyard.ports import Control, Interaction, JointCommands, Message, OrganWrenches
+from marsyard.ports import ContactBodyWrenches, Control, Interaction, JointCommands, Message
 from marsyard.simulation.owner import part_of
 from marsyard.simulation.port_states import (
     Felt,
@@ -184,7 +184,7 @@ class OwnInteraction(Law):
         a = self._attached
         with blamed(self._title, time):
             given = self.law(time, step, self.table.states(self._simulation.data, a.V))
-            w = answer_of(OrganWrenches, given, n=len(self.table.name))
+            w = answer_of(ContactBodyWrenches, given, n=len(self.table.name))
             if (np.diagonal(w.damping, axis1=1, axis2=2) < 0).any():
                 raise InputError("damping: must not be negative on its diagonal")
         a.F[:, :3], a.F[:, 3:6], a.F[:, 6] = w.force, w.moment, w.belt_force
