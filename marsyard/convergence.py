@@ -281,7 +281,7 @@ def _run(each: Refinement, progress: Progress | None) -> tuple[xr.Dataset | None
 
     total = each.scenario.run.duration
 
-    def told(t: float) -> None:
+    def report_time(t: float) -> None:
         if progress is not None:
             progress(t, total, each.name)
 
@@ -289,7 +289,7 @@ def _run(each: Refinement, progress: Progress | None) -> tuple[xr.Dataset | None
         warnings.simplefilter("ignore", UserWarning)
         try:
             simulation = Simulation(each.scenario)
-            simulation.run(told, yes=True)
+            simulation.run(report_time, yes=True)
         except (Diverged, InputError) as error:
             return None, str(error)
         data = simulation.dataset()

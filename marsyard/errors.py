@@ -104,7 +104,7 @@ def suggest(name: str, valid: Iterable[str], count: int = 3) -> str:
     return "valid: " + ", ".join(names[:12]) + ", …"
 
 
-def told(error: BaseException) -> str:
+def format_exception(error: BaseException) -> str:
     """An error of another's code, its kind and words in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 

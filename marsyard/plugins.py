@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from marsyard.errors import InputError, suggest, told
+from marsyard.errors import InputError, format_exception, suggest
 
 #: what can be called, by the name that lists use, and their groups of entry points
 CALLED = {
@@ -54,7 +54,8 @@ class Plugin:
             made = self.entry.load()
         except Exception as error:
             raise InputError(
-                f"plug-in '{self.name}' of {self.origin} cannot be loaded ({told(error)})"
+                f"plug-in '{self.name}' of {self.origin} cannot be loaded "
+                f"({format_exception(error)})"
             ) from error
         if not callable(made):
             raise InputError(
@@ -128,7 +129,7 @@ def make(kind: str, name: str, options: Mapping[str, Any], first: Any, field: st
     except InputError as error:
         raise InputError(f"{who}: {error}") from None
     except Exception as error:
-        raise InputError(f"{who}: {told(error)}") from error
+        raise InputError(f"{who}: {format_exception(error)}") from error
     if not callable(made):
         raise InputError(f"{who} returned a {type(made).__name__}, which cannot be called")
     return made
@@ -153,7 +154,7 @@ def build_law(name: str, options: Mapping[str, Any], place: Any, field: str) -> 
     except InputError as error:
         raise InputError(f"{who}: {error}") from None
     except Exception as error:
-        raise InputError(f"{who}: {told(error)}") from error
+        raise InputError(f"{who}: {format_exception(error)}") from error
 
 
 def named(kind: str, name: str) -> str:
@@ -203,7 +204,7 @@ def _folder(plugin: Plugin) -> Path:
     try:
         spec = find_spec(plugin.entry.module)
     except Exception as error:
-        raise InputError(told(error)) from None
+        raise InputError(format_exception(error)) from None
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     folder = next((Path(p) for p in places if Path(p).is_dir()), None)
     if folder is None or plugin.entry.attr:

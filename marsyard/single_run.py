@@ -212,7 +212,7 @@ def simulate(
     stopped = None
     total = scenario.run.duration
 
-    def told(t: float) -> None:
+    def report_time(t: float) -> None:
         if progress is not None:
             progress(t, total, "simulating")
 
@@ -220,9 +220,9 @@ def simulate(
         warnings.simplefilter("always", UserWarning)
         try:
             if live is None:
-                simulation.run(told, yes=yes)
+                simulation.run(report_time, yes=yes)
             else:
-                stopped = live.run(simulation, told, name, say)
+                stopped = live.run(simulation, report_time, name, say)
                 shortened = shortened or stopped is not None
         except Diverged as error:
             stopped = str(error)

@@ -31,7 +31,7 @@ from typing import Any, Protocol
 
 from marsyard.campaign.member import Plan, failed, too_long
 from marsyard.errors import InputError
-from marsyard.study.workers import Outcome, Stopped, deaf
+from marsyard.study.workers import Outcome, Stopped, block_sigint
 
 Settings = Mapping[str, Any]
 Finished = tuple[int, Outcome]
@@ -236,7 +236,7 @@ class _Worker:
         self.up = False
         self.began = 0.0
         self.process = context.Process(target=_serve, args=(other, plan), daemon=True)
-        with deaf(True), _single_threaded():
+        with block_sigint(True), _single_threaded():
             self.process.start()
         other.close()
 

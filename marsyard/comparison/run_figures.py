@@ -262,7 +262,7 @@ def _plot(
 ) -> None:
     """A curve, pale below its moving mean where it is mostly jitter."""
     values = _begun(values)
-    steady = calm(values)
+    steady = moving_mean(values)
     if steady is not None:
         pale = {"color": style["color"], "alpha": 0.22, "linewidth": 0.7, "zorder": 1.5}
         ax.plot(*thinned(time, values), **pale)
@@ -273,7 +273,7 @@ def _plot(
     ax.plot(time, values, **style)
 
 
-def calm(values: np.ndarray) -> np.ndarray | None:
+def moving_mean(values: np.ndarray) -> np.ndarray | None:
     """The moving mean of a curve that is mostly jitter; None for one that is not."""
     count = len(values)
     if count < 80 or not np.isfinite(values).all():
@@ -460,7 +460,7 @@ def _caption(
 
 
 def _jitter_note(panels: Sequence[Quantity]) -> str:
-    jitter = [c for q in panels for c in q.curves if calm(c.mean) is not None]
+    jitter = [c for q in panels for c in q.curves if moving_mean(c.mean) is not None]
     if not jitter:
         return ""
     time = jitter[0].time

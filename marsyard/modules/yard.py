@@ -38,7 +38,7 @@ from marsyard.ports import (
 from marsyard.scenario.schema import Scenario, whole_ratio
 from marsyard.simulation import Diverged
 from marsyard.simulation.plugged import own_boxes, without_plugins
-from marsyard.simulation.plugin_adapters import answer_of, blamed
+from marsyard.simulation.plugin_adapters import answer_of, attribute_errors_to
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -143,15 +143,15 @@ class Yard:
         organs, joints, base = self._now or self._look()
         n, m = len(organs.name), len(joints.name)
         if self.steps % self._per_control == 0:
-            with blamed(self._boxes.control_name, t):
+            with attribute_errors_to(self._boxes.control_name, t):
                 commands = self.control(t, joints, base, self._mean_wrenches(n))
                 self._commands = answer_of(JointCommands, commands, m=m)
         if self.interaction is not None:
-            with blamed(self._boxes.interaction_name, t):
+            with attribute_errors_to(self._boxes.interaction_name, t):
                 wrenches = self.interaction(t, h, organs)
                 self._wrenches = answer_of(ContactBodyWrenches, wrenches, n=n)
         self._felt.append(self._wrenches)
-        with blamed("multibody", t):
+        with attribute_errors_to("multibody", t):
             self.multibody.advance(h, self._commands, self._wrenches)
         self.steps += 1
         self._look()
@@ -170,7 +170,7 @@ class Yard:
 
     def _look(self) -> tuple[ContactBodyStates, JointStates, BaseState]:
         """Ask the multibody box where everything is."""
-        with blamed("multibody", self.time):
+        with attribute_errors_to("multibody", self.time):
             organs: ContactBodyStates = _sized(ContactBodyStates, self.multibody.organs())
             joints: JointStates = _sized(JointStates, self.multibody.joints())
             base: BaseState = _sized(BaseState, self.multibody.base())

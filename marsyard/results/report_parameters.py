@@ -27,7 +27,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     robot, run, contact = scenario.robot, scenario.run, scenario.interaction
     given, slides = info.get("given") or {}, info.get("slides") or ()
 
-    def told(path: str, text: str) -> str:
+    def as_written(path: str, text: str) -> str:
         """As the user wrote it, units and all, else the text."""
         return str(given.get(path, text))
 
@@ -40,12 +40,12 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
         ("start velocity", vector(robot.velocity, "m/s")),
         ("start angular velocity", vector(robot.angular_velocity, "rad/s")),
         ("wheel shape", robot.wheel_shape or "as in the robot"),
-        ("gravity", told("gravity", quantity(scenario.gravity, "m/s²"))),
+        ("gravity", as_written("gravity", quantity(scenario.gravity, "m/s²"))),
     ]
     if robot.settle:
         start.append(("placed", "placed on the ground before the start"))
     start += [
-        (f"start of {k}", told(f"robot.joints.{k}", _place(v, k in slides)))
+        (f"start of {k}", as_written(f"robot.joints.{k}", _place(v, k in slides)))
         for k, v in robot.joints.items()
     ]
     start += [(f"start rate {k}", quantity(v, "rad/s")) for k, v in robot.joint_rates.items()]
@@ -72,10 +72,10 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
             ("maximum iterations", str(contact.solver.max_iterations)),
         ]
     time = [
-        ("duration", told("run.duration", _time(run.duration))),
-        ("step h", told("run.step", _time(run.step))),
-        ("control period", told("run.control_period", _time(run.control_period))),
-        ("record period", told("run.record_period", _time(run.record_period))),
+        ("duration", as_written("run.duration", _time(run.duration))),
+        ("step h", as_written("run.step", _time(run.step))),
+        ("control period", as_written("run.control_period", _time(run.control_period))),
+        ("record period", as_written("run.record_period", _time(run.record_period))),
         ("scheme", _SCHEMES.get(run.integrator, run.integrator)),
     ]
     if run.integrator == "moreau_jean":
@@ -87,7 +87,7 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     ground = [(str(g.name), _ground(g)) for g in scenario.ground] or [("ground", "none")]
     control = [(_joints(t.joints), _motor(t)) for t in scenario.control]
     blocks = [("Robot and start", start), ("Contact", law), ("Time", time), ("Ground", ground)]
-    blocks += [(title, [(k, _told(v, unit)) for k, v, unit in rows]) for title, rows in acted]
+    blocks += [(title, [(k, _value_text(v, unit)) for k, v, unit in rows]) for title, rows in acted]
     if control:
         blocks.append(("Control", control))
     if scenario.motors:
@@ -97,7 +97,9 @@ def parameters_section(scenario: Scenario, info: Mapping[str, Any]) -> str:
     if scenario.tethers:
         blocks.append(("Tethers", [(t.name, _tether(t)) for t in scenario.tethers]))
     if scenario.parameters:
-        named = [(k, told(f"parameters.{k}", number(v))) for k, v in scenario.parameters.items()]
+        named = [
+            (k, as_written(f"parameters.{k}", number(v))) for k, v in scenario.parameters.items()
+        ]
         blocks.append(("Parameters (SI where they have no unit)", named))
     if info.get("modules"):
         modules = list(info["modules"].items())
@@ -138,7 +140,7 @@ def _time(seconds: float | None) -> str:
     return quantity(1000 * seconds, "ms") if 0 < seconds < 0.1 else quantity(seconds, "s")
 
 
-def _told(value: Any, unit: str) -> str:
+def _value_text(value: Any, unit: str) -> str:
     """A number with its unit, or words."""
     return str(value) if isinstance(value, str) else quantity(float(value), unit)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 import numpy as np
 
-from marsyard.errors import InputError, told
+from marsyard.errors import InputError, format_exception
 from marsyard.interaction.attachments import Attachment, Attachments
 from marsyard.interaction.law import CALLS, Law, Recorded, Variable, must_fit
 from marsyard.jit import F1, by_reference
@@ -50,14 +50,14 @@ class BoxError(InputError):
 
 
 @contextmanager
-def blamed(box: str, time: float) -> Iterator[None]:
+def attribute_errors_to(box: str, time: float) -> Iterator[None]:
     """Errors inside become one sentence about the box."""
     try:
         yield
     except InputError as error:
         raise BoxError(f"{box} at t = {time:.6g} s: {error}") from error
     except Exception as error:
-        raise BoxError(f"{box} at t = {time:.6g} s: {told(error)}") from error
+        raise BoxError(f"{box} at t = {time:.6g} s: {format_exception(error)}") from error
 
 
 def answer_of(kind: type[Message], value: Any, **sizes: int) -> Any:
@@ -105,7 +105,7 @@ class OwnControl:
         """Ask the controller and write its commands into the table of laws."""
         s = self._simulation
         look(s)
-        with blamed(self._name, s.time):
+        with attribute_errors_to(self._name, s.time):
             given = self.law(s.time, joint_states(s), base_state(s), self._felt.mean())
             m = len(s.world.joints)
             command: JointCommands = answer_of(JointCommands, given, m=m)
@@ -182,7 +182,7 @@ class OwnInteraction(Law):
 
     def _act(self, time: float, step: float) -> None:
         a = self._attached
-        with blamed(self._title, time):
+        with attribute_errors_to(self._title, time):
             given = self.law(time, step, self.table.states(self._simulation.data, a.V))
             w = answer_of(ContactBodyWrenches, given, n=len(self.table.name))
             if (np.diagonal(w.damping, axis1=1, axis2=2) < 0).any():

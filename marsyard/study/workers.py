@@ -126,7 +126,7 @@ def _work_at(slot: int, task: Any) -> Any:
 
 
 @contextlib.contextmanager
-def deaf(patient: bool) -> Iterator[None]:
+def block_sigint(patient: bool) -> Iterator[None]:
     """Processes that begin meanwhile do not hear ctrl-c, not even while Python starts in them."""
     if not patient or not hasattr(signal, "pthread_sigmask"):
         yield
@@ -187,14 +187,14 @@ class Workers:
         outcomes: list[Any] = []
         before = 0.0
 
-        def told(time: float) -> None:
+        def report_time(time: float) -> None:
             tell(before + time)
             if stop():
                 raise Stopped
 
         for k, task in enumerate(tasks):
             try:
-                outcome = None if stop() else task.work(told)
+                outcome = None if stop() else task.work(report_time)
             except Stopped:
                 outcome = None
             outcomes.append(outcome)
@@ -214,7 +214,7 @@ class Workers:
         for slot in range(len(self._times)):
             self._times[slot] = 0.0
         try:
-            with deaf(self._patient):
+            with block_sigint(self._patient):
                 slots: dict[Future[Any], int] = {
                     pool.submit(_work_at, k, task): k for k, task in enumerate(tasks)
                 }

@@ -17,7 +17,7 @@ from marsyard.comparison import LAWS, Variant, parse_variant, variants_of
 from marsyard.comparison.laws import scenario_under
 from marsyard.comparison.measured import misfits, other_wheel, read_points, with_points
 from marsyard.comparison.rigid_ground import make_rigid
-from marsyard.comparison.run_figures import calm, quantities
+from marsyard.comparison.run_figures import moving_mean, quantities
 from marsyard.comparison.wheel_files import dataset
 from marsyard.ground.soil import load_soil
 from marsyard.ground.terrain import build_terrain
@@ -315,10 +315,14 @@ def test_a_curve_of_jitter_is_calmed_and_others_are_left_alone():
     time = np.linspace(0.0, 20.0, 801)
     slow = 0.1 * np.sin(0.5 * time)
     jitter = 0.3 * (-1.0) ** np.arange(801)
-    mean = calm(slow + jitter)
+    mean = moving_mean(slow + jitter)
     # away from the ends, alternating signs cancel but for one of the window's 21 records
     assert np.abs(mean - slow)[20:-20].max() < 0.3 / 21 + 0.002
-    assert calm(slow) is None and calm(slow + 0.1 * jitter) is None and calm(1e-9 * jitter) is None
+    assert (
+        moving_mean(slow) is None
+        and moving_mean(slow + 0.1 * jitter) is None
+        and moving_mean(1e-9 * jitter) is None
+    )
 
 
 def test_the_ground_of_a_drive_reaches_around_its_path(tmp_path):

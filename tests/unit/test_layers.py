@@ -18,8 +18,8 @@ ROOT = Path(marsyard.__file__).parent
 #: top-level packages and modules, each may import from those before it
 ORDER = (
     # shared by all
-    "lazy", "errors", "units", "fields", "cards", "cores", "files", "file_mistakes", "exit_rule",
-    "wheel_surface", "parts", "kernel_cache", "jit", "c_calls", "aside", "ports", "plugins",
+    "lazy", "renamed", "errors", "units", "fields", "cards", "cores", "files", "file_mistakes",
+    "exit_rule", "wheel_surface", "parts", "kernel_cache", "jit", "c_calls", "aside", "ports", "plugins",
     "run_folder",
     # what there is
     "library", "robot", "ground", "control", "interaction.about", "scenario", "interaction",

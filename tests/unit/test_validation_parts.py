@@ -544,10 +544,10 @@ def test_processes_that_begin_meanwhile_are_deaf_to_ctrl_c():
     import subprocess
     import sys
 
-    from marsyard.study.workers import deaf
+    from marsyard.study.workers import block_sigint
 
     asks = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    with deaf(patient=True):
+    with block_sigint(patient=True):
         said = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True)
     assert said.stdout.strip() == "True"
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
