@@ -50,9 +50,9 @@ def optimize(
     \b
       scenario: rashid/obstacle
       vary: {robot.design.wheel_radius: [8 cm, 13 cm], robot.design.mass: [8 kg, 14 kg]}
-      outputs: [{name: energy, of: energy_motors}, {name: way, of: position_base.x}]
-      objectives: [{minimise: energy}, {maximise: way}]
-      constraints: [{output: way, at_least: 0.5}]
+      outputs: [{name: energy, of: energy_motors}, {name: distance, of: position_base.x}]
+      objectives: [{minimise: energy}, {maximise: distance}]
+      constraints: [{output: distance, at_least: 0.5}]
       optimiser: {kind: nsga2, population: 24, evaluations: 240}
 
     The result is the Pareto front: candidates that cannot be better in one objective without being
