@@ -176,7 +176,7 @@ class Multibody(Protocol):
         """The base frame now."""
 
     def advance(self, step: float, commands: JointCommands, wrenches: ContactBodyWrenches) -> None:
-        """Go on by `step` [s]."""
+        """Continue with `step` [s]."""
 
 
 class Interaction(Protocol):

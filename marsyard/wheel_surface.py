@@ -1,4 +1,4 @@
-"""The surface of a wheel's tread, in one place for robots, scenarios and laws of soil.
+"""The surface of a wheel's tread, in one place for robots, scenarios and soil models.
 
 Soil slides on a smooth rim before it shears in itself: the shear stress under the rim is limited by
 the friction and adhesion of the interface, c_a + σ tan δ with δ < φ. Lugs, rough coatings and the

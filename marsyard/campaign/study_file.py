@@ -121,7 +121,7 @@ class StudyFile(Part):
     """A study: what `marsyard sweep` runs."""
 
     title: str = Field("", description="one line")
-    description: str = Field("", description="what it is for")
+    description: str = Field("", description="purpose")
     scenario: str = Field(description="a scenario of the library, or its file")
     set: dict[str, Any] = Field({}, description="values changed in every run, as with --set")
     design: Annotated[Design, BeforeValidator(_design)] = Field(

@@ -38,7 +38,7 @@ def published_laws(name: str) -> list[str]:
 
 
 def laws_text(name: str) -> str:
-    """All laws of soil, each with the numbers that are assumed for it."""
+    """All soil models, each with the numbers that are assumed for it."""
     return "; ".join(
         f"{law} ({', '.join(assumed)} assumed)" if assumed else f"{law} (all published)"
         for law, assumed in assumed_by_law(name).items()

@@ -268,7 +268,7 @@ def _comparison(found: Sequence[RoverMobility]) -> Any:
     heads = ("rover, soil", "mass\n[kg]", "MMP\n[kPa]", "sinkage\n[mm]", "pull 20 %\nby weight",
              "pull max\nby weight", "slip\n[%]", "torque\n[N·m]", "power\n[W]",
              "by weight\nand speed", "slope\n[°]", "step\n[cm]")  # fmt: skip
-    table = _table("side by side", heads)
+    table = _table("comparison", heads)
     for k in range(len(found[0].soils)):
         for r in found:
             s = r.soils[k]

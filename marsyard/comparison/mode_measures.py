@@ -5,7 +5,7 @@ direction of travel e (the heading on the slope, turned as the mode says) and th
 
     speed        displacement of the base along e by the length of the span            [m/s]
     slip         1 − speed/v₀
-    energy       mechanical and electrical, by the distance made good along e          [J/m]
+    energy       mechanical and electrical, by the net displacement along e          [J/m]
                  (`results.energy`), and by cause
     still        the same speed in the later half of the span
 
@@ -35,7 +35,7 @@ _CYCLE = STATES.index("cycle")
 class Row:
     """One run: a mode on a slope [rad]; SI, NaN where nothing is known.
 
-    `why` says why it does not climb. Energies are by distance made good [J/m].
+    `why` says why it does not climb. Energies are by net displacement [J/m].
     """
 
     mode: str

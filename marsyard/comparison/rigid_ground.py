@@ -10,7 +10,7 @@ the largest speed v = r |ω| of the drives' speed laws and the duration T, half 
 around them, and as far as commands to the motors can roll. Rigid ground is no map to plan on, so a
 drive's goals become the paths that are planned to them over the terrain.
 
-Soil that was laid on the terrain (heaps) is left out: it would slide. Rigid contact knows no
+Soil that was laid on the terrain (heaps) is left out: it would slide. Rigid contact has no
 grousers: wheels that have some get the radius of their tips, on which they roll on hard ground.
 """
 

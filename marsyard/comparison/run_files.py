@@ -178,8 +178,8 @@ def _report(folder: Path, result: Comparison, figures: Sequence[FigureFile]) -> 
         _head(title, result),
         section("Boundary", _boundaries(result)),
         # the numbers of a study are many, and its figures say the same
-        section("Figures", pictures) if result.is_study else section("Side by side", numbers),
-        section("Side by side", numbers) if result.is_study else section("Figures", pictures),
+        section("Figures", pictures) if result.is_study else section("Comparison", numbers),
+        section("Comparison", numbers) if result.is_study else section("Figures", pictures),
         section("Checks", _checks(result)),
         section("Description of the laws", _what(result)),
         section("Base scenario", parameters_section(result.scenario, result.info)),
@@ -205,7 +205,7 @@ def _head(title: str, result: Comparison) -> str:
         ]
     parts += [f'<p class="text">{escape(n[:1].upper() + n[1:])}.</p>' for n in result.notes]
     rows = [
-        ("side by side", str(len(result.sides))),
+        ("comparison", str(len(result.sides))),
         ("processes", str(result.info["jobs"])),
         ("elapsed", quantity(result.info["elapsed"], "s", 3)),
     ]

@@ -10,7 +10,7 @@ Means are over all wheels and the whole run; what a law does not have is missing
     pull         drawbar pull, all wheels together [N]; none where it is below a thousandth of the
                  weight, as under a rover that drives freely
     tether       tension of the tethers, together [N]
-    energy       work of the motors [J], and per metre of way [J/m]
+    energy       work of the motors [J], and per metre of path [J/m]
     electrical   electrical energy of motors that have a model [J]
     offset       largest cross-track error of a drive [m]
     speed        simulated time over computing time

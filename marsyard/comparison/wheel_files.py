@@ -41,7 +41,7 @@ def save_wheels(result: WheelComparison, folder: str | Path) -> Path:
         sections = [
             f'<header><p class="kicker">marsyard · compare</p><h1>{escape(title)}</h1>'
             + tiles(_tiles(result)) + "</header>",
-            section("Side by side", _table(heads, rows) + _explained(result)),
+            section("Comparison", _table(heads, rows) + _explained(result)),
             section("Figures", figures_section(figures)),
             section("Model inputs", _table(*_given(result), first=9)),
             section("Notes", f"<ul>{notes}</ul>" if notes else ""),

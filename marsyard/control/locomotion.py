@@ -5,7 +5,7 @@ cycles begin (`gait_transition`); then cycle follows cycle. At the end of each, 
 
     way       of the base in the cycle, along the ground in the direction it was to go; of a turn on
               the spot the angle turned                                            [m] or [rad]
-    slip      1 − way/planned way
+    slip      1 − way/planned distance
     slope     angle of the base's z axis to the vertical                                 [rad]
 
 and the mode is left for the next one when any of its conditions holds: time in the mode, way in it,

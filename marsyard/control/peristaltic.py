@@ -37,7 +37,7 @@ class PeristalticGait:
     """What a rolling walk is to be.
 
     Attributes:
-        stride: way of the base per cycle, negative backwards [m].
+        stride: distance of the base per cycle, negative backwards [m].
         period: of a cycle [s].
         move: "axle" or "wheel", what is moved at a time.
         height: by which the base stands higher than with all joints at zero [m].
@@ -98,7 +98,7 @@ class Peristaltic:
 
     @property
     def advance(self) -> tuple[float, float, float]:
-        """Planned way of the base in a cycle, forwards, left [m], turn [rad]."""
+        """Planned displacement of the base in a cycle, forwards, left [m], turn [rad]."""
         return self.gait.stride, 0.0, 0.0
 
     def _make_plan(self) -> Plan:

@@ -82,7 +82,9 @@ class Rolling:
 
     @property
     def advance(self) -> tuple[float, float, float]:
-        """Planned way of the base in a cycle at full speed, forwards, left [m], turn [rad]."""
+        """Planned displacement of the base in a cycle at full speed, forwards, left [m], turn
+        [rad].
+        """
         return self._advance(self.gait.period)
 
     def _time_to(self, rates: np.ndarray) -> float:

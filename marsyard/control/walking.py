@@ -64,7 +64,7 @@ class WalkingGait:
 
     Attributes:
         pattern: of PATTERNS.
-        stride: way of the base per cycle [m].
+        stride: distance of the base per cycle [m].
         period: of a cycle [s].
         duty: β; none for that of the pattern.
         heading: direction of the way in the base's frame, to the left [rad].
@@ -185,7 +185,7 @@ class Walking:
 
     @property
     def advance(self) -> tuple[float, float, float]:
-        """Planned way of the base in a cycle, forwards, left [m], turn [rad]."""
+        """Planned displacement of the base in a cycle, forwards, left [m], turn [rad]."""
         x, y = self._displacement(self.gait.period)
         return float(x), float(y), self.gait.turn
 

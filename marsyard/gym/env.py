@@ -5,7 +5,7 @@
 | index | meaning | unit of 1 |
 | --- | --- | --- |
 | 0 | speed, forwards positive | `TOP_SPEED`, 0.1 m/s |
-| 1 | curvature of the way, left positive | `CURVATURE`, 1 per 1.25 m |
+| 1 | curvature of the path, left positive | `CURVATURE`, 1 per 1.25 m |
 | 2 | crab angle, course to the left of the nose (where `crab` is set) | `CRAB`, 60° |
 
 **Observation** `Box`, float32, values beyond the range are cut:

@@ -1,4 +1,4 @@
-"""A law of interaction in one world: what it gives to the engine, which knows no law by name.
+"""A law of interaction in one world: what it gives to the engine, which has no law by name.
 
 The kernels are compiled apart from the engine's loop, only where a world needs them, and called by
 their addresses, `kernel(attachments, arrays, time, h, theta, flag)`:

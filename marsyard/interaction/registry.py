@@ -64,7 +64,7 @@ def build_laws(
 
 def _own_laws(place: Place) -> list[Law]:
     """Marsyard's own laws, on all bodies that no law of a plug-in has taken: first a wheel model
-    under its wheels, then laws of soil and of hard ground under all others. A wheel model that acts
+    under its wheels, then soil models and of hard ground under all others. A wheel model that acts
     on soft ground alone leaves hard ground to the others."""
     made: list[Law] = []
     on_soil = on_hard = place.bodies

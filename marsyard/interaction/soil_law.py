@@ -142,7 +142,7 @@ def left_the_map(law: SoilLaw, centre: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class WorldSoil:
-    """The soft ground of a world, with all laws of soil that act on it as one."""
+    """The soft ground of a world, with all soil models that act on it as one."""
 
     ground: SoftGround
     laws: tuple[SoilLaw, ...]
@@ -159,7 +159,7 @@ class WorldSoil:
 
     @property
     def wheels(self) -> frozenset[int]:
-        """Numbers of the wheels that laws of soil act on."""
+        """Numbers of the wheels that soil models act on."""
         return frozenset(int(w) for law in self.laws for w in law.wheel if w >= 0)
 
     def columns(self) -> tuple[Column, ...]:

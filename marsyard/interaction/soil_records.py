@@ -1,6 +1,6 @@
 """What soil under the wheels becomes in the results: stresses, resistances, work, volume.
 
-All laws of soil have these variables, each for its own wheels; sums are over all bodies.
+All soil models have these variables, each for its own wheels; sums are over all bodies.
 """
 
 from __future__ import annotations

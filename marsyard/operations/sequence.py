@@ -39,7 +39,7 @@ class Sequence(Part):
     """Commands for a rover, in the order in which they are carried out."""
 
     title: str = Field("", description="one line")
-    description: str = Field("", description="what it is for")
+    description: str = Field("", description="purpose")
     duration: Annotated[Time, Field(gt=0)] | None = Field(
         None, description="maximum duration of the run [s]; default: the scenario's"
     )

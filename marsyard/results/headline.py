@@ -73,7 +73,7 @@ def headline_of(
         if math.isfinite(cost):
             parts.append(f"{_plain(cost, 3)} J/m")
     if stopped:
-        parts.append("ended by hand" if "by hand" in stopped else "then the run diverged")
+        parts.append("stopped by the user" if "by hand" in stopped else "then the run diverged")
     parts.append(checks_words(checks))
     words = ", ".join(part for part in parts if part)
     return Headline(verb, distance, rise, duration, slip, cost, words[:1].upper() + words[1:])

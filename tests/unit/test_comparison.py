@@ -89,7 +89,7 @@ def test_variants_as_text_and_as_mapping_are_the_same():
     ("laws", "variants", "says"),
     [
         ("dign", [], "unknown law 'dign'; did you mean 'ding'"),
-        ("ding,ding", [], "'ding' stands twice"),
+        ("ding,ding", [], "'ding' appears twice"),
         ("", [], "nothing to compare"),
         ("", ["slick"], "NAME: PATH=VALUE"),
         ("", ["slick: friction"], "--variant slick: 'friction' is not of the form"),

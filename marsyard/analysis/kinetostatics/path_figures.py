@@ -1,4 +1,4 @@
-"""Figures of kineto-statics along a way: the climb of a step, a run."""
+"""Figures of kineto-statics along a path: the climb of a step, a run."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def path_profile(
     joints: Mapping[str, float] | None = None,
     threads: int | None = None,
 ) -> xarray.Dataset:
-    """Judge a rover along a way: a Dataset over `distance` [m].
+    """Evaluate a rover along a path: a Dataset over `distance` [m].
 
     path: poses [n, 3] of x, y [m] and heading [rad], as they are; or a path, or its points [n, 2],
     looked at every `step` [m] with the heading along it. The rest as in `traction_map`.
@@ -265,7 +265,7 @@ def _cells(low: float, high: float, spacing: float) -> np.ndarray:
 
 
 def _poses(path: Path | np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Poses [n, 3] along a way and their distance from its start [m]."""
+    """Poses [n, 3] along a path and their distance from its start [m]."""
     from marsyard.control.path_following import Path
 
     if not isinstance(path, Path):

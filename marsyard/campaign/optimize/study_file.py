@@ -146,7 +146,7 @@ class OptimizeFile(Part):
     """A study of `marsyard optimize`."""
 
     title: str = Field("", description="one line")
-    description: str = Field("", description="what it is for")
+    description: str = Field("", description="purpose")
     scenario: str | None = Field(None, description="a scenario of the library, or its file")
     set: dict[str, Any] = Field({}, description="values changed in every run, as with --set")
     outputs: tuple[Output, ...] = Field((), description="outputs of each run")

@@ -21,7 +21,7 @@ Telemetry comes once a second.
 Errors of prediction are those against the truth: how far apart on the ground the rover was from
 where the predictor had shown it for that time. *Before* adaptation is the same drive with a
 predictor that does not learn the soil, *after* that of one that does, over the second half of the
-way, so that there was time to learn.
+path, so that there was time to learn.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Outcome:
     beliefs: dict[str, float] = field(default_factory=dict)
 
     def error(self, part: str = "second half") -> float:
-        """Root mean square of the errors of prediction over a part of the way [m]."""
+        """Root mean square of the errors of prediction over a part of the path [m]."""
         if not len(self.errors):
             return math.nan
         half = len(self.errors) // 2
@@ -253,7 +253,7 @@ class _Run:
         out.places, out.shown = true[:, :3], np.array(self._shown).reshape(-1, 3)
         driven = true[true[:, 0] >= began]
         steps = np.hypot(*np.diff(driven[:, 1:3], axis=0).T)
-        # over the way, not the time: standing does not count
+        # over the distance, not the time: standing does not count
         rows, near = [], 0.0
         for _, x, y, _ in driven:
             near = self.path.nearest(x, y, near)

@@ -159,8 +159,9 @@ def _read(reader: Any, path: Path, wanted: list[str] | None, bag: Bag) -> None:
     for index in summary.chunk_indexes:
         if index.compression not in _COMPRESSIONS:
             raise InputError(
-                f"'{path}' is compressed by '{index.compression}'; `mcap compress` writes it anew "
-                "by zstd"
+                f"'{path}' is compressed by '{index.compression}'; `mcap compress` rewrites it "
+                f"with zstd"
+                ""
             )
     chosen = []
     for channel in summary.channels.values():

@@ -1,11 +1,11 @@
 """Figures of a validation: map, timeline, margins.
 
 Map: the nominal ground as a hillshade, the tracks of all runs, light, the nominal one, the ellipse
-that holds the end with 95 %, keep-out zones, and by number of the command the place where its
-deciding limit is nearest or most broken. Timeline: the commands of the nominal run in the colours
-of their verdicts; whiskers from the 5th to the 95th percentile of their ends over the runs.
-Margins: each limit over time, the band from the 5th to the 95th percentile of the runs that are
-still under way.
+that is the 95 % confidence region of the end, keep-out zones, and by number of the command the
+place where its deciding limit is nearest or most broken. Timeline: the commands of the nominal run
+in the colours of their verdicts; whiskers from the 5th to the 95th percentile of their ends over
+the runs. Margins: each limit over time, the band from the 5th to the 95th percentile of the runs
+that are still under way.
 """
 
 from __future__ import annotations
