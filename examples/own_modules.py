@@ -83,7 +83,7 @@ def sink_a_plate() -> None:
     changes = {"study": None, "run.duration": 3, "control": []}
     scenario = marsyard.load_scenario("soil/plate", changes)
     yard = Yard(scenario, multibody=Plate()).run()
-    depth = -float(yard.dataset().organ_position.sel(axis="z")[-1, 0])
+    depth = -float(yard.dataset().contact_body_position.sel(axis="z")[-1, 0])
     soil, radius = load_soil("soil_wheel_default"), 0.05
     pressure = WEIGHT / (pi * radius**2)
     bekker = (pressure / soil.pressure_modulus(radius)) ** (1 / soil.number("exponent"))
@@ -101,7 +101,7 @@ def drive_on_springs() -> None:
             out=Path(folder) / "run",
         )  # fmt: skip
         page = out.report.read_text(encoding="utf-8")
-    load = out.data.organ_force.sel(axis="z").isel(time=-1)
+    load = out.data.contact_body_force.sel(axis="z").isel(time=-1)
     q = out.data.quaternion_base.isel(time=-1)
     heading = np.degrees(2 * np.arctan2(q.sel(quat="z"), q.sel(quat="w")))
     print(f"rover: {float(load.sum()):.1f} N on its wheels, weight {out.data.weight:.1f} N")

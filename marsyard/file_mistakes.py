@@ -63,8 +63,8 @@ def sentence(error: ValidationError, model: type[BaseModel]) -> str:
         valid = _quoted(context["expected"])
         return f"{where}: '{_text(value)}' is not allowed; {suggest(_text(value), valid)}"
     if kind.startswith("union_tag"):
-        told = context.get("expected_tags")
-        allowed = _kinds_at(model, location) if told is None else _quoted(str(told))
+        tags = context.get("expected_tags")
+        allowed = _kinds_at(model, location) if tags is None else _quoted(str(tags))
         if context.get("discriminator") == "'mode'":
             given = clip(context.get("tag", ""))
             return f"{where}.mode: '{given}' is not allowed; {suggest(given, allowed)}"

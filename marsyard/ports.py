@@ -68,7 +68,7 @@ class Message:
 
 @dataclass(frozen=True, eq=False)
 class ContactBodyStates(Message):
-    """The locomotion organs, where they are and how they move: wheels, feet, tracks, then all other
+    """The contact bodies, where they are and how they move: wheels, feet, tracks, then all other
     bodies that collide."""
 
     name: Annotated[Names, Port("n", "", "names of wheels, feet, tracks, bodies")]
@@ -94,7 +94,7 @@ class ContactBodyStates(Message):
 
 @dataclass(frozen=True, eq=False)
 class ContactBodyWrenches(Message):
-    """What the ground does to the organs, in their order."""
+    """What the ground does to the contact bodies, in their order."""
 
     force: Annotated[Array, Port("n, 3", "N", "force on the contact body")]
     moment: Annotated[Array, Port("n, 3", "N·m", "moment about the origin of the contact body")] = (
@@ -167,7 +167,9 @@ class Multibody(Protocol):
     """The robot's mechanics: torques and wrenches in, a step of time, states out."""
 
     def organs(self) -> ContactBodyStates:
-        """The organs, where the scheme wants the forces of the next step: now, or midway."""
+        """The contact bodies, where the scheme wants the forces of the next step: now, or
+        midway.
+        """
 
     def joints(self) -> JointStates:
         """The joints now."""
@@ -180,7 +182,9 @@ class Multibody(Protocol):
 
 
 class Interaction(Protocol):
-    """The ground: states of the organs at `time` [s] in, wrenches for the next `step` [s] out."""
+    """The ground: states of the contact bodies at `time` [s] in, wrenches for the next `step` [s]
+    out.
+    """
 
     def __call__(self, time: float, step: float, organs: ContactBodyStates) -> ContactBodyWrenches:
         """Called once before every step."""

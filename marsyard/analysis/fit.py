@@ -284,7 +284,7 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
                 f"others near {f.value * p.factor:.4g} {p.unit}".rstrip()
                 + " fit as well"
             )
-    told: set[frozenset[int]] = set()
+    reported: set[frozenset[int]] = set()
     for group in _apart(sure.groups):
         pair = _strongest(sure.correlation, group)
         if len(group) == 2 and pair is not None and abs(sure.correlation[pair]) < TRADED:
@@ -292,7 +292,7 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
         # they go together, but each is known well enough
         if all(2 * quantile * sigma_u[i] < NARROW for i in group):
             continue
-        told |= {frozenset((i, j)) for i in group for j in group}
+        reported |= {frozenset((i, j)) for i in group for j in group}
         text = "the data do not distinguish " + _and([names[i] for i in group])
         if pair is not None:
             i, j = pair
@@ -303,7 +303,7 @@ def warn(found: list[Found], sure: Certainty, sigma_u: np.ndarray, quantile: flo
         f"{names[j]} and {names[i]} ({_signed(sure.correlation[i, j])})"
         for i in range(len(names))
         for j in range(i)
-        if abs(sure.correlation[i, j]) > CORRELATED and frozenset((i, j)) not in told
+        if abs(sure.correlation[i, j]) > CORRELATED and frozenset((i, j)) not in reported
     ]
     if pairs:
         out.append("weakly identifiable combinations, by correlation: " + ", ".join(pairs))

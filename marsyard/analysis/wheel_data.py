@@ -8,7 +8,7 @@ Slip s = (w − v_x)/max(|w|, |v_x|), with w the speed of the rim and v_x the wh
 heading. Some sources count slip with the whole speed of travel v instead; then v_x = v cos β is put
 in. Slip angles are positive when the wheel moves to its left, forces positive to the left.
 
-Signs are turned round, and a note says so, where physics leaves no choice: sinkages that are mostly
+Signs are reversed, and a note says so, where physics leaves no choice: sinkages that are mostly
 below zero; torques against the drive at driving slips; a pull that falls as slip grows from braking
 to 0.4; angles with Σ β F_y > 0, because soil pushes against the motion. Values that can only be a
 wrong unit are refused.
@@ -136,7 +136,7 @@ def along_heading(slip: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _turned(data: WheelData) -> WheelData:
-    """Signs turned round where physics leaves no choice, see the module's head."""
+    """Signs reversed where physics leaves no choice, see the module's head."""
     measured, notes = dict(data.measured), list(data.notes)
     sinkage = measured.get("sinkage")
     if sinkage is not None and not data.relative_sinkage and np.nanmedian(sinkage) < 0:
@@ -163,7 +163,7 @@ def _falls(slip: np.ndarray, pull: np.ndarray) -> bool:
 
 
 def _against_motion(data: WheelData) -> WheelData:
-    """The slip angles turned round where the side force would push the wheel along."""
+    """The slip angles reversed where the side force would push the wheel along."""
     side = data.measured.get("side")
     if side is None or np.nansum(side * data.slip_angle) <= 0:
         return data

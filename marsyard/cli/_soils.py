@@ -30,7 +30,7 @@ def assumed_by_law(name: str) -> dict[str, list[str]]:
 
 
 def published_laws(name: str) -> list[str]:
-    """Laws of soil that find all they ask for published, or derived from what is."""
+    """Soil models that find all they ask for published, or derived from what is."""
     try:
         return [law for law, assumed in assumed_by_law(name).items() if not assumed]
     except InputError:  # a plug-in's soil that cannot be read is told of elsewhere

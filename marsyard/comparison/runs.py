@@ -410,13 +410,19 @@ class _Crew:
         from marsyard.study import run_study
 
         self.say(f"{variant.name} …")
-        told = self.progress and (
+        report_state = self.progress and (
             lambda t, total, what: self.progress and self.progress(
                 t, total, f"{variant.name}, {what}")
         )  # fmt: skip
         overrides = self._overrides(variant)
         run = run_study(
-            f"{self.name}, {variant.name}", scenario, overrides, place, self.jobs, self.say, told
+            f"{self.name}, {variant.name}",
+            scenario,
+            overrides,
+            place,
+            self.jobs,
+            self.say,
+            report_state,
         )
         return replace(run, name=self.name)
 

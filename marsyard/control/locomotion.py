@@ -3,14 +3,14 @@
 A `Mode` is a gait and when to leave it. Entering a mode, the robot first goes to the pose where its
 cycles begin (`gait_transition`); then cycle follows cycle. At the end of each, from what is sensed,
 
-    way       of the base in the cycle, along the ground in the direction it was to go; of a turn on
-              the spot the angle turned                                            [m] or [rad]
-    slip      1 − way/planned distance
+    distance  of the base in the cycle, along the ground in the planned direction; for a point turn
+              the angle turned                                                     [m] or [rad]
+    slip      1 − distance/planned distance
     slope     angle of the base's z axis to the vertical                                 [rad]
 
-and the mode is left for the next one when any of its conditions holds: time in the mode, way in it,
-number of cycles, slope above, slip above, way of the cycle below a bound. After the last mode the
-wheels are braked and the robot stands; or it begins anew with the first.
+and the mode is left for the next one when any of its conditions holds: time in the mode, distance
+in it, number of cycles, slope above, slip above, distance of the cycle below a bound. After the
+last mode the wheels are braked and the robot stands; or it begins anew with the first.
 
 Nothing here knows a simulation: `next` is given what is sensed and the pose, and gives a motion.
 `memory` and `recall` let a run be saved between two motions.

@@ -56,7 +56,7 @@ class Peristaltic:
 
     Attributes:
         limbs, gait: what moves and how.
-        groups: numbers of the organs that move together, in the order in which they move.
+        groups: numbers of the contact bodies that move together, in the order in which they move.
         fast: whether an organ is fast on the base, bool, shape [n].
     """
 

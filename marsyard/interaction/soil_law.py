@@ -1,4 +1,4 @@
-"""Laws of soil, as the engine and results see them, whichever they are.
+"""Soil models, as the engine and results see them, whichever they are.
 
 Several may act on one ground, each under its own bodies: `WorldSoil` is all of them as one.
 """

@@ -1,11 +1,11 @@
 """marsyard's engine as a multibody box: MuJoCo's mechanics under Moreau-Jean time stepping.
 
 The compiled engine makes one step at a time with the wrenches it is given, implicitly where they
-come with a damping. Moreau-Jean's scheme wants forces at q ⊕ (1 − θ) h v, so the organs are given
-there. Joint springs, limits, loops, tethers and motors are in the box. So is hard
+come with a damping. Moreau-Jean's scheme wants forces at q ⊕ (1 − θ) h v, so the contact bodies are
+given there. Joint springs, limits, loops, tethers and motors are in the box. So is hard
 ground where no other interaction replaces it: its law says which forces *and* velocities go
 together, 0 ≤ gap rate ⊥ impulse ≥ 0, and is solved with the inertia matrix at the end of a step. It
-cannot be evaluated from the states of the organs, and is no force law.
+cannot be evaluated from the states of the contact bodies, and is no force law.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """marsyard's soil as an interaction box: soil contact model or wheel models on the deformable grid.
 
-The same compiled law as in the engine, called at given states of the organs. The box belongs to
-the wheels and other colliding bodies of the scenario's robot and finds them by name among the
-organs it is given. It gives the damping of its forces too, with the scenario's θ, so that a
-multibody box may take them implicitly. Displaced soil is laid down and slides at the begin of a
-call, after the step before.
+The same compiled law as in the engine, called at given states of the contact bodies. The box
+belongs to the wheels and other colliding bodies of the scenario's robot and finds them by name
+among the contact bodies it is given. It gives the damping of its forces too, with the scenario's θ,
+so that a multibody box may take them implicitly. Displaced soil is laid down and slides at the
+begin of a call, after the step before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from marsyard.simulation.world import build_world
 
 
 class SoilInteraction:
-    """The soil of a scenario under the organs of its robot.
+    """The soil of a scenario under the contact bodies of its robot.
 
     soil = SoilInteraction(load_scenario("soil/wheel"))
     wrenches = soil(time, step, organs)
@@ -48,7 +48,7 @@ class SoilInteraction:
         self._began = False
 
     def __call__(self, time: float, step: float, organs: ContactBodyStates) -> ContactBodyWrenches:
-        """Wrenches of the soil on all organs; zero on those that cannot touch it."""
+        """Wrenches of the soil on all contact bodies; zero on those that cannot touch it."""
         at = [_index(name, organs.name) for name in self._organ]
         if self._began:
             self._call(RELAX, time, step)

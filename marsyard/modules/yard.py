@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 
 #: what is kept of each message, and what its variables in the data set begin with
 KEPT: dict[str, tuple[type[Message], tuple[str, ...]]] = {
-    "organ": (ContactBodyStates, ("position", "velocity", "angular_velocity")),
+    "contact_body": (ContactBodyStates, ("position", "velocity", "angular_velocity")),
     "ground": (ContactBodyWrenches, ("force", "moment")),
     "joint": (JointStates, ("angle", "rate")),
     "command": (JointCommands, ("torque", "speed")),
     "base": (BaseState, ("position", "quaternion", "velocity", "angular_velocity")),
 }
-_DIMS = {"n": "organ", "m": "joint", "3": "axis", "4": "quat"}
+_DIMS = {"n": "contact_body", "m": "joint", "3": "axis", "4": "quat"}
 _AXES = {"axis": ["x", "y", "z"], "quat": ["w", "x", "y", "z"]}
 
 
@@ -194,7 +194,7 @@ class Yard:
                 row[f"{start}_{name}"] = np.array(getattr(message, name))
         self._times.append(self.time)
         self._rows.append(row)
-        self._names = {"organ": organs.name, "joint": joints.name}
+        self._names = {"contact_body": organs.name, "joint": joints.name}
 
     def dataset(self) -> xr.Dataset:
         """Everything recorded so far, as labelled data; wrenches and commands are those of the

@@ -1,4 +1,4 @@
-"""Go, caution or no-go: how likely a limit is broken, with what is known of that from n runs.
+"""Go, caution or no-go: how likely a limit is violated, with what is known of that from n runs.
 
 Of n runs k break a limit. The probability p of breaking it has the estimate k/n and, at confidence
 1 − α, the interval of Clopper and Pearson (Biometrika 26, 1934), which is never too narrow:
@@ -57,7 +57,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Chance:
-    """How often a limit was broken: k of n, the estimate and its interval."""
+    """How often a limit was violated: k of n, the estimate and its interval."""
 
     broken: int
     runs: int

@@ -70,7 +70,21 @@ def open_results(path: str | Path) -> xr.Dataset:
     ds = load_file(file)
     if "time" not in ds.dims:
         raise InputError(f"'{file}' is not the result of a run: it has no dimension 'time'")
-    return ds
+    return with_present_names(ds)
+
+
+#: dimensions and variables of files of earlier versions, and what they are called now
+RENAMED = {
+    "organ": "contact_body",
+    "organ_force": "contact_body_force",
+    "organ_moment": "contact_body_moment",
+}
+
+
+def with_present_names(ds: xr.Dataset) -> xr.Dataset:
+    """A data set of an earlier version with the present names of variables and dimensions."""
+    old = {name: new for name, new in RENAMED.items() if name in ds.variables or name in ds.dims}
+    return ds.rename(old) if old else ds
 
 
 def load_file(file: Path, **options: Any) -> xr.Dataset:

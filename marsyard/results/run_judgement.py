@@ -153,7 +153,7 @@ def _tipped(ds: xr.Dataset) -> Finding | None:
 
 
 def off_path(ds: xr.Dataset) -> Finding | None:
-    """The greatest distance from the path that was to be followed."""
+    """The largest cross-track error that was to be followed."""
     if "path_offset" not in ds or not np.isfinite(ds["path_offset"].values).any():
         return None
     offset = np.abs(ds["path_offset"].values)

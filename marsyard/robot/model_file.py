@@ -62,7 +62,7 @@ class ModelFile:
 
 def read_model(path: Path, meshes: tuple[Path, ...] = (), repair: bool = False) -> ModelFile:
     """Read MJCF or URDF, whichever it is; `meshes` are folders to look for URDF's meshes first,
-    `repair` replaces inertias that no body has."""
+    `repair` replaces physically impossible inertias."""
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give an MJCF or URDF file")
     root = read_xml(path)
@@ -102,7 +102,9 @@ def _from_mjcf(path: Path, root: Element, repair: bool) -> ModelFile:
 
 
 def _repair_inertias(spec: mujoco.MjSpec) -> list[str]:
-    """Replace inertias that no body has by the nearest ones that one can have; what was changed."""
+    """Replace physically impossible inertias by the nearest ones that one can have; what was
+    changed.
+    """
     notes = []
     for body in spec.bodies:
         if not body.explicitinertial or body.mass <= 0:
@@ -122,8 +124,8 @@ def _repair_inertias(spec: mujoco.MjSpec) -> list[str]:
             body.fullinertia = [*np.diag(good), good[0, 1], good[0, 2], good[1, 2]]
         else:
             body.inertia = np.diag(good)
-        told = link_inertia.describe_moments(good)
-        notes.append(f"the inertia of body '{body.name}' {fault}; repaired to {told} kg·m²")
+        described = link_inertia.describe_moments(good)
+        notes.append(f"the inertia of body '{body.name}' {fault}; repaired to {described} kg·m²")
     return notes
 
 

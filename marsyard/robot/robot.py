@@ -1,7 +1,7 @@
 """A robot: an MJCF model with roles.
 
 `robot.yaml` beside an MJCF file says what the model's joints and bodies are for: `base`; the
-locomotion organs `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); elastic
+contact bodies `wheels`, `feet` and `tracks` (`organs`); closed `loops` (`loops`); elastic
 `beams` (`beams`); `shapes` that polygonal contact knows (`shapes`); and `roles`, named groups of
 joints (drives, steering, passive, …). A bare MJCF or URDF file is a robot without roles; `marsyard
 import` finds them.

@@ -98,7 +98,7 @@ def read_urdf(
     root: Element, folder: Path, meshes: tuple[Path, ...] = (), repair: bool = False
 ) -> Urdf:
     """The robot of a URDF that lies in `folder`; `meshes` are further folders with its meshes;
-    `repair` replaces inertias that no body has by the nearest ones that a body can have."""
+    `repair` replaces physically impossible inertias by the nearest possible ones."""
     _refuse_xacro(root)
     notes: list[str] = []
     links = _links(root, notes if repair else None)

@@ -663,7 +663,7 @@ class Drive:
                 self.simulation.speed[name] = float(rate)
 
     def _agreeing(self, command: WheelCommand, seen: Seen, before: np.ndarray) -> np.ndarray:
-        """Rates that make slips equal, with the mean rim speed of the command."""
+        """Rates that equalise slips, with the mean rim speed of the command."""
         assert seen.twist is not None
         layout = self.layout
         rim = layout.sign * layout.radius * command.rate

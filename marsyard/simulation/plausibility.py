@@ -350,7 +350,7 @@ class Watch:
 
 
 def _deep_wheels(s: Simulation) -> list[str]:
-    """Laws of soil know wheels that sink by less than their radius: name the first record in which
+    """Soil models know wheels that sink by less than their radius: name the first record in which
     one is deeper."""
     if s.world.soil is None or not len(s.carrying_radius) or not len(s.records.time):
         return []

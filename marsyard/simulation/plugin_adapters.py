@@ -3,8 +3,8 @@
 A controller is called at the start of each control period. Its torques and speeds stand in the
 table of laws as constants, so that the scenario's motors bound them as they bound any law.
 
-An interaction is a law (`interaction.law`) whose attachments are the organs and the ground. The
-loop calls it by address before each step; here that address leads to Python.
+An interaction is a law (`interaction.law`) whose attachments are the contact bodies and the ground.
+The loop calls it by address before each step; here that address leads to Python.
 
 What a box does wrong ends the run in one sentence that names box, field and time; what was recorded
 is kept.
@@ -148,7 +148,7 @@ class OwnInteraction(Law):
         self._callback = CALLBACK(lambda a, b, time, h, theta, flag: me._evaluate(time, h))
 
     def attach(self, attached: Attachments) -> None:
-        """The organs' velocities and forces."""
+        """The contact bodies' velocities and forces."""
         self._attached = attached
         super().attach(attached)
 
@@ -158,17 +158,19 @@ class OwnInteraction(Law):
         return tuple(address if name == "evaluate" else 0 for name in CALLS)
 
     def coordinates(self) -> dict[str, Any]:
-        """The organs by name."""
-        return {"organ": list(self.table.name)}
+        """The contact bodies by name."""
+        return {"contact_body": list(self.table.name)}
 
     def variables(self, seen: Recorded) -> dict[str, Variable]:
-        """Means over each record interval of what it did to the organs."""
+        """Means over each record interval of what it did to the contact bodies."""
         mean = seen.impulses / seen.interval[:, None, None]
         force = "force of the interaction on the contact body"
         moment = "its moment about the origin of the contact body"
         return {
-            "organ_force": Variable(("organ", "axis"), mean[..., 0:3], "N", force),
-            "organ_moment": Variable(("organ", "axis"), mean[..., 3:6], "N·m", moment),
+            "contact_body_force": Variable(("contact_body", "axis"), mean[..., 0:3], "N", force),
+            "contact_body_moment": Variable(
+                ("contact_body", "axis"), mean[..., 3:6], "N·m", moment
+            ),
         }
 
     def _evaluate(self, time: float, step: float) -> int:
@@ -217,7 +219,7 @@ class _Nothing(NamedTuple):
 
 
 def organ_attachments(model: mujoco.MjModel, table: OrganTable) -> list[Attachment]:
-    """The organs and the ground."""
+    """The contact bodies and the ground."""
     made, organ = [], 0
     for k, kind in enumerate(table.kind):
         is_organ = kind in ("foot", "track")

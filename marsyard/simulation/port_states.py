@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OrganTable(NamedTuple):
-    """What does not change of the organs of a robot."""
+    """What does not change of the contact bodies of a robot."""
 
     name: tuple[str, ...]
     kind: tuple[str, ...]
@@ -32,7 +32,9 @@ class OrganTable(NamedTuple):
     pitch: np.ndarray  # float64[n], belt speed per rate [m]
 
     def states(self, data: mujoco.MjData, twist: np.ndarray) -> ContactBodyStates:
-        """The organs at mujoco's present kinematics; twist: velocity and angular velocity."""
+        """The contact bodies at mujoco's present kinematics; twist: velocity and angular
+        velocity.
+        """
         n, wheel = len(self.name), self.joint >= 0
         axis = np.zeros((n, 3))
         axis[wheel] = data.xaxis[self.joint[wheel]]
@@ -87,7 +89,7 @@ def twist_of(s: Simulation, body: int) -> np.ndarray:
 
 
 def organ_states(s: Simulation, table: OrganTable) -> ContactBodyStates:
-    """The organs now, after `look`."""
+    """The contact bodies now, after `look`."""
     twist = [twist_of(s, int(b)) for b in table.body]
     return table.states(s.data, np.array(twist).reshape(-1, 6))
 
@@ -106,7 +108,7 @@ def base_state(s: Simulation) -> BaseState:
 
 
 class Felt:
-    """Mean wrenches on the organs since the last call, from the loop's sums of impulses.
+    """Mean wrenches on the contact bodies since the last call, from the loop's sums of impulses.
 
     A record empties the sums, and keeps what they held; there may be several between two calls.
     Moments are those of force laws; hard ground gives forces alone, and only those on wheels, feet

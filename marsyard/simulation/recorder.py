@@ -189,7 +189,7 @@ def _add_laws(s: Simulation, ds: Columns) -> None:
     interval = np.diff(r.time, prepend=-np.inf)
     interval[interval <= 0] = np.inf
     wheels = WheelSizes(s.carrying_radius, 2.0 * s.wheels.width)
-    told: dict[str, Variable] = {}
+    gathered: dict[str, Variable] = {}
     for law in s.laws:
         sums = s.attached(law.name, r)
         recorded = _recorded(s, law.columns(), r)
@@ -198,8 +198,8 @@ def _add_laws(s: Simulation, ds: Columns) -> None:
         used = {dim for each in own.values() for dim in each.dims}
         ds.assign_coords({k: v for k, v in law.coordinates().items() if k in used})
         for name, each in own.items():
-            told[name] = told[name].beside(each) if name in told else each
-    for name, each in told.items():
+            gathered[name] = gathered[name].beside(each) if name in gathered else each
+    for name, each in gathered.items():
         about = {"units": each.units, "long_name": each.text}
         ds[name] = (("time", *each.dims), each.values, about)
 

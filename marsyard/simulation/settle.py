@@ -180,7 +180,7 @@ class _Clock:
     """Time spent on settling, and what is told of it."""
 
     def __init__(self, say: Callable[[str], Any] | None) -> None:
-        self.began = self.told = time.perf_counter()
+        self.began = self.reported = time.perf_counter()
         self.say = say
 
     def tell(self, simulated: float, speed: float) -> None:
@@ -195,8 +195,8 @@ class _Clock:
                 f"robot.settle: the robot does not come to rest within {LONGEST:.0f} "
                 f"s of computing time; {state}; give robot.position and robot.attitude instead"
             )
-        if self.say is not None and now - self.told > _TELL:
-            self.told = now
+        if self.say is not None and now - self.reported > _TELL:
+            self.reported = now
             self.say(f"settling the robot on the ground: {state}")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
+import xarray as xr
 
 import marsyard.modules
 from marsyard.renamed import Renamed
-from marsyard.results import EnergyAccount
+from marsyard.results import EnergyAccount, open_results
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,3 +47,14 @@ def test_an_old_name_of_a_package_warns_and_is_the_new_one():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Organ'"):
         _ = marsyard.modules.Organ
+
+
+def test_results_of_an_earlier_version_are_read_with_the_present_names(tmp_path):
+    force = xr.DataArray(
+        np.ones((2, 1, 3)), dims=("time", "organ", "axis"), coords={"organ": ["W"]}
+    )
+    file = tmp_path / "results.nc"
+    xr.Dataset({"organ_force": force}, {"time": [0.0, 1.0]}).to_netcdf(file, engine="h5netcdf")
+    ds = open_results(file)
+    assert ds.contact_body_force.sel(contact_body="W").shape == (2, 3)
+    assert "organ" not in ds.dims and "organ_force" not in ds

@@ -57,7 +57,7 @@ def test_long_file_with_comment(tmp_path):
     assert data.measured["sinkage"] == pytest.approx([np.nan, np.nan, -0.004], nan_ok=True)
     # soil pushes against the side slip: positive forces belong to motion to the right
     assert np.degrees(data.slip_angle) == pytest.approx([-4, -4, 0])
-    assert any("turned round" in note for note in data.notes)
+    assert any("reversed" in note for note in data.notes)
 
 
 def test_angles_that_already_follow_the_convention_stay(tmp_path):

@@ -97,9 +97,9 @@ def test_own_multibody_sinks_as_bekker_says(weight):
     depth = (weight / (np.pi * radius**2) / modulus) ** (1 / soil.number("exponent"))
     ds = yard.dataset()
     # nodes of the grid under a round plate, see the scenario's description
-    assert -ds.organ_position.values[-1, 0, 2] == pytest.approx(depth, rel=0.02)
+    assert -ds.contact_body_position.values[-1, 0, 2] == pytest.approx(depth, rel=0.02)
     assert ds.ground_force.values[-1, 0, 2] == pytest.approx(weight, rel=1e-3)
-    assert ds.organ_position.attrs["units"] == "m"
+    assert ds.contact_body_position.attrs["units"] == "m"
 
 
 # --- all boxes are marsyard's own
@@ -190,7 +190,7 @@ def test_rover_on_springs_weighs_what_statics_says():
     sim = Simulation(rover(), control=hold, interaction=springs).run()
     ds = sim.dataset()
     chassis = chassis_of(load_robot("exomars"))
-    load = ds.organ_force.sel(organ=list(chassis.names), axis="z").values[-1]
+    load = ds.contact_body_force.sel(contact_body=list(chassis.names), axis="z").values[-1]
     assert load == pytest.approx(chassis.loads(0.0, G), rel=2e-2)
     assert load.sum() == pytest.approx(chassis.mass * G, rel=1e-4)
     # and each wheel has sunk by its load

@@ -373,7 +373,7 @@ def test_under_any_load_and_slip(name, slip, beta, load, **rest):
     )
     # the load is met
     assert got.load == pytest.approx([load, load], rel=1e-9)
-    # mirror images: pull, torque, sinkage the same, side force and its moments turned round
+    # mirror images: pull, torque, sinkage the same, side force and its moments reversed
     even, odd = [forces[0], forces[2], got.sinkage], forces[[1, 3, 4]]
     for values in even:
         assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-9 * load)

@@ -32,7 +32,7 @@ def _optuna_version() -> str:
 
 
 def what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """What stands against going on with old runs, in words; empty if nothing does."""
+    """Reasons against going on with old runs, in words; empty if nothing does."""
     if old.get("format") != new["format"]:
         return "they are not an optimisation, or were written by another version of marsyard"
     before, now = dict(old["study"]), dict(new["study"])

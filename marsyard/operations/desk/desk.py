@@ -59,7 +59,7 @@ class _Aim:
 
 
 class Desk:
-    """A running desk at `host`:`port` (0 takes a free one); `stop` ends it, not the session.
+    """A running desk at `host`:`port` (0: any free port); `stop` ends it, not the session.
 
     validate: judges a sequence (see `judged.Validator`); without it sequences are only previewed.
     worlds: where sessions on edited ground come from; without it nothing is edited, without a

@@ -198,7 +198,7 @@ class Predictor:
 
     Attributes:
         world: the rover's model. adaptation: what is believed of the ground.
-        error: of predictions per way, as learned. innovations: of all telemetry so far: time,
+        error: of predictions per metre, as learned. innovations: of all telemetry so far: time,
             forwards, sideways, heading and distance since the previous one.
     """
 

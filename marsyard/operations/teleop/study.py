@@ -12,7 +12,7 @@ heading there, smoothed.
                    deviation is not larger than that of the predictor
     naive          steers all the time, by the pose that telemetry tells
 
-Deviation is the distance of the true base from the path, root mean square over the way and
+Deviation is the distance of the true base from the path, root mean square over the distance and
 greatest. The path is done when the operator's pose is at its end; time counts from the first order.
 A run that is farther than `LOST` from the path or takes longer than `LONGEST` has failed.
 

@@ -317,8 +317,10 @@ def _wheel(source: Source, wheel: str) -> Iterator[Iterator[Message]]:
             yield _numbers(f"{topic}/{name}", source.time, ds[name].values)
     for name, command in (("setpoint_rate", "rate"), ("setpoint_angle", "steering")):
         if name in ds:
-            told = ds[name].dropna("drive_time")
-            yield _numbers(f"{topic}/{command}_command", told["drive_time"].values, told.values)
+            written = ds[name].dropna("drive_time")
+            yield _numbers(
+                f"{topic}/{command}_command", written["drive_time"].values, written.values
+            )
 
 
 def _numbers(topic: str, times: np.ndarray, values: np.ndarray) -> Iterator[Message]:

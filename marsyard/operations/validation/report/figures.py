@@ -140,7 +140,7 @@ def _zone(ax: Axes, limit: Limit) -> None:
 
 
 def _spots(ax: Axes, found: Validation) -> None:
-    """The commands' numbers at their thinnest margins; those that coincide are drawn beside."""
+    """The commands' numbers at their smallest margins; those that coincide are drawn beside."""
     taken: list[tuple[float, float]] = []
     for c in found.judgement.commands:
         spot = c.limits[c.deciding].spot
